@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Latencies of system calls and of user functions. */
+#define PT_DEFINE_MAPS
+#include "bpf/measure.h"
+#include "bpf/descend.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+enum { SYS_MMAP = 9, SYS_MPROTECT = 10, PROT_CODE = 4, SYS_FUTEX = 202 };
+enum { FUTEX_COMMAND = 127, FUTEX_WAIT_OP = 0, FUTEX_LOCK_PI_OP = 6, FUTEX_LOCK_PI2_OP = 13 };
+
+/* The slot of a system call, allotted on first use. */
+INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
+{
+	u32 slot, was;
+
+	HIDE(nr);
+	if (nr >= PT_SYSCALLS)
+		return 0;
+	slot = c->sys_slot[nr];
+	if (slot)
+		return slot;
+	slot = __sync_fetch_and_add(&c->next_slot, 1);
+	if (slot >= PT_SLOTS)
+		return 0;
+	was = __sync_val_compare_and_swap(&c->sys_slot[nr], 0, slot);
+	return was ? was : slot;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_thread *t;
+
+	if (!c)
+		return 0;
+	if (!is_target(c, id >> 32)) {
+		count_hit(PT_HIT_SYSCALL_OTHER);
+		return 0;
+	}
+	t = thread_of(c, id >> 32, (u32)id);
+	if (!t)
+		return 0;
+	t->sys_nr = nr;
+	t->sys_args[0] = regs->di;
+	t->sys_args[1] = regs->si;
+	t->sys_args[2] = regs->dx;
+	t->sys_args[3] = regs->r10;
+	t->sys_args[4] = regs->r8;
+	t->sys_args[5] = regs->r9;
+	snapshot_take(&t->sys_snap, bpf_get_current_task_btf(), t);
+	t->sys_start = bpf_ktime_get_ns();
+	t->sys_burst = c->sys_burst;
+	t->sys_open = 1;
+	return 0;
+}
+
+/* A futex call that waited for a lock (glibc waits on the value 2 of a contended mutex). */
+INLINE bool waited_for_lock(struct pt_thread *t)
+{
+	u32 op = t->sys_args[1] & FUTEX_COMMAND;
+
+	if (t->sys_nr != SYS_FUTEX)
+		return false;
+	return op == FUTEX_LOCK_PI_OP || op == FUTEX_LOCK_PI2_OP || (op == FUTEX_WAIT_OP && (u32)t->sys_args[2] == 2);
+}
+
+INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64 id, u64 ns, long ret)
+{
+	struct pt_record_sample *r = sample_begin(c, slot, id >> 32, (u32)id, t->sys_start, ns);
+
+	if (!r)
+		return;
+	sample_deltas(r, c, &t->sys_snap, bpf_get_current_task_btf(), t);
+	r->ret = ret;
+	r->known |= KNOWN_RET | KNOWN_ARG0 * 0x3f;
+	for (int i = 0; i < PT_ARGS; i++)
+		r->args[i] = t->sys_args[i];
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct pt_control *c = the_control();
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), ns, raw;
+	u32 tid = (u32)id, slot;
+	struct pt_thread *t;
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	count_hit(PT_HIT_SYSCALL);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 0;
+	if (t->sys_burst != c->sys_burst)
+		t->sys_open = 0;
+	if (t->sys_open == 1 && (c->layers & ON_SYSCALL)) {
+		raw = now - t->sys_start;
+		slot = syscall_slot(c, t->sys_nr);
+		if (slot && slot < PT_SLOTS) {
+			ns = hist_count(c, slot, raw);
+			call_sample(c, t, slot, id, ns, ret);
+		}
+	}
+	if (t->sys_burst != c->sys_burst)
+		t->sys_open = 0;
+	if (t->sys_open == 1 && (c->layers & ON_LOCK) && waited_for_lock(t) && c->slot_lock < PT_SLOTS) {
+		ns = hist_count(c, c->slot_lock, now - t->sys_start);
+		call_sample(c, t, c->slot_lock, id, ns, ret);
+	}
+	if (t->sys_open && ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
+		record_send(c, PT_RECORD_MAPPED, 0, id >> 32, tid, t->sys_args[0]);
+	t->sys_open = 0;
+	return 0;
+}
+
+/*
+ * The frame that an activation is known by: its CFA. A goroutine's stack may
+ * be moved while a call is open, but what a frame is away from its top stays:
+ * r14 holds the goroutine, which holds the top of its stack.
+ */
+INLINE u64 frame_of(struct pt_site *s, struct pt_regs *regs, s64 cfa)
+{
+	u64 frame = regs->sp + cfa, top = 0;
+
+	if (!(s->flags & PT_SITE_GO))
+		return frame;
+	if (bpf_probe_read_user(&top, sizeof(top), (void *)(regs->r14 + 8)))
+		return frame;
+	return (regs->r14 << 20) ^ (top - frame);
+}
+
+/* A latency less what the probes of other functions took of it: calls inside this one. */
+INLINE u64 without_probes(struct pt_act *a, struct pt_thread *t, u32 tid, u64 ns)
+{
+	u64 probes;
+
+	if (!t || a->tid != tid || t->probe_ns < a->snap.probe_ns)
+		return ns;
+	probes = t->probe_ns - a->snap.probe_ns;
+	/* the estimate is not exact: it never takes all */
+	return probes < ns - (ns >> 3) ? ns - probes : (ns >> 3) + !ns;
+}
+
+/* What this hit costs goes to the thread's account: an end's when it is done, a start's before. */
+INLINE void charge_hit(struct pt_control *c, struct pt_site *s, u32 tid)
+{
+	struct pt_thread *t;
+
+	if (!c->nested)
+		return;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (t)
+		t->probe_ns += c->hit_ns[s->class ? 1 : 0];
+}
+
+INLINE u32 act_hash(struct pt_act_key *key)
+{
+	u64 h = (key->cfa ^ (u64)key->tgid << 40 ^ (u64)key->slot << 32) * 0x9e3779b97f4a7c15ull;
+
+	return h >> 40;
+}
+
+INLINE struct pt_act *act_at(u32 hash, u32 i)
+{
+	u32 index = (hash + i) & (PT_ACTIVATIONS - 1);
+
+	return bpf_map_lookup_elem(&activations, &index);
+}
+
+/* One frame of one process is entered and left by one thread at a time: no two look for the same key at once. */
+INLINE struct pt_act *act_find(struct pt_act_key *key, u32 hash)
+{
+	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
+		struct pt_act *a = act_at(hash, i);
+
+		if (a && a->state == PT_ACT_OPEN && a->key.cfa == key->cfa && a->key.tgid == key->tgid &&
+		    a->key.slot == key->slot)
+			return a;
+	}
+	return 0;
+}
+
+INLINE struct pt_act *act_take(struct pt_act_key *key, u32 hash)
+{
+	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
+		struct pt_act *a = act_at(hash, i);
+
+		if (a && !a->state && !__sync_val_compare_and_swap(&a->state, 0, PT_ACT_TAKEN)) {
+			a->key = *key;
+			a->exit = 0;
+			return a;
+		}
+	}
+	return 0;
+}
+
+INLINE void act_state(struct pt_act *a, u64 state)
+{
+	*(volatile u64 *)&a->state = state;
+}
+
+/* End the activation with this frame, if there is one. Returns whether there was. */
+INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid, u64 now, u32 tid)
+{
+	struct pt_act *a = act_find(key, act_hash(key));
+	struct pt_record_sample *r;
+	u64 ns;
+
+	if (!a)
+		return false;
+	ns = now - a->start;
+	if (c->descend_slot == key->slot)
+		ns -= descent_end(c, key, a, now, tid);
+	if (c->nested)
+		ns = without_probes(a, bpf_map_lookup_elem(&threads, &tid), tid, ns);
+	ns = hist_count(c, key->slot, ns);
+	r = sample_begin(c, key->slot, key->tgid, tid, a->start, ns);
+	if (r) {
+		/* a coroutine may end on another thread than it began on: its counters do not compare */
+		if (a->tid == tid)
+			sample_deltas(r, c, &a->snap, bpf_get_current_task_btf(),
+				      bpf_map_lookup_elem(&threads, &tid));
+		if (ret_valid) {
+			r->known |= KNOWN_RET;
+			r->ret = ret;
+		}
+		r->known |= KNOWN_ARG0 * (a->arg_mask & 0x3f);
+		for (int i = 0; i < PT_ARGS; i++)
+			r->args[i] = a->args[i];
+		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	}
+	act_state(a, 0);
+	return true;
+}
+
+INLINE void site_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u64 id)
+{
+	struct pt_act_key key = {};
+
+	key.cfa = frame_of(s, ctx, s->end_cfa);
+	key.tgid = id >> 32;
+	key.slot = s->end_slot;
+	if (s->flags & PT_SITE_YIELDS) {
+		struct pt_act *a = act_find(&key, act_hash(&key));
+
+		if (!a)
+			return;
+		if (a->arg_mask & PT_ACT_RETURNS) {
+			a->exit = now;
+			return;
+		}
+	}
+	activation_end(c, &key, ctx->ax, s->flags & PT_SITE_RET_VALID, now, (u32)id);
+}
+
+/*
+ * Does a site stand where this call will return to? Unknown return addresses
+ * are reported once each.
+ */
+INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, u32 tid)
+{
+	struct pt_ret_key key = {.address = address, .tgid = tgid, .slot = slot};
+	u32 *state = bpf_map_lookup_elem(&returns, &key), reported = PT_RET_REPORTED;
+
+	if (state)
+		return *state == PT_RET_ENDED;
+	if (!bpf_map_update_elem(&returns, &key, &reported, BPF_NOEXIST))
+		record_send(c, PT_RECORD_LEARNED, slot, tgid, tid, address);
+	return false;
+}
+
+/*
+ * The entry for an activation that begins. One that stands at this frame already
+ * was left by a throw or a longjmp, unless it was seen to pass an exit; at a site that
+ * may be passed again it goes on (NULL).
+ */
+INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, struct pt_hist *h, struct pt_act_key *key)
+{
+	u32 hash = act_hash(key);
+	struct pt_act *a = act_find(key, hash);
+
+	if (!a) {
+		a = act_take(key, hash);
+		if (!a)
+			__sync_fetch_and_add(&c->lost_acts, 1);
+		return a;
+	}
+	if (s->flags & PT_SITE_REPEATS)
+		return 0;
+	if (a->exit)
+		hist_count(c, key->slot, a->exit - a->start);
+	else
+		__sync_fetch_and_add(&h->abnormal, 1);
+	act_state(a, PT_ACT_TAKEN);
+	a->exit = 0;
+	return a;
+}
+
+INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 id)
+{
+	struct pt_act_key key = {};
+	u32 tid = (u32)id, mask = 0;
+	struct pt_thread *t;
+	struct pt_hist *h;
+	struct pt_act *a;
+	u64 ret = 0;
+
+	key.cfa = frame_of(s, ctx, s->start_cfa);
+	key.tgid = id >> 32;
+	key.slot = s->start_slot;
+	h = hist_of(c, key.slot);
+	if (!h)
+		return;
+	if (s->flags & PT_SITE_READ_RET) {
+		if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(ctx->sp + (s64)s->start_cfa - 8)))
+			ret = 0;
+		/* most calls come from where the last one came from */
+		if (ret && ret == s->last_ret && c->nr_targets == 1) {
+			mask = PT_ACT_RETURNS;
+		} else if (return_known(c, ret, key.tgid, key.slot, tid)) {
+			mask = PT_ACT_RETURNS;
+			s->last_ret = ret;
+		} else if (s->flags & PT_SITE_NEED_RET) {
+			__sync_fetch_and_add(&h->unseen, 1);
+			return;
+		}
+	}
+	a = activation_begin(c, s, h, &key);
+	if (!a)
+		return;
+	a->ret = ret;
+	a->tid = tid;
+	a->arg_mask = mask | s->arg_mask;
+	a->args[0] = ctx->di;
+	a->args[1] = ctx->si;
+	a->args[2] = ctx->dx;
+	a->args[3] = ctx->cx;
+	a->args[4] = ctx->r8;
+	a->args[5] = ctx->r9;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
+	if (c->descend_slot == key.slot)
+		descent_start(c, &key, a);
+	__sync_fetch_and_add(&h->entries, 1);
+	if (t)
+		t->last_cfa = key.cfa;
+	a->start = bpf_ktime_get_ns();
+	if (t)
+		t->last_start = a->start;
+	act_state(a, PT_ACT_OPEN);
+}
+
+INLINE int site_hit(struct pt_regs *ctx)
+{
+	u64 now = 0, id = bpf_get_current_pid_tgid();
+	u32 index = (u32)bpf_get_attach_cookie(ctx);
+	struct pt_control *c = the_control();
+	struct pt_site *s;
+
+	s = bpf_map_lookup_elem(&sites, &index);
+	if (!c || !s || !is_target(c, id >> 32))
+		return 0;
+	/* an end reads the clock first, a start last */
+	if (s->flags & (PT_SITE_END | PT_SITE_FNODE_END))
+		now = bpf_ktime_get_ns();
+	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
+	/* a blown fuse lets nothing begin any more; what is open may end */
+	if (__sync_fetch_and_add(&s->hits, 1) >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1))
+		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
+	if (s->flags & PT_SITE_FNODE_END)
+		descent_fnode_end(c, s, ctx, now, (u32)id);
+	if (s->flags & PT_SITE_END)
+		site_end(c, s, ctx, now, id);
+	charge_hit(c, s, (u32)id);
+	if (s->blown || s->closed)
+		return 0;
+	if (s->flags & PT_SITE_START)
+		site_start(c, s, ctx, id);
+	if (s->flags & PT_SITE_FNODE_START)
+		descent_fnode_start(c, s, ctx, (u32)id);
+	return 0;
+}
+
+/* One program for uprobe_multi links (kernel 6.6), one for perf events: the attach type is fixed at load. */
+SEC("uprobe")
+int on_site_multi(struct pt_regs *ctx)
+{
+	return site_hit(ctx);
+}
+
+SEC("uprobe")
+int on_site(struct pt_regs *ctx)
+{
+	return site_hit(ctx);
+}
+
+/*
+ * A hardware breakpoint at the return address of one open call, in its thread
+ * only: how a slow call is seen to end after a burst, when nothing else is armed.
+ */
+SEC("perf_event")
+int on_break(struct bpf_perf_event_data *ctx)
+{
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	struct pt_act_key key = {};
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	key.cfa = ctx->regs.sp;
+	key.tgid = id >> 32;
+	key.slot = (u32)bpf_get_attach_cookie(ctx);
+	if (activation_end(c, &key, ctx->regs.ax, true, now, (u32)id))
+		record_send(c, PT_RECORD_CLOSED, key.slot, id >> 32, (u32)id, ctx->regs.ip);
+	return 0;
+}
+
+/* A kernel function: the thread and the operation tell its activation; the outermost one of a recursion counts. */
+INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
+{
+	key->cfa = 1ull << 63 | (u32)id;
+	key->tgid = id >> 32;
+	key->slot = slot;
+}
+
+SEC("kprobe")
+int on_kernel_entry(struct pt_regs *ctx)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	struct pt_act_key key = {};
+	u32 tid = (u32)id, hash;
+	struct pt_act *a;
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	count_hit(PT_HIT_EMULATED);
+	kernel_key(&key, id, (u32)bpf_get_attach_cookie(ctx));
+	hash = act_hash(&key);
+	if (act_find(&key, hash))
+		return 0;
+	a = act_take(&key, hash);
+	if (!a)
+		return 0;
+	a->ret = 0;
+	a->tid = tid;
+	a->arg_mask = 0x3f;
+	a->args[0] = ctx->di;
+	a->args[1] = ctx->si;
+	a->args[2] = ctx->dx;
+	a->args[3] = ctx->cx;
+	a->args[4] = ctx->r8;
+	a->args[5] = ctx->r9;
+	snapshot_take(&a->snap, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
+	a->start = bpf_ktime_get_ns();
+	act_state(a, PT_ACT_OPEN);
+	return 0;
+}
+
+SEC("kretprobe")
+int on_kernel_exit(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	struct pt_act_key key = {};
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	count_hit(PT_HIT_EMULATED);
+	kernel_key(&key, id, (u32)bpf_get_attach_cookie(ctx));
+	activation_end(c, &key, ctx->ax, true, now, (u32)id);
+	return 0;
+}

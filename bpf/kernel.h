@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The few kernel types that the programs read, by hand. Field offsets are
+ * relocated at load time (CO-RE), so only names and types matter here.
+ */
+#ifndef PEAKTOP_KERNEL_H
+#define PEAKTOP_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef int pid_t;
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+/* uapi constants, which are not in BTF as macros */
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+};
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1 << 10,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+/* Registers of x86-64: fixed by the ABI of perf events, no relocation. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	u64 sample_period;
+	u64 addr;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	pid_t pid;
+	pid_t tgid;
+	unsigned int __state;
+	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
+	struct task_struct *real_parent;
+	struct {
+		u64 sum_exec_runtime;
+		u64 nr_migrations;
+	} se;
+	char comm[16];
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+struct request_queue {
+	struct gendisk *disk;
+};
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The maps. calls.bpf.c defines them, the other objects are linked against it. */
+#ifndef PEAKTOP_MAPS_H
+#define PEAKTOP_MAPS_H
+
+#include "bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include "bpf/records.h"
+
+#ifdef PT_DEFINE_MAPS
+#define PT_MAP
+#else
+#define PT_MAP extern
+#endif
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_control);
+} control SEC(".maps");
+
+/* Index: slot * PT_MAX_SHARDS + shard; the collector lowers max_entries where fewer shards are used. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_SLOTS * PT_MAX_SHARDS);
+	__type(key, u32);
+	__type(value, struct pt_hist);
+} hists SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_SLOTS * PT_TOKENS);
+	__type(key, u32);
+	__type(value, u64);
+} tokens SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_SITES);
+	__type(key, u32);
+	__type(value, struct pt_site);
+} sites SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_ACTIVATIONS);
+	__type(key, u32);
+	__type(value, struct pt_act);
+} activations SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_SITES);
+	__type(key, struct pt_ret_key);
+	__type(value, u32);
+} returns SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_THREADS);
+	__type(key, u32);
+	__type(value, struct pt_thread);
+} threads SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_TARGETS);
+	__type(key, u32);
+	__type(value, u32);
+} targets SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, struct pt_request);
+} requests SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_FNODES);
+	__type(key, u32);
+	__type(value, struct pt_fnode);
+} fnodes SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct pt_descent);
+} descents SEC(".maps");
+
+/* Room to build a record with a stack in: 0 for switches, 1 for samples, which may interrupt them. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct pt_record_stack);
+} stacks SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PT_COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, PT_RING_BYTES);
+} ring SEC(".maps");
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What every program does: who is a target, count a latency, sample a call. */
+#ifndef PEAKTOP_MEASURE_H
+#define PEAKTOP_MEASURE_H
+
+#include "bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "bpf/records.h"
+#include "bpf/maps.h"
+
+/*
+ * clang drops a check or a mask that it can prove redundant, and the verifier,
+ * which cannot, then refuses: hide the value from the compiler first.
+ */
+#define HIDE(x) asm volatile("" : "+r"(x))
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* enum sample_known and enum layer of analysis/session/record.h; checked by the collector at build time */
+enum {
+	KNOWN_RET = 1 << 0,
+	KNOWN_ARG0 = 1 << 1,
+	KNOWN_ONCPU = 1 << 7,
+	KNOWN_FAULTS = 1 << 8,
+	KNOWN_MIGRATIONS = 1 << 9,
+	KNOWN_SWITCHES = 1 << 10,
+	KNOWN_RUNQUEUE = 1 << 11,
+};
+enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
+
+INLINE struct pt_control *the_control(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&control, &zero);
+}
+
+INLINE void count_hit(u32 counter)
+{
+	u64 *n = bpf_map_lookup_elem(&counters, &counter);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+INLINE bool is_target(struct pt_control *c, u32 tgid)
+{
+	if (c->nr_targets == 1)
+		return tgid == c->only_tgid;
+	if (!c->nr_targets)
+		return false;
+	return bpf_map_lookup_elem(&targets, &tgid) != 0;
+}
+
+/* The record of a thread of a target, made on first sight. */
+INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
+{
+	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct pt_thread fresh = {};
+
+	if (t)
+		return t;
+	fresh.tgid = tgid;
+	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&c->lost_threads, 1);
+		return 0;
+	}
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struct pt_thread *t)
+{
+	s->off_ns = t ? t->off_ns : 0;
+	s->runq_ns = t ? t->runq_ns : 0;
+	s->probe_ns = t ? t->probe_ns : 0;
+	s->min_flt = task->min_flt;
+	s->maj_flt = task->maj_flt;
+	s->migrations = task->se.nr_migrations;
+	s->nvcsw = task->nvcsw;
+	s->nivcsw = task->nivcsw;
+	s->sched_burst = t ? t->sched_burst : 0;
+}
+
+INLINE void hist_min(u64 *min, u64 ns)
+{
+	u64 old = *min;
+
+	for (int i = 0; i < 4; i++) {
+		u64 was;
+
+		if (old && old <= ns + 1)
+			return;
+		was = __sync_val_compare_and_swap(min, old, ns + 1);
+		if (was == old)
+			return;
+		old = was;
+	}
+}
+
+INLINE void hist_max(u64 *max, u64 ns)
+{
+	u64 old = *max;
+
+	for (int i = 0; i < 4; i++) {
+		u64 was;
+
+		if (old >= ns)
+			return;
+		was = __sync_val_compare_and_swap(max, old, ns);
+		if (was == old)
+			return;
+		old = was;
+	}
+}
+
+INLINE struct pt_hist *hist_of(struct pt_control *c, u32 slot)
+{
+	u32 index = slot * PT_MAX_SHARDS + (bpf_get_smp_processor_id() & (PT_MAX_SHARDS - 1));
+
+	return bpf_map_lookup_elem(&hists, &index);
+}
+
+/* Count one latency; returns its corrected value. Buckets first: a reader never sees calls without them. */
+INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
+{
+	struct pt_hist *h = hist_of(c, slot);
+	u64 bucket, index = slot, correction;
+
+	if (!h)
+		return ns;
+	HIDE(index);
+	index &= PT_SLOTS - 1;
+	correction = c->correction[index];
+	/* never more than three quarters: below that the correction's own error would be the figure */
+	ns = ns > correction + (ns >> 2) ? ns - correction : (ns >> 2) + !ns;
+	bucket = pt_bucket(ns);
+	HIDE(bucket);
+	if (bucket < PT_BUCKETS)
+		__sync_fetch_and_add(&h->count[bucket], 1);
+	__sync_fetch_and_add(&h->sum, ns);
+	hist_min(&h->min, ns);
+	hist_max(&h->max, ns);
+	__sync_fetch_and_add(&h->calls, 1);
+	return ns;
+}
+
+/* May this call be sampled? The collector fills the allowances up again and again. */
+INLINE bool token_take(u32 slot, u64 ns)
+{
+	u32 index = slot * PT_TOKENS + pt_bucket(ns) / PT_RESOLUTION;
+	s64 *left = bpf_map_lookup_elem(&tokens, &index);
+
+	if (!left || *left <= 0)
+		return false;
+	/* two at once may take the last one: the collector tolerates an extra sample */
+	__sync_fetch_and_add(left, -1);
+	return true;
+}
+
+INLINE struct pt_record_sample *sample_begin(struct pt_control *c, u32 slot, u32 tgid, u32 tid, u64 start,
+					     u64 ns)
+{
+	struct pt_record_sample *r;
+
+	if (!token_take(slot, ns))
+		return 0;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_samples, 1);
+		return 0;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->head.kind = PT_RECORD_SAMPLE;
+	r->head.slot = slot;
+	r->head.tgid = tgid;
+	r->head.tid = tid;
+	r->head.at = start;
+	r->latency = ns;
+	return r;
+}
+
+/* What has happened to the thread since `from`; returns what is known (enum sample_known). */
+INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struct pt_snapshot *from,
+			  struct task_struct *task, struct pt_thread *t)
+{
+	struct pt_snapshot now;
+
+	snapshot_take(&now, task, t);
+	delta->off_ns = now.off_ns - from->off_ns;
+	delta->runq_ns = now.runq_ns - from->runq_ns;
+	delta->min_flt = now.min_flt - from->min_flt;
+	delta->maj_flt = now.maj_flt - from->maj_flt;
+	delta->migrations = now.migrations - from->migrations;
+	delta->nvcsw = now.nvcsw - from->nvcsw;
+	delta->nivcsw = now.nivcsw - from->nivcsw;
+	/* time off the CPU is known only if the scheduler was watched all the while */
+	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst && now.sched_burst == c->sched_burst)
+		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE;
+	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES;
+}
+
+INLINE void sample_deltas(struct pt_record_sample *r, struct pt_control *c, struct pt_snapshot *from,
+			  struct task_struct *task, struct pt_thread *t)
+{
+	r->known |= snapshot_delta(&r->delta, c, from, task, t);
+}
+
+INLINE void record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 tid, u64 address)
+{
+	struct pt_record_address *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_ring, 1);
+		return;
+	}
+	r->head.kind = kind;
+	r->head.slot = slot;
+	r->head.tgid = tgid;
+	r->head.tid = tid;
+	r->head.at = bpf_ktime_get_ns();
+	r->address = address;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The contract between the programs in the kernel and the collector: maps,
+ * their values and the records in the ring buffer. Plain layouts, shared by
+ * both compilers; times in nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef PEAKTOP_RECORDS_H
+#define PEAKTOP_RECORDS_H
+
+#ifndef __bpf__
+#include <stdint.h>
+typedef uint32_t pt_u32;
+typedef int32_t pt_s32;
+typedef uint64_t pt_u64;
+typedef int64_t pt_s64;
+#else
+typedef __u32 pt_u32;
+typedef __s32 pt_s32;
+typedef __u64 pt_u64;
+typedef __s64 pt_s64;
+#endif
+
+#include "bpf/buckets.h"
+
+enum {
+	PT_SLOTS = 256,	     /* operations with a histogram; slot 0 means none */
+	PT_SYSCALLS = 512,   /* system call numbers that are told apart */
+	PT_MAX_SHARDS = 8,   /* copies of a histogram, to keep CPUs apart */
+	PT_SITES = 4096,     /* entries of the site table */
+	PT_ACTIVATIONS = 16384,
+	PT_THREADS = 16384,
+	PT_TARGETS = 1024,
+	PT_RING_BYTES = 1 << 20,
+	PT_FNODES = 64,	     /* armed in one descent */
+	PT_DEPTH = 32,	     /* fnodes open at once in a thread */
+	PT_COMM = 16,
+	PT_REGS = 21,	     /* of struct pt_regs, in its order */
+	PT_STACK = 8192,     /* bytes of a stack copied at most */
+	PT_ARGS = 6,
+	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
+};
+
+/* One shard of the histogram of one operation. Counters only grow. */
+struct pt_hist {
+	pt_u64 calls;
+	pt_u64 sum;
+	pt_u64 min; /* 0: none yet; else minimum + 1 */
+	pt_u64 max;
+	pt_u64 abnormal;
+	pt_u64 unseen;
+	pt_u64 entries; /* activations begun */
+	pt_u64 count[PT_BUCKETS];
+};
+
+enum pt_site_flags {
+	PT_SITE_START = 1 << 0,	   /* begins an activation of `start_slot` */
+	PT_SITE_END = 1 << 4,	   /* ends one of `end_slot`, before it begins another */
+	PT_SITE_FNODE_START = 1 << 7, /* a call that a descent times; `start_fnode` */
+	PT_SITE_FNODE_END = 1 << 8,   /* its return */
+	PT_SITE_YIELDS = 1 << 9, /* an exit before the return value is there: leaves the end to the caller's side */
+	PT_SITE_REPEATS = 1 << 5,  /* may be passed again in the same activation */
+	PT_SITE_GO = 1 << 6,	   /* Go: stacks move, frames are told by their distance from the stack's top */
+	PT_SITE_READ_RET = 1 << 1, /* look at the return address; report unknown ones */
+	PT_SITE_NEED_RET = 1 << 2, /* do not begin one that no armed site would end */
+	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
+};
+
+/* What the probe at one address does; found by the probe's cookie. */
+struct pt_site {
+	pt_u32 flags;
+	pt_u32 start_slot;
+	pt_s32 start_cfa; /* sp + start_cfa = canonical frame address */
+	pt_u32 end_slot;
+	pt_s32 end_cfa;
+	pt_u32 arg_mask; /* argument registers that are intact */
+	pt_u32 class;	 /* enum site_class */
+	pt_u32 start_fnode; /* index + 1 of the first of those that begin here; chained by `next` */
+	pt_u32 closed; /* begins nothing at the moment */
+	pt_u32 seen;   /* hits as of the governor's last look */
+	pt_u32 spare;
+	pt_u64 last_ret; /* the return address known last; while there is one target */
+	pt_u64 hits;
+	pt_u64 fuse; /* hits after which the site counts as blown */
+	pt_u32 blown;
+	pt_u32 op; /* of the front: for the collector only */
+};
+
+/* One open activation of a user function: address space and CFA, not thread. */
+struct pt_act_key {
+	pt_u64 cfa;
+	pt_u32 tgid;
+	pt_u32 slot;
+};
+
+/* What a call's values are measured against. */
+struct pt_snapshot {
+	pt_u64 off_ns;	/* time off the CPU so far */
+	pt_u64 runq_ns; /* of it, runnable */
+	pt_u64 min_flt, maj_flt;
+	pt_u64 migrations;
+	pt_u64 nvcsw, nivcsw;
+	pt_u32 sched_burst; /* in which off_ns and runq_ns were taken */
+	pt_u32 spare;
+	pt_u64 probe_ns; /* what probes of functions have cost the thread */
+};
+
+/* In arg_mask: an armed site will see this activation return in its caller. */
+#define PT_ACT_RETURNS (1u << 31)
+
+enum { PT_ACT_TAKEN = 1, PT_ACT_OPEN = 2, PT_ACT_PROBES = 8 };
+
+/*
+ * An entry of the table of activations: an array, found by the hash of the key among
+ * PT_ACT_PROBES neighbours. A hash map would cost every call two locked updates.
+ */
+struct pt_act {
+	pt_u64 state; /* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN */
+	struct pt_act_key key;
+	pt_u64 start;
+	pt_u64 exit; /* when it passed an exit that left the end to the caller's side; 0: not yet */
+	pt_u64 ret; /* return address, 0 if not read */
+	pt_u32 tid;
+	pt_u32 arg_mask;
+	pt_u64 args[PT_ARGS];
+	struct pt_snapshot snap;
+};
+
+/* One fnode of the descent going on: a call site in the context of its path. */
+struct pt_fnode {
+	pt_u32 node;   /* the front's number */
+	pt_u32 parent; /* index + 1; 0: f0 */
+	pt_u32 next;   /* index + 1 of another fnode that begins at the same address; 0: none */
+	pt_u32 tail;   /* a jump: its frame is its parent's */
+	pt_u64 only_return; /* address; 0: any */
+	pt_u32 cost;	    /* ns that the two probes of one timed call take in all */
+	pt_u32 spare;
+};
+
+struct pt_fnode_open {
+	pt_u64 cfa, start, off_ns, runq_ns;
+	pt_u32 fnode; /* index */
+	pt_u32 spare;
+};
+
+struct pt_fnode_sum {
+	pt_u64 count, max, sum, blocked, runq;
+};
+
+/* A thread inside f0. */
+struct pt_descent {
+	pt_u32 active;
+	pt_u32 epoch; /* of the armed set when this call of f0 began */
+	pt_u64 cfa;   /* of the outermost call of f0 */
+	pt_u64 cost;  /* of the probes inside it so far */
+	pt_u32 depth;
+	pt_u32 hits;
+	struct pt_snapshot snap;
+	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
+	struct pt_fnode_open open[PT_DEPTH];
+	struct pt_fnode_sum sums[PT_FNODES];
+};
+
+struct pt_ret_key {
+	pt_u64 address;
+	pt_u32 tgid;
+	pt_u32 slot;
+};
+enum pt_ret_state { PT_RET_REPORTED = 1, PT_RET_ENDED = 2 };
+
+/* One thread of a target. */
+struct pt_thread {
+	pt_u32 tgid;
+	pt_u32 sys_open;  /* 1: in a system call; 2: since before we came */
+	pt_u32 sys_nr;
+	pt_u32 lock_open; /* kernel lock contention */
+	pt_u64 sys_start;
+	pt_u64 sys_args[PT_ARGS];
+	struct pt_snapshot sys_snap;
+	pt_u64 off_since;  /* 0: on a CPU */
+	pt_u64 wake_since; /* runnable and waiting since; 0: not */
+	pt_u64 off_ns, runq_ns;
+	pt_u64 last_start, last_cfa; /* of the activation that it began last */
+	pt_u64 lock_start, lock_address;
+	pt_u32 lock_flags;
+	pt_u32 preempted; /* the wait now going on began with a preemption */
+	pt_u32 sys_burst; /* of control: in which the call now open began */
+	pt_u32 sched_burst; /* in which the scheduling state was written */
+	pt_u64 preempt_ns;  /* waited after preemptions, so far */
+	pt_u64 preempt_longest; /* since the call of f0 began */
+	pt_u32 preempt_pid, next_pid;
+	char preempt_comm[PT_COMM], next_comm[PT_COMM];
+	pt_u64 irq_ns, irq_longest;
+	pt_u64 probe_ns; /* what probes of functions have cost it so far; kept only with `nested` */
+	pt_u32 irq_number;
+	pt_u32 waker_tid, waker_tgid, waker_irq;
+	char waker_comm[PT_COMM];
+};
+
+struct pt_request {
+	pt_u64 start;
+	pt_u64 sector;
+	pt_u32 tgid, tid;
+	pt_u32 bytes;
+	pt_u32 flags;
+	pt_u32 device;
+	pt_u32 spare;
+};
+
+/* The one control block: written by the collector but for `next_slot` and `sys_slot`. */
+struct pt_control {
+	pt_u32 nr_targets; /* 0: measure nothing */
+	pt_u32 only_tgid;  /* the target, when there is one */
+	pt_u32 shard_mask;
+	pt_u32 follow; /* children become targets */
+	pt_u32 layers; /* 1 << enum layer */
+	pt_u32 next_slot;
+	pt_u32 slot_block, slot_lock, slot_runqueue;
+	pt_u32 nr_cpus;
+	pt_u32 sys_burst, sched_burst; /* number of the burst: state of an older one says nothing */
+	pt_u32 spare;
+	pt_u32 descend_slot; /* f0; 0: no descent */
+	pt_u32 descend_epoch;
+	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
+	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
+	pt_u32 hit_ns[2]; /* what a hit costs, by class */
+	pt_s32 stacks_left; /* that may be copied until the collector says so again */
+	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
+	pt_u32 sys_slot[PT_SYSCALLS];
+	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
+};
+
+/* Hits by what they cost. Per CPU. */
+enum pt_counter {
+	PT_HIT_EMULATED = 0,
+	PT_HIT_STEPPED,
+	PT_HIT_SYSCALL,	      /* pairs of a target */
+	PT_HIT_SYSCALL_OTHER, /* pairs of everyone else */
+	PT_HIT_SCHED,
+	PT_HIT_SCHED_OTHER,
+	PT_HIT_BLOCK,
+	PT_HIT_LOCK,
+	PT_HIT_LOCK_OTHER,
+	PT_COUNTERS
+};
+
+/* Numbers of interrupts beside the lines of hard ones. */
+enum { PT_IRQ_LOCAL_TIMER = 0x10000, PT_IRQ_SOFT = 0x20000 };
+
+enum pt_record_kind {
+	PT_RECORD_SAMPLE = 1,
+	PT_RECORD_LEARNED,
+	PT_RECORD_FORK,
+	PT_RECORD_EXEC,
+	PT_RECORD_EXIT, /* of a thread */
+	PT_RECORD_MAPPED, /* code was mapped */
+	PT_RECORD_BLOWN,
+	PT_RECORD_CALL,	  /* an in-peak call of f0 */
+	PT_RECORD_SLEEP,  /* a sleep inside a call of f0 */
+	PT_RECORD_STACK,  /* the stack of a thread inside f0: as it goes to sleep, or sampled */
+	PT_RECORD_CLOSED, /* a hardware breakpoint saw an open call return */
+};
+
+struct pt_record {
+	pt_u32 kind;
+	pt_u32 slot; /* or the index of the site */
+	pt_u32 tgid, tid;
+	pt_u64 at;
+};
+
+struct pt_record_sample {
+	struct pt_record head;
+	pt_u64 latency;
+	pt_u32 known; /* enum sample_known of analysis/session/record.h */
+	pt_u32 spare;
+	pt_s64 ret;
+	pt_u64 args[PT_ARGS];
+	struct pt_snapshot delta;
+};
+
+struct pt_record_address {
+	struct pt_record head;
+	pt_u64 address;
+};
+
+struct pt_record_call {
+	struct pt_record head; /* at: its start */
+	pt_u64 raw;	       /* latency as measured */
+	pt_u32 epoch;
+	pt_u32 hits; /* timed calls inside it */
+	pt_u64 latency; /* corrected */
+	struct pt_snapshot delta;
+	pt_u32 known; /* enum sample_known */
+	pt_u32 preempt_pid;
+	pt_u64 preempt_ns, irq_ns;
+	pt_u32 irq_number;
+	pt_u32 spare;
+	char preempt_comm[PT_COMM];
+	struct pt_fnode_sum sums[PT_FNODES];
+};
+
+struct pt_record_sleep {
+	struct pt_record head; /* at: its end */
+	pt_u64 slept;
+	pt_s64 syscall; /* -1: not in one */
+	pt_u64 args[3];
+	pt_u32 waker_tid, waker_tgid;
+	pt_u32 waker_irq; /* in an interrupt, on top of whoever ran */
+	pt_u32 fnode;	  /* innermost open one: index + 1; 0: f0 itself */
+	char waker_comm[PT_COMM];
+};
+
+/* Index of the stack pointer and the instruction pointer in struct pt_regs. */
+enum { PT_REG_IP = 16, PT_REG_SP = 19 };
+
+struct pt_record_stack {
+	struct pt_record head;
+	pt_u64 regs[PT_REGS];
+	pt_u64 cfa; /* of f0 */
+	pt_u32 sleeps; /* 1: goes to sleep; 0: a sample of the CPU */
+	pt_u32 fnode;  /* innermost open one: index + 1 */
+	pt_u32 bytes;  /* of the stack that were copied, from the stack pointer up */
+	pt_u32 epoch;
+	unsigned char stack[PT_STACK];
+};
+
+struct pt_record_fork {
+	struct pt_record head;
+	pt_u32 child_tgid, child_tid;
+};
+
+#endif

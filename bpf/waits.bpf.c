@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Scheduling, block requests and lock contention; life and death of targets. */
+#include "bpf/descend.h"
+
+/* The interrupt that a CPU is in: the outermost one. An interrupt never spans a switch. */
+struct irq_context {
+	u64 start;
+	u32 depth;
+	u32 number; /* of the line; or one of these */
+};
+enum { IRQ_LOCAL_TIMER = PT_IRQ_LOCAL_TIMER, IRQ_SOFT = PT_IRQ_SOFT };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct irq_context);
+} irqs SEC(".maps");
+
+INLINE void irq_forget(void)
+{
+	u32 zero = 0;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+
+	if (irq)
+		irq->depth = 0;
+}
+
+/* What an earlier burst left says nothing about now. */
+INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
+{
+	if (t->sched_burst == c->sched_burst)
+		return;
+	t->sched_burst = c->sched_burst;
+	t->off_since = 0;
+	t->wake_since = 0;
+}
+
+INLINE void woken(struct task_struct *p)
+{
+	struct pt_control *c = the_control();
+	u32 tid = p->pid, tgid = p->tgid;
+	struct pt_thread *t;
+
+	if (!c)
+		return;
+	if (!is_target(c, tgid)) {
+		count_hit(PT_HIT_SCHED_OTHER);
+		return;
+	}
+	count_hit(PT_HIT_SCHED);
+	t = thread_of(c, tgid, tid);
+	if (!t)
+		return;
+	burst_check(c, t);
+	if (!t->wake_since) {
+		t->wake_since = bpf_ktime_get_ns();
+		t->preempted = 0;
+	}
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	woken(p);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *p)
+{
+	woken(p);
+	return 0;
+}
+
+INLINE void switched_out(struct pt_control *c, struct task_struct *prev, struct task_struct *next, u64 now)
+{
+	u32 tid = prev->pid, state;
+	struct pt_thread *t = thread_of(c, prev->tgid, tid);
+
+	if (!t)
+		return;
+	burst_check(c, t);
+	state = BPF_CORE_READ(prev, __state);
+	t->off_since = now;
+	/* state 0: preempted or yielding, it waits for a CPU from now on */
+	t->wake_since = state ? 0 : now;
+	t->preempted = !state;
+	if (state && c->descend_slot)
+		descent_stack(c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
+	if (!state) {
+		t->next_pid = next->pid;
+		bpf_probe_read_kernel(t->next_comm, PT_COMM, next->comm);
+	}
+}
+
+/* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
+INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
+{
+	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	u64 slept = (t->wake_since > t->off_since ? t->wake_since : now) - t->off_since;
+	struct pt_record_sleep *r;
+	struct pt_regs *regs;
+
+	if (!d || !d->active || slept < DESCEND_SLEEP_MIN_NS)
+		return;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_ring, 1);
+		return;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->head.kind = PT_RECORD_SLEEP;
+	r->head.slot = c->descend_slot;
+	r->head.tgid = t->tgid;
+	r->head.tid = task->pid;
+	r->head.at = now;
+	r->slept = slept;
+	r->syscall = -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (regs) {
+		r->syscall = (s64)regs->orig_ax;
+		r->args[0] = regs->di;
+		r->args[1] = regs->si;
+		r->args[2] = regs->dx;
+	}
+	r->waker_tid = t->waker_tid;
+	r->waker_tgid = t->waker_tgid;
+	r->waker_irq = t->waker_irq;
+	__builtin_memcpy(r->waker_comm, t->waker_comm, PT_COMM);
+	r->fnode = innermost(d);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
+{
+	u32 tid = next->pid, slot = c->slot_runqueue;
+	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct pt_record_sample *r;
+	u64 ns;
+
+	if (!t)
+		return;
+	burst_check(c, t);
+	if (t->off_since && now > t->off_since) {
+		t->off_ns += now - t->off_since;
+		if (c->descend_slot && !t->preempted)
+			sleep_told(c, next, t, now);
+	}
+	t->off_since = 0;
+	if (!t->wake_since || now < t->wake_since)
+		return;
+	ns = now - t->wake_since;
+	t->runq_ns += ns;
+	if (t->preempted) {
+		t->preempt_ns += ns;
+		if (ns > t->preempt_longest) {
+			t->preempt_longest = ns;
+			t->preempt_pid = t->next_pid;
+			__builtin_memcpy(t->preempt_comm, t->next_comm, PT_COMM);
+		}
+	}
+	if (slot && slot < PT_SLOTS) {
+		ns = hist_count(c, slot, ns);
+		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
+		if (r) {
+			r->known = KNOWN_ARG0 * 3;
+			r->args[0] = t->preempted;
+			r->args[1] = bpf_get_smp_processor_id();
+			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+		}
+	}
+	t->wake_since = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct pt_control *c = the_control();
+	bool out, in;
+	u64 now;
+
+	if (!c)
+		return 0;
+	/* an interrupt never spans a switch: without this one missed exit spoils everything after it */
+	if (c->descend_slot)
+		irq_forget();
+	out = is_target(c, prev->tgid);
+	in = is_target(c, next->tgid);
+	if (!out && !in) {
+		count_hit(PT_HIT_SCHED_OTHER);
+		return 0;
+	}
+	count_hit(PT_HIT_SCHED);
+	now = bpf_ktime_get_ns();
+	if (out)
+		switched_out(c, prev, next, now);
+	if (in)
+		switched_in(c, next, now);
+	return 0;
+}
+
+/* The waker's identity comes from here alone: sched_wakeup may fire on another CPU. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	struct irq_context *irq;
+	u32 tid = p->pid, zero = 0;
+	struct pt_thread *t;
+
+	if (!c || !c->descend_slot || !is_target(c, p->tgid))
+		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 0;
+	irq = bpf_map_lookup_elem(&irqs, &zero);
+	t->waker_irq = irq && irq->depth ? irq->number + 1 : 0;
+	t->waker_tid = (u32)id;
+	t->waker_tgid = id >> 32;
+	bpf_get_current_comm(t->waker_comm, PT_COMM);
+	return 0;
+}
+
+INLINE void irq_enter(u32 number)
+{
+	u32 zero = 0;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+
+	if (!irq)
+		return;
+	if (!irq->depth++) {
+		irq->start = bpf_ktime_get_ns();
+		irq->number = number;
+	}
+}
+
+INLINE void irq_leave(void)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid(), ns;
+	u32 zero = 0, tid = (u32)id;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+	struct pt_thread *t;
+
+	/* the first exit after attaching may come without its entry */
+	if (!c || !irq || !irq->depth || --irq->depth)
+		return;
+	if (!c->descend_slot || !is_target(c, id >> 32))
+		return;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return;
+	ns = bpf_ktime_get_ns() - irq->start;
+	t->irq_ns += ns;
+	if (ns > t->irq_longest) {
+		t->irq_longest = ns;
+		t->irq_number = irq->number;
+	}
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry, int number)
+{
+	irq_enter(number);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int number)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int BPF_PROG(on_timer_entry, int vector)
+{
+	irq_enter(IRQ_LOCAL_TIMER);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int BPF_PROG(on_timer_exit, int vector)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector)
+{
+	irq_enter(IRQ_SOFT + vector);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector)
+{
+	irq_leave();
+	return 0;
+}
+
+INLINE void request_seen(struct request *rq)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid(), key = (u64)rq;
+	struct pt_request q = {};
+	struct gendisk *disk;
+
+	if (!c || !is_target(c, id >> 32))
+		return;
+	if (bpf_map_lookup_elem(&requests, &key))
+		return;
+	count_hit(PT_HIT_BLOCK);
+	q.start = bpf_ktime_get_ns();
+	q.sector = rq->__sector;
+	q.bytes = rq->__data_len;
+	q.flags = rq->cmd_flags;
+	q.tgid = id >> 32;
+	q.tid = (u32)id;
+	disk = BPF_CORE_READ(rq, q, disk);
+	if (disk)
+		q.device = BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+	bpf_map_update_elem(&requests, &key, &q, BPF_ANY);
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_block_start, struct request *rq)
+{
+	request_seen(rq);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(on_block_insert, struct request *rq)
+{
+	request_seen(rq);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_block_issue, struct request *rq)
+{
+	request_seen(rq);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int bytes)
+{
+	struct pt_control *c = the_control();
+	u64 now = bpf_ktime_get_ns(), key = (u64)rq, ns;
+	struct pt_record_sample *r;
+	struct pt_request *q;
+
+	if (!c)
+		return 0;
+	q = bpf_map_lookup_elem(&requests, &key);
+	/* a request can complete in parts: the last part ends it */
+	if (!q || rq->__data_len > bytes)
+		return 0;
+	count_hit(PT_HIT_BLOCK);
+	if (c->slot_block && c->slot_block < PT_SLOTS) {
+		ns = hist_count(c, c->slot_block, now - q->start);
+		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);
+		if (r) {
+			r->known = KNOWN_RET | KNOWN_ARG0 * 0xf;
+			r->ret = (u32)error & 0xff;
+			r->args[0] = q->flags & 0xff;
+			r->args[1] = q->bytes;
+			r->args[2] = q->sector;
+			r->args[3] = q->device;
+			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+		}
+	}
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_thread *t;
+
+	if (!c)
+		return 0;
+	if (!is_target(c, id >> 32)) {
+		count_hit(PT_HIT_LOCK_OTHER);
+		return 0;
+	}
+	count_hit(PT_HIT_LOCK);
+	t = thread_of(c, id >> 32, (u32)id);
+	if (!t || t->lock_open)
+		return 0;
+	t->lock_open = 1;
+	t->lock_address = (u64)lock;
+	t->lock_flags = flags;
+	t->lock_start = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_contention_end, void *lock, int ret)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid(), ns;
+	struct pt_record_sample *r;
+	u32 tid = (u32)id, slot;
+	struct pt_thread *t;
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t || !t->lock_open || t->lock_address != (u64)lock)
+		return 0;
+	t->lock_open = 0;
+	slot = c->slot_lock;
+	if (!slot || slot >= PT_SLOTS)
+		return 0;
+	ns = hist_count(c, slot, bpf_ktime_get_ns() - t->lock_start);
+	r = sample_begin(c, slot, id >> 32, tid, t->lock_start, ns);
+	if (r) {
+		r->known = KNOWN_RET | KNOWN_ARG0 * 3;
+		r->ret = ret;
+		r->args[0] = t->lock_address;
+		r->args[1] = t->lock_flags;
+		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct pt_control *c = the_control();
+	u32 tgid = child->tgid, one = 1;
+	struct pt_record_fork *r;
+
+	/* a new thread is seen when it does something */
+	if (!c || !c->follow || tgid != (u32)child->pid || !is_target(c, parent->tgid))
+		return 0;
+	bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY);
+	__sync_fetch_and_add(&c->nr_targets, 1);
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_ring, 1);
+		return 0;
+	}
+	r->head.kind = PT_RECORD_FORK;
+	r->head.slot = 0;
+	r->head.tgid = parent->tgid;
+	r->head.tid = parent->pid;
+	r->head.at = bpf_ktime_get_ns();
+	r->child_tgid = tgid;
+	r->child_tid = child->pid;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
+{
+	struct pt_control *c = the_control();
+
+	if (c && is_target(c, p->tgid))
+		record_send(c, PT_RECORD_EXEC, 0, p->tgid, p->pid, old_pid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	struct pt_control *c = the_control();
+	u32 tid = p->pid;
+
+	if (!c || !is_target(c, p->tgid))
+		return 0;
+	bpf_map_delete_elem(&threads, &tid);
+	record_send(c, PT_RECORD_EXIT, 0, p->tgid, tid, 0);
+	return 0;
+}
+
+/* A clock of each CPU, during a descent: what runs inside f0. */
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_control *c = the_control();
+
+	if (!c || !c->descend_slot || !is_target(c, task->tgid))
+		return 0;
+	/* where it was in user code when the clock, or the kernel before it, interrupted */
+	descent_stack(c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, false);
+	return 0;
+}
