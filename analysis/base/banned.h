@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions that are never right in this project. Included before every file
+ * by the Makefile, so that a use of one is an error of the compiler.
+ */
+#ifndef PEAKTOP_BANNED_H
+#define PEAKTOP_BANNED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PEAKTOP_BANNED(func) sorry_##func##_is_a_banned_function
+
+#undef strcpy
+#define strcpy(x, y) PEAKTOP_BANNED(strcpy)
+#undef strcat
+#define strcat(x, y) PEAKTOP_BANNED(strcat)
+#undef strncpy
+#define strncpy(x, y, n) PEAKTOP_BANNED(strncpy)
+#undef strncat
+#define strncat(x, y, n) PEAKTOP_BANNED(strncat)
+#undef strtok
+#define strtok(x, y) PEAKTOP_BANNED(strtok)
+#undef sprintf
+#define sprintf(...) PEAKTOP_BANNED(sprintf)
+#undef vsprintf
+#define vsprintf(...) PEAKTOP_BANNED(vsprintf)
+#undef gets
+#define gets(x) PEAKTOP_BANNED(gets)
+#undef atoi
+#define atoi(x) PEAKTOP_BANNED(atoi)
+#undef atol
+#define atol(x) PEAKTOP_BANNED(atol)
+#undef gmtime
+#define gmtime(x) PEAKTOP_BANNED(gmtime)
+#undef localtime
+#define localtime(x) PEAKTOP_BANNED(localtime)
+#undef ctime
+#define ctime(x) PEAKTOP_BANNED(ctime)
+#undef asctime
+#define asctime(x) PEAKTOP_BANNED(asctime)
+#undef alloca
+#define alloca(x) PEAKTOP_BANNED(alloca)
+
+#endif

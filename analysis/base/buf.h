@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A byte buffer that grows up to a mandatory maximum.
+ *
+ * A failed append (no memory: -ENOMEM, over the maximum: -E2BIG) leaves the
+ * contents as they were, is remembered in `err`, and makes every later append
+ * fail too, so that a writer can check once at its end. `data` is always
+ * NUL-terminated once anything was appended (the NUL is not counted in `len`).
+ */
+#ifndef PEAKTOP_BUF_H
+#define PEAKTOP_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	char *data;
+	size_t len;
+	size_t cap;
+	size_t max; /* bytes; appends beyond it fail */
+	int err;    /* 0 or the first error, negative errno */
+};
+
+/* Make `b` empty without allocating; `max` bounds its growth for good. */
+void buf_init(struct buf *b, size_t max);
+/* Free the contents; `b` is empty and usable again with the same maximum. */
+void buf_release(struct buf *b);
+/* Forget the contents and the error, keep the memory. */
+void buf_reset(struct buf *b);
+/* Make room for `n` more bytes. */
+int buf_reserve(struct buf *b, size_t n);
+int buf_append(struct buf *b, const void *data, size_t n);
+int buf_putc(struct buf *b, char c);
+int buf_puts(struct buf *b, const char *s);
+int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+/* Drop the first `n` bytes (all of them if there are fewer). */
+void buf_consume(struct buf *b, size_t n);
+
+#endif

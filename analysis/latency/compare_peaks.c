@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Phase 2 of the comparison: differences in the number and location of peaks. */
+#include "analysis/latency/compare_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/latency/peaks.h"
+
+enum { MAX_PEAKS = 16, MIN_CALLS = 8 /* seen in a peak before anything is said of it */ };
+
+struct found {
+	unsigned int nr;
+	struct peak_span span[MAX_PEAKS];
+	double share[MAX_PEAKS];
+	bool excess[MAX_PEAKS]; /* the other profile has far fewer calls here */
+	bool alone[MAX_PEAKS];	/* and has no peak here */
+	bool told[MAX_PEAKS];
+};
+
+static void find(const struct side *s, struct found *f)
+{
+	unsigned int i;
+
+	*f = (struct found){0};
+	f->nr = peaks_find_seen(s->profile, s->share_seen, f->span, MAX_PEAKS);
+	for (i = 0; i < f->nr; i++)
+		f->share[i] = side_share(s, (int)f->span[i].range.low, (int)f->span[i].range.high);
+}
+
+/* Is the mode of a peak of `f` within [low, high)? */
+static bool has_mode(const struct found *f, int low, int high)
+{
+	unsigned int i;
+
+	for (i = 0; i < f->nr; i++) {
+		if ((int)f->span[i].mode >= low && (int)f->span[i].mode < high)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Which peaks of `own` does `other` not have, or have far lighter? Its calls
+ * count as far as they may have drifted, so that a drift is never an excess.
+ */
+static void mark_excess(const struct side *own, struct found *f, const struct side *other,
+			const struct found *theirs, int drift, const struct compare_options *o)
+{
+	double share, there;
+	unsigned int i;
+	int low, high;
+
+	for (i = 0; i < f->nr; i++) {
+		low = (int)f->span[i].range.low;
+		high = (int)f->span[i].range.high;
+		share = f->share[i];
+		there = side_share(other, low - drift, high + drift);
+		if (share * own->seen < MIN_CALLS ||
+		    (share < o->min_peak_calls &&
+		     side_time_share(own, low, high) < o->min_peak_time))
+			continue;
+		if (share < o->peak_factor * there && share - there < o->min_moved)
+			continue;
+		if (!shares_differ(share, own->seen, there, other->seen, o->sigmas))
+			continue;
+		f->excess[i] = true;
+		f->alone[i] = !has_mode(theirs, low - drift, high + drift);
+	}
+}
+
+static uint64_t mode_ns(const struct peak_span *p)
+{
+	return (uint64_t)llround(exp2((p->mode + 0.5) / PT_RESOLUTION));
+}
+
+/* A peak that is gone and a new one of about its weight are one that moved. */
+static void tell_moves(struct found *a, struct found *b, struct compare_pair *pair)
+{
+	double ratio, best_ratio;
+	unsigned int i, j, best;
+
+	for (i = 0; i < a->nr; i++) {
+		if (!a->alone[i])
+			continue;
+		best = b->nr;
+		best_ratio = log(2);
+		for (j = 0; j < b->nr; j++) {
+			ratio = fabs(log(a->share[i] / b->share[j]));
+			if (b->alone[j] && !b->told[j] && ratio < best_ratio) {
+				best = j;
+				best_ratio = ratio;
+			}
+		}
+		if (best == b->nr)
+			continue;
+		a->told[i] = b->told[best] = true;
+		compare_add_reason(pair, (struct compare_reason){
+					     .kind = COMPARE_PEAK_MOVED,
+					     .mode_ns = mode_ns(&b->span[best]),
+					     .old_mode_ns = mode_ns(&a->span[i]),
+					     .before = a->share[i],
+					     .after = b->share[best],
+					 });
+	}
+}
+
+/*
+ * A peak that has another share of the calls only because there are more or
+ * fewer calls elsewhere did not change itself.
+ */
+static bool diluted(double before, double after, const struct compare_pair *pair)
+{
+	return before > 0 && after > 0 &&
+	       fabs(log2(after / before) + pair->metrics.calls) < log2(1.4);
+}
+
+/* Tell of the peaks that are alone, or of those that only have another weight. */
+static void tell(const struct found *f, const struct side *other, bool is_after, bool alone,
+		 int drift, struct compare_pair *pair)
+{
+	struct compare_reason r;
+	unsigned int i;
+	double there;
+
+	for (i = 0; i < f->nr; i++) {
+		if (!f->excess[i] || f->told[i] || f->alone[i] != alone)
+			continue;
+		there = side_share(other, (int)f->span[i].range.low - drift,
+				   (int)f->span[i].range.high + drift);
+		r = (struct compare_reason){
+		    .kind = !f->alone[i] ? COMPARE_PEAK_WEIGHT
+			    : is_after	 ? COMPARE_PEAK_NEW
+					 : COMPARE_PEAK_GONE,
+		    .mode_ns = mode_ns(&f->span[i]),
+		    .before = is_after ? there : f->share[i],
+		    .after = is_after ? f->share[i] : there,
+		};
+		if (r.kind != COMPARE_PEAK_WEIGHT || !pair->nr_reasons ||
+		    !diluted(r.before, r.after, pair))
+			compare_add_reason(pair, r);
+	}
+}
+
+void compare_peaks(const struct side *before, const struct side *after,
+		   const struct compare_options *o, struct compare_pair *pair)
+{
+	int drift = (int)lround(fmin(o->tolerance, 2) * PT_RESOLUTION);
+	struct found a, b;
+
+	find(before, &a);
+	find(after, &b);
+	mark_excess(before, &a, after, &b, drift, o);
+	mark_excess(after, &b, before, &a, drift, o);
+	tell_moves(&a, &b, pair);
+	/* what is new or gone before what became heavier or lighter by it */
+	tell(&b, before, true, true, drift, pair);
+	tell(&a, after, false, true, drift, pair);
+	tell(&b, before, true, false, drift, pair);
+	tell(&a, after, false, false, drift, pair);
+}
+
+void compare_shape(const struct side *before, const struct side *after, int drift,
+		   struct compare_pair *pair)
+{
+	unsigned int nr = pair->nr_reasons, i;
+	bool slower = pair->metrics.slower >= pair->metrics.faster;
+	struct found a, b;
+
+	find(before, &a);
+	find(after, &b);
+	/* the same number of peaks, and one is elsewhere: that is what happened */
+	for (i = 0; a.nr == b.nr && i < a.nr; i++) {
+		if (abs((int)a.span[i].mode - (int)b.span[i].mode) <= drift)
+			continue;
+		compare_add_reason(pair, (struct compare_reason){
+					     .kind = COMPARE_PEAK_MOVED,
+					     .mode_ns = mode_ns(&b.span[i]),
+					     .old_mode_ns = mode_ns(&a.span[i]),
+					     .before = a.share[i],
+					     .after = b.share[i],
+					 });
+	}
+	if (pair->nr_reasons == nr)
+		compare_add_reason(
+		    pair, (struct compare_reason){
+			      .kind = COMPARE_SHAPE,
+			      .before = slower ? 0 : -1,
+			      .after = slower ? pair->metrics.slower : pair->metrics.faster,
+			  });
+}

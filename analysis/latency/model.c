@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/latency/model_impl.h"
+
+struct model *model_new(void)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	if (m)
+		constants_init(&m->constants);
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->nr_ops; i++)
+		model_op_free(m->op[i]);
+	free(m->op);
+	model_host_release(m);
+	free(m);
+}
+
+/* The slice ended: for every operation what was pending is complete. */
+static int feed_tick(struct model *m, const struct rec_tick *rec)
+{
+	if (rec->end_ns < rec->start_ns)
+		return -EINVAL;
+	if (m->ticked && (rec->slice <= m->last_tick.slice || rec->end_ns < m->last_tick.end_ns))
+		return -EINVAL;
+	for (size_t i = 0; i < m->nr_ops; i++) {
+		model_op_tick(m->op[i], rec);
+		model_peaks_tick(m->op[i]);
+	}
+	m->last_tick = *rec;
+	m->ticked = true;
+	m->tick_end[m->nr_slices++ % MODEL_TICKS] = rec->end_ns;
+	if (rec->end_ns > m->elapsed_ns)
+		m->elapsed_ns = rec->end_ns;
+	m->revision++;
+	return 0;
+}
+
+static int feed_cost(struct model *m, const struct rec_cost *rec)
+{
+	m->cost = *rec;
+	m->revision++;
+	return 0;
+}
+
+/* What was refused is missing from what is shown: say so. */
+static int feed_refused(struct model *m, const struct rec_refused *rec)
+{
+	const struct op_state *op = model_find_op(m, rec->op);
+	const char *reason = rec->reason && *rec->reason ? rec->reason : "refused";
+	char text[512];
+
+	if (!op || strstr(reason, op->pub.name))
+		return model_feed_note(m, NOTE_ERROR, reason);
+	snprintf(text, sizeof(text), "%s: %s", op->pub.name, reason);
+	return model_feed_note(m, NOTE_ERROR, text);
+}
+
+int model_feed(struct model *m, const struct record *rec)
+{
+	switch (rec->type) {
+	case REC_META:
+		return model_feed_meta(m, &rec->meta);
+	case REC_TARGET:
+		return model_feed_target(m, &rec->target);
+	case REC_TARGET_END:
+		return model_feed_target_end(m, &rec->target_end);
+	case REC_OP:
+		return model_feed_op(m, &rec->op);
+	case REC_PROFILE:
+		return model_feed_profile(m, &rec->profile);
+	case REC_SAMPLE:
+		return model_feed_sample(m, &rec->sample);
+	case REC_OPEN:
+		return model_feed_open(m, &rec->open);
+	case REC_TICK:
+		return feed_tick(m, &rec->tick);
+	case REC_COST:
+		return feed_cost(m, &rec->cost);
+	case REC_LOSS:
+		m->loss = rec->loss;
+		return 0;
+	case REC_NOTE:
+		return model_feed_note(m, rec->note.level, rec->note.text);
+	case REC_REFUSED:
+		return feed_refused(m, &rec->refused);
+	case REC_CHECK:
+		return model_feed_check(m, &rec->check);
+	case REC_CONSTANT:
+		return model_feed_constant(m, &rec->constant);
+	/* Of these nothing is shown that the model computes. */
+	case REC_MODULE:
+	case REC_MAPPING:
+	case REC_SITE:
+	case REC_ACK:
+	case REC_SNAPSHOT:
+	case REC_SCREEN:
+	case REC_SYMBOL:
+	case REC_DESCENT:
+	case REC_CALLEES:
+	case REC_LEARNT:
+	case REC_CALL:
+	case REC_WITNESS:
+	case REC_FNODE:
+	case REC_FNODE_LOST:
+	case REC_LEARNED:
+	case REC_FILE:
+	case REC_BYE:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+size_t model_nr_ops(const struct model *m)
+{
+	return m->nr_ops;
+}
+
+const struct op *model_op(struct model *m, size_t i)
+{
+	if (i >= m->nr_ops)
+		return NULL;
+	model_refresh(m, m->op[i]);
+	return &m->op[i]->pub;
+}
+
+const struct op *model_op_by_number(struct model *m, uint32_t number)
+{
+	struct op_state *op = model_find_op(m, number);
+
+	if (!op)
+		return NULL;
+	model_refresh(m, op);
+	return &op->pub;
+}
+
+const struct op *model_op_peaks(struct model *m, uint32_t number)
+{
+	struct op_state *op = model_find_op(m, number);
+
+	if (!op)
+		return NULL;
+	/* Without memory the peaks are shown with less said about them. */
+	model_answer(m, op);
+	return &op->pub;
+}
+
+const struct rec_meta *model_meta(const struct model *m)
+{
+	return m->has_meta ? &m->meta : NULL;
+}
+
+size_t model_nr_targets(const struct model *m)
+{
+	return m->nr_targets;
+}
+
+const struct rec_target *model_target(const struct model *m, size_t i)
+{
+	return i < m->nr_targets ? &m->target[i].rec : NULL;
+}
+
+bool model_target_ended(const struct model *m, size_t i)
+{
+	return i < m->nr_targets && m->target[i].ended;
+}
+
+const struct rec_cost *model_cost(const struct model *m)
+{
+	return &m->cost;
+}
+
+const struct rec_loss *model_loss(const struct model *m)
+{
+	return &m->loss;
+}
+
+uint64_t model_elapsed_ns(const struct model *m)
+{
+	return m->elapsed_ns;
+}
+
+uint64_t model_nr_slices(const struct model *m)
+{
+	return m->nr_slices;
+}
+
+size_t model_nr_notes(const struct model *m)
+{
+	return m->nr_notes;
+}
+
+const struct rec_note *model_note(const struct model *m, size_t i)
+{
+	return i < m->nr_notes ? &m->note[i] : NULL;
+}
+
+size_t model_nr_checks(const struct model *m)
+{
+	return m->nr_checks;
+}
+
+const struct rec_check *model_check(const struct model *m, size_t i)
+{
+	return i < m->nr_checks ? &m->check[i] : NULL;
+}
+
+size_t model_nr_constants(const struct model *m)
+{
+	return m->nr_constants;
+}
+
+const struct rec_constant *model_constant(const struct model *m, size_t i)
+{
+	return i < m->nr_constants ? &m->constant[i] : NULL;
+}

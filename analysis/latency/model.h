@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The model: what is known about a target, made from records alone. Views,
+ * text and JSON show it; live, replay and tests feed it the same records and
+ * get the same answers. No clock, no I/O.
+ *
+ * Counts of an operation that was watched in bursts are weighted: per slice,
+ * counts times (slice length / armed_ns); `share_seen` says how much was seen.
+ * Everything that a getter returns stays valid until the next model_feed().
+ */
+#ifndef PEAKTOP_MODEL_H
+#define PEAKTOP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/latency/profile.h"
+#include "analysis/session/record.h"
+
+enum {
+	MODEL_MAX_OPS = 4096,
+	MODEL_MAX_SLICES = 3600, /* per operation; older ones are merged pairwise */
+	MODEL_MAX_SAMPLES = 4096, /* per operation: a reservoir, deterministic */
+	MODEL_MAX_OPEN = 64,	 /* per operation, oldest first */
+	MODEL_MAX_PEAKS = 16,
+	MODEL_MAX_NOTES = 64, /* equal notes are kept once */
+};
+
+/* One time-lapse slice of one operation. Sparse. */
+struct slice {
+	uint64_t start_ns, end_ns;
+	uint64_t calls, sum_ns; /* weighted */
+	uint64_t armed_ns;
+	uint64_t open;
+	unsigned int nr_buckets;
+	const uint16_t *bucket; /* ascending, resolution 8 */
+	const uint64_t *count;	/* weighted */
+};
+
+/* A value that tells the calls of a peak from the rest. */
+struct peak_value {
+	const char *name;  /* "return value", "on-CPU time", "argument 0 (fd)", ... */
+	const char *text;  /* one phrase: "-11 (EAGAIN) in 98% of these, 2% of the others" */
+	double separation; /* 0..1, on calls held out: 1 = tells them apart perfectly */
+};
+
+/* A peak of another operation (or of this one) that goes with this one. */
+struct peak_related {
+	uint32_t op;
+	int peak_id;
+	const char *by; /* "count", "shape", "slices" or several: "count, slices" */
+	double score;	/* 0..1 */
+};
+
+struct peak {
+	int rank; /* 1 = lowest latency, now */
+	int id;	  /* stays while it drifts from slice to slice */
+	struct bucket_range range; /* at resolution 8 */
+	uint64_t low_ns, high_ns, mode_ns;
+	uint64_t calls, total_ns;     /* weighted; total_ns estimated from the buckets */
+	double share_of_calls;	      /* 0..1 */
+	double share_of_time;	      /* 0..1 */
+	double rate_hz;		      /* over the time observed */
+	double period_ns;	      /* 0 if not periodic */
+	const char *period_near;      /* characteristic time that the period is, "" if none */
+	double run_queue_share;	      /* 0..1 of its latency, -1 unknown */
+	double expected_preempted;    /* OSprof's expected number of preempted calls, -1 unknown */
+	double seen_preempted;	      /* -1 unknown */
+	const char *near;	      /* characteristic time it sits on, "" if none */
+	unsigned int nr_values;
+	const struct peak_value *values; /* best first */
+	unsigned int nr_related;
+	const struct peak_related *related; /* best first */
+};
+
+struct open_call {
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t age_ns;
+	uint32_t known;
+	uint64_t args[SAMPLE_ARGS];
+};
+
+struct op {
+	uint32_t op;
+	enum layer layer;
+	const char *name, *label, *requested, *module, *placement;
+	uint64_t offset;
+	uint32_t module_id;
+	uint32_t syscall_nr;
+	struct profile total; /* weighted, over the whole run */
+	struct profile recent; /* weighted, over the last complete slice */
+	uint64_t seen_calls;  /* raw */
+	uint64_t abnormal, unseen, open, oldest_open_ns;
+	double share_seen; /* 0..1 */
+	bool adds_up;	   /* OSprof's checksum held in every slice */
+	unsigned int nr_slices;
+	const struct slice *slices; /* oldest first */
+	unsigned int nr_peaks;
+	const struct peak *peaks; /* by rank */
+	unsigned int nr_open_calls;
+	const struct open_call *open_calls; /* oldest first */
+	uint64_t floor_ns; /* the latency floor: lowest latency that a real share of calls reaches */
+};
+
+struct model;
+struct model *model_new(void);
+void model_free(struct model *m);
+
+/* Take one record. Returns 0, -ENOMEM, or -EINVAL for a record that contradicts earlier ones (ignored). */
+int model_feed(struct model *m, const struct record *rec);
+
+/* Peaks, relations and values are computed on demand for the operations asked; call after feeding. */
+size_t model_nr_ops(const struct model *m);
+const struct op *model_op(struct model *m, size_t i); /* in order of number */
+const struct op *model_op_by_number(struct model *m, uint32_t op);
+/* The full answer for one operation: peaks with values, relations, periods. */
+const struct op *model_op_peaks(struct model *m, uint32_t op);
+
+const struct rec_meta *model_meta(const struct model *m); /* NULL before it came */
+size_t model_nr_targets(const struct model *m);
+const struct rec_target *model_target(const struct model *m, size_t i);
+bool model_target_ended(const struct model *m, size_t i);
+const struct rec_cost *model_cost(const struct model *m);
+const struct rec_loss *model_loss(const struct model *m);
+uint64_t model_elapsed_ns(const struct model *m);
+uint64_t model_nr_slices(const struct model *m);
+size_t model_nr_notes(const struct model *m);
+const struct rec_note *model_note(const struct model *m, size_t i);
+size_t model_nr_checks(const struct model *m);
+const struct rec_check *model_check(const struct model *m, size_t i);
+size_t model_nr_constants(const struct model *m);
+const struct rec_constant *model_constant(const struct model *m, size_t i);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the model knows beside operations: session, targets, notes, checks, constants. */
+#include "analysis/latency/model_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *model_text(const char *text)
+{
+	return strndup(text ? text : "", MODEL_TEXT);
+}
+
+int model_set_text(const char **to, const char *text)
+{
+	char *copy = model_text(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free((void *)*to);
+	*to = copy;
+	return 0;
+}
+
+static void free_text(const char *text)
+{
+	free((void *)text);
+}
+
+/* Replace each text of a freshly copied record by an own copy; all or none. */
+static int own_texts(const char **text[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		*text[i] = model_text(*text[i]);
+		if (*text[i])
+			continue;
+		while (i--)
+			free_text(*text[i]);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int model_feed_meta(struct model *m, const struct rec_meta *rec)
+{
+	struct rec_meta copy = *rec;
+	const char **text[] = {&copy.version, &copy.host, &copy.kernel, &copy.boot_id,
+			       &copy.command};
+	int err;
+
+	if (m->has_meta)
+		return -EINVAL;
+	err = own_texts(text, 5);
+	if (err)
+		return err;
+	m->meta = copy;
+	m->has_meta = true;
+	m->revision++;
+	return 0;
+}
+
+/* The newest entry of a pid: pids are given again. */
+static struct model_target *find_target(struct model *m, uint32_t pid)
+{
+	for (size_t i = m->nr_targets; i-- > 0;)
+		if (m->target[i].rec.pid == pid)
+			return &m->target[i];
+	return NULL;
+}
+
+/* Room for one more in an array of `nr` that never holds more than `max`. */
+static int grow(void *array, size_t size, size_t nr, size_t max)
+{
+	void **p = array, *grown;
+
+	if (nr >= max)
+		return -ENOMEM;
+	if (nr & (nr - 1))
+		return 0;
+	grown = realloc(*p, (nr ? nr * 2 : 1) * size);
+	if (!grown)
+		return -ENOMEM;
+	*p = grown;
+	return 0;
+}
+
+int model_feed_target(struct model *m, const struct rec_target *rec)
+{
+	struct model_target *t = find_target(m, rec->pid);
+	struct rec_target copy = *rec;
+	const char **text[] = {&copy.comm, &copy.exe};
+	int err;
+
+	if (!rec->pid)
+		return -EINVAL;
+	err = own_texts(text, 2);
+	if (err)
+		return err;
+	/* An exec keeps pid and start time; another start time is another process. */
+	if (t && t->rec.started_ns == rec->started_ns) {
+		free_text(t->rec.comm);
+		free_text(t->rec.exe);
+	} else {
+		err = grow(&m->target, sizeof(*m->target), m->nr_targets, MODEL_MAX_TARGETS);
+		if (err) {
+			free_text(copy.comm);
+			free_text(copy.exe);
+			return err;
+		}
+		t = find_target(m, rec->pid);
+		if (t)
+			t->ended = true;
+		t = &m->target[m->nr_targets++];
+	}
+	t->rec = copy;
+	t->ended = false;
+	return 0;
+}
+
+int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
+{
+	struct model_target *t = find_target(m, rec->pid);
+
+	if (!t || t->ended)
+		return -EINVAL;
+	t->ended = true;
+	return 0;
+}
+
+/* Index of the note that a graver one may take the place of: the oldest of the lightest. */
+static size_t lightest_note(const struct model *m)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i + 1 < m->nr_notes; i++)
+		if (m->note[i].level < m->note[least].level)
+			least = i;
+	return least;
+}
+
+/*
+ * The last place is kept for saying that there were more. What is full makes
+ * room for graver notes only.
+ */
+int model_feed_note(struct model *m, uint32_t level, const char *text)
+{
+	static const char more[] = "there were more notes than are kept";
+	struct rec_note note = {.level = level > NOTE_ERROR ? NOTE_ERROR : level};
+
+	for (size_t i = 0; i < m->nr_notes; i++) {
+		if (!strncmp(m->note[i].text, text ? text : "", MODEL_TEXT)) {
+			if (note.level > m->note[i].level)
+				m->note[i].level = note.level;
+			return 0;
+		}
+	}
+	if (m->nr_notes == MODEL_MAX_NOTES) {
+		size_t least = lightest_note(m);
+
+		if (note.level <= m->note[least].level)
+			return 0;
+		note.text = model_text(text);
+		if (!note.text)
+			return -ENOMEM;
+		free_text(m->note[least].text);
+		memmove(&m->note[least], &m->note[least + 1],
+			(MODEL_MAX_NOTES - 2 - least) * sizeof(note));
+		m->note[MODEL_MAX_NOTES - 2] = note;
+		return 0;
+	}
+	if (m->nr_notes == MODEL_MAX_NOTES - 1) {
+		note.text = strdup(more);
+		note.level = NOTE_INFO;
+		if (!note.text)
+			return -ENOMEM;
+		m->note[m->nr_notes++] = note;
+		return model_feed_note(m, level, text);
+	}
+	note.text = model_text(text);
+	if (!note.text)
+		return -ENOMEM;
+	m->note[m->nr_notes++] = note;
+	return 0;
+}
+
+int model_feed_check(struct model *m, const struct rec_check *rec)
+{
+	struct rec_check copy = *rec;
+	const char **text[] = {&copy.name, &copy.needed_for, &copy.remedy};
+	size_t i;
+	int err = own_texts(text, 3);
+
+	if (err)
+		return err;
+	for (i = 0; i < m->nr_checks; i++)
+		if (!strcmp(m->check[i].name, copy.name))
+			break;
+	if (i == m->nr_checks) {
+		err = grow(&m->check, sizeof(*m->check), i, MODEL_MAX_CHECKS);
+		if (err) {
+			for (i = 0; i < 3; i++)
+				free_text(*text[i]);
+			return err;
+		}
+		m->nr_checks++;
+	} else {
+		free_text(m->check[i].name);
+		free_text(m->check[i].needed_for);
+		free_text(m->check[i].remedy);
+	}
+	m->check[i] = copy;
+	return 0;
+}
+
+int model_feed_constant(struct model *m, const struct rec_constant *rec)
+{
+	struct rec_constant copy = *rec;
+	const char **text[] = {&copy.name};
+	size_t i;
+	int err;
+
+	if (rec->high_ns < rec->low_ns)
+		return -EINVAL;
+	err = own_texts(text, 1);
+	if (err)
+		return err;
+	for (i = 0; i < m->nr_constants; i++)
+		if (!strcmp(m->constant[i].name, copy.name))
+			break;
+	if (i == m->nr_constants) {
+		err = grow(&m->constant, sizeof(*m->constant), i, MODEL_MAX_CONSTANTS);
+		if (err) {
+			free_text(copy.name);
+			return err;
+		}
+		m->nr_constants++;
+	} else {
+		free_text(m->constant[i].name);
+	}
+	m->constant[i] = copy;
+	constants_add(&m->constants, rec);
+	m->revision++;
+	return 0;
+}
+
+void model_host_release(struct model *m)
+{
+	if (m->has_meta) {
+		free_text(m->meta.version);
+		free_text(m->meta.host);
+		free_text(m->meta.kernel);
+		free_text(m->meta.boot_id);
+		free_text(m->meta.command);
+	}
+	for (size_t i = 0; i < m->nr_targets; i++) {
+		free_text(m->target[i].rec.comm);
+		free_text(m->target[i].rec.exe);
+	}
+	for (size_t i = 0; i < m->nr_notes; i++)
+		free_text(m->note[i].text);
+	for (size_t i = 0; i < m->nr_checks; i++) {
+		free_text(m->check[i].name);
+		free_text(m->check[i].needed_for);
+		free_text(m->check[i].remedy);
+	}
+	for (size_t i = 0; i < m->nr_constants; i++)
+		free_text(m->constant[i].name);
+	free(m->target);
+	free(m->check);
+	free(m->constant);
+}

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Operations and what they did, slice by slice. */
+#include "analysis/latency/model_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Position of the first operation whose number is not below `number`. */
+static size_t position(const struct model *m, uint32_t number)
+{
+	size_t low = 0, high = m->nr_ops;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->op[middle]->pub.op < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct op_state *model_find_op(const struct model *m, uint32_t number)
+{
+	size_t i = position(m, number);
+
+	return i < m->nr_ops && m->op[i]->pub.op == number ? m->op[i] : NULL;
+}
+
+void model_op_free(struct op_state *op)
+{
+	if (!op)
+		return;
+	free((void *)op->pub.name);
+	free((void *)op->pub.label);
+	free((void *)op->pub.requested);
+	free((void *)op->pub.module);
+	free((void *)op->pub.placement);
+	slices_release(&op->slices);
+	samples_release(&op->samples);
+	free(op->carry);
+	free(op->opening);
+	free(op->open);
+	free(op->answer);
+	free(op->series);
+	free(op);
+}
+
+static int set_texts(struct op *pub, const struct rec_op *rec)
+{
+	int err = model_set_text(&pub->name, rec->name);
+
+	if (!err)
+		err = model_set_text(&pub->label, rec->label);
+	if (!err)
+		err = model_set_text(&pub->module, rec->module);
+	if (!err)
+		err = model_set_text(&pub->placement, rec->placement);
+	/* What the user asked stays known when the collector says it again without. */
+	if (!err && (!pub->requested || (rec->requested && *rec->requested)))
+		err = model_set_text(&pub->requested, rec->requested);
+	return err;
+}
+
+static struct op_state *op_new(const struct rec_op *rec)
+{
+	struct op_state *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->pub.op = rec->op;
+	op->pub.layer = (enum layer)rec->layer;
+	op->pub.adds_up = true;
+	op->weight = weight_make(1, 1);
+	op->version = 1;
+	profile_init(&op->pub.total);
+	profile_init(&op->pub.recent);
+	slices_init(&op->slices);
+	samples_init(&op->samples);
+	peaks_tracker_init(&op->tracker);
+	return op;
+}
+
+static int insert(struct model *m, struct op_state *op)
+{
+	size_t at = position(m, op->pub.op);
+
+	if (m->nr_ops == m->cap_ops) {
+		size_t cap = m->cap_ops ? m->cap_ops * 2 : 64;
+		struct op_state **grown = realloc(m->op, cap * sizeof(struct op_state *));
+
+		if (!grown)
+			return -ENOMEM;
+		m->op = grown;
+		m->cap_ops = cap;
+	}
+	memmove(&m->op[at + 1], &m->op[at], (m->nr_ops - at) * sizeof(struct op_state *));
+	m->op[at] = op;
+	m->nr_ops++;
+	return 0;
+}
+
+int model_feed_op(struct model *m, const struct rec_op *rec)
+{
+	struct op_state *known, *op;
+	int err;
+
+	if (!rec->op || rec->layer >= LAYER_MAX)
+		return -EINVAL;
+	known = model_find_op(m, rec->op);
+	if (known && (known->pub.layer != (enum layer)rec->layer ||
+		      strncmp(known->pub.name, rec->name ? rec->name : "", MODEL_TEXT)))
+		return -EINVAL;
+	if (!known && m->nr_ops == MODEL_MAX_OPS) {
+		model_feed_note(m, NOTE_WARNING, "there are more operations than can be shown");
+		return -ENOMEM;
+	}
+	op = known ? known : op_new(rec);
+	if (!op)
+		return -ENOMEM;
+	err = set_texts(&op->pub, rec);
+	if (!err && !known)
+		err = insert(m, op);
+	if (err) {
+		if (!known)
+			model_op_free(op);
+		return err;
+	}
+	op->pub.module_id = rec->module_id;
+	op->pub.offset = rec->offset;
+	op->pub.syscall_nr = rec->syscall_nr;
+	if (!known)
+		op->born = m->nr_slices;
+	op->version++;
+	return 0;
+}
+
+/* Bound for the calls of one operation, so that no sum of them overflows. */
+static const uint64_t max_calls = 1ULL << 62;
+
+/* Is this a histogram at all? Gives the sum of its buckets. */
+static bool buckets_valid(const struct rec_profile *rec, uint64_t *sum)
+{
+	*sum = 0;
+	if (rec->nr_buckets > PT_BUCKETS || (rec->nr_buckets && (!rec->bucket || !rec->count)))
+		return false;
+	for (uint32_t i = 0; i < rec->nr_buckets; i++) {
+		if (rec->bucket[i] >= PT_BUCKETS || (i && rec->bucket[i] <= rec->bucket[i - 1]))
+			return false;
+		if (rec->count[i] > max_calls - *sum)
+			return false;
+		*sum += rec->count[i];
+	}
+	return true;
+}
+
+/*
+ * Calls that end in a slice in which no new ones were seen began in an earlier
+ * burst: they weigh as much as those of that burst.
+ */
+enum { MAX_SPREAD = 256 };
+
+static struct weight slice_weight(struct op_state *op, const struct rec_profile *rec)
+{
+	if (rec->armed_ns)
+		op->weight = weight_make(rec->end_ns - rec->start_ns, rec->armed_ns);
+	return op->weight;
+}
+
+static int need_carry(struct op_state *op, struct weight w)
+{
+	if (w.num == w.den || op->carry)
+		return 0;
+	op->carry = malloc(sizeof(*op->carry));
+	if (!op->carry)
+		return -ENOMEM;
+	weight_carry_init(op->carry);
+	return 0;
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Add a slice of weighted counts to the whole run. */
+static void add_to_total(struct profile *total, const struct slice *slice, uint64_t min_ns,
+			 uint64_t max_ns)
+{
+	if (!slice->calls)
+		return;
+	if (!total->calls || min_ns < total->min_ns)
+		total->min_ns = min_ns;
+	if (!total->calls || max_ns > total->max_ns)
+		total->max_ns = max_ns;
+	total->calls += slice->calls;
+	total->sum_ns = add_saturating(total->sum_ns, slice->sum_ns);
+	for (unsigned int i = 0; i < slice->nr_buckets; i++)
+		total->count[slice->bucket[i]] += slice->count[i];
+}
+
+/* Weighted, without the buckets that rounded to nothing. */
+static void weigh(struct op_state *op, const struct rec_profile *rec, struct weight w,
+		  struct slice *slice, uint16_t *bucket, uint64_t *count)
+{
+	unsigned int n = 0;
+
+	weight_counts(w, op->carry, rec->nr_buckets, rec->bucket, rec->count, count);
+	for (unsigned int i = 0; i < rec->nr_buckets; i++) {
+		if (!count[i])
+			continue;
+		bucket[n] = (uint16_t)rec->bucket[i];
+		count[n++] = count[i];
+		slice->calls = add_saturating(slice->calls, count[i]);
+	}
+	slice->nr_buckets = n;
+	slice->bucket = bucket;
+	slice->count = count;
+	slice->sum_ns = weight_figure(w, &op->carry_sum, rec->sum_ns);
+}
+
+static void note_pending(struct op_state *op, const struct rec_profile *rec, bool calls)
+{
+	if (!op->pending) {
+		op->pending_min_ns = UINT64_MAX;
+		op->pending_max_ns = 0;
+	}
+	if (calls && rec->min_ns < op->pending_min_ns)
+		op->pending_min_ns = rec->min_ns;
+	if (calls && rec->max_ns > op->pending_max_ns)
+		op->pending_max_ns = rec->max_ns;
+	op->pending_open = rec->open;
+	op->pending_oldest_ns = rec->oldest_open_ns;
+	op->pending = true;
+}
+
+/* Keep the slices of all operations within MODEL_SLICE_BYTES. */
+static void bound_slices(struct model *m)
+{
+	while (m->slice_bytes > MODEL_SLICE_BYTES) {
+		struct op_state *largest = m->op[0];
+		size_t before;
+		int err;
+
+		for (size_t i = 1; i < m->nr_ops; i++)
+			if (m->op[i]->slices.bytes > largest->slices.bytes)
+				largest = m->op[i];
+		if (largest->slices.nr < MODEL_KEEP_SLICES)
+			return;
+		before = largest->slices.bytes;
+		err = slices_coarsen(&largest->slices);
+		m->slice_bytes += largest->slices.bytes - before;
+		largest->version++;
+		if (err)
+			return;
+	}
+}
+
+/* Add to the slices; the account of their memory follows. */
+static int add_slice(struct model *m, struct op_state *op, const struct slice *slice)
+{
+	size_t before = op->slices.bytes;
+	int err = slices_add(&op->slices, slice);
+
+	m->slice_bytes += op->slices.bytes - before;
+	if (!err)
+		bound_slices(m);
+	return err;
+}
+
+static int feed_slice(struct model *m, const struct rec_profile *rec)
+{
+	struct op_state *op = model_find_op(m, rec->op);
+	uint64_t count[PT_BUCKETS], sum, length;
+	uint16_t bucket[PT_BUCKETS];
+	struct slice slice = {.start_ns = rec->start_ns, .end_ns = rec->end_ns, .open = rec->open};
+	struct weight w;
+	int err;
+
+	if (!op || rec->end_ns < rec->start_ns || !buckets_valid(rec, &sum))
+		return -EINVAL;
+	length = rec->end_ns - rec->start_ns;
+	slice.armed_ns = rec->armed_ns < length ? rec->armed_ns : length;
+	w = slice_weight(op, rec);
+	err = need_carry(op, w);
+	if (err)
+		return err;
+	weigh(op, rec, w, &slice, bucket, count);
+	if (slice.calls > max_calls - op->pub.total.calls)
+		return -EINVAL;
+	err = add_slice(m, op, &slice);
+	if (err)
+		return err;
+	if (rec->calls != sum)
+		op->pub.adds_up = false;
+	add_to_total(&op->pub.total, &slice, rec->min_ns, rec->max_ns);
+	op->pub.seen_calls += sum;
+	op->pub.abnormal =
+	    add_saturating(op->pub.abnormal, weight_figure(w, &op->carry_abnormal, rec->abnormal));
+	op->pub.unseen =
+	    add_saturating(op->pub.unseen, weight_figure(w, &op->carry_unseen, rec->unseen));
+	op->slices_ns = add_saturating(op->slices_ns, length);
+	op->armed_ns = add_saturating(op->armed_ns, slice.armed_ns);
+	note_pending(op, rec, sum != 0);
+	if (rec->end_ns > m->elapsed_ns)
+		m->elapsed_ns = rec->end_ns;
+	op->changed |= sum != 0;
+	op->version++;
+	return 0;
+}
+
+/* The share `part` of `parts` of a figure; all parts together are the figure. */
+static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
+{
+	return figure / parts * (part + 1) + figure % parts * (part + 1) / parts -
+	       (figure / parts * part + figure % parts * part / parts);
+}
+
+/*
+ * A record about several slices (an operation that is watched in bursts is told
+ * of when there was one) is spread evenly over them: nobody knows better, and in
+ * one slice it would look like a peak of activity that never was.
+ */
+static int feed_spread(struct model *m, const struct rec_profile *rec, unsigned int parts)
+{
+	uint64_t length = rec->end_ns - rec->start_ns, count[PT_BUCKETS];
+	uint32_t bucket[PT_BUCKETS];
+	int err = 0;
+
+	for (unsigned int k = 0; k < parts && !err; k++) {
+		struct rec_profile one = *rec;
+
+		one.start_ns = rec->start_ns + length / parts * k;
+		one.end_ns = k + 1 == parts ? rec->end_ns : one.start_ns + length / parts;
+		one.armed_ns = part_of(rec->armed_ns, k, parts);
+		one.sum_ns = part_of(rec->sum_ns, k, parts);
+		one.abnormal = part_of(rec->abnormal, k, parts);
+		one.unseen = part_of(rec->unseen, k, parts);
+		one.calls = 0;
+		one.nr_buckets = 0;
+		one.bucket = bucket;
+		one.count = count;
+		for (uint32_t i = 0; i < rec->nr_buckets; i++) {
+			/* the first call of a bucket goes to another slice than that of its neighbour */
+			uint64_t n = part_of(rec->count[i], (k + i) % parts, parts);
+
+			if (!n)
+				continue;
+			bucket[one.nr_buckets] = rec->bucket[i];
+			count[one.nr_buckets++] = n;
+			one.calls += n;
+		}
+		err = feed_slice(m, &one);
+	}
+	return err;
+}
+
+/* figure * num / den without overflow; den is not 0. */
+static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
+{
+	return (uint64_t)((unsigned __int128)figure * num / den);
+}
+
+/*
+ * A time in which nobody looked (after the last burst): it is taken to have been
+ * like the time before, or the whole run would come out too low.
+ */
+static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
+{
+	uint64_t length = rec->end_ns - rec->start_ns, before = op->slices_ns, count[PT_BUCKETS], armed = op->armed_ns;
+	uint64_t seen = op->pub.seen_calls;
+	struct rec_profile like = *rec;
+	struct weight weight = op->weight;
+	uint32_t bucket[PT_BUCKETS];
+	int err;
+
+	like.armed_ns = length;
+	like.nr_buckets = 0;
+	like.calls = 0;
+	like.bucket = bucket;
+	like.count = count;
+	like.sum_ns = scaled(op->pub.total.sum_ns, length, before);
+	like.min_ns = op->pub.total.min_ns;
+	like.max_ns = op->pub.total.max_ns;
+	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
+		uint64_t n = scaled(op->pub.total.count[i], length, before);
+
+		if (!n)
+			continue;
+		bucket[like.nr_buckets] = i;
+		count[like.nr_buckets++] = n;
+		like.calls += n;
+	}
+	err = feed_slice(m, &like);
+	/* an estimate: nothing of it was seen */
+	op->armed_ns = armed;
+	op->pub.seen_calls = seen;
+	op->weight = weight;
+	return err;
+}
+
+int model_feed_profile(struct model *m, const struct rec_profile *rec)
+{
+	const struct rec_meta *meta = model_meta(m);
+	struct op_state *op = model_find_op(m, rec->op);
+	uint64_t interval = meta ? meta->interval_ns : 0, sum;
+	bool bursts = rec->end_ns > rec->start_ns && rec->armed_ns && rec->armed_ns < rec->end_ns - rec->start_ns;
+	uint64_t parts = bursts && interval ? (rec->end_ns - rec->start_ns + interval / 2) / interval : 1;
+
+	if (op && rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns && op->slices_ns)
+		return feed_unseen(m, op, rec);
+	if (parts < 2 || parts > MAX_SPREAD || !buckets_valid(rec, &sum) || rec->calls != sum)
+		return feed_slice(m, rec);
+	return feed_spread(m, rec, (unsigned int)parts);
+}
+
+int model_feed_sample(struct model *m, const struct rec_sample *rec)
+{
+	struct op_state *op = model_find_op(m, rec->op);
+	unsigned int before;
+	int err;
+
+	if (!op)
+		return -EINVAL;
+	before = op->samples.nr;
+	err = samples_add(&op->samples, rec,
+			  m->nr_samples < MODEL_ALL_SAMPLES || before < MODEL_KEEP_SAMPLES
+			      ? MODEL_MAX_SAMPLES
+			      : before);
+	m->nr_samples += op->samples.nr - before;
+	if (!err)
+		op->version++;
+	return err;
+}
+
+/* Keeps the oldest, oldest first; of equally old ones the first that came. */
+int model_feed_open(struct model *m, const struct rec_open *rec)
+{
+	struct op_state *op = model_find_op(m, rec->op);
+	struct open_call call = {
+	    .pid = rec->pid, .tid = rec->tid, .age_ns = rec->age_ns, .known = rec->known};
+	struct open_list *list;
+	unsigned int at;
+
+	if (!op)
+		return -EINVAL;
+	if (!op->opening)
+		op->opening = calloc(1, sizeof(*op->opening));
+	list = op->opening;
+	if (!list)
+		return -ENOMEM;
+	for (at = list->nr; at > 0 && list->call[at - 1].age_ns < rec->age_ns; at--)
+		;
+	if (at == MODEL_MAX_OPEN)
+		return 0;
+	if (list->nr < MODEL_MAX_OPEN)
+		list->nr++;
+	memmove(&list->call[at + 1], &list->call[at], (list->nr - 1 - at) * sizeof(call));
+	memmove(list->comm[at + 1], list->comm[at], (list->nr - 1 - at) * sizeof(list->comm[0]));
+	memcpy(call.args, rec->args, sizeof(call.args));
+	list->call[at] = call;
+	snprintf(list->comm[at], sizeof(list->comm[at]), "%s", rec->comm ? rec->comm : "");
+	return 0;
+}
+
+/*
+ * `recent` is the last complete slice: of an operation that is told of only
+ * every few ticks (as long as a burst's ends are waited for) the one before,
+ * until it is too old; else what the operation did until this tick, if anything.
+ */
+static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tick_end_ns)
+{
+	const struct slice *last = op->slices.nr ? &op->slices.slice[op->slices.nr - 1] : NULL;
+	struct profile *recent = &op->pub.recent;
+	uint64_t tick = tick_end_ns - tick_start_ns, length;
+
+	if (last && !op->pending) {
+		length = last->end_ns - last->start_ns;
+		if (length > tick + tick / 2 && last->end_ns <= tick_end_ns &&
+		    tick_end_ns - last->end_ns <= length)
+			return;
+	}
+	if (recent->calls) {
+		profile_init(recent);
+		op->version++;
+	}
+	if (last && op->pending)
+		add_to_total(recent, last, op->pending_min_ns, op->pending_max_ns);
+}
+
+/* The lists change places: what was being collected is shown now. */
+static void set_open(struct op_state *op)
+{
+	struct open_list *list = op->opening;
+	uint64_t open = op->pending ? op->pending_open : 0;
+	uint64_t oldest = op->pending ? op->pending_oldest_ns : 0;
+
+	op->opening = op->open;
+	op->open = list;
+	if (op->opening)
+		op->opening->nr = 0;
+	if (list && list->nr) {
+		for (unsigned int i = 0; i < list->nr; i++)
+			list->call[i].comm = list->comm[i];
+		if (open < list->nr)
+			open = list->nr;
+		if (oldest < list->call[0].age_ns)
+			oldest = list->call[0].age_ns;
+	}
+	op->version += op->pub.open != open || op->pub.oldest_open_ns != oldest;
+	op->pub.open = open;
+	op->pub.oldest_open_ns = oldest;
+}
+
+void model_op_tick(struct op_state *op, const struct rec_tick *tick)
+{
+	set_recent(op, tick->start_ns, tick->end_ns);
+	set_open(op);
+	op->pending = false;
+}

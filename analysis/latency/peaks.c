@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/peaks.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "analysis/latency/clock.h"
+
+/*
+ * Windows of several widths slide over the histogram. A window is the top of a
+ * peak if it stands out from a window on either side in two ways: surely (the
+ * density that its calls vouch for at least is above what the others' calls
+ * allow at most) and visibly (by a factor). One pass from left to right, with
+ * the hysteresis that this gives, finds tops and valleys in turn. The reasons
+ * for the constants are in docs/notes/peaks.md.
+ */
+enum {
+	NR_WIDTHS = 10,
+	MAX_SEGMENTS = PT_BUCKETS / 2,
+	STRAY_GAP = PT_RESOLUTION, /* this many empty buckets cut strays off */
+};
+
+static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 48};
+
+/*
+ * Poisson noise: by how much the square root of a count may be off. Its standard
+ * deviation is 1/2 whatever the count, so windows of one width whose roots differ
+ * by twice this are four standard deviations apart.
+ */
+#define UNSURE 1.4
+
+struct scan {
+	unsigned int low, high;		 /* buckets with calls */
+	double count[PT_BUCKETS + 1];	 /* observations below bucket i */
+	double exposure[PT_BUCKETS + 1]; /* buckets that a latency can fall into, below i */
+};
+
+struct window {
+	unsigned int low, high;
+	double value; /* a density */
+};
+
+/* The best windows so far of a top (the highest values) or a valley (the lowest). */
+struct extreme {
+	struct window sure;    /* by the limit of the density, as sure as UNSURE */
+	struct window visible; /* by the density, less or more a factor */
+};
+
+struct segment {
+	struct bucket_range range;
+	struct window top;    /* its densest window */
+	struct window valley; /* the emptiest one after it; value 0 at the end */
+};
+
+static double calls_in(const struct scan *s, unsigned int low, unsigned int high)
+{
+	return s->count[high] - s->count[low];
+}
+
+static double exposure_of(const struct scan *s, unsigned int low, unsigned int high)
+{
+	return s->exposure[high] - s->exposure[low];
+}
+
+/* The factor by which a peak of this width has to stand out: half of the prominence. */
+static double peak_factor(double width)
+{
+	if (width < 1.5)
+		return 1.7;
+	return width < 2.5 ? 1.25 : 1.2;
+}
+
+/* The factor by which a valley of this width has to be deep: the other half. */
+static double valley_factor(double width)
+{
+	if (width < 2.5)
+		return 1.6;
+	if (width < 3.5)
+		return 1.45;
+	return width < 5.5 ? 1.35 : 1.25;
+}
+
+/* What the density is at least, and at most, where `count` calls were seen. */
+static double at_least(double count, double exposure)
+{
+	double root = sqrt(count + 0.375) - UNSURE;
+
+	return root > 0 ? root * root / exposure : 0;
+}
+
+static double at_most(double count, double exposure)
+{
+	double root = sqrt(count + 0.375) + UNSURE;
+
+	return root * root / exposure;
+}
+
+/* A bucket counts for the integers, or the ticks of a coarse clock, that fall into it. */
+static void set_exposure(struct scan *s, const struct profile *p)
+{
+	const double growth = exp2(1.0 / PT_RESOLUTION);
+	double width = growth - 1, ticks[PT_BUCKETS], ns, step = clock_step(p);
+	unsigned int coarse = 0;
+
+	memset(ticks, 0, sizeof(ticks));
+	for (unsigned int k = 1; step > 1 && k <= 2 * CLOCK_TICKS; k++) {
+		coarse = clock_tick_bucket(p, step, k);
+		ticks[coarse]++;
+	}
+	s->exposure[0] = 0;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		ns = (double)(bucket_high_ns(i, PT_RESOLUTION) - bucket_low_ns(i, PT_RESOLUTION));
+		if (i > 0 && i < coarse)
+			s->exposure[i + 1] = s->exposure[i] + ticks[i] * step / width;
+		else
+			s->exposure[i + 1] = s->exposure[i] + (ns < 64 ? ns / width : 1);
+		width *= growth;
+	}
+}
+
+/* Fills `s`; false if there is nothing in the profile. */
+static bool scan_init(struct scan *s, const struct profile *p, double share_seen)
+{
+	bool any = false;
+
+	s->low = s->high = 0;
+	s->count[0] = 0;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		s->count[i + 1] = s->count[i] + (double)p->count[i] * share_seen;
+		if (!p->count[i])
+			continue;
+		if (!any)
+			s->low = i;
+		s->high = i + 1;
+		any = true;
+	}
+	if (any)
+		set_exposure(s, p);
+	return any;
+}
+
+/*
+ * Try the windows from `from` to `end` on a top. True if one of them, `found`,
+ * stands out from `valley` (which may be NULL).
+ */
+static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
+		      const struct extreme *valley, struct extreme *top, struct window *found)
+{
+	struct window sure, visible;
+	bool any = false;
+
+	for (unsigned int k = 0; k < NR_WIDTHS && from + window_width[k] <= end; k++) {
+		unsigned int low = end - window_width[k];
+		double exposure = exposure_of(s, low, end), calls = calls_in(s, low, end);
+
+		if (exposure <= 0 || calls <= 0)
+			continue;
+		visible = (struct window){low, end, calls / exposure / peak_factor(exposure)};
+		if (visible.value > top->visible.value)
+			top->visible = visible;
+		if (calls <= top->sure.value * exposure)
+			continue;
+		sure = (struct window){low, end, at_least(calls, exposure)};
+		if (valley && visible.value > valley->visible.value &&
+		    sure.value > valley->sure.value && (!any || sure.value > found->value)) {
+			*found = sure;
+			any = true;
+		}
+		if (sure.value > top->sure.value)
+			top->sure = sure;
+	}
+	return any;
+}
+
+/* The same for a valley. A single bucket is none: at half the resolution it would not be seen. */
+static bool lower_valley(const struct scan *s, unsigned int from, unsigned int end,
+			 const struct extreme *top, struct extreme *valley, struct window *found)
+{
+	struct window sure, visible;
+	bool any = false;
+
+	for (unsigned int k = 0; k < NR_WIDTHS && from + window_width[k] <= end; k++) {
+		unsigned int low = end - window_width[k];
+		double exposure = exposure_of(s, low, end), calls = calls_in(s, low, end);
+
+		if (exposure < 1.5)
+			continue;
+		visible = (struct window){low, end, calls / exposure * valley_factor(exposure)};
+		if (visible.value < valley->visible.value)
+			valley->visible = visible;
+		if (calls >= valley->sure.value * exposure)
+			continue;
+		sure = (struct window){low, end, at_most(calls, exposure)};
+		if (top && visible.value < top->visible.value && sure.value < top->sure.value &&
+		    (!any || sure.value < found->value)) {
+			*found = sure;
+			any = true;
+		}
+		if (sure.value < valley->sure.value)
+			valley->sure = sure;
+	}
+	return any;
+}
+
+static unsigned int later(unsigned int a, unsigned int b)
+{
+	return a > b ? a : b;
+}
+
+/* Tops and valleys in turn. Returns the number of tops, at least 1. */
+static unsigned int find_tops(const struct scan *s, struct segment *seg)
+{
+	const struct extreme none_high = {{s->low, s->low, 0}, {s->low, s->low, 0}};
+	const struct extreme none_low = {{0, 0, INFINITY}, {0, 0, INFINITY}};
+	struct extreme top = none_high, valley = none_low, other;
+	unsigned int n = 0, from = s->low;
+	bool falling = false;
+	struct window w;
+
+	for (unsigned int end = s->low + 1; end <= s->high && n < MAX_SEGMENTS - 1; end++) {
+		if (!falling) {
+			raise_top(s, from, end, NULL, &top, &w);
+			other = none_low;
+			if (lower_valley(s, later(top.sure.high, top.visible.high), end, &top,
+					 &other, &w)) {
+				seg[n].top = top.sure;
+				from = later(top.sure.high, top.visible.high);
+				valley = other;
+				falling = true;
+			}
+			continue;
+		}
+		lower_valley(s, from, end, NULL, &valley, &w);
+		other = none_high;
+		if (raise_top(s, later(valley.sure.high, valley.visible.high), end, &valley, &other,
+			      &w)) {
+			seg[n++].valley = valley.sure;
+			from = later(valley.sure.high, valley.visible.high);
+			top = other;
+			falling = false;
+		}
+	}
+	if (!falling) {
+		if (top.sure.low == top.sure.high)
+			top.sure.high = s->high;
+		seg[n].top = top.sure;
+	}
+	seg[n++].valley = (struct window){s->high, s->high, 0};
+	return n;
+}
+
+/* The bucket at which to cut in the valley between two tops. */
+static unsigned int cut_at(const struct profile *p, const struct scan *s, const struct segment *a,
+			   const struct segment *b)
+{
+	unsigned int low = a->valley.low, high = a->valley.high;
+
+	if (calls_in(s, low, high) <= 0) {
+		while (low > a->top.high && !p->count[low - 1])
+			low--;
+		while (high < b->top.low && !p->count[high])
+			high++;
+	}
+	return low + (high - low) / 2;
+}
+
+static void set_ranges(const struct profile *p, const struct scan *s, struct segment *seg,
+		       unsigned int n)
+{
+	unsigned int low = s->low, high;
+
+	for (unsigned int i = 0; i < n; i++) {
+		high = i + 1 < n ? cut_at(p, s, &seg[i], &seg[i + 1]) : s->high;
+		seg[i].range = (struct bucket_range){low, high};
+		low = high;
+	}
+}
+
+/* Half a call more: an empty window has a logarithm too. */
+static double density(const struct scan *s, const struct window *w)
+{
+	double exposure = exposure_of(s, w->low, w->high);
+
+	return exposure > 0 ? (calls_in(s, w->low, w->high) + 0.5) / exposure : 0;
+}
+
+/* By what factor a peak rises above the higher of its valleys. */
+static double rise(const struct scan *s, const struct segment *seg, unsigned int i)
+{
+	double top = density(s, &seg[i].top), base = 0, d;
+
+	for (unsigned int k = i ? i - 1 : 0; k <= i; k++) {
+		d = density(s, &seg[k].valley);
+		base = d > base ? d : base;
+	}
+	if (base <= 0)
+		base = 0.5;
+	return top > base ? top / base : 1;
+}
+
+/* Join segment i with its neighbour across the shallower valley. */
+static void join(struct segment *seg, unsigned int *n, unsigned int i)
+{
+	unsigned int a = i;
+
+	if (i + 1 == *n || (i > 0 && seg[i - 1].valley.value > seg[i].valley.value))
+		a = i - 1;
+	seg[a].range.high = seg[a + 1].range.high;
+	if (seg[a + 1].top.value > seg[a].top.value)
+		seg[a].top = seg[a + 1].top;
+	seg[a].valley = seg[a + 1].valley;
+	memmove(&seg[a + 1], &seg[a + 2], (*n - a - 2) * sizeof(*seg));
+	(*n)--;
+}
+
+/* Fewer observations than this are stray calls: 3 of 50, 5 of 1000, 9 of a million. */
+static double least_calls(const struct scan *s)
+{
+	double total = calls_in(s, s->low, s->high);
+
+	return total > 50 ? 3 + 1.5 * log10(total / 50) : 3;
+}
+
+static void join_strays(const struct scan *s, struct segment *seg, unsigned int *n)
+{
+	double least = least_calls(s), fewest, calls;
+	unsigned int worst;
+
+	while (*n > 1) {
+		fewest = INFINITY;
+		worst = 0;
+		for (unsigned int i = 0; i < *n; i++) {
+			calls = calls_in(s, seg[i].range.low, seg[i].range.high);
+			if (calls < fewest) {
+				fewest = calls;
+				worst = i;
+			}
+		}
+		if (fewest >= least)
+			break;
+		join(seg, n, worst);
+	}
+}
+
+static void keep_most_prominent(const struct scan *s, struct segment *seg, unsigned int *n,
+				unsigned int max)
+{
+	double least, d;
+	unsigned int worst;
+
+	while (*n > max) {
+		least = INFINITY;
+		worst = 0;
+		for (unsigned int i = 0; i < *n; i++) {
+			d = rise(s, seg, i);
+			if (d < least) {
+				least = d;
+				worst = i;
+			}
+		}
+		join(seg, n, worst);
+	}
+}
+
+/* Few calls beyond a wide gap: strays, which would only stretch the range. */
+static bool cuts_off(const struct scan *s, double strays, double all)
+{
+	return strays < least_calls(s) && strays <= 0.02 * all;
+}
+
+/* The range without empty ends and strays. */
+static struct bucket_range trim(const struct profile *p, const struct scan *s,
+				const struct segment *seg)
+{
+	struct bucket_range r = seg->range;
+	double all = calls_in(s, r.low, r.high);
+	unsigned int gap = 0;
+
+	for (unsigned int i = seg->top.high; i < r.high; i++) {
+		gap = p->count[i] ? 0 : gap + 1;
+		if (gap >= STRAY_GAP && cuts_off(s, calls_in(s, i, r.high), all))
+			r.high = i;
+	}
+	gap = 0;
+	for (unsigned int i = seg->top.low; i > r.low; i--) {
+		gap = p->count[i - 1] ? 0 : gap + 1;
+		if (gap >= STRAY_GAP && exposure_of(s, i - 1, i - 1 + gap) > STRAY_GAP - 1 &&
+		    cuts_off(s, calls_in(s, r.low, i), all))
+			r.low = i;
+	}
+	while (r.low + 1 < r.high && !p->count[r.low])
+		r.low++;
+	while (r.high > r.low + 1 && !p->count[r.high - 1])
+		r.high--;
+	return r;
+}
+
+/* The densest bucket of the top as its neighbours see it, and one that has calls. */
+static unsigned int find_mode(const struct profile *p, const struct scan *s,
+			      const struct window *top, struct bucket_range r)
+{
+	unsigned int reach = 1 + (top->high - top->low) / 4, mode = top->low, from, to;
+	double best = -1, calls, exposure, weight;
+
+	for (unsigned int i = top->low; i < top->high; i++) {
+		calls = exposure = 0;
+		if (!p->count[i])
+			continue;
+		from = i > r.low + reach ? i - reach : r.low;
+		to = i + reach < r.high ? i + reach : r.high - 1;
+		for (unsigned int k = from; k <= to; k++) {
+			weight = reach + 1 - (k > i ? k - i : i - k);
+			calls += weight * (double)p->count[k];
+			exposure += weight * exposure_of(s, k, k + 1);
+		}
+		if (calls > best * exposure) {
+			best = calls / exposure;
+			mode = i;
+		}
+	}
+	return mode;
+}
+
+unsigned int peaks_find_seen(const struct profile *p, double share_seen, struct peak_span *out,
+			     unsigned int max)
+{
+	struct segment seg[MAX_SEGMENTS];
+	struct scan s;
+	unsigned int n;
+
+	if (!max || !scan_init(&s, p, share_seen > 0 && share_seen < 1 ? share_seen : 1))
+		return 0;
+	n = find_tops(&s, seg);
+	set_ranges(p, &s, seg, n);
+	join_strays(&s, seg, &n);
+	keep_most_prominent(&s, seg, &n, max);
+	for (unsigned int i = 0; i < n; i++) {
+		out[i].range = trim(p, &s, &seg[i]);
+		out[i].mode = find_mode(p, &s, &seg[i].top, out[i].range);
+		out[i].calls = profile_range_calls(p, out[i].range);
+		out[i].prominence = log2(rise(&s, seg, i));
+	}
+	return n;
+}
+
+unsigned int peaks_find(const struct profile *p, struct peak_span *out, unsigned int max)
+{
+	return peaks_find_seen(p, 1, out, max);
+}

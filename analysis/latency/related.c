@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/related.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double min_calls = 20;
+/* Counts this much apart (of the larger) no longer look the same. */
+static const double count_reach = 0.05;
+/* Counts this near, of this many calls, say something alone. */
+static const double count_exact = 0.002, count_exact_calls = 200;
+/* Shapes this many doublings apart on average no longer look the same. */
+static const double shape_reach = 0.5;
+/* Slices: how many, how alike, and how much better than chance. */
+enum { MIN_SLICES = 12, MAX_SLICES = 256, DROPPED = 2 };
+static const double min_correlation = 0.7, min_t = 4.5;
+
+static double count_score(double a, double b)
+{
+	double apart = fabs(a - b) / fmax(a, b);
+
+	if (fmin(a, b) < min_calls || apart >= count_reach)
+		return 0;
+	return 1 - apart / count_reach;
+}
+
+/*
+ * The Earth Mover's Distance of the two normalised histograms, in doublings:
+ * in one dimension, the area between their cumulative distributions.
+ */
+static double shape_distance(const struct related_side *a, double calls_a,
+			     const struct related_side *b, double calls_b)
+{
+	double area = 0, sum_a = 0, sum_b = 0;
+
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		if (i >= a->range.low && i < a->range.high)
+			sum_a += (double)a->profile->count[i] / calls_a;
+		if (i >= b->range.low && i < b->range.high)
+			sum_b += (double)b->profile->count[i] / calls_b;
+		area += fabs(sum_a - sum_b);
+	}
+	return area / PT_RESOLUTION;
+}
+
+static double shape_score(const struct related_side *a, double calls_a,
+			  const struct related_side *b, double calls_b)
+{
+	double apart;
+
+	if (fmin(calls_a, calls_b) < min_calls)
+		return 0;
+	apart = shape_distance(a, calls_a, b, calls_b);
+	return apart < shape_reach ? 1 - apart / shape_reach : 0;
+}
+
+/* Pearson's correlation of x and y without the entries that `skip` marks; 0 if one is constant. */
+static double pearson(const double *x, const double *y, const bool *skip, unsigned int n,
+		      double *mean_x, double *mean_y)
+{
+	double sx = 0, sy = 0, xx = 0, yy = 0, xy = 0, used = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (skip[i])
+			continue;
+		sx += x[i];
+		sy += y[i];
+		used++;
+	}
+	*mean_x = sx / used;
+	*mean_y = sy / used;
+	for (unsigned int i = 0; i < n; i++) {
+		double dx = x[i] - *mean_x, dy = y[i] - *mean_y;
+
+		if (skip[i])
+			continue;
+		xx += dx * dx;
+		yy += dy * dy;
+		xy += dx * dy;
+	}
+	/* What is left of a constant series is rounding. */
+	if (xx < 1e-9 * used || yy < 1e-9 * used)
+		return 0;
+	return xy / sqrt(xx * yy);
+}
+
+/*
+ * The correlation that remains without the DROPPED entries that speak most
+ * for it: one or two slices that both peaks happen to have (the start of the
+ * program) are not enough.
+ */
+static double robust_correlation(const double *x, const double *y, unsigned int n)
+{
+	bool skip[MAX_SLICES] = {false};
+	double mean_x, mean_y, r = pearson(x, y, skip, n, &mean_x, &mean_y);
+
+	for (unsigned int d = 0; d < DROPPED && r >= min_correlation; d++) {
+		unsigned int top = n;
+		double most = 0, left;
+
+		for (unsigned int i = 0; i < n; i++) {
+			double product = (x[i] - mean_x) * (y[i] - mean_y);
+
+			if (!skip[i] && product > most) {
+				most = product;
+				top = i;
+			}
+		}
+		if (top == n)
+			break;
+		skip[top] = true;
+		left = pearson(x, y, skip, n, &mean_x, &mean_y);
+		if (left < r)
+			r = left;
+	}
+	return r;
+}
+
+static bool beyond_chance(double r, unsigned int n)
+{
+	double used = (double)n - DROPPED;
+
+	if (r < min_correlation)
+		return false;
+	return r * r >= 1 || r * sqrt((used - 2) / (1 - r * r)) >= min_t;
+}
+
+/* Ratios count, not differences: a burst is a burst at any rate. */
+void related_prepare(double *series, unsigned int slices)
+{
+	for (unsigned int i = 0; i < slices; i++)
+		series[i] = log1p(series[i]);
+}
+
+/*
+ * Do the two come and go together? Of the logarithm of the calls per slice,
+ * and of its change from slice to slice: what merely grows or falls with the
+ * same load agrees in the first only.
+ */
+static double slices_score(const struct related_side *a, const struct related_side *b,
+			   unsigned int slices)
+{
+	unsigned int from = a->known_from > b->known_from ? a->known_from : b->known_from, n;
+	double x[MAX_SLICES], y[MAX_SLICES], level, change;
+	const double *u, *v;
+
+	if (!a->series || !b->series || from >= slices)
+		return 0;
+	if (slices - from > MAX_SLICES)
+		from = slices - MAX_SLICES;
+	n = slices - from;
+	if (n < MIN_SLICES)
+		return 0;
+	u = a->series + from;
+	v = b->series + from;
+	level = robust_correlation(u, v, n);
+	if (!beyond_chance(level, n))
+		return 0;
+	for (unsigned int i = 0; i + 1 < n; i++) {
+		x[i] = u[i + 1] - u[i];
+		y[i] = v[i + 1] - v[i];
+	}
+	change = robust_correlation(x, y, n - 1);
+	return beyond_chance(change, n - 1) ? fmin(level, change) : 0;
+}
+
+static const char *name_of(bool count, bool shape, bool slices)
+{
+	static const char *const names[] = {
+	    "",	      "count",	       "shape",		"count, shape",
+	    "slices", "count, slices", "shape, slices", "count, shape, slices",
+	};
+
+	return names[(count ? 1 : 0) + (shape ? 2 : 0) + (slices ? 4 : 0)];
+}
+
+/*
+ * A like shape alone says nothing: most peaks of short calls look alike. Nor
+ * does a like count, unless it is the same to a few parts in a thousand.
+ */
+bool related_score(const struct related_side *self, const struct related_side *other,
+		   unsigned int slices, struct peak_related *out)
+{
+	double ours = (double)profile_range_calls(self->profile, self->range);
+	double theirs = (double)profile_range_calls(other->profile, other->range);
+	double count, shape, together;
+	bool exact;
+
+	if (self->op == other->op && self->peak_id == other->peak_id)
+		return false;
+	if (ours < 1 || theirs < 1)
+		return false;
+	count = count_score(ours, theirs);
+	shape = shape_score(self, ours, other, theirs);
+	together = slices_score(self, other, slices);
+	exact = fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
+		fmin(ours, theirs) >= count_exact_calls;
+	if (together <= 0 && !(count > 0 && shape > 0) && !exact)
+		return false;
+	out->op = other->op;
+	out->peak_id = other->peak_id;
+	out->by = name_of(count > 0, shape > 0, together > 0);
+	out->score = (count + shape + together) / 3;
+	return true;
+}
+
+static bool before(const struct peak_related *a, const struct peak_related *b)
+{
+	if (a->score > b->score || a->score < b->score)
+		return a->score > b->score;
+	return a->op != b->op ? a->op < b->op : a->peak_id < b->peak_id;
+}
+
+void related_insert(struct peak_related *list, unsigned int *nr, const struct peak_related *one)
+{
+	unsigned int at;
+
+	if (*nr == RELATED_MAX) {
+		if (!before(one, &list[RELATED_MAX - 1]))
+			return;
+		(*nr)--;
+	}
+	for (at = (*nr)++; at > 0 && before(one, &list[at - 1]); at--)
+		list[at] = list[at - 1];
+	list[at] = *one;
+}

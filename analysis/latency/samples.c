@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void samples_init(struct samples *s)
+{
+	memset(s, 0, sizeof(*s));
+}
+
+void samples_release(struct samples *s)
+{
+	for (unsigned int i = 0; i < PT_DOUBLINGS; i++)
+		free(s->stratum[i].call);
+	samples_init(s);
+}
+
+/* splitmix64's finaliser: a fixed, well mixed function of its argument. */
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+static uint32_t clamp32(uint64_t x)
+{
+	return x > UINT32_MAX ? UINT32_MAX : (uint32_t)x;
+}
+
+static struct call_sample convert(const struct rec_sample *rec, uint64_t number)
+{
+	struct call_sample c = {
+	    .start_ns = rec->start_ns,
+	    .latency_ns = rec->latency_ns,
+	    .ret = rec->ret,
+	    .oncpu_ns = rec->oncpu_ns,
+	    .runqueue_ns = rec->runqueue_ns,
+	    .tid = rec->tid,
+	    .minor_faults = clamp32(rec->minor_faults),
+	    .major_faults = clamp32(rec->major_faults),
+	    .migrations = clamp32(rec->migrations),
+	    .sleeps = clamp32(rec->sleeps),
+	    .preempted = clamp32(rec->preempted),
+	    .chance_ppm = 1000000,
+	    .known = (uint16_t)rec->known,
+	    /* Of two calls in a row one is held out; which one, is mixed. */
+	    .held_out = (number ^ mix(number >> 1)) & 1,
+	};
+
+	memcpy(c.args, rec->args, sizeof(c.args));
+	if (rec->chance_ppm && rec->chance_ppm < 1000000)
+		c.chance_ppm = (uint32_t)rec->chance_ppm;
+	return c;
+}
+
+/* Take a place from the doubling that has most, for one that has fewer. */
+static bool steal(struct samples *s, unsigned int for_whom, uint64_t draw)
+{
+	unsigned int most = 0, victim;
+
+	for (unsigned int i = 1; i < PT_DOUBLINGS; i++)
+		if (s->stratum[i].nr > s->stratum[most].nr)
+			most = i;
+	if (s->stratum[most].nr <= s->stratum[for_whom].nr + 1)
+		return false;
+	victim = (unsigned int)(draw % s->stratum[most].nr);
+	s->stratum[most].call[victim] = s->stratum[most].call[--s->stratum[most].nr];
+	s->nr--;
+	return true;
+}
+
+int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int max)
+{
+	unsigned int d = pt_bucket(rec->latency_ns) / PT_RESOLUTION;
+	uint64_t number = s->stratum[d].received, draw = mix(number * PT_DOUBLINGS + d + 1);
+	struct call_sample c = convert(rec, number), *grown;
+	unsigned int nr = s->stratum[d].nr, cap = s->stratum[d].cap;
+
+	if (max > MODEL_MAX_SAMPLES)
+		max = MODEL_MAX_SAMPLES;
+	if (nr < SAMPLES_PER_DOUBLING && (s->nr < max || steal(s, d, draw))) {
+		if (nr == cap) {
+			cap = cap ? cap * 2 : 8;
+			grown = realloc(s->stratum[d].call, cap * sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			s->stratum[d].call = grown;
+			s->stratum[d].cap = cap;
+		}
+		s->stratum[d].call[s->stratum[d].nr++] = c;
+		s->nr++;
+	} else if (nr && draw % (number + 1) < nr) {
+		s->stratum[d].call[draw % (number + 1)] = c;
+	}
+	s->stratum[d].received++;
+	return 0;
+}
+
+void samples_list(const struct samples *s, const struct profile *total,
+		  const struct call_sample **call, double *weight)
+{
+	unsigned int n = 0;
+
+	for (unsigned int d = 0; d < PT_DOUBLINGS; d++) {
+		double inverse = 0, calls = (double)profile_count(total, d, 1);
+
+		if (!calls)
+			calls = (double)s->stratum[d].received;
+		for (unsigned int i = 0; i < s->stratum[d].nr; i++)
+			inverse += 1e6 / s->stratum[d].call[i].chance_ppm;
+		for (unsigned int i = 0; i < s->stratum[d].nr; i++) {
+			call[n] = &s->stratum[d].call[i];
+			weight[n] = calls / inverse * (1e6 / call[n]->chance_ppm);
+			n++;
+		}
+	}
+}

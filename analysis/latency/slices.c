@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/slices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void slices_init(struct slices *s)
+{
+	memset(s, 0, sizeof(*s));
+}
+
+/* One block holds both arrays, the counts first. */
+static size_t block_size(unsigned int nr_buckets)
+{
+	return nr_buckets * (sizeof(uint64_t) + sizeof(uint16_t));
+}
+
+static void slice_drop(struct slices *s, struct slice *slice)
+{
+	s->bytes -= block_size(slice->nr_buckets);
+	free((void *)slice->count);
+	slice->count = NULL;
+	slice->bucket = NULL;
+}
+
+void slices_release(struct slices *s)
+{
+	for (unsigned int i = 0; i < s->nr; i++)
+		slice_drop(s, &s->slice[i]);
+	free(s->slice);
+	slices_init(s);
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Give `slice` its own block with the union of the buckets of a and b (b may be NULL). */
+static int slice_fill(struct slices *s, struct slice *slice, const struct slice *a,
+		      const struct slice *b)
+{
+	unsigned int max = a->nr_buckets + (b ? b->nr_buckets : 0), i = 0, k = 0, n = 0;
+	uint64_t count[2 * PT_BUCKETS];
+	uint16_t bucket[2 * PT_BUCKETS];
+	char *block;
+
+	if (max > 2 * PT_BUCKETS)
+		return -EINVAL;
+	while (i < a->nr_buckets || (b && k < b->nr_buckets)) {
+		bool from_a =
+		    i < a->nr_buckets && (!b || k == b->nr_buckets || a->bucket[i] <= b->bucket[k]);
+		bool from_b =
+		    b && k < b->nr_buckets && (i == a->nr_buckets || b->bucket[k] <= a->bucket[i]);
+
+		bucket[n] = from_a ? a->bucket[i] : b->bucket[k];
+		count[n++] = add_saturating(from_a ? a->count[i] : 0, from_b ? b->count[k] : 0);
+		i += from_a;
+		k += from_b;
+	}
+	slice->nr_buckets = n;
+	slice->bucket = NULL;
+	slice->count = NULL;
+	if (!n)
+		return 0;
+	block = malloc(block_size(n));
+	if (!block)
+		return -ENOMEM;
+	memcpy(block, count, n * sizeof(*count));
+	memcpy(block + n * sizeof(*count), bucket, n * sizeof(*bucket));
+	slice->count = (uint64_t *)block;
+	slice->bucket = (uint16_t *)(block + n * sizeof(*count));
+	s->bytes += block_size(n);
+	return 0;
+}
+
+/* a followed (or joined) by b, in a's place. */
+static int slice_join(struct slices *s, struct slice *a, struct slice *b)
+{
+	struct slice sum = *a;
+	int err = slice_fill(s, &sum, a, b);
+
+	if (err)
+		return err;
+	if (b->end_ns > sum.end_ns)
+		sum.end_ns = b->end_ns;
+	sum.calls = add_saturating(a->calls, b->calls);
+	sum.sum_ns = add_saturating(a->sum_ns, b->sum_ns);
+	sum.armed_ns = add_saturating(a->armed_ns, b->armed_ns);
+	sum.open = b->open;
+	slice_drop(s, a);
+	*a = sum;
+	return 0;
+}
+
+int slices_coarsen(struct slices *s)
+{
+	unsigned int half = s->nr / 4 * 2, kept = 0, i;
+	int err = 0;
+
+	for (i = 0; i + 1 < half && !err; i += 2) {
+		err = slice_join(s, &s->slice[i], &s->slice[i + 1]);
+		if (err)
+			break;
+		slice_drop(s, &s->slice[i + 1]);
+		s->slice[kept++] = s->slice[i];
+	}
+	/* Also after a failure the list is whole: what was joined stays joined. */
+	memmove(&s->slice[kept], &s->slice[i], (s->nr - i) * sizeof(*s->slice));
+	s->nr -= i - kept;
+	return err;
+}
+
+static int make_room(struct slices *s)
+{
+	unsigned int cap = s->cap ? s->cap * 2 : 16;
+	struct slice *grown;
+
+	if (s->nr == MODEL_MAX_SLICES)
+		return slices_coarsen(s);
+	if (s->nr < s->cap)
+		return 0;
+	if (cap > MODEL_MAX_SLICES)
+		cap = MODEL_MAX_SLICES;
+	grown = realloc(s->slice, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	s->bytes += (cap - s->cap) * sizeof(*grown);
+	s->slice = grown;
+	s->cap = cap;
+	return 0;
+}
+
+int slices_add(struct slices *s, const struct slice *slice)
+{
+	struct slice *last = s->nr ? &s->slice[s->nr - 1] : NULL, copy = *slice;
+	int err;
+
+	if (last && slice->start_ns == last->start_ns) {
+		err = slice_join(s, last, (struct slice *)slice);
+		/* The same stretch of time, not a further one. */
+		if (!err && last->armed_ns > last->end_ns - last->start_ns)
+			last->armed_ns = last->end_ns - last->start_ns;
+		return err;
+	}
+	if (last && slice->start_ns < last->end_ns)
+		return -EINVAL;
+	err = make_room(s);
+	if (!err)
+		err = slice_fill(s, &copy, slice, NULL);
+	if (!err)
+		s->slice[s->nr++] = copy;
+	return err;
+}

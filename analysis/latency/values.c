@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/values.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/latency/syscall_args.h"
+#include "analysis/latency/values_rule.h"
+#include "analysis/latency/values_text.h"
+
+/* In order of what explains more, for candidates that separate equally well. */
+enum feature_id {
+	F_RET,
+	F_ARG0,
+	F_MAJOR_FAULTS = F_ARG0 + SAMPLE_ARGS,
+	F_MINOR_FAULTS,
+	F_MIGRATIONS,
+	F_PREEMPTED,
+	F_RUNQUEUE,
+	F_SLEEPS,
+	F_ONCPU,
+	F_THREAD,
+	F_COUNT
+};
+
+struct feature {
+	char name[VALUES_NAME];
+	struct value_traits traits;
+	bool is_int;	 /* only the lower 32 bits hold the value */
+	unsigned int nr; /* calls of which it is known */
+	uint16_t *order; /* those calls, by value */
+};
+
+struct value_table {
+	const struct call_sample *const *call;
+	const double *weight;
+	unsigned int n;
+	struct feature feature[F_COUNT];
+	uint16_t *orders;	   /* of all features */
+	struct value_group *group; /* room for n */
+	bool *in;		   /* room for n */
+};
+
+static const unsigned int min_known = 4 * RULE_MIN_CALLS;
+
+static unsigned int known_bit(unsigned int f)
+{
+	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
+		return SAMPLE_ARG0 << (f - F_ARG0);
+	switch (f) {
+	case F_RET:
+		return SAMPLE_RET;
+	case F_MAJOR_FAULTS:
+	case F_MINOR_FAULTS:
+		return SAMPLE_FAULTS;
+	case F_MIGRATIONS:
+		return SAMPLE_MIGRATIONS;
+	case F_PREEMPTED:
+	case F_SLEEPS:
+		return SAMPLE_SWITCHES;
+	case F_RUNQUEUE:
+		return SAMPLE_RUNQUEUE;
+	case F_ONCPU:
+		return SAMPLE_ONCPU;
+	default:
+		return 0;
+	}
+}
+
+static int64_t key_of(const struct value_table *t, unsigned int f, const struct call_sample *c)
+{
+	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
+		return t->feature[f].is_int ? (int32_t)c->args[f - F_ARG0]
+					    : (int64_t)c->args[f - F_ARG0];
+	switch (f) {
+	case F_RET:
+		return c->ret;
+	case F_MAJOR_FAULTS:
+		return c->major_faults;
+	case F_MINOR_FAULTS:
+		return c->minor_faults;
+	case F_MIGRATIONS:
+		return c->migrations;
+	case F_PREEMPTED:
+		return c->preempted;
+	case F_SLEEPS:
+		return c->sleeps;
+	case F_RUNQUEUE:
+		return (int64_t)c->runqueue_ns;
+	case F_ONCPU:
+		return (int64_t)c->oncpu_ns;
+	default:
+		return c->tid;
+	}
+}
+
+static void describe(struct value_table *t, unsigned int f, const char *name,
+		     enum value_format format, bool exact, bool threshold)
+{
+	struct feature *to = &t->feature[f];
+
+	snprintf(to->name, sizeof(to->name), "%s", name);
+	to->traits.format = format;
+	to->traits.exact = exact;
+	to->traits.threshold = threshold;
+}
+
+/* How the arguments of a kind are compared and written. */
+static struct value_traits traits_of(enum arg_kind kind)
+{
+	static const struct value_traits traits[] = {
+	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false},
+	    [ARG_NONE] = {FORMAT_HEX, false, false, false},
+	    [ARG_POINTER] = {FORMAT_HEX, false, false, false},
+	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false},
+	    [ARG_FD] = {FORMAT_NUMBER, true, false, true},
+	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false},
+	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false},
+	    [ARG_INT] = {FORMAT_NUMBER, true, true, true},
+	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true},
+	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false},
+	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false},
+	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false},
+	};
+
+	return traits[kind];
+}
+
+static void describe_argument(struct value_table *t, unsigned int i, enum layer layer,
+			      const char *syscall)
+{
+	struct syscall_arg arg = syscall ? syscall_arg(syscall, i) : layer_arg(layer, i);
+	struct feature *to = &t->feature[F_ARG0 + i];
+
+	if (arg.name[0] && !syscall)
+		snprintf(to->name, sizeof(to->name), "%s", arg.name);
+	else if (arg.name[0])
+		snprintf(to->name, sizeof(to->name), "argument %u (%s%s)", i, arg.name,
+			 arg.kind == ARG_UNKNOWN ? ", unverified" : "");
+	else
+		snprintf(to->name, sizeof(to->name), "argument %u (unverified)", i);
+	to->traits = traits_of(arg.kind);
+	to->is_int = to->traits.is_signed;
+}
+
+static void describe_result(struct value_table *t, enum layer layer)
+{
+	switch (layer) {
+	case LAYER_SYSCALL:
+	case LAYER_LOCK:
+		describe(t, F_RET, "return value", FORMAT_RESULT, true, true);
+		break;
+	case LAYER_BLOCK:
+		describe(t, F_RET, "completion status", FORMAT_NUMBER, true, false);
+		break;
+	default:
+		describe(t, F_RET, "return value (unverified)", FORMAT_NUMBER, true, true);
+		break;
+	}
+	t->feature[F_RET].traits.is_signed = true;
+}
+
+static void describe_all(struct value_table *t, enum layer layer, const char *name)
+{
+	static const char prefix[] = "syscall:";
+	const char *syscall = NULL;
+
+	if (layer == LAYER_SYSCALL)
+		syscall =
+		    strncmp(name, prefix, sizeof(prefix) - 1) ? name : name + sizeof(prefix) - 1;
+	describe_result(t, layer);
+	for (unsigned int i = 0; i < SAMPLE_ARGS; i++)
+		describe_argument(t, i, layer, syscall);
+	describe(t, F_MAJOR_FAULTS, "major page faults", FORMAT_COUNT, false, true);
+	describe(t, F_MINOR_FAULTS, "minor page faults", FORMAT_COUNT, false, true);
+	describe(t, F_MIGRATIONS, "migrations", FORMAT_COUNT, false, true);
+	describe(t, F_PREEMPTED, "preemptions", FORMAT_COUNT, false, true);
+	describe(t, F_RUNQUEUE, "run-queue delay", FORMAT_TIME, false, true);
+	describe(t, F_SLEEPS, "sleeps", FORMAT_COUNT, false, true);
+	describe(t, F_ONCPU, "on-CPU time", FORMAT_TIME, false, true);
+	describe(t, F_THREAD, "thread", FORMAT_NUMBER, true, false);
+}
+
+struct keyed {
+	uint64_t key; /* in the order of the feature */
+	uint16_t call;
+};
+
+/*
+ * By key, calls of equal keys in their order: a radix sort, from the lowest
+ * byte up, of those bytes that differ at all. `room` is as long as `list`.
+ */
+static void sort_keys(struct keyed *list, struct keyed *room, unsigned int n)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int i = 1; i < n; i++)
+		differ |= list[i].key ^ list[0].key;
+	for (unsigned int shift = 0; shift < 64; shift += 8) {
+		unsigned int start[257] = {0};
+
+		if (!(differ >> shift & 0xff))
+			continue;
+		for (unsigned int i = 0; i < n; i++)
+			start[(list[i].key >> shift & 0xff) + 1]++;
+		for (unsigned int b = 0; b < 256; b++)
+			start[b + 1] += start[b];
+		for (unsigned int i = 0; i < n; i++)
+			room[start[list[i].key >> shift & 0xff]++] = list[i];
+		memcpy(list, room, n * sizeof(*list));
+	}
+}
+
+/* `room` is for two times as many as there are calls. */
+static void sort_feature(struct value_table *t, unsigned int f, struct keyed *room)
+{
+	struct feature *to = &t->feature[f];
+	uint64_t sign = to->traits.is_signed ? 1ULL << 63 : 0;
+	unsigned int bit = known_bit(f), nr = 0;
+
+	if (!to->traits.exact && !to->traits.threshold)
+		return;
+	for (unsigned int i = 0; i < t->n; i++) {
+		if (bit && !(t->call[i]->known & bit))
+			continue;
+		room[nr].key = (uint64_t)key_of(t, f, t->call[i]) ^ sign;
+		room[nr++].call = (uint16_t)i;
+	}
+	/* What is the same in all calls tells none of them apart. */
+	for (unsigned int i = 1; i < nr && room[i].key == room[0].key; i++)
+		if (i == nr - 1)
+			return;
+	sort_keys(room, room + t->n, nr);
+	for (unsigned int i = 0; i < nr; i++)
+		to->order[i] = room[i].call;
+	to->nr = nr;
+	/* The order of what look like addresses says nothing. */
+	if (nr && !sign && to->traits.format == FORMAT_NUMBER && room[nr - 1].key >= 1ULL << 40)
+		to->traits.threshold = false;
+}
+
+struct value_table *value_table_new(const struct call_sample *const *call, const double *weight,
+				    unsigned int n, enum layer layer, const char *name)
+{
+	struct value_table *t = calloc(1, sizeof(*t));
+	struct keyed *room;
+
+	if (!t)
+		return NULL;
+	if (n > UINT16_MAX)
+		n = UINT16_MAX;
+	t->call = call;
+	t->weight = weight;
+	t->n = n;
+	t->orders = calloc((size_t)n * F_COUNT + 1, sizeof(*t->orders));
+	t->group = calloc(n + 1, sizeof(*t->group));
+	t->in = calloc(n + 1, sizeof(*t->in));
+	room = calloc(2 * (size_t)n + 1, sizeof(*room));
+	if (!t->orders || !t->group || !t->in || !room) {
+		free(room);
+		value_table_free(t);
+		return NULL;
+	}
+	describe_all(t, layer, name);
+	for (unsigned int f = 0; f < F_COUNT; f++) {
+		t->feature[f].order = t->orders + (size_t)f * n;
+		sort_feature(t, f, room);
+	}
+	free(room);
+	return t;
+}
+
+void value_table_free(struct value_table *t)
+{
+	if (!t)
+		return;
+	free(t->orders);
+	free(t->group);
+	free(t->in);
+	free(t);
+}
+
+/* Fill t->group with the values of a feature; returns their number. */
+static unsigned int make_groups(const struct value_table *t, unsigned int f,
+				struct value_sums *sums)
+{
+	const struct feature *from = &t->feature[f];
+	unsigned int n = 0;
+
+	memset(sums, 0, sizeof(*sums));
+	for (unsigned int i = 0; i < from->nr; i++) {
+		unsigned int c = from->order[i], half = t->call[c]->held_out, in = t->in[c];
+		int64_t key = key_of(t, f, t->call[c]);
+
+		if (!n || t->group[n - 1].key != key)
+			t->group[n++] = (struct value_group){.key = key};
+		t->group[n - 1].weight[half][in] += t->weight[c];
+		t->group[n - 1].nr[half][in]++;
+		sums->weight[half][in] += t->weight[c];
+		sums->squares[half][in] += t->weight[c] * t->weight[c];
+		sums->nr[half][in]++;
+	}
+	return n;
+}
+
+struct verdict {
+	unsigned int feature;
+	struct rule rule;
+	double share[2]; /* of the calls held out that match: OUT of the peak, IN it */
+};
+
+static bool find_rule(const struct value_table *t, unsigned int f, struct verdict *v)
+{
+	const struct value_traits *traits = &t->feature[f].traits;
+	struct value_sums sums;
+	unsigned int n;
+
+	if (t->feature[f].nr < min_known)
+		return false;
+	n = make_groups(t, f, &sums);
+	for (unsigned int half = 0; half < 2; half++)
+		if (sums.nr[half][IN] < RULE_MIN_CALLS || sums.nr[half][OUT] < RULE_MIN_CALLS)
+			return false;
+	v->feature = f;
+	return rule_choose(traits, t->group, n, &sums, &v->rule) &&
+	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
+}
+
+static double separation(const struct verdict *v)
+{
+	return v->share[IN] - v->share[OUT];
+}
+
+/* Ranks by separation in steps of a twentieth; within a step by what explains more. */
+static bool better(const struct verdict *a, const struct verdict *b)
+{
+	double x = round(separation(a) * 20), y = round(separation(b) * 20);
+
+	return x != y ? x > y : a->feature < b->feature;
+}
+
+void values_find(const struct value_table *t, struct bucket_range range, struct values *out)
+{
+	struct verdict best[F_COUNT], v;
+	unsigned int n = 0;
+
+	out->nr = 0;
+	for (unsigned int i = 0; i < t->n; i++) {
+		unsigned int b = pt_bucket(t->call[i]->latency_ns);
+
+		t->in[i] = b >= range.low && b < range.high;
+	}
+	for (unsigned int f = 0; f < F_COUNT; f++) {
+		unsigned int at;
+
+		if (!find_rule(t, f, &v))
+			continue;
+		for (at = n++; at > 0 && better(&v, &best[at - 1]); at--)
+			best[at] = best[at - 1];
+		best[at] = v;
+	}
+	for (unsigned int i = 0; i < n && i < VALUES_MAX; i++) {
+		const struct feature *f = &t->feature[best[i].feature];
+
+		snprintf(out->name[i], VALUES_NAME, "%s", f->name);
+		rule_text(out->text[i], VALUES_TEXT, &best[i].rule, f->traits.format,
+			  best[i].share[IN], best[i].share[OUT]);
+		out->value[i] = (struct peak_value){
+		    .name = out->name[i],
+		    .text = out->text[i],
+		    .separation = separation(&best[i]),
+		};
+		out->nr++;
+	}
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/values_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "analysis/latency/syscall_args.h"
+
+/* The multiple of a power of ten with `digits` digits that is nearest to x. */
+static uint64_t round_to(double x, unsigned int digits)
+{
+	double unit = 1, rounded;
+
+	while (x / unit >= pow(10, digits))
+		unit *= 10;
+	rounded = nearbyint(x / unit) * unit;
+	return rounded < 0x1p63 ? (uint64_t)rounded : UINT64_MAX;
+}
+
+int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_format format)
+{
+	uint64_t l = (uint64_t)low, h = (uint64_t)high, t;
+	double middle;
+
+	if (is_signed && low < 0)
+		return high >= 0 ? 0 : high;
+	middle = sqrt((l ? (double)l : 1.0) * (double)h);
+	if (format == FORMAT_SIZE || format == FORMAT_RESULT) {
+		double power = nearbyint(log2(middle));
+
+		for (int i = 0; i < 3; i++) {
+			static const int step[] = {0, 1, -1};
+			double p = power + step[i];
+
+			t = p >= 0 && p < 63 ? 1ULL << (unsigned int)p : 0;
+			if (t > l && t <= h)
+				return (int64_t)t;
+		}
+	}
+	for (unsigned int digits = 1; digits < 16; digits++) {
+		t = round_to(middle, digits);
+		if (t > l && t <= h)
+			return (int64_t)t;
+	}
+	return high;
+}
+
+static void put(char *to, size_t size, const char *text)
+{
+	size_t used = strlen(to);
+
+	snprintf(to + used, size - used, "%s", text);
+}
+
+static void value_text(char *to, size_t size, int64_t key, enum value_format format)
+{
+	const char *error, *word = NULL;
+
+	switch (format) {
+	case FORMAT_TIME:
+		snprintf(to, size, "%s", format_time((uint64_t)key).s);
+		return;
+	case FORMAT_HEX:
+		snprintf(to, size, "0x%" PRIx64, (uint64_t)key);
+		return;
+	case FORMAT_RESULT:
+		error = key < 0 && key > -4096 ? strerrorname_np((int)-key) : NULL;
+		/* Seen only inside the kernel: the call is started again after a signal. */
+		if (key <= -512 && key >= -516)
+			error = "restarted after a signal";
+		if (error) {
+			snprintf(to, size, "%" PRId64 " (%s)", key, error);
+			return;
+		}
+		break;
+	case FORMAT_FUTEX_OPERATION:
+		word = arg_word(ARG_FUTEX_OPERATION, key);
+		break;
+	case FORMAT_BLOCK_OPERATION:
+		word = arg_word(ARG_BLOCK_OPERATION, key);
+		break;
+	case FORMAT_LOCK_KIND:
+		word = arg_word(ARG_LOCK_KIND, key);
+		break;
+	case FORMAT_QUEUED:
+		word = arg_word(ARG_QUEUED, key);
+		break;
+	case FORMAT_COUNT:
+	case FORMAT_NUMBER:
+	case FORMAT_SIZE:
+		break;
+	}
+	if (word) {
+		snprintf(to, size, "%s", word);
+		return;
+	}
+	/* Beyond 32 bits it is an address or a mask rather than a number. */
+	if (key > UINT32_MAX || key < -(int64_t)UINT32_MAX)
+		snprintf(to, size, "0x%" PRIx64, (uint64_t)key);
+	else
+		snprintf(to, size, "%" PRId64, key);
+}
+
+/* 100% and 0% are said only of all and none. */
+static void share_text(char *to, size_t size, double share)
+{
+	if (share > 0.995 && share < 1)
+		snprintf(to, size, "over 99%%");
+	else if (share > 0 && share < 0.005)
+		snprintf(to, size, "under 1%%");
+	else
+		snprintf(to, size, "%.0f%%", 100 * share);
+}
+
+static void threshold_text(char *to, size_t size, const struct rule *r, enum value_format format)
+{
+	char value[48];
+	bool above = r->kind == RULE_AT_LEAST;
+
+	value_text(value, sizeof(value), r->key[0], format);
+	if (format == FORMAT_RESULT && !r->key[0])
+		snprintf(to, size, "%s", above ? "no error" : "an error");
+	else if (format == FORMAT_COUNT && r->key[0] == 1 && !above)
+		snprintf(to, size, "none");
+	else if (format == FORMAT_TIME)
+		snprintf(to, size, "%s %s", above ? "over" : "under", value);
+	else
+		snprintf(to, size, "%s %s", above ? "at least" : "under", value);
+}
+
+void rule_text(char *to, size_t size, const struct rule *r, enum value_format format,
+	       double share_in, double share_out)
+{
+	char what[128] = "", in[16], out[16], value[48];
+
+	switch (r->kind) {
+	case RULE_IN:
+	case RULE_NOT_IN:
+		put(what, sizeof(what), r->kind == RULE_IN ? "" : r->nr > 1 ? "neither " : "not ");
+		for (unsigned int i = 0; i < r->nr; i++) {
+			if (i)
+				put(what, sizeof(what), r->kind == RULE_IN ? " or " : " nor ");
+			value_text(value, sizeof(value), r->key[i], format);
+			put(what, sizeof(what), value);
+		}
+		break;
+	case RULE_POSITIVE:
+		put(what, sizeof(what), "above 0");
+		break;
+	case RULE_AT_LEAST:
+	case RULE_BELOW:
+		threshold_text(what, sizeof(what), r, format);
+		break;
+	}
+	share_text(in, sizeof(in), share_in);
+	share_text(out, sizeof(out), share_out);
+	snprintf(to, size, "%s in %s of these, %s of the others", what, in, out);
+}

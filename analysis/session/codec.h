@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Structs to bytes and back, driven by tables.
+ *
+ * A struct_layout lists the fields of one struct in their order on the wire.
+ * Unsigned numbers are LEB128 varints, signed ones zigzag varints, text is a
+ * varint length and bytes, a struct within a struct (alone or in an array)
+ * is preceded by its length in bytes, an array by the number of its items.
+ *
+ * Fields are only ever appended to a layout. The decoder gives 0 or "" to
+ * what an older writer left out (the bytes end before the field) and skips
+ * what a newer one added (bytes are left after the last field). Pure.
+ */
+#ifndef PEAKTOP_CODEC_H
+#define PEAKTOP_CODEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/base/buf.h"
+
+enum field_kind {
+	FIELD_U32,
+	FIELD_U64,
+	FIELD_I32,
+	FIELD_I64,
+	FIELD_TEXT,    /* const char *, NUL-terminated; NULL is written as "" */
+	FIELD_NUMBERS, /* uint64_t [maximum] inside the struct; trailing zeros are not written */
+	FIELD_U64S,    /* uint32_t count and const uint64_t * */
+	FIELD_STRUCT,  /* a struct inside the struct */
+	FIELD_STRUCTS, /* uint32_t count and const struct * */
+	FIELD_BUCKETS, /* uint32_t count, const uint32_t * ascending, const uint64_t * not 0 */
+};
+
+struct struct_layout;
+
+struct field {
+	uint8_t kind;
+	uint16_t offset;	/* of the value, or of the pointer to an array */
+	uint16_t offset_count;	/* of the number of items of an array */
+	uint16_t offset_second; /* FIELD_BUCKETS: of the pointer to the counts */
+	uint32_t maximum;	/* items of an array; FIELD_BUCKETS: bucket numbers too */
+	const struct struct_layout *nested;
+};
+
+struct struct_layout {
+	size_t size; /* sizeof the struct */
+	const struct field *fields;
+	unsigned int nr_fields;
+};
+
+#define STRUCT_LAYOUT(type, table)                                                                 \
+	{                                                                                          \
+		sizeof(type), table, sizeof(table) / sizeof((table)[0])                            \
+	}
+
+enum { CODEC_MAX_TEXT = 4096 }; /* bytes: longer text is cut when written, refused when read */
+
+/*
+ * Memory for what a decoded struct points to: grows in chunks up to `max`
+ * bytes, given back as a whole. Zeroed by arena_init().
+ */
+struct arena_chunk;
+struct arena {
+	struct arena_chunk *chunks;
+	size_t used; /* bytes handed out */
+	size_t max;
+};
+
+void arena_init(struct arena *a, size_t max);
+/* Aligned for any object. NULL: no memory or over the maximum. */
+void *arena_alloc(struct arena *a, size_t n);
+/* Give back everything handed out, keep one chunk for the next time. */
+void arena_reset(struct arena *a);
+void arena_release(struct arena *a);
+
+/* Append one unsigned varint, at most 10 bytes. */
+int varint_put(struct buf *out, uint64_t value);
+/* Read one from data[*pos..n) and move *pos. -EBADMSG: cut off, or over 64 bits. */
+int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value);
+
+/*
+ * Append the fields of `object`. -EINVAL: an array of the object breaks its
+ * rules; -E2BIG, -ENOMEM from `out`. On error `out` may hold a part.
+ */
+int struct_encode(struct buf *out, const struct struct_layout *layout, const void *object);
+
+/*
+ * Fill `object` from exactly n bytes; all it points to is in `arena`.
+ * -EBADMSG: a field is cut off, out of the range of its type, longer than
+ * allowed, or text has a NUL in it; -ENOMEM. On error the object is garbage.
+ */
+int struct_decode(struct arena *arena, const struct struct_layout *layout, const void *data,
+		  size_t n, void *object);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the front tells the collector when it starts it: plain values, before any record travels. */
+#ifndef PEAKTOP_COLLECTOR_OPTIONS_H
+#define PEAKTOP_COLLECTOR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { COLLECTOR_MAX_TARGETS = 256 };
+
+struct collector_options {
+	pid_t pids[COLLECTOR_MAX_TARGETS]; /* targets named by the user */
+	unsigned int nr_pids;
+	char **command;	      /* -- CMD ARG..., or NULL */
+	bool command_quiet;   /* its output would spoil the screen: to /dev/null */
+	uid_t uid;	      /* invoking user: the command runs as this one */
+	gid_t gid;
+	bool pick;	      /* none named yet: one REQ_TARGET will */
+	bool follow;	      /* children become targets */
+	uint64_t interval_ns; /* slice */
+	uint32_t budget_ppm;  /* of the target's CPU time, in parts per million; 1000000: no governor */
+	uint32_t layers;      /* 1 << enum layer, measured from the start */
+	uint32_t resolution;
+	const char *command_line; /* of peaktop, for META */
+};
+
+#endif

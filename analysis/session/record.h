@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The records of the one stream (DESIGN: "One stream").
+ *
+ * Everything above the collector consumes one ordered stream of these and
+ * cannot tell whether it comes from a live collector, a saved session or a
+ * test. Requests (front to collector) are records too; they are never saved.
+ *
+ * Times are nanoseconds. `_ns` of an instant is time since the start of the
+ * session on CLOCK_MONOTONIC; META says which instant that was. Text is
+ * whatever bytes the host gave (not trusted, not sanitised); never NULL once
+ * decoded, "" where unknown. Arrays point into memory that the decoder owns.
+ * New fields are appended to a record, never inserted: a reader takes what it
+ * knows and gives 0 or "" to what an older writer left out.
+ */
+#ifndef PEAKTOP_RECORD_H
+#define PEAKTOP_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum record_type {
+	/* saved in a session */
+	REC_META = 1,	/* first record of every stream */
+	REC_TARGET,	/* one per target process; again at exec (same pid) */
+	REC_TARGET_END, /* a target process ended */
+	REC_MODULE,	/* a file of which the target maps code */
+	REC_MAPPING,	/* one executable mapping of a module in a target */
+	REC_OP,		/* an operation and its number */
+	REC_PROFILE,	/* what one operation did in one slice */
+	REC_SAMPLE,	/* one call with its values */
+	REC_OPEN,	/* one activation that is open at the end of a slice */
+	REC_TICK,	/* end of a slice; everything of the slice came before */
+	REC_COST,	/* what measuring cost so far */
+	REC_LOSS,	/* what was lost so far */
+	REC_NOTE,	/* a line for a person: anything that makes the result less than it looks */
+	REC_SITE,	/* a site: planned, armed, blown, removed */
+	REC_ACK,	/* a request was carried out; no older activation counts after it */
+	REC_REFUSED,	/* a request was refused, with the reason */
+	REC_CHECK,	/* one finding of doctor */
+	REC_CONSTANT,	/* a characteristic time of this host */
+	REC_SNAPSHOT,	/* a mark set by a person */
+	REC_SCREEN,	/* state of the screen: view, selection */
+	REC_SYMBOL,	/* a resolved code address, so that a replay needs no binaries */
+	REC_DESCENT,	/* a descent begins, or goes on with another peak: what was asked */
+	REC_CALLEES,	/* the call sites of a function, as the parser found them */
+	REC_LEARNT,	/* the callees that an indirect call site of a descent was seen to call */
+	REC_CALL,	/* one in-peak call of f0 with what its armed fnodes took */
+	REC_WITNESS,	/* a stack inside a call of f0: where it slept or ran */
+	REC_FNODE,	/* one fnode of a descent with its counts, for a descent that goes on later */
+	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
+	REC_SAVED_MAX,
+
+	/* live only: never in a file */
+	REC_LEARNED = 0x80, /* an entry probe met a return address that it did not know */
+	REC_FILE,	    /* answer to REQ_FILE; the descriptor travels with the frame */
+	REC_BYE,	    /* the collector is about to end in order */
+	REC_STACK,	    /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
+
+	/* requests */
+	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
+	REQ_LAYERS,	       /* which layers to measure */
+	REQ_ARM,	       /* arm these sites for an operation (adds to those armed) */
+	REQ_DISARM,	       /* remove all sites of an operation */
+	REQ_FILE,	       /* give the file of a module */
+	REQ_DEBUG_FILE,	       /* give a separate debug file, by build id or base name */
+	REQ_INTERVAL,	       /* length of a slice */
+	REQ_STOP,	       /* last slice, then BYE */
+	REQ_GO,		       /* everything is armed: let -- CMD run */
+	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
+	REQ_TARGET,	       /* measure this process (only once, only when none was named at the start) */
+};
+
+enum layer {
+	LAYER_SYSCALL = 0,
+	LAYER_FUNCTION,
+	LAYER_KERNEL,
+	LAYER_BLOCK,
+	LAYER_LOCK,
+	LAYER_RUNQUEUE,
+	LAYER_MAX
+};
+
+struct rec_meta {
+	const char *version; /* of the writer */
+	const char *host;
+	const char *kernel;
+	const char *boot_id;
+	uint64_t realtime_ns;  /* wall clock at the start of the session */
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the start of the session */
+	uint32_t cpus;
+	uint64_t interval_ns; /* length of a slice */
+	const char *command;  /* what the user asked, as one line */
+	uint32_t resolution;  /* asked for display: 1, 2, 4, 8 */
+	uint32_t budget_ppm;  /* --max-overhead, in parts per million of a CPU; 1000000 = no governor */
+};
+
+struct rec_target {
+	uint32_t pid;	 /* as peaktop sees it */
+	uint32_t ns_pid; /* as the target sees itself (containers) */
+	uint64_t started_ns; /* start time since boot: with pid, the identity of the process */
+	uint32_t uid;
+	const char *comm;
+	const char *exe;
+	uint32_t threads;
+	uint32_t requested; /* 1: named by the user; 0: followed */
+};
+
+struct rec_target_end {
+	uint32_t pid;
+	uint64_t at_ns;
+	uint32_t has_status; /* 1: `status` is as waitpid gives it (only for -- CMD) */
+	uint32_t status;
+};
+
+struct rec_module {
+	uint32_t module; /* number, from 1 */
+	uint64_t dev;
+	uint64_t inode;
+	const char *path;  /* as the target sees it; may end in " (deleted)" */
+	uint64_t size;	   /* bytes */
+};
+
+struct rec_mapping {
+	uint32_t pid;
+	uint32_t module;
+	uint64_t start, end; /* addresses */
+	uint64_t offset;     /* in the file */
+	uint32_t gone;	     /* 1: this mapping was unmapped */
+};
+
+struct rec_op {
+	uint32_t op;	       /* number, from 1, unique in the session */
+	uint32_t layer;	       /* enum layer */
+	const char *name;      /* canonical OP of the command line: syscall:read, FUNC@MODULE, ... */
+	const char *label;     /* short name for the screen */
+	const char *requested; /* the OP that the user gave, "" if none */
+	const char *module;    /* base name of the binary, "" if none */
+	uint32_t module_id;    /* REC_MODULE, 0 if none */
+	uint64_t offset;       /* of the function in the file */
+	const char *placement; /* in words: how it is timed */
+	uint32_t syscall_nr;   /* of a system call */
+};
+
+/* Latencies are corrected for the cost of probing before they are counted. */
+struct rec_profile {
+	uint32_t op;
+	uint64_t start_ns, end_ns; /* of the slice */
+	uint64_t calls;		   /* timed calls that ended in this slice: the sum of the buckets */
+	uint64_t sum_ns;	   /* of their latencies */
+	uint64_t min_ns, max_ns;   /* of the calls of this slice, 0 if none */
+	uint64_t abnormal;	   /* activations that ended by exception, longjmp, thread exit */
+	uint64_t open;		   /* activations open at end_ns */
+	uint64_t oldest_open_ns;   /* age of the oldest */
+	uint64_t unseen;	   /* calls counted but not timed (the caller was not yet known) */
+	uint64_t armed_ns;	   /* how much of the slice new calls were seen; = length without bursts */
+	uint64_t correction_ns;	   /* what was subtracted from each latency */
+	uint32_t nr_buckets;
+	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
+	const uint64_t *count;	/* never 0 */
+};
+
+enum { SAMPLE_ARGS = 6 };
+
+/* Values of one call; a bit in `known` for each field that holds. */
+enum sample_known {
+	SAMPLE_RET = 1 << 0,
+	SAMPLE_ARG0 = 1 << 1, /* .. ARG5 = 1 << 6 */
+	SAMPLE_ONCPU = 1 << 7,
+	SAMPLE_FAULTS = 1 << 8,
+	SAMPLE_MIGRATIONS = 1 << 9,
+	SAMPLE_SWITCHES = 1 << 10,
+	SAMPLE_RUNQUEUE = 1 << 11,
+};
+
+struct rec_sample {
+	uint32_t op;
+	uint32_t tid;
+	uint64_t start_ns;
+	uint64_t latency_ns;
+	uint32_t known; /* enum sample_known */
+	int64_t ret;
+	uint64_t args[SAMPLE_ARGS];
+	uint64_t oncpu_ns;
+	uint64_t runqueue_ns;
+	uint64_t minor_faults, major_faults;
+	uint64_t migrations;
+	uint64_t sleeps;   /* voluntary context switches */
+	uint64_t preempted; /* involuntary context switches */
+	uint64_t chance_ppm; /* chance that this call had of being sampled, parts per million */
+};
+
+struct rec_open {
+	uint32_t op;
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t start_ns;
+	uint64_t age_ns;
+	uint32_t known; /* ARG bits of enum sample_known */
+	uint64_t args[SAMPLE_ARGS];
+};
+
+struct rec_tick {
+	uint64_t slice; /* number, from 0 */
+	uint64_t start_ns, end_ns;
+};
+
+/* Since the start of the session. */
+struct rec_cost {
+	uint64_t at_ns;
+	uint64_t hits;		/* of probes */
+	uint64_t ns;		/* estimated: hits times calibrated cost */
+	uint64_t target_cpu_ns; /* CPU time of the targets */
+	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
+	uint64_t other_ns;	/* part of `ns` that other processes paid */
+	uint64_t own_cpu_ns;	/* of peaktop's processes */
+};
+
+struct rec_loss {
+	uint64_t records;    /* ring buffer full */
+	uint64_t samples;    /* call samples that the rate limit dropped */
+	uint64_t stacks;
+	uint64_t tainted_ns; /* time in which something is known to be missing */
+	uint64_t activations; /* table of open calls full */
+};
+
+enum note_level { NOTE_INFO = 0, NOTE_WARNING, NOTE_ERROR };
+
+struct rec_note {
+	uint32_t level;
+	const char *text; /* one line */
+};
+
+enum site_role {
+	SITE_ENTRY = 1 << 0,  /* starts an activation; the frame is the callee's */
+	SITE_RETURN = 1 << 1, /* ends it, in the caller, after the call */
+	SITE_EXIT = 1 << 2,   /* ends it, in the callee, on or before a ret */
+	SITE_CALL = 1 << 3,   /* starts it, in the caller, on the call */
+};
+enum site_flags {
+	SITE_REPEATS = 1 << 0, /* may be passed again in the same activation */
+	SITE_GO = 1 << 1,      /* code of Go, whose stacks move while calls are open */
+};
+enum site_class {
+	SITE_EMULATED = 0, /* the kernel emulates the instruction: cheap */
+	SITE_STEPPED,	   /* single-stepped out of line */
+	SITE_CLASSES
+};
+enum site_state { SITE_PLANNED = 0, SITE_ARMED, SITE_BLOWN, SITE_REMOVED, SITE_REFUSED };
+
+/* One address with one role for one operation. */
+struct rec_site {
+	uint32_t op;
+	uint32_t module;
+	uint64_t offset; /* in the file */
+	uint32_t role;	 /* one of enum site_role */
+	uint32_t class;	 /* enum site_class */
+	int64_t cfa;	 /* stack pointer at this address + cfa = CFA of the activation */
+	uint64_t ret;	 /* SITE_RETURN: file offset of the return address that it stands for */
+	uint32_t state;
+	uint64_t hits;
+	uint32_t ret_valid; /* of an end: rax holds the return value here */
+	uint32_t args;	    /* of a start: 1 << i: the register of argument i still holds it */
+	uint32_t flags;	    /* enum site_flags */
+};
+
+struct rec_ack {
+	uint32_t epoch;
+	uint64_t at_ns;
+};
+
+struct rec_refused {
+	uint32_t epoch;
+	uint32_t op;
+	int32_t error; /* negative errno */
+	const char *reason;
+};
+
+struct rec_check {
+	const char *name;
+	uint32_t ok;
+	const char *needed_for;
+	const char *remedy;
+};
+
+struct rec_constant {
+	const char *name; /* in words: "context switch", "timer tick", ... */
+	uint64_t low_ns, high_ns;
+	uint32_t measured; /* 1: on this host in this session; 0: known */
+};
+
+struct rec_snapshot {
+	uint64_t at_ns;
+	const char *label;
+};
+
+struct rec_screen {
+	const char *view;
+	const char *selection;
+};
+
+struct rec_symbol {
+	uint32_t module;
+	uint64_t offset;
+	const char *symbol;
+	const char *function; /* demangled */
+	const char *file;
+	uint32_t line;
+};
+
+/*
+ * Records of a descent (analysis/descent/descent.h says how they are used). A
+ * place in code is a module and an offset in its file, never an address; a function
+ * is the place of its first byte; module 0 = not known.
+ */
+struct rec_code {
+	uint32_t module;
+	uint64_t offset;
+};
+
+struct rec_descent {
+	uint32_t op; /* f0 */
+	struct rec_code function;
+	uint64_t low_ns, high_ns; /* of the peak: low <= latency < high */
+	uint32_t start_ops;
+	uint32_t decision_ops;
+	uint32_t maxcount_ppm; /* maxcount_percentage, in parts per million */
+	uint32_t max_depth;
+	uint32_t max_sites;
+	uint32_t level_by_level;
+	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
+};
+
+/* How a site calls; the numbers are those of enum call_kind (analysis/code/placement.h). */
+enum callee_kind {
+	CALLEE_DIRECT = 0,
+	CALLEE_PLT,
+	CALLEE_INDIRECT,
+	CALLEE_TAIL, /* a jmp to another function: ends with the caller */
+	CALLEE_TAIL_INDIRECT,
+	CALLEE_KINDS
+};
+enum call_site_flags {
+	CALL_SITE_TIMED = 1 << 0,    /* it can be timed: there is a pair of places */
+	CALL_SITE_LOOP = 1 << 1,     /* lies in a loop of the function */
+	CALL_SITE_NORETURN = 1 << 2, /* does not come back: takes nothing of a call that returned */
+};
+
+struct rec_call_site {
+	uint64_t offset; /* of the call or jmp, in the file of the caller */
+	uint64_t ret;	 /* of the return address; 0: tail call */
+	uint32_t kind;	 /* enum callee_kind */
+	uint32_t flags;	 /* enum call_site_flags */
+	/*
+	 * Sites with the same number, not 0, are executed one after the other, all
+	 * or none (one basic block): the pair (start of the first, end of the last) times them all.
+	 */
+	uint32_t block;
+	struct rec_code callee; /* module 0: not known before it is seen */
+	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already. */
+	uint64_t inside_ns; /* of it inside the measured interval */
+	uint64_t total_ns;
+};
+
+struct rec_callees {
+	struct rec_code function;
+	int32_t error;	/* negative errno: the code cannot be read, and why */
+	uint32_t total; /* call sites that there are; `sites` may hold fewer */
+	uint32_t nr_sites;
+	const struct rec_call_site *sites; /* ascending offsets */
+};
+
+struct rec_learnt {
+	uint32_t node;	/* of an indirect site whose callee is not known */
+	int32_t error;	/* 0, or negative errno: cannot be learnt */
+	uint32_t nr_callees;
+	const struct rec_code *callees; /* functions */
+};
+
+enum call_outcome { CALL_RETURNED = 0, CALL_ABNORMAL, CALL_OPEN };
+
+/* A bit for each thing that the sender measures. */
+enum call_known {
+	CALL_KNOWN_ONCPU = 1 << 0,
+	CALL_KNOWN_BLOCKED = 1 << 1, /* also per fnode */
+	CALL_KNOWN_RUNQUEUE = 1 << 2,
+	CALL_KNOWN_INTERRUPT = 1 << 3,
+	CALL_KNOWN_FAULTS = 1 << 4,
+	CALL_KNOWN_FAULT_NS = 1 << 5,
+	CALL_KNOWN_NODE_RUNQUEUE = 1 << 6, /* also per fnode */
+	CALL_KNOWN_NODE_INTERRUPT = 1 << 7,
+	CALL_KNOWN_NODE_FAULT = 1 << 8,
+};
+
+/*
+ * What one armed fnode took in one call of f0: over all its timed calls that were
+ * made along its path. No two calls of one fnode are open at once.
+ */
+struct rec_call_node {
+	uint32_t node;
+	uint64_t count; /* calls */
+	uint64_t max_ns; /* of one; without the run-queue and interrupt time in it where known */
+	uint64_t sum_ns; /* of all, with everything in it */
+	uint64_t blocked_ns, runqueue_ns, interrupt_ns, fault_ns; /* parts of sum_ns */
+};
+
+/*
+ * One activation of f0. When f0 calls itself, the outermost one: calls inside it
+ * are fnodes. The times are disjoint parts of the latency, as far as `known`:
+ * latency = on CPU + blocked + runqueue + interrupt, with fault_ns a part of on CPU.
+ */
+struct rec_call {
+	uint32_t epoch; /* of the fnodes that were armed when it began */
+	uint32_t op;
+	uint32_t pid, tid;
+	uint64_t start_ns;
+	uint64_t latency_ns; /* corrected for the cost of probing */
+	uint64_t raw_ns;     /* as measured */
+	uint32_t outcome;    /* enum call_outcome */
+	uint32_t known;	     /* enum call_known */
+	uint64_t oncpu_ns;
+	uint64_t blocked_ns;
+	uint64_t runqueue_ns;  /* runnable and not running */
+	uint64_t preempted_ns; /* that part of it that began with a preemption */
+	uint64_t interrupt_ns;
+	uint64_t preemptions;
+	uint64_t minor_faults, major_faults;
+	uint64_t fault_ns; /* in the handling of page faults; sleeps there count as blocked */
+	uint32_t preempted_by_pid;
+	const char *preempted_by; /* comm of who took the CPU for the longest time */
+	uint32_t interrupt;	  /* number of the one that took the longest */
+	const char *interrupt_name;
+	uint64_t chance_ppm; /* chance that this call had of being seen; 0 = all */
+	uint32_t nr_nodes;
+	const struct rec_call_node *nodes; /* those with count > 0, in any order */
+};
+
+/* One frame of a user stack. */
+struct rec_frame {
+	uint32_t module;
+	uint64_t offset;   /* the innermost frame's instruction; else the return address */
+	uint64_t function; /* first byte of the function that it is in */
+};
+
+enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
+
+enum sleep_object {
+	SLEEP_ON_NOTHING = 0, /* no descriptor, no lock: nanosleep, poll without descriptors */
+	SLEEP_ON_FILE,
+	SLEEP_ON_DEVICE,
+	SLEEP_ON_SOCKET, /* to another host */
+	SLEEP_ON_LOCAL,	 /* local socket, loopback */
+	SLEEP_ON_PIPE,
+	SLEEP_ON_CHILD,
+	SLEEP_ON_FUTEX,
+	SLEEP_ON_KERNEL_LOCK,
+	SLEEP_ON_PAGE, /* in a page fault */
+	SLEEP_ON_OTHER,
+	SLEEP_OBJECTS
+};
+
+/* Who ended a sleep (WAITS: rules of section 3). */
+enum sleep_end {
+	ENDED_UNKNOWN = 0,
+	ENDED_REQUEST, /* a block request was completed */
+	ENDED_TIMER,   /* its own timer */
+	ENDED_TASK,
+	ENDED_NETWORK,
+	ENDED_INTERRUPT,
+	ENDED_SIGNAL,
+	ENDED_KINDS
+};
+
+struct rec_sleep {
+	int32_t syscall;     /* number; -1: none */
+	const char *call;    /* name of the system call, "" */
+	uint32_t object;     /* enum sleep_object */
+	const char *name;    /* file, device, peer */
+	uint32_t ended_by;   /* enum sleep_end */
+	uint32_t waker_pid, waker_tid;
+	const char *waker;   /* comm of the task, name of the interrupt */
+	uint64_t lock;	     /* address */
+	const char *holder;  /* of the lock, "" */
+	uint32_t exclusive;  /* futex: waits like a mutex, not like a condition */
+};
+
+/* A stack inside a call of f0, seen at the end of a sleep or by a sample of the CPU. */
+struct rec_witness {
+	uint32_t op;
+	uint32_t tid;
+	uint64_t at_ns; /* of the end */
+	uint64_t weight_ns; /* slept, or the CPU time that the sample stands for */
+	uint32_t kind;	    /* enum witness_kind */
+	struct rec_sleep sleep;
+	uint32_t nr_frames;
+	const struct rec_frame *frames; /* from f0's down; may be none: then `node` says where */
+	uint32_t epoch; /* of `node` */
+	uint32_t node;	/* the innermost armed fnode that was open; 0: f0 itself */
+};
+
+enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
+
+struct rec_fnode_lost {
+	uint32_t epoch;
+	uint32_t node;
+	uint32_t reason; /* enum fnode_lost */
+};
+
+enum { FNODE_CANDIDATES = 6 };
+
+struct rec_fnode {
+	uint32_t op; /* of the descent */
+	uint32_t node, parent;
+	struct rec_code site, callee;
+	uint64_t last_site; /* offset; of a basic block, else 0 */
+	uint32_t state;	    /* enum descent_node_state */
+	uint64_t maxcount;  /* votes that it got */
+	uint64_t votes;	    /* calls in which its callees and itself could get votes */
+	/* Of these, for itself: own code, blocked, page faults, preemption, run queue, interrupts. */
+	uint64_t own[FNODE_CANDIDATES];
+	uint64_t decisions;
+	uint64_t armed;	  /* in-peak calls of f0 in which it was armed */
+	uint64_t records; /* ... and its caller was called */
+	uint64_t called;  /* ... and it was called too */
+	uint64_t sum_ns, max_sum_ns, max_ns, blocked_ns, fault_ns, loop_ns, repeated_ns;
+};
+
+struct rec_learned {
+	uint32_t op;
+	uint32_t pid;
+	uint64_t address; /* return address in the target */
+};
+
+struct rec_file {
+	uint32_t module;
+	int32_t error; /* negative errno; 0: one descriptor travels with the frame */
+	uint32_t debug; /* 1: a separate debug file */
+};
+
+/* The stack of a thread inside a call of f0. Unwound by the front's parser, it becomes a REC_WITNESS. */
+struct rec_stack {
+	uint32_t op, epoch;
+	uint32_t pid, tid;
+	uint64_t at_ns;	    /* of the end of the sleep, or of the sample */
+	uint64_t weight_ns;
+	uint32_t kind;	    /* enum witness_kind */
+	struct rec_sleep sleep;
+	uint32_t node;	    /* innermost armed fnode that was open; 0: f0 itself */
+	uint64_t cfa;	    /* of f0's frame */
+	uint32_t nr_regs;
+	const uint64_t *regs; /* in the order of struct pt_regs of x86-64: r15 ... ss */
+	uint32_t nr_words;
+	const uint64_t *words; /* of the stack, from its pointer up */
+};
+
+struct rec_bye {
+	int32_t error;
+};
+
+struct req_layers {
+	uint32_t mask; /* 1 << enum layer */
+};
+
+struct req_arm {
+	uint32_t epoch;
+	struct rec_op op;
+	uint32_t nr_sites;
+	const struct rec_site *sites;
+	uint32_t drop_exits; /* once these are armed, remove the SITE_EXIT sites of the operation */
+	uint32_t keep_exits; /* some caller has no end of its own: never remove them */
+};
+
+struct req_disarm {
+	uint32_t epoch;
+	uint32_t op;
+};
+
+struct req_file {
+	uint32_t module;
+	const char *build_id; /* REQ_DEBUG_FILE: hex, or "" */
+	const char *name;     /* REQ_DEBUG_FILE: debuglink base name, or "" */
+};
+
+struct req_interval {
+	uint64_t interval_ns;
+};
+
+/* One fnode with its two addresses. Those that share a site are told apart by their parent. */
+struct req_fnode {
+	uint32_t node;		/* from 1 */
+	uint32_t parent;	/* 0: f0 */
+	struct rec_site start;	/* SITE_CALL, or SITE_ENTRY of the callee */
+	struct rec_site end;	/* SITE_RETURN; module 0: a tail call, ends with its parent */
+	uint64_t only_return;	/* SITE_ENTRY: file offset (in end.module) of the return address that counts; 0: any */
+};
+
+/*
+ * Answered by ACK once calls of f0 that begin are timed with this set (REC_CALL
+ * with this epoch follow), or REFUSED. Replaces the set armed before. nr_nodes 0 is
+ * allowed: f0 alone is timed. With `stop`, nothing more is recorded.
+ */
+struct req_descend {
+	uint32_t epoch;
+	uint32_t op;		  /* f0: armed by REQ_ARM */
+	uint64_t low_ns, high_ns; /* only calls with low <= latency < high are told */
+	uint32_t stop;
+	uint32_t nr_nodes;
+	const struct req_fnode *nodes;
+};
+
+struct req_target {
+	uint32_t pid;
+};
+
+struct record {
+	enum record_type type;
+	union {
+		struct rec_meta meta;
+		struct rec_target target;
+		struct rec_target_end target_end;
+		struct rec_module module;
+		struct rec_mapping mapping;
+		struct rec_op op;
+		struct rec_profile profile;
+		struct rec_sample sample;
+		struct rec_open open;
+		struct rec_tick tick;
+		struct rec_cost cost;
+		struct rec_loss loss;
+		struct rec_note note;
+		struct rec_site site;
+		struct rec_ack ack;
+		struct rec_refused refused;
+		struct rec_check check;
+		struct rec_constant constant;
+		struct rec_snapshot snapshot;
+		struct rec_screen screen;
+		struct rec_symbol symbol;
+		struct rec_descent descent;
+		struct rec_callees callees;
+		struct rec_learnt learnt;
+		struct rec_call call;
+		struct rec_witness witness;
+		struct rec_fnode fnode;
+		struct rec_fnode_lost fnode_lost;
+		struct rec_learned learned;
+		struct rec_file file;
+		struct rec_bye bye;
+		struct rec_stack stack;
+		struct req_layers layers;
+		struct req_arm arm;
+		struct req_disarm disarm;
+		struct req_file req_file; /* REQ_FILE and REQ_DEBUG_FILE */
+		struct req_interval interval;
+		struct req_target req_target;
+		struct req_descend descend;
+	};
+};
+
+#endif

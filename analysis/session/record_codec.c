@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/session/record_codec.h"
+
+#include "analysis/session/field_table.h"
+#include "analysis/session/frame.h"
+#include "bpf/buckets.h"
+
+_Static_assert((int)FRAME_MAX_TEXT == (int)CODEC_MAX_TEXT, "one limit for text");
+
+// clang-format off
+#define NUMBERS(s, f) \
+	{.kind = FIELD_NUMBERS, .offset = offsetof(struct s, f), .maximum = SAMPLE_ARGS}
+#define BUCKETS \
+	{.kind = FIELD_BUCKETS, \
+	 .offset = offsetof(struct rec_profile, bucket), \
+	 .offset_count = offsetof(struct rec_profile, nr_buckets), \
+	 .offset_second = offsetof(struct rec_profile, count), \
+	 .maximum = PT_BUCKETS}
+#define OP {.kind = FIELD_STRUCT, .offset = offsetof(struct req_arm, op), .nested = &rec_op_layout}
+#define STRUCT(s, f, layout_) \
+	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
+#define LAYOUT(s) static STRUCT_TABLE(s)
+
+/* The order is the order on the wire: append, never insert. */
+static const struct field rec_meta_fields[] = {
+	TEXT(rec_meta, version),
+	TEXT(rec_meta, host),
+	TEXT(rec_meta, kernel),
+	TEXT(rec_meta, boot_id),
+	U64(rec_meta, realtime_ns),
+	U64(rec_meta, monotonic_ns),
+	U32(rec_meta, cpus),
+	U64(rec_meta, interval_ns),
+	TEXT(rec_meta, command),
+	U32(rec_meta, resolution),
+	U32(rec_meta, budget_ppm),
+};
+LAYOUT(rec_meta);
+
+static const struct field rec_target_fields[] = {
+	U32(rec_target, pid),
+	U32(rec_target, ns_pid),
+	U64(rec_target, started_ns),
+	U32(rec_target, uid),
+	TEXT(rec_target, comm),
+	TEXT(rec_target, exe),
+	U32(rec_target, threads),
+	U32(rec_target, requested),
+};
+LAYOUT(rec_target);
+
+static const struct field rec_target_end_fields[] = {
+	U32(rec_target_end, pid),
+	U64(rec_target_end, at_ns),
+	U32(rec_target_end, has_status),
+	U32(rec_target_end, status),
+};
+LAYOUT(rec_target_end);
+
+static const struct field rec_module_fields[] = {
+	U32(rec_module, module),
+	U64(rec_module, dev),
+	U64(rec_module, inode),
+	TEXT(rec_module, path),
+	U64(rec_module, size),
+};
+LAYOUT(rec_module);
+
+static const struct field rec_mapping_fields[] = {
+	U32(rec_mapping, pid),
+	U32(rec_mapping, module),
+	U64(rec_mapping, start),
+	U64(rec_mapping, end),
+	U64(rec_mapping, offset),
+	U32(rec_mapping, gone),
+};
+LAYOUT(rec_mapping);
+
+static const struct field rec_op_fields[] = {
+	U32(rec_op, op),
+	U32(rec_op, layer),
+	TEXT(rec_op, name),
+	TEXT(rec_op, label),
+	TEXT(rec_op, requested),
+	TEXT(rec_op, module),
+	U32(rec_op, module_id),
+	U64(rec_op, offset),
+	TEXT(rec_op, placement),
+	U32(rec_op, syscall_nr),
+};
+LAYOUT(rec_op);
+
+static const struct field rec_profile_fields[] = {
+	U32(rec_profile, op),
+	U64(rec_profile, start_ns),
+	U64(rec_profile, end_ns),
+	U64(rec_profile, calls),
+	U64(rec_profile, sum_ns),
+	U64(rec_profile, min_ns),
+	U64(rec_profile, max_ns),
+	U64(rec_profile, abnormal),
+	U64(rec_profile, open),
+	U64(rec_profile, oldest_open_ns),
+	U64(rec_profile, unseen),
+	U64(rec_profile, armed_ns),
+	U64(rec_profile, correction_ns),
+	BUCKETS,
+};
+LAYOUT(rec_profile);
+
+static const struct field rec_sample_fields[] = {
+	U32(rec_sample, op),
+	U32(rec_sample, tid),
+	U64(rec_sample, start_ns),
+	U64(rec_sample, latency_ns),
+	U32(rec_sample, known),
+	I64(rec_sample, ret),
+	NUMBERS(rec_sample, args),
+	U64(rec_sample, oncpu_ns),
+	U64(rec_sample, runqueue_ns),
+	U64(rec_sample, minor_faults),
+	U64(rec_sample, major_faults),
+	U64(rec_sample, migrations),
+	U64(rec_sample, sleeps),
+	U64(rec_sample, preempted),
+	U64(rec_sample, chance_ppm),
+};
+LAYOUT(rec_sample);
+
+static const struct field rec_open_fields[] = {
+	U32(rec_open, op),
+	U32(rec_open, pid),
+	U32(rec_open, tid),
+	TEXT(rec_open, comm),
+	U64(rec_open, start_ns),
+	U64(rec_open, age_ns),
+	U32(rec_open, known),
+	NUMBERS(rec_open, args),
+};
+LAYOUT(rec_open);
+
+static const struct field rec_tick_fields[] = {
+	U64(rec_tick, slice),
+	U64(rec_tick, start_ns),
+	U64(rec_tick, end_ns),
+};
+LAYOUT(rec_tick);
+
+static const struct field rec_cost_fields[] = {
+	U64(rec_cost, at_ns),
+	U64(rec_cost, hits),
+	U64(rec_cost, ns),
+	U64(rec_cost, target_cpu_ns),
+	U64(rec_cost, host_cpu_ns),
+	U64(rec_cost, other_ns),
+	U64(rec_cost, own_cpu_ns),
+};
+LAYOUT(rec_cost);
+
+static const struct field rec_loss_fields[] = {
+	U64(rec_loss, records),
+	U64(rec_loss, samples),
+	U64(rec_loss, stacks),
+	U64(rec_loss, tainted_ns),
+	U64(rec_loss, activations),
+};
+LAYOUT(rec_loss);
+
+static const struct field rec_note_fields[] = {
+	U32(rec_note, level),
+	TEXT(rec_note, text),
+};
+LAYOUT(rec_note);
+
+static const struct field rec_site_fields[] = {
+	U32(rec_site, op),
+	U32(rec_site, module),
+	U64(rec_site, offset),
+	U32(rec_site, role),
+	U32(rec_site, class),
+	I64(rec_site, cfa),
+	U64(rec_site, ret),
+	U32(rec_site, state),
+	U64(rec_site, hits),
+	U32(rec_site, ret_valid),
+	U32(rec_site, args),
+	U32(rec_site, flags),
+};
+STRUCT_TABLE(rec_site);
+
+static const struct field rec_ack_fields[] = {
+	U32(rec_ack, epoch),
+	U64(rec_ack, at_ns),
+};
+LAYOUT(rec_ack);
+
+static const struct field rec_refused_fields[] = {
+	U32(rec_refused, epoch),
+	U32(rec_refused, op),
+	I32(rec_refused, error),
+	TEXT(rec_refused, reason),
+};
+LAYOUT(rec_refused);
+
+static const struct field rec_check_fields[] = {
+	TEXT(rec_check, name),
+	U32(rec_check, ok),
+	TEXT(rec_check, needed_for),
+	TEXT(rec_check, remedy),
+};
+LAYOUT(rec_check);
+
+static const struct field rec_constant_fields[] = {
+	TEXT(rec_constant, name),
+	U64(rec_constant, low_ns),
+	U64(rec_constant, high_ns),
+	U32(rec_constant, measured),
+};
+LAYOUT(rec_constant);
+
+static const struct field rec_snapshot_fields[] = {
+	U64(rec_snapshot, at_ns),
+	TEXT(rec_snapshot, label),
+};
+LAYOUT(rec_snapshot);
+
+static const struct field rec_screen_fields[] = {
+	TEXT(rec_screen, view),
+	TEXT(rec_screen, selection),
+};
+LAYOUT(rec_screen);
+
+static const struct field rec_symbol_fields[] = {
+	U32(rec_symbol, module),
+	U64(rec_symbol, offset),
+	TEXT(rec_symbol, symbol),
+	TEXT(rec_symbol, function),
+	TEXT(rec_symbol, file),
+	U32(rec_symbol, line),
+};
+STRUCT_TABLE(rec_symbol);
+
+static const struct field rec_code_fields[] = {
+	U32(rec_code, module),
+	U64(rec_code, offset),
+};
+LAYOUT(rec_code);
+
+static const struct field rec_descent_fields[] = {
+	U32(rec_descent, op),
+	STRUCT(rec_descent, function, &rec_code_layout),
+	U64(rec_descent, low_ns),
+	U64(rec_descent, high_ns),
+	U32(rec_descent, start_ops),
+	U32(rec_descent, decision_ops),
+	U32(rec_descent, maxcount_ppm),
+	U32(rec_descent, max_depth),
+	U32(rec_descent, max_sites),
+	U32(rec_descent, level_by_level),
+	U64(rec_descent, minor_fault_ns),
+};
+LAYOUT(rec_descent);
+
+static const struct field rec_call_site_fields[] = {
+	U64(rec_call_site, offset),
+	U64(rec_call_site, ret),
+	U32(rec_call_site, kind),
+	U32(rec_call_site, flags),
+	U32(rec_call_site, block),
+	STRUCT(rec_call_site, callee, &rec_code_layout),
+	U64(rec_call_site, inside_ns),
+	U64(rec_call_site, total_ns),
+};
+LAYOUT(rec_call_site);
+
+static const struct field rec_callees_fields[] = {
+	STRUCT(rec_callees, function, &rec_code_layout),
+	I32(rec_callees, error),
+	U32(rec_callees, total),
+	ARRAY(rec_callees, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_call_site_layout),
+};
+LAYOUT(rec_callees);
+
+static const struct field rec_learnt_fields[] = {
+	U32(rec_learnt, node),
+	I32(rec_learnt, error),
+	ARRAY(rec_learnt, callees, nr_callees, FIELD_STRUCTS, FRAME_MAX_CALLEES, &rec_code_layout),
+};
+LAYOUT(rec_learnt);
+
+static const struct field rec_call_node_fields[] = {
+	U32(rec_call_node, node),
+	U64(rec_call_node, count),
+	U64(rec_call_node, max_ns),
+	U64(rec_call_node, sum_ns),
+	U64(rec_call_node, blocked_ns),
+	U64(rec_call_node, runqueue_ns),
+	U64(rec_call_node, interrupt_ns),
+	U64(rec_call_node, fault_ns),
+};
+LAYOUT(rec_call_node);
+
+static const struct field rec_call_fields[] = {
+	U32(rec_call, epoch),
+	U32(rec_call, op),
+	U32(rec_call, pid),
+	U32(rec_call, tid),
+	U64(rec_call, start_ns),
+	U64(rec_call, latency_ns),
+	U64(rec_call, raw_ns),
+	U32(rec_call, outcome),
+	U32(rec_call, known),
+	U64(rec_call, oncpu_ns),
+	U64(rec_call, blocked_ns),
+	U64(rec_call, runqueue_ns),
+	U64(rec_call, preempted_ns),
+	U64(rec_call, interrupt_ns),
+	U64(rec_call, preemptions),
+	U64(rec_call, minor_faults),
+	U64(rec_call, major_faults),
+	U64(rec_call, fault_ns),
+	U32(rec_call, preempted_by_pid),
+	TEXT(rec_call, preempted_by),
+	U32(rec_call, interrupt),
+	TEXT(rec_call, interrupt_name),
+	U64(rec_call, chance_ppm),
+	ARRAY(rec_call, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &rec_call_node_layout),
+};
+LAYOUT(rec_call);
+
+static const struct field rec_frame_fields[] = {
+	U32(rec_frame, module),
+	U64(rec_frame, offset),
+	U64(rec_frame, function),
+};
+LAYOUT(rec_frame);
+
+static const struct field rec_sleep_fields[] = {
+	I32(rec_sleep, syscall),
+	TEXT(rec_sleep, call),
+	U32(rec_sleep, object),
+	TEXT(rec_sleep, name),
+	U32(rec_sleep, ended_by),
+	U32(rec_sleep, waker_pid),
+	U32(rec_sleep, waker_tid),
+	TEXT(rec_sleep, waker),
+	U64(rec_sleep, lock),
+	TEXT(rec_sleep, holder),
+	U32(rec_sleep, exclusive),
+};
+LAYOUT(rec_sleep);
+
+static const struct field rec_witness_fields[] = {
+	U32(rec_witness, op),
+	U32(rec_witness, tid),
+	U64(rec_witness, at_ns),
+	U64(rec_witness, weight_ns),
+	U32(rec_witness, kind),
+	STRUCT(rec_witness, sleep, &rec_sleep_layout),
+	ARRAY(rec_witness, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
+	U32(rec_witness, epoch),
+	U32(rec_witness, node),
+};
+LAYOUT(rec_witness);
+
+static const struct field rec_fnode_fields[] = {
+	U32(rec_fnode, op),
+	U32(rec_fnode, node),
+	U32(rec_fnode, parent),
+	STRUCT(rec_fnode, site, &rec_code_layout),
+	STRUCT(rec_fnode, callee, &rec_code_layout),
+	U64(rec_fnode, last_site),
+	U32(rec_fnode, state),
+	U64(rec_fnode, maxcount),
+	U64(rec_fnode, votes),
+	{.kind = FIELD_NUMBERS, .offset = offsetof(struct rec_fnode, own), .maximum = FNODE_CANDIDATES},
+	U64(rec_fnode, decisions),
+	U64(rec_fnode, armed),
+	U64(rec_fnode, records),
+	U64(rec_fnode, called),
+	U64(rec_fnode, sum_ns),
+	U64(rec_fnode, max_sum_ns),
+	U64(rec_fnode, max_ns),
+	U64(rec_fnode, blocked_ns),
+	U64(rec_fnode, fault_ns),
+	U64(rec_fnode, loop_ns),
+	U64(rec_fnode, repeated_ns),
+};
+LAYOUT(rec_fnode);
+
+static const struct field rec_fnode_lost_fields[] = {
+	U32(rec_fnode_lost, epoch),
+	U32(rec_fnode_lost, node),
+	U32(rec_fnode_lost, reason),
+};
+LAYOUT(rec_fnode_lost);
+
+static const struct field rec_learned_fields[] = {
+	U32(rec_learned, op),
+	U32(rec_learned, pid),
+	U64(rec_learned, address),
+};
+LAYOUT(rec_learned);
+
+static const struct field rec_file_fields[] = {
+	U32(rec_file, module),
+	I32(rec_file, error),
+	U32(rec_file, debug),
+};
+LAYOUT(rec_file);
+
+static const struct field rec_stack_fields[] = {
+	U32(rec_stack, op),
+	U32(rec_stack, epoch),
+	U32(rec_stack, pid),
+	U32(rec_stack, tid),
+	U64(rec_stack, at_ns),
+	U64(rec_stack, weight_ns),
+	U32(rec_stack, kind),
+	STRUCT(rec_stack, sleep, &rec_sleep_layout),
+	U32(rec_stack, node),
+	U64(rec_stack, cfa),
+	ARRAY(rec_stack, regs, nr_regs, FIELD_U64S, 32, NULL),
+	ARRAY(rec_stack, words, nr_words, FIELD_U64S, 4096, NULL),
+};
+LAYOUT(rec_stack);
+
+static const struct field rec_bye_fields[] = {
+	I32(rec_bye, error),
+};
+LAYOUT(rec_bye);
+
+static const struct field req_layers_fields[] = {
+	U32(req_layers, mask),
+};
+LAYOUT(req_layers);
+
+static const struct field req_arm_fields[] = {
+	U32(req_arm, epoch),
+	OP,
+	ARRAY(req_arm, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
+	U32(req_arm, drop_exits),
+	U32(req_arm, keep_exits),
+};
+LAYOUT(req_arm);
+
+static const struct field req_fnode_fields[] = {
+	U32(req_fnode, node),
+	U32(req_fnode, parent),
+	STRUCT(req_fnode, start, &rec_site_layout),
+	STRUCT(req_fnode, end, &rec_site_layout),
+	U64(req_fnode, only_return),
+};
+LAYOUT(req_fnode);
+
+static const struct field req_descend_fields[] = {
+	U32(req_descend, epoch),
+	U32(req_descend, op),
+	U64(req_descend, low_ns),
+	U64(req_descend, high_ns),
+	U32(req_descend, stop),
+	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout),
+};
+LAYOUT(req_descend);
+
+static const struct field req_disarm_fields[] = {
+	U32(req_disarm, epoch),
+	U32(req_disarm, op),
+};
+LAYOUT(req_disarm);
+
+static const struct field req_file_fields[] = {
+	U32(req_file, module),
+	TEXT(req_file, build_id),
+	TEXT(req_file, name),
+};
+LAYOUT(req_file);
+
+static const struct field req_target_fields[] = {
+	U32(req_target, pid),
+};
+LAYOUT(req_target);
+
+static const struct field req_interval_fields[] = {
+	U64(req_interval, interval_ns),
+};
+LAYOUT(req_interval);
+
+// clang-format on
+
+/* A request that says all by its type. */
+static const struct struct_layout empty_layout = {0};
+
+const struct struct_layout *record_layout(unsigned int type)
+{
+	static const struct struct_layout *const layouts[] = {
+	    [REC_META] = &rec_meta_layout,
+	    [REC_TARGET] = &rec_target_layout,
+	    [REC_TARGET_END] = &rec_target_end_layout,
+	    [REC_MODULE] = &rec_module_layout,
+	    [REC_MAPPING] = &rec_mapping_layout,
+	    [REC_OP] = &rec_op_layout,
+	    [REC_PROFILE] = &rec_profile_layout,
+	    [REC_SAMPLE] = &rec_sample_layout,
+	    [REC_OPEN] = &rec_open_layout,
+	    [REC_TICK] = &rec_tick_layout,
+	    [REC_COST] = &rec_cost_layout,
+	    [REC_LOSS] = &rec_loss_layout,
+	    [REC_NOTE] = &rec_note_layout,
+	    [REC_SITE] = &rec_site_layout,
+	    [REC_ACK] = &rec_ack_layout,
+	    [REC_REFUSED] = &rec_refused_layout,
+	    [REC_CHECK] = &rec_check_layout,
+	    [REC_CONSTANT] = &rec_constant_layout,
+	    [REC_SNAPSHOT] = &rec_snapshot_layout,
+	    [REC_SCREEN] = &rec_screen_layout,
+	    [REC_SYMBOL] = &rec_symbol_layout,
+	    [REC_DESCENT] = &rec_descent_layout,
+	    [REC_CALLEES] = &rec_callees_layout,
+	    [REC_LEARNT] = &rec_learnt_layout,
+	    [REC_CALL] = &rec_call_layout,
+	    [REC_WITNESS] = &rec_witness_layout,
+	    [REC_FNODE] = &rec_fnode_layout,
+	    [REC_FNODE_LOST] = &rec_fnode_lost_layout,
+	    [REC_LEARNED] = &rec_learned_layout,
+	    [REC_FILE] = &rec_file_layout,
+	    [REC_BYE] = &rec_bye_layout,
+    [REC_STACK] = &rec_stack_layout,
+	    [REQ_HEARTBEAT] = &empty_layout,
+	    [REQ_LAYERS] = &req_layers_layout,
+	    [REQ_ARM] = &req_arm_layout,
+	    [REQ_DISARM] = &req_disarm_layout,
+	    [REQ_FILE] = &req_file_layout,
+	    [REQ_DEBUG_FILE] = &req_file_layout,
+	    [REQ_INTERVAL] = &req_interval_layout,
+	    [REQ_STOP] = &empty_layout,
+    [REQ_GO] = &empty_layout,
+    [REQ_DESCEND] = &req_descend_layout,
+    [REQ_TARGET] = &req_target_layout,
+	};
+
+	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;
+}

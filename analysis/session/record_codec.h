@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How each type of record is laid out in the payload of its frame. */
+#ifndef PEAKTOP_RECORD_CODEC_H
+#define PEAKTOP_RECORD_CODEC_H
+
+#include "analysis/session/codec.h"
+#include "analysis/session/record.h"
+
+/*
+ * The layout of a type of record; every one starts at &record->meta, the
+ * first byte of the union. NULL: not a type that this version knows.
+ */
+const struct struct_layout *record_layout(unsigned int type);
+
+/* Those that stand inside other messages. */
+extern const struct struct_layout rec_site_layout;
+extern const struct struct_layout rec_symbol_layout;
+
+#endif
