@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/code/arch.h"
+#include "analysis/code/flow.h"
+#include "analysis/code/walk.h"
+
+/*
+ * A path from which nobody comes back, such as the call of __stack_chk_fail: a
+ * branch that may go there is still followed by the ret in every call that returns.
+ */
+static bool is_dead_end(struct placer *p, uint64_t vaddr)
+{
+	struct part_code *pc = flow_part(&p->flow, vaddr);
+	long i = pc ? part_find(pc, vaddr) : -1;
+	struct insn insn;
+	const char *name;
+
+	for (unsigned n = 0; i >= 0 && (size_t)i < pc->nr && n < p->policy.max_skip; n++, i++) {
+		const struct flow_insn *fi = &pc->insns[i];
+
+		switch (fi->flow) {
+		case INSN_NEXT:
+			continue;
+		case INSN_STOP:
+			return true;
+		case INSN_CALL:
+		case INSN_CALL_INDIRECT:
+			if ((size_t)i + 1 == pc->nr)
+				return pc->part->start + fi->off + fi->length == pc->part->end;
+			if (pc->insns[i + 1].flow == INSN_STOP)
+				return true;
+			name = flow_insn_full(p, pc, (size_t)i, &insn) ? NULL
+								       : flow_callee_name(p, &insn);
+			return name && !strncmp(name, "__stack_chk_fail", 16);
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Back from the present instruction to the one before it, if every path to it comes from there. */
+static bool walk_back(struct walk *w)
+{
+	const struct part_code *pc = w->pc;
+	const struct flow_insn *before;
+	struct insn_effects e;
+	struct insn insn;
+	int64_t delta;
+
+	if (!w->i)
+		return false;
+	before = &pc->insns[w->i - 1];
+	if (before->off + before->length != pc->insns[w->i].off ||
+	    flow_is_target(&w->p->flow, w->insn.vaddr) ||
+	    flow_unresolved_reaches(w->p, w->insn.vaddr) ||
+	    flow_insn_full(w->p, pc, w->i - 1, &insn) || arch_is_work(&insn) ||
+	    flow_target_between(&w->p->flow, insn.vaddr, insn.vaddr + insn.length))
+		return false;
+	/* a push belongs to a prologue: what comes after one is not the end yet */
+	if (arch_sp_delta(&insn, &delta) && delta < 0)
+		return false;
+	if (insn.flow != INSN_NEXT && !(insn.flow == INSN_JCC && is_dead_end(w->p, insn.target)))
+		return false;
+	if (decode_effects(w->p->decoder, &insn, &e) || !e.sp_known)
+		return false;
+	w->cfa += e.sp_delta;
+	w->ret_written |= e.ret;
+	w->insn = insn;
+	w->i--;
+	w->steps++;
+	return true;
+}
+
+/*
+ * A place for the ret at `vaddr`: an emulated instruction before it, else itself.
+ * Never the entry's: in a short function that may be in the same straight line.
+ */
+static bool exit_place(struct placer *p, uint64_t vaddr, uint64_t entry, struct place *out)
+{
+	bool found = false;
+	enum site_class cls;
+	struct walk w;
+
+	if (!walk_start(&w, p, vaddr, ARCH_ENTRY_CFA))
+		return false;
+	do {
+		if (!walk_candidate(&w, &cls) || !cfi_agrees(p, w.insn.vaddr, w.cfa) ||
+		    (cls == SITE_STEPPED && w.steps) || w.insn.vaddr == entry)
+			continue;
+		walk_place(&w, cls, out);
+		out->kind = PLACE_EXIT;
+		out->role = SITE_EXIT;
+		out->ideal = vaddr;
+		out->args = 0;
+		found = true;
+		if (cls == SITE_EMULATED)
+			return true;
+	} while (w.steps < p->policy.max_skip && walk_back(&w));
+	return found;
+}
+
+/* The part's last instruction goes on into whatever follows. */
+static bool runs_out(struct placer *p, const struct part_code *pc)
+{
+	const struct flow_insn *last = &pc->insns[pc->nr - 1];
+	struct insn insn;
+
+	if (pc->part->start + last->off + last->length != pc->part->end)
+		return false;
+	if (last->flow == INSN_JCC)
+		return true;
+	return last->flow == INSN_NEXT && !flow_insn_full(p, pc, pc->nr - 1, &insn) &&
+	       !arch_is_padding(&insn);
+}
+
+static bool leaves(struct placer *p, const struct part_code *pc, size_t i)
+{
+	const struct flow_insn *fi = &pc->insns[i];
+
+	switch (fi->flow) {
+	case INSN_JMP:
+	case INSN_JCC:
+		return !flow_part(&p->flow, fi->target);
+	case INSN_JMP_INDIRECT:
+		return flow_jump_kind(p, pc, i) == JUMP_TAIL;
+	default:
+		return false;
+	}
+}
+
+int place_exits(struct placer *p, uint64_t function, struct place *out, size_t max, uint32_t *flags,
+		enum place_why *why)
+{
+	const struct flow *f = &p->flow;
+	struct place entry = {0};
+	size_t found = 0, rets = 0;
+	int err;
+
+	*flags = 0;
+	place_entry(p, function, &entry, why);
+	err = flow_load(p, function, why);
+	if (err)
+		return err;
+	if (f->start != function) {
+		*why = PLACE_NO_START;
+		return -ENOTSUP;
+	}
+	*flags = f->flags;
+	for (size_t n = 0; n < f->nr_parts; n++) {
+		const struct part_code *pc = f->parts[n];
+
+		for (size_t i = 0; i < pc->nr; i++) {
+			struct place place;
+
+			if (leaves(p, pc, i))
+				*flags |= EXITS_TAIL_CALLS;
+			if (pc->insns[i].flow != INSN_RET)
+				continue;
+			rets++;
+			if (found == max || !exit_place(p, pc->part->start + pc->insns[i].off,
+							entry.vaddr, &place)) {
+				*flags |= EXITS_INCOMPLETE;
+				continue;
+			}
+			if (place.cls == SITE_STEPPED)
+				*flags |= EXITS_STEPPED;
+			out[found++] = place;
+		}
+		if (pc->nr && runs_out(p, pc))
+			*flags |= EXITS_TAIL_CALLS;
+	}
+	if (!rets && !(*flags & EXITS_TAIL_CALLS))
+		*flags |= EXITS_NO_RETURN;
+	return (int)found;
+}
+
+static bool fill_call_site(struct placer *p, const struct part_code *pc, size_t i,
+			   struct call_site *out)
+{
+	const struct flow_insn *fi = &pc->insns[i];
+	const struct code_part *to;
+	struct insn insn;
+
+	if (flow_insn_full(p, pc, i, &insn))
+		return false;
+	*out = (struct call_site){.vaddr = insn.vaddr, .target = insn.target};
+	switch (fi->flow) {
+	case INSN_CALL:
+		out->ret = insn.vaddr + insn.length;
+		to = code_part_at(p->src, insn.target);
+		out->kind = to && to->flags & CODE_PART_PLT ? CALL_PLT : CALL_DIRECT;
+		break;
+	case INSN_CALL_INDIRECT:
+		out->ret = insn.vaddr + insn.length;
+		out->kind = CALL_INDIRECT;
+		arch_indirect_operand(&insn, &out->operand);
+		break;
+	case INSN_JMP:
+	case INSN_JCC:
+		if (!leaves(p, pc, i))
+			return false;
+		out->kind = CALL_TAIL;
+		break;
+	case INSN_JMP_INDIRECT:
+		if (!leaves(p, pc, i))
+			return false;
+		out->kind = CALL_TAIL_INDIRECT;
+		arch_indirect_operand(&insn, &out->operand);
+		break;
+	default:
+		return false;
+	}
+	out->name = flow_callee_name(p, &insn);
+	return true;
+}
+
+int function_call_sites(struct placer *p, uint64_t function, struct call_site *out, size_t max,
+			enum place_why *why)
+{
+	const struct flow *f = &p->flow;
+	int err = flow_load(p, function, why);
+	size_t found = 0;
+
+	if (err)
+		return err;
+	for (size_t n = 0; n < f->nr_parts; n++) {
+		const struct part_code *pc = f->parts[n];
+
+		for (size_t i = 0; i < pc->nr; i++) {
+			struct call_site site;
+
+			if (pc->insns[i].flow == INSN_NEXT || !fill_call_site(p, pc, i, &site))
+				continue;
+			if (found < max)
+				out[found] = site;
+			found++;
+		}
+	}
+	return (int)found;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/code/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/code/arch.h"
+
+void part_release(struct part_code *pc)
+{
+	free(pc->insns);
+	*pc = (struct part_code){0};
+}
+
+/* Make room for one more instruction. */
+static int part_grow(struct part_code *pc)
+{
+	size_t cap = pc->cap ? 2 * pc->cap : 256;
+	struct flow_insn *insns;
+
+	if (pc->nr < pc->cap)
+		return 0;
+	if (pc->nr >= FLOW_MAX_INSNS)
+		return -E2BIG;
+	insns = realloc(pc->insns, cap * sizeof(*insns));
+	if (!insns)
+		return -ENOMEM;
+	pc->insns = insns;
+	pc->cap = cap;
+	return 0;
+}
+
+/* The nearest place after `off` that decoded branches of the part go to; 0 if none. */
+static uint32_t resume_at(const struct part_code *pc, uint32_t off)
+{
+	uint64_t best = pc->part->end, from = pc->part->start + off;
+
+	for (size_t i = 0; i < pc->nr; i++) {
+		uint64_t t = pc->insns[i].target;
+
+		if (t > from && t < best)
+			best = t;
+	}
+	return best < pc->part->end ? (uint32_t)(best - pc->part->start) : 0;
+}
+
+static int part_fill(struct placer *p, struct part_code *pc)
+{
+	const struct code_part *part = pc->part;
+	const uint8_t *bytes;
+	uint32_t off = 0, size;
+	size_t len;
+	int err;
+
+	if (!code_bytes_at(p->src, part->start, &bytes, &len))
+		return -ENOENT;
+	if (len > part->end - part->start)
+		len = (size_t)(part->end - part->start);
+	if (len > UINT32_MAX)
+		return -E2BIG;
+	size = (uint32_t)len;
+	while (off < size) {
+		struct insn insn;
+
+		err = part_grow(pc);
+		if (err == -E2BIG)
+			pc->too_large = true;
+		if (err)
+			return err == -E2BIG ? 0 : err;
+		if (decode_insn(p->decoder, bytes + off, size - off, part->start + off, &insn)) {
+			pc->undecodable = true;
+			off = resume_at(pc, off);
+			if (!off)
+				return 0;
+			continue;
+		}
+		pc->insns[pc->nr++] = (struct flow_insn){
+		    .target = insn.target,
+		    .off = off,
+		    .length = insn.length,
+		    .flow = insn.flow,
+		};
+		off += insn.length;
+	}
+	return 0;
+}
+
+struct part_code *part_decode(struct placer *p, const struct code_part *part)
+{
+	struct part_code *oldest = NULL;
+
+	for (size_t i = 0; i < FLOW_CACHE; i++) {
+		struct part_code *pc = &p->cache[i];
+
+		if (pc->part == part) {
+			pc->used = ++p->clock;
+			return pc;
+		}
+		if (!pc->pinned && (!oldest || pc->used < oldest->used))
+			oldest = pc;
+	}
+	if (!oldest)
+		return NULL;
+	oldest->part = part;
+	oldest->nr = 0;
+	oldest->undecodable = oldest->too_large = false;
+	oldest->used = ++p->clock;
+	if (part_fill(p, oldest)) {
+		part_release(oldest);
+		return NULL;
+	}
+	return oldest;
+}
+
+long part_find(const struct part_code *pc, uint64_t vaddr)
+{
+	size_t lo = 0, hi = pc->nr;
+	uint64_t off = vaddr - pc->part->start;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (pc->insns[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < pc->nr && pc->insns[lo].off == off ? (long)lo : -1;
+}
+
+int flow_insn_full(struct placer *p, const struct part_code *pc, size_t i, struct insn *out)
+{
+	const struct flow_insn *fi = &pc->insns[i];
+	uint64_t vaddr = pc->part->start + fi->off;
+	const uint8_t *bytes;
+	size_t len;
+
+	*out = (struct insn){.vaddr = vaddr, .length = fi->length};
+	if (!code_bytes_at(p->src, vaddr, &bytes, &len) || len < fi->length)
+		return -ENOENT;
+	memcpy(out->bytes, bytes, fi->length);
+	arch_analyse(out);
+	return 0;
+}
+
+void flow_release(struct flow *f)
+{
+	for (size_t i = 0; i < f->nr_parts; i++)
+		f->parts[i]->pinned--;
+	free(f->targets);
+	*f = (struct flow){0};
+}
+
+struct part_code *flow_part(const struct flow *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->nr_parts; i++) {
+		const struct code_part *part = f->parts[i]->part;
+
+		if (vaddr >= part->start && vaddr < part->end)
+			return f->parts[i];
+	}
+	return NULL;
+}
+
+/* Number of targets below `vaddr`. */
+static size_t targets_below(const struct flow *f, uint64_t vaddr)
+{
+	size_t lo = 0, hi = f->nr_targets;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->targets[mid] < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool flow_is_target(const struct flow *f, uint64_t vaddr)
+{
+	size_t i = targets_below(f, vaddr);
+
+	return i < f->nr_targets && f->targets[i] == vaddr;
+}
+
+bool flow_target_between(const struct flow *f, uint64_t low, uint64_t high)
+{
+	size_t i = targets_below(f, low + 1);
+
+	return i < f->nr_targets && f->targets[i] < high;
+}
+
+static int add_part(struct placer *p, struct flow *f, const struct code_part *part)
+{
+	struct part_code *pc;
+
+	pc = part_decode(p, part);
+	if (!pc)
+		return -ENOMEM;
+	pc->pinned++;
+	f->parts[f->nr_parts++] = pc;
+	return 0;
+}
+
+/* Is anything but a jump out of the flow known to enter the part at its start? */
+static bool entered_from_elsewhere(struct placer *p, const struct flow *f,
+				   const struct code_part *part)
+{
+	const struct branch_index *x = &p->index;
+	size_t i = index_first(p, &x->calls, part->start);
+
+	if (i < x->calls.nr && index_target(p, x->calls.keys[i]) == part->start)
+		return true;
+	i = index_first(p, &x->leas, part->start);
+	if (i < x->leas.nr && index_target(p, x->leas.keys[i]) == part->start)
+		return true;
+	for (i = index_first(p, &x->jumps, part->start);
+	     i < x->jumps.nr && index_target(p, x->jumps.keys[i]) == part->start; i++)
+		if (!flow_part(f, index_source(p, x->jumps.keys[i])))
+			return true;
+	return p->src->in_data && p->src->in_data(p->src->ctx, part->start);
+}
+
+bool flow_owns(struct placer *p, const struct flow *f, const struct code_part *part)
+{
+	if (part->flags & CODE_PART_COLD)
+		return part->parent == f->start;
+	if (part->flags & (CODE_PART_SYMBOL | CODE_PART_PLT) || !(part->flags & CODE_PART_FDE))
+		return false;
+	return flow_is_fragment(p, part) || !entered_from_elsewhere(p, f, part);
+}
+
+/* Follow jumps out of the parts to those that belong to the same function. */
+static int collect_parts(struct placer *p, struct flow *f)
+{
+	for (size_t n = 0; n < f->nr_parts; n++) {
+		const struct part_code *pc = f->parts[n];
+
+		for (size_t i = 0; i < pc->nr; i++) {
+			const struct flow_insn *fi = &pc->insns[i];
+			const struct code_part *part;
+			int err;
+
+			if ((fi->flow != INSN_JMP && fi->flow != INSN_JCC) ||
+			    (fi->target >= pc->part->start && fi->target < pc->part->end) ||
+			    flow_part(f, fi->target))
+				continue;
+			part = code_part_at(p->src, fi->target);
+			/* what is too much counts as another function that is called last */
+			if (!part || f->nr_parts == FLOW_MAX_PARTS || !flow_owns(p, f, part))
+				continue;
+			err = add_part(p, f, part);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int flow_fill(struct placer *p, struct flow *f)
+{
+	int err = collect_parts(p, f);
+
+	return err ? err : flow_collect_targets(p, f);
+}
+
+/* Starts with the frame of another function in place. */
+bool flow_is_fragment(const struct placer *p, const struct code_part *part)
+{
+	struct code_cfa cfa;
+
+	if (part->flags & CODE_PART_COLD)
+		return true;
+	if (part->flags & (CODE_PART_SYMBOL | CODE_PART_PLT) || !(part->flags & CODE_PART_FDE))
+		return false;
+	cfa = placer_cfa(p, part->start);
+	return cfa.kind == CODE_CFA_OTHER ||
+	       (cfa.kind == CODE_CFA_SP && cfa.offset != ARCH_ENTRY_CFA);
+}
+
+/* The part with the start of the function that a part belongs to. */
+static const struct code_part *owner_of(const struct placer *p, const struct code_part *part)
+{
+	const struct branch_list *jumps = &p->index.jumps;
+	const struct code_part *owner = NULL;
+	size_t i;
+
+	if (!flow_is_fragment(p, part))
+		return part;
+	if (part->flags & CODE_PART_COLD && part->parent) {
+		owner = code_part_at(p->src, part->parent);
+		return owner && owner->start == part->parent ? owner : part;
+	}
+	i = index_first(p, jumps, part->start);
+	if (i < jumps->nr && index_target(p, jumps->keys[i]) < part->end)
+		owner = code_part_at(p->src, index_source(p, jumps->keys[i]));
+	return owner && !flow_is_fragment(p, owner) ? owner : part;
+}
+
+static int load_from(struct placer *p, const struct code_part *part, enum place_why *why)
+{
+	struct flow *f = &p->flow;
+	int err;
+
+	flow_release(f);
+	f->start = part->start;
+	*why = PLACE_NO_CODE;
+	err = add_part(p, f, part);
+	if (!err) {
+		*why = f->parts[0]->nr ? PLACE_TOO_LARGE : PLACE_UNDECODABLE;
+		err = f->parts[0]->too_large || !f->parts[0]->nr ? -ENOTSUP : flow_fill(p, f);
+	}
+	if (err) {
+		flow_release(f);
+		return err == -E2BIG ? -ENOTSUP : err;
+	}
+	f->valid = true;
+	*why = PLACE_OK;
+	return 0;
+}
+
+int flow_load(struct placer *p, uint64_t vaddr, enum place_why *why)
+{
+	const struct code_part *at = code_part_at(p->src, vaddr), *part;
+	const struct flow *f = &p->flow;
+	int err;
+
+	*why = PLACE_NO_CODE;
+	if (!at)
+		return -ENOTSUP;
+	err = index_build(p);
+	if (err)
+		return err;
+	part = owner_of(p, at);
+	*why = PLACE_OK;
+	if (f->valid && flow_part(f, vaddr) && (part != at || f->start == at->start))
+		return 0;
+	err = load_from(p, part, why);
+	/* more pieces than a flow takes: this one by itself */
+	if (!err && !flow_part(f, vaddr))
+		err = load_from(p, at, why);
+	return err;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/code/placement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/code/arch.h"
+#include "analysis/code/flow.h"
+#include "analysis/code/walk.h"
+
+enum { DEFAULT_SKIP = 8, DEFAULT_SITES = 64, ALL_ARGS = (1 << PLACE_ARGS) - 1 };
+
+struct placer *placer_new(const struct code_source *src, const struct place_policy *policy)
+{
+	struct placer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->src = src;
+	if (policy)
+		p->policy = *policy;
+	if (!p->policy.max_skip)
+		p->policy.max_skip = DEFAULT_SKIP;
+	if (!p->policy.max_sites)
+		p->policy.max_sites = DEFAULT_SITES;
+	p->decoder = decoder_new();
+	if (!p->decoder) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void placer_free(struct placer *p)
+{
+	if (!p)
+		return;
+	flow_release(&p->flow);
+	for (size_t i = 0; i < FLOW_CACHE; i++)
+		part_release(&p->cache[i]);
+	index_release(&p->index);
+	decoder_free(p->decoder);
+	free(p);
+}
+
+const struct place_policy *placer_policy(const struct placer *p)
+{
+	return &p->policy;
+}
+
+const struct code_source *placer_source(const struct placer *p)
+{
+	return p->src;
+}
+
+struct code_cfa placer_cfa(const struct placer *p, uint64_t vaddr)
+{
+	if (!p->src->cfa)
+		return (struct code_cfa){.kind = CODE_CFA_UNKNOWN};
+	return p->src->cfa(p->src->ctx, vaddr);
+}
+
+/* The code right before `vaddr` is another part, and its last instruction is a call. */
+static bool part_before_ends_in_call(struct placer *p, uint64_t vaddr)
+{
+	const struct code_part *before = code_part_at(p->src, vaddr - 1);
+	struct part_code *pc = before && before->end == vaddr ? part_decode(p, before) : NULL;
+	const struct flow_insn *last;
+
+	if (!pc || !pc->nr)
+		return false;
+	last = &pc->insns[pc->nr - 1];
+	return (last->flow == INSN_CALL || last->flow == INSN_CALL_INDIRECT) &&
+	       before->start + last->off + last->length == vaddr;
+}
+
+/* Is there a function to enter at this address? */
+static enum place_why check_start(struct placer *p, uint64_t function)
+{
+	const struct code_part *part = code_part_at(p->src, function);
+	struct code_cfa cfa;
+
+	if (!part)
+		return code_bytes_at(p->src, function, NULL, NULL) ? PLACE_NO_START : PLACE_NO_CODE;
+	if (part->start != function) {
+		struct part_code *pc = part_decode(p, part);
+
+		return pc && part_find(pc, function) < 0 ? PLACE_NOT_BOUNDARY : PLACE_NO_START;
+	}
+	if (part->flags & CODE_PART_PLT)
+		return PLACE_PLT;
+	if (flow_is_fragment(p, part))
+		return PLACE_PART;
+	cfa = placer_cfa(p, function);
+	if (cfa.kind == CODE_CFA_OTHER || (cfa.kind == CODE_CFA_SP && cfa.offset != ARCH_ENTRY_CFA))
+		return PLACE_NO_FRAME;
+	return PLACE_OK;
+}
+
+/* Go on from the start of the function until a place is found that costs no more than need be. */
+static bool search_entry(struct walk *w, uint64_t function, struct place *out)
+{
+	bool repeats = flow_is_target(&w->p->flow, function), found = false, crossing;
+	unsigned max = w->p->policy.max_skip;
+	enum site_class cls;
+
+	do {
+		if (w->steps && (flow_is_target(&w->p->flow, w->insn.vaddr) ||
+				 flow_unresolved_reaches(w->p, w->insn.vaddr))) {
+			w->why = PLACE_LOOP;
+			break;
+		}
+		crossing = repeats && walk_at_stack_check(w, function);
+		if (walk_candidate(w, &cls) && cfi_agrees(w->p, w->insn.vaddr, w->cfa) &&
+		    (!found || cls == SITE_EMULATED)) {
+			walk_place(w, cls, out);
+			out->flags = repeats ? PLACE_REPEATS : 0;
+			found = true;
+			if (cls == SITE_EMULATED && !crossing)
+				break;
+		}
+		repeats &= !crossing;
+	} while (w->steps < max && (crossing ? walk_next(w) : walk_forward(w)));
+	return found;
+}
+
+int place_entry(struct placer *p, uint64_t function, struct place *out, enum place_why *why)
+{
+	struct walk w;
+	int err;
+
+	*why = check_start(p, function);
+	if (*why)
+		return -ENOTSUP;
+	err = flow_load(p, function, why);
+	if (err)
+		return err;
+	if (!walk_start(&w, p, function, ARCH_ENTRY_CFA)) {
+		*why = w.why == PLACE_NOT_BOUNDARY ? PLACE_UNDECODABLE : w.why;
+		return -ENOTSUP;
+	}
+	if (!search_entry(&w, function, out)) {
+		*why = w.why;
+		return -ENOTSUP;
+	}
+	out->kind = PLACE_ENTRY;
+	out->role = SITE_ENTRY;
+	out->ideal = function;
+	out->ret_valid = false;
+	*why = PLACE_OK;
+	return 0;
+}
+
+/* The same from a return address; `flags` holds for all of the line. */
+static bool search_return(struct walk *w, uint32_t flags, bool guarded, struct place *out)
+{
+	struct code_cfa at_ret = placer_cfa(w->p, w->insn.vaddr);
+	bool found = false, joined;
+	enum site_class cls;
+
+	do {
+		joined = w->steps && (flow_is_target(&w->p->flow, w->insn.vaddr) ||
+				      flow_unresolved_reaches(w->p, w->insn.vaddr));
+		if (joined && guarded) {
+			w->why = PLACE_LOOP;
+			break;
+		}
+		flags |= joined ? PLACE_JOINED : 0;
+		if (at_ret.kind == CODE_CFA_SP &&
+		    !cfi_agrees(w->p, w->insn.vaddr, at_ret.offset + w->cfa)) {
+			w->why = PLACE_NO_RETURN; /* what follows is another block */
+			break;
+		}
+		if (!walk_candidate(w, &cls) || (found && cls == SITE_STEPPED))
+			continue;
+		walk_place(w, cls, out);
+		out->flags = flags;
+		found = true;
+		if (cls == SITE_EMULATED)
+			break;
+	} while (w->steps < w->p->policy.max_skip && walk_forward(w));
+	return found;
+}
+
+int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_why *why)
+{
+	const struct code_part *part = code_part_at(p->src, ret);
+	uint32_t flags = 0;
+	struct walk w;
+	bool guarded;
+	int err;
+
+	*why = !code_bytes_at(p->src, ret, NULL, NULL) ? PLACE_NO_CODE : PLACE_NO_RETURN;
+	if (!part || part->flags & CODE_PART_PLT)
+		return -ENOTSUP;
+	err = flow_load(p, ret, why);
+	if (err)
+		return err;
+	if (!walk_start(&w, p, ret, 0)) {
+		*why = w.why;
+		return -ENOTSUP;
+	}
+	/* the instruction before pushed this address: if it is in another function, that
+	 * function does not expect the call to come back */
+	*why = PLACE_NO_RETURN;
+	if (ret == w.pc->part->start && part_before_ends_in_call(p, ret))
+		return -ENOTSUP;
+	guarded = p->flow.flags & (EXITS_LSDA | EXITS_SETJMP);
+	if (guarded && flow_is_target(&p->flow, ret))
+		flags |= PLACE_FALSE_RETURN;
+	if (!search_return(&w, flags, guarded, out)) {
+		*why = w.why;
+		return -ENOTSUP;
+	}
+	out->kind = PLACE_RETURN;
+	out->role = SITE_RETURN;
+	out->ideal = ret;
+	out->args = 0;
+	*why = PLACE_OK;
+	return 0;
+}
+
+int place_call_site(struct placer *p, uint64_t call, struct place *start, struct place *end,
+		    enum place_why *why)
+{
+	enum site_class cls;
+	struct walk w;
+	int err;
+
+	*why = PLACE_NO_CODE;
+	if (!code_part_at(p->src, call))
+		return -ENOTSUP;
+	err = flow_load(p, call, why);
+	if (err)
+		return err;
+	if (!walk_start(&w, p, call, 0)) {
+		*why = w.why;
+		return -ENOTSUP;
+	}
+	*why = PLACE_NOT_CALL;
+	if (w.insn.flow != INSN_CALL && w.insn.flow != INSN_CALL_INDIRECT)
+		return -ENOTSUP;
+	if (!walk_candidate(&w, &cls)) {
+		*why = w.why;
+		return -ENOTSUP;
+	}
+	walk_place(&w, cls, start);
+	start->kind = PLACE_CALL;
+	start->role = SITE_CALL;
+	start->ideal = call;
+	start->ret_valid = false;
+	*why = PLACE_NO_RETURN;
+	if (call + start->length >= w.pc->part->end)
+		return -ENOTSUP;
+	return place_return(p, call + start->length, end, why);
+}
+
+const char *place_why_text(enum place_why why)
+{
+	static const char *const text[PLACE_WHY_MAX] = {
+	    [PLACE_OK] = "can be timed",
+	    [PLACE_NO_CODE] = "no code at this address",
+	    [PLACE_NO_START] = "not the start of a known function",
+	    [PLACE_NOT_BOUNDARY] = "in the middle of an instruction",
+	    [PLACE_UNDECODABLE] = "the bytes there are no known instructions",
+	    [PLACE_REFUSED_INSN] = "only instructions there that cannot be probed safely",
+	    [PLACE_RSEQ] = "inside a restartable sequence",
+	    [PLACE_SHADOW_STACK] = "a call, and the target runs with a shadow stack",
+	    [PLACE_PART] = "a split-off part of another function",
+	    [PLACE_PLT] = "a linkage stub, not a function",
+	    [PLACE_LOOP] = "only inside a loop or behind a join of paths",
+	    [PLACE_NO_FRAME] = "the position of the return address is not known",
+	    [PLACE_NO_RETURN] = "the call is not expected to come back",
+	    [PLACE_NOT_CALL] = "there is no call at this address",
+	    [PLACE_STEPPED_ONLY] =
+		"only at the price of single-stepping, which is not allowed here",
+	    [PLACE_TOO_LARGE] = "the function is too large to be looked at",
+	};
+
+	return (unsigned)why < PLACE_WHY_MAX ? text[why] : "unknown reason";
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/code/arch.h"
+#include "analysis/code/callers.h"
+#include "analysis/code/placement.h"
+
+enum {
+	/* with any of these, the exits that were found are not all */
+	EXITS_NOT_ALL = EXITS_TAIL_CALLS | EXITS_NO_RETURN | EXITS_UNDECODABLE | EXITS_INCOMPLETE,
+};
+
+const char *plan_strategy_text(enum plan_strategy s)
+{
+	static const char *const text[PLAN_STRATEGIES] = {
+	    [PLAN_CALLERS] = "entry and callers",
+	    [PLAN_EXITS] = "entry and exits",
+	    [PLAN_LEARNED] = "entry and learnt callers",
+	};
+
+	return (unsigned)s < PLAN_STRATEGIES ? text[s] : "unknown";
+}
+
+const char *plan_price_text(enum plan_price price)
+{
+	static const char *const text[PLAN_PRICES] = {
+	    [PLAN_EMULATED] = "all emulated",
+	    [PLAN_ENDS_STEPPED] = "end single-stepped",
+	    [PLAN_ENTRY_STEPPED] = "entry single-stepped",
+	    [PLAN_BOTH_STEPPED] = "entry and end single-stepped",
+	};
+
+	return (unsigned)price < PLAN_PRICES ? text[price] : "unknown";
+}
+
+void plan_release(struct plan *plan)
+{
+	free(plan->exits);
+	free(plan->returns);
+	plan->exits = plan->returns = NULL;
+	plan->nr_exits = plan->nr_returns = 0;
+}
+
+static bool any_stepped(const struct place *places, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (places[i].cls == SITE_STEPPED)
+			return true;
+	return false;
+}
+
+/* The ends of direct calls; `all` if each of them that comes back has one. */
+static int plan_returns(struct placer *p, uint64_t function, struct plan *plan, bool *all)
+{
+	size_t max = placer_policy(p)->max_sites, nr;
+	struct caller *callers = calloc(max, sizeof(*callers));
+	int found, err = 0;
+
+	*all = true;
+	plan->returns = calloc(max, sizeof(*plan->returns));
+	if (!callers || !plan->returns) {
+		free(callers);
+		return -ENOMEM;
+	}
+	found = callers_find(p, function, callers, max, &plan->caller_flags);
+	if (found < 0) {
+		free(callers);
+		return found;
+	}
+	plan->nr_callers = (size_t)found;
+	nr = plan->nr_callers < max ? plan->nr_callers : max;
+	if (nr < plan->nr_callers)
+		*all = false;
+	for (size_t i = 0; i < nr; i++) {
+		enum place_why why;
+
+		err = place_return(p, callers[i].ret, &plan->returns[plan->nr_returns], &why);
+		if (!err && plan->returns[plan->nr_returns].flags & PLACE_FALSE_RETURN)
+			*all = false;
+		if (!err)
+			plan->nr_returns++;
+		else if (err != -ENOTSUP)
+			break;
+		else if (why != PLACE_NO_RETURN)
+			*all = false;
+	}
+	free(callers);
+	return err == -ENOTSUP ? 0 : err;
+}
+
+static int plan_exits(struct placer *p, uint64_t function, struct plan *plan)
+{
+	size_t max = placer_policy(p)->max_sites;
+	enum place_why why;
+	int found;
+
+	plan->exits = calloc(max, sizeof(*plan->exits));
+	if (!plan->exits)
+		return -ENOMEM;
+	found = place_exits(p, function, plan->exits, max, &plan->exit_flags, &why);
+	if (found < 0)
+		return found;
+	plan->nr_exits = (size_t)found;
+	return 0;
+}
+
+/* Where an exception may pass too, the exits of the function tell the truth. */
+static void returns_drop_false(struct plan *plan)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plan->nr_returns; i++) {
+		if (!(plan->returns[i].flags & PLACE_FALSE_RETURN))
+			plan->returns[kept++] = plan->returns[i];
+	}
+	plan->nr_returns = kept;
+}
+
+/* Can the return value be read where the callers are seen to go on? */
+static bool returns_tell(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->nr_returns; i++) {
+		if (!plan->returns[i].ret_valid)
+			return false;
+	}
+	return true;
+}
+
+static void choose(struct plan *plan, bool all_returns)
+{
+	bool entry = plan->entry.cls == SITE_STEPPED, ends;
+	bool exits = plan->nr_exits && !(plan->exit_flags & EXITS_NOT_ALL);
+
+	if (exits && !(plan->exit_flags & EXITS_STEPPED)) {
+		plan->strategy = PLAN_EXITS;
+	} else if (!plan->caller_flags && plan->nr_returns && all_returns &&
+		   (!exits || returns_tell(plan))) {
+		plan->strategy = PLAN_CALLERS;
+	} else {
+		plan->strategy = exits ? PLAN_EXITS : PLAN_LEARNED;
+		plan->needs_learning = true;
+	}
+	if (plan->strategy == PLAN_EXITS)
+		ends = any_stepped(plan->exits, plan->nr_exits);
+	else
+		ends = any_stepped(plan->returns, plan->nr_returns);
+	/* what is not to be armed is not in the plan */
+	if (plan->strategy != PLAN_EXITS)
+		plan->nr_exits = 0;
+	else if (!plan->needs_learning)
+		plan->nr_returns = 0;
+	else
+		returns_drop_false(plan);
+	plan->price = entry ? (ends ? PLAN_BOTH_STEPPED : PLAN_ENTRY_STEPPED)
+			    : (ends ? PLAN_ENDS_STEPPED : PLAN_EMULATED);
+}
+
+static const char *class_text(bool stepped)
+{
+	return stepped ? "single-stepped" : "emulated";
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct plan *plan, const char *format, ...)
+{
+	size_t len = strlen(plan->text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(plan->text + len, sizeof(plan->text) - len, format, ap);
+	va_end(ap);
+}
+
+static void describe_ends(struct plan *plan)
+{
+	bool stepped = any_stepped(plan->returns, plan->nr_returns);
+	switch (plan->strategy) {
+	case PLAN_CALLERS:
+		say(plan,
+		    plan->nr_returns == 1 ? "; ends at the return address of %zu caller (%s)"
+					  : "; ends at the return addresses of %zu callers (%s)",
+		    plan->nr_returns, class_text(stepped));
+		break;
+	case PLAN_EXITS:
+		say(plan, "; ends at %zu exit%s (%s)", plan->nr_exits,
+		    plan->nr_exits == 1 ? "" : "s",
+		    class_text(any_stepped(plan->exits, plan->nr_exits)));
+		if (plan->needs_learning)
+			say(plan, " until its callers are learnt");
+		break;
+	default:
+		say(plan, "; %s, so callers are learnt (%zu known)",
+		    plan->exit_flags & EXITS_NO_RETURN	  ? "has no exit of its own"
+		    : plan->exit_flags & EXITS_TAIL_CALLS ? "leaves by tail calls"
+							  : "not all exits are known",
+		    plan->nr_returns);
+		break;
+	}
+}
+
+static void describe(struct plan *plan)
+{
+	const struct place *e = &plan->entry;
+
+	say(plan, "entry at +%llu (%s, %s)", (unsigned long long)(e->vaddr - e->ideal), e->text,
+	    class_text(e->cls == SITE_STEPPED));
+	if (e->flags & PLACE_REPEATS)
+		say(plan, ", passed again when the function jumps back to its start");
+	describe_ends(plan);
+}
+
+static int decline(struct plan *plan, enum place_why why)
+{
+	plan->why = why;
+	say(plan, "%s", place_why_text(why));
+	return -ENOTSUP;
+}
+
+int plan_function(struct placer *p, uint64_t function, struct plan *out)
+{
+	bool all_returns;
+	int err;
+
+	*out = (struct plan){0};
+	err = place_entry(p, function, &out->entry, &out->why);
+	if (!err)
+		err = plan_exits(p, function, out);
+	if (!err)
+		err = plan_returns(p, function, out, &all_returns);
+	if (err == -ENOTSUP)
+		return decline(out, out->why);
+	if (err)
+		return err;
+	choose(out, all_returns);
+	describe(out);
+	return 0;
+}
