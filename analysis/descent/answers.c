@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the descent asked for, or has to be told: call sites, learnt callees, lost sites. */
+#include <errno.h>
+
+#include "analysis/descent/descent_impl.h"
+
+/* An answer came: go on where the planning had to wait for it. */
+static int go_on(struct descent *d)
+{
+	if (d->phase != PHASE_RUN)
+		return 0;
+	if (d->resuming)
+		return descent_arm_live(d);
+	return d->plan_again ? descent_plan(d) : 0;
+}
+
+int descent_take_callees(struct descent *d, const struct rec_callees *r)
+{
+	uint32_t function = d->tree.slot ? ftree_find_function(&d->tree, r->function) : NO_INDEX;
+	int err, e;
+
+	if (function == NO_INDEX)
+		return 0;
+	err = ftree_set_sites(&d->tree, function, r);
+	if (err == -EINVAL)
+		d->tree.function[function].state = FUNCTION_UNREADABLE;
+	e = go_on(d);
+	return err ? err : e;
+}
+
+static void add_learnt(struct descent *d, uint32_t base, const struct rec_learnt *r)
+{
+	uint32_t parent = d->tree.node[base].parent, site = d->tree.node[base].site, i;
+	int id;
+
+	for (i = 0; i < r->nr_callees; i++) {
+		if (!r->callees[i].module)
+			continue;
+		id = ftree_node(&d->tree, parent, site, site, r->callees[i]);
+		if (id < 0) {
+			d->tree.node[parent].unmeasured = true;
+			continue;
+		}
+		d->tree.node[id].only_callee = true;
+		d->tree.node[id].pending = d->tree.node[id].state == FNODE_UNTRIED;
+	}
+}
+
+static bool has_other_callees(const struct descent *d, uint32_t base)
+{
+	const struct fnode *n = &d->tree.node[base];
+	uint32_t id;
+
+	for (id = d->tree.node[n->parent].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (id != base && d->tree.node[id].site == n->site && d->tree.node[id].only_callee)
+			return true;
+	return false;
+}
+
+int descent_take_learnt(struct descent *d, const struct rec_learnt *r)
+{
+	struct fnode *n, *caller;
+	uint32_t function;
+
+	if (!r->node || r->node >= d->tree.nr_nodes)
+		return -EINVAL;
+	n = &d->tree.node[r->node];
+	if (!n->learn_asked || n->learnt || n->function != NO_INDEX)
+		return 0;
+	n->learnt = true;
+	if (r->nr_callees == 1 && !r->error && !has_other_callees(d, r->node)) {
+		function = ftree_function(&d->tree, r->callees[0]);
+		n->function = function;
+		return go_on(d);
+	}
+	if (r->error || !r->nr_callees) {
+		if (!has_other_callees(d, r->node))
+			return go_on(d);
+		d->tree.node[n->parent].unmeasured = true;
+	}
+	n->replaced = true;
+	if (n->state == FNODE_ARMED)
+		n->state = FNODE_MEASURED;
+	add_learnt(d, r->node, r);
+	n = &d->tree.node[r->node];
+	caller = &d->tree.node[n->parent];
+	if (caller->tried)
+		fnode_set_tried(caller, n->site, true);
+	if (!r->error && r->nr_callees) {
+		/* What was one is several now: look again, with each of them. */
+		caller->self_kept[CANDIDATE_SELF] |= caller->live;
+		fnode_reset_votes(&d->tree, n->parent);
+		caller->undecided = caller->live && fnode_complete(&d->tree, n->parent);
+	}
+	return go_on(d);
+}
+
+static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
+{
+	struct fnode *caller = &d->tree.node[n->parent];
+	struct function *f = fnode_function(&d->tree, n->parent);
+
+	n->state = reason == FNODE_BLOWN ? FNODE_HOT : FNODE_UNTIMED;
+	n->live = n->kept = false;
+	caller->unmeasured = true;
+	caller->hot_loop |= reason == FNODE_BLOWN && n->in_loop;
+	fnode_reset_votes(&d->tree, n->parent);
+	if (n->site == NO_INDEX || n->only_callee || n->last != n->site || !f)
+		return;
+	f->sites[n->site].flags &= ~(uint32_t)CALL_SITE_TIMED;
+	if (reason == FNODE_BLOWN)
+		f->sites[n->site].flags |= SITE_IS_HOT;
+}
+
+int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)
+{
+	const struct fnode *lost;
+	uint32_t i;
+
+	if (!r->node || r->node >= d->tree.nr_nodes || r->reason > FNODE_REFUSED)
+		return -EINVAL;
+	lost = &d->tree.node[r->node];
+	if (d->phase != PHASE_RUN || r->epoch > d->epoch || lost->state == FNODE_HOT ||
+	    lost->state == FNODE_UNTIMED || lost->site == NO_INDEX)
+		return 0;
+	/* Its site is the same in every path, and so is what stands against it. */
+	for (i = 1; i < d->tree.nr_nodes; i++) {
+		struct fnode *n = &d->tree.node[i];
+
+		if (code_equal(n->site_key, lost->site_key) && n->last_key == lost->last_key &&
+		    n->site != NO_INDEX && (!lost->only_callee || n->function == lost->function) &&
+		    n->state != FNODE_HOT && n->state != FNODE_UNTIMED)
+			lose(d, n, (enum fnode_lost)r->reason);
+	}
+	if (r->reason == FNODE_BLOWN)
+		change_forget_window(&d->change);
+	descent_arm_rest(d);
+	return 0;
+}

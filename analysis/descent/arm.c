@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a decision to the next armed set: open what is a root cause candidate and
+ * has callees that were not measured yet; when nothing is left to open, the
+ * descent is at its end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/pick.h"
+
+enum {
+	SECOND_LOOKS = 2,   /* at the callees of one function */
+	LOOK_AGAIN_AT = 24, /* callees */
+	MAX_CHUNKS = 16,    /* times that sites of one function are armed */
+	CANDIDATE_PART =
+	    8, /* a callee with 1/8 of its caller's time stays while others are tried */
+};
+
+/* --- the set becomes the armed one */
+
+static void disarm(struct descent *d, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+	struct fnode *caller = &d->tree.node[n->parent];
+	uint32_t i;
+
+	if (n->all.records) {
+		n->state = FNODE_MEASURED;
+		return;
+	}
+	n->state = FNODE_UNTRIED;
+	for (i = n->site; caller->tried && i <= n->last; i++)
+		fnode_set_tried(caller, i, false);
+}
+
+static void arm(struct descent *d, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+	struct fnode *caller = &d->tree.node[n->parent];
+	bool first = n->state == FNODE_UNTRIED;
+	uint32_t i;
+
+	n->state = FNODE_ARMED;
+	n->pending = false;
+	if (!n->only_callee || ftree_site_learnt(&d->tree, n->parent, n->site))
+		for (i = n->site; caller->tried && i <= n->last; i++)
+			fnode_set_tried(caller, i, true);
+	if (first)
+		fnode_reset_votes(&d->tree, n->parent);
+	caller->opened |= first;
+}
+
+void fnode_tell(const struct descent *d, uint32_t node, struct descent_armed *out)
+{
+	const struct fnode *n = &d->tree.node[node];
+
+	*out = (struct descent_armed){
+	    .node = node,
+	    .parent = n->parent,
+	    .site = n->site_key,
+	    .ret = n->ret,
+	    .last_site = n->last_key,
+	    .last_ret = n->last_ret,
+	    .kind = n->kind,
+	    .only_callee = n->only_callee,
+	    .in_loop = n->in_loop,
+	};
+	if (n->function != NO_INDEX)
+		out->callee = d->tree.function[n->function].key;
+}
+
+static void commit(struct descent *d, const struct pick *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->nr_witnessed; i++)
+		d->tree.node[p->witnessed[i]].by_witness = true;
+	for (i = 0; i < d->nr_armed; i++)
+		if (!picked(p, d->armed[i]) && d->tree.node[d->armed[i]].state == FNODE_ARMED)
+			disarm(d, d->armed[i]);
+	for (i = 0; i < p->nr; i++) {
+		arm(d, p->node[i]);
+		d->armed[i] = p->node[i];
+		fnode_tell(d, p->node[i], &d->armed_out[i]);
+	}
+	for (i = 0; i < d->cap_vector; i++)
+		memset(&d->vector[i], 0, sizeof(d->vector[i]));
+	d->nr_armed = p->nr;
+	d->epoch++;
+	d->rounds += p->nr > 0;
+	d->change.fixed |= p->nr > 0;
+	d->say_arm = true;
+	d->epoch_armed = true;
+	d->decided = false;
+	memset(&d->window, 0, sizeof(d->window));
+	for (i = 0; i < d->tree.nr_nodes; i++) {
+		memset(&d->tree.node[i].window, 0, sizeof(d->tree.node[i].window));
+		fnode_sum_dropped(&d->tree, i);
+	}
+}
+
+void descent_arm_nothing(struct descent *d)
+{
+	struct pick p = {.d = d};
+
+	commit(d, &p);
+}
+
+/* Live nodes with restored callees: their call sites are needed to know these again. */
+static void bind_live(struct pick *p)
+{
+	uint32_t id, child;
+
+	for (id = 0; id < p->d->tree.nr_nodes; id++) {
+		const struct fnode *n = &p->d->tree.node[id];
+
+		if (!n->live || n->tried)
+			continue;
+		for (child = n->first_child; child != NO_INDEX; child = p->d->tree.node[child].next)
+			if (p->d->tree.node[child].site == NO_INDEX)
+				break;
+		if (child != NO_INDEX && pick_expand(p, n->function))
+			ftree_open(&p->d->tree, id);
+	}
+}
+
+/* The live nodes, most votes first among siblings: breadth first is the order of numbers. */
+static void pick_live(struct pick *p)
+{
+	uint32_t id;
+
+	for (id = 1; id < p->d->tree.nr_nodes; id++)
+		if (p->d->tree.node[id].live)
+			pick_node(p, id);
+}
+
+int descent_arm_live(struct descent *d)
+{
+	struct pick p = {.d = d};
+
+	d->resuming = true;
+	bind_live(&p);
+	if (p.asked)
+		return 0;
+	d->resuming = false;
+	pick_live(&p);
+	commit(d, &p);
+	return p.err;
+}
+
+void descent_arm_rest(struct descent *d)
+{
+	struct pick p = {.d = d};
+	uint32_t i;
+
+	for (i = 0; i < d->nr_armed; i++)
+		pick_node(&p, d->armed[i]);
+	commit(d, &p);
+}
+
+/* --- what to do about each candidate */
+
+/*
+ * No (further) callees of it will be measured. Its rest was one candidate and is several
+ * from now on: where it has callees the votes are to be taken again.
+ */
+static void close_node(struct descent *d, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+
+	n->closed = true;
+	n->unmeasured = true;
+	if (n->first_child == NO_INDEX)
+		return;
+	fnode_reset_votes(&d->tree, node);
+	n->undecided = true;
+}
+
+/* A basic block that was kept: its members are to be looked at one by one. */
+static void open_blocks(struct descent *d)
+{
+	uint32_t id, i;
+
+	for (id = 1; id < d->tree.nr_nodes; id++) {
+		struct fnode *n = &d->tree.node[id], *caller = &d->tree.node[n->parent];
+
+		if (!n->kept || !caller->live || n->last == n->site || n->replaced)
+			continue;
+		n->replaced = true;
+		if (n->state == FNODE_ARMED)
+			n->state = FNODE_MEASURED;
+		for (i = n->site; i <= n->last; i++)
+			fnode_set_tried(caller, i, false);
+		caller->self_kept[CANDIDATE_SELF] = true;
+		/* Its share of a path is its members' now. */
+		fnode_reset_votes(&d->tree, n->parent);
+	}
+}
+
+/* Get ready to arm callees of a candidate. False: it is closed, or an answer is awaited. */
+static bool can_open(struct pick *p, uint32_t node)
+{
+	struct fnode *n = &p->d->tree.node[node];
+	struct function *f;
+
+	if (n->function == NO_INDEX && !n->learnt) {
+		pick_learn(p, node);
+		return false;
+	}
+	if (n->function == NO_INDEX || n->chunks >= MAX_CHUNKS) {
+		close_node(p->d, node);
+		return false;
+	}
+	if (!pick_expand(p, n->function)) {
+		f = fnode_function(&p->d->tree, node);
+		if (f->state == FUNCTION_UNREADABLE)
+			close_node(p->d, node);
+		return false;
+	}
+	if (fnode_complete(&p->d->tree, node))
+		return false;
+	if (n->depth >= p->d->ask.max_depth) {
+		n->depth_limit = true;
+		close_node(p->d, node);
+		return false;
+	}
+	if (ftree_open(&p->d->tree, node)) {
+		close_node(p->d, node);
+		return false;
+	}
+	if (!fnode_complete(&p->d->tree, node))
+		return true;
+	/* All its sites need no arming: its rest was one candidate and is several. */
+	n = &p->d->tree.node[node];
+	if (n->first_child != NO_INDEX) {
+		fnode_reset_votes(&p->d->tree, node);
+		n->undecided = true;
+	}
+	return false;
+}
+
+/* While further callees are tried, those stay that may be among the largest in the end. */
+static void pick_contenders(struct pick *p, uint32_t node)
+{
+	const struct sums *own = &p->d->tree.node[node].all;
+	uint32_t id, room = pick_room(p) / 2;
+
+	for (id = p->d->tree.node[node].first_child; id != NO_INDEX && room;
+	     id = p->d->tree.node[id].next) {
+		const struct fnode *c = &p->d->tree.node[id];
+		double mean = c->all.records ? (double)c->all.max_ns / (double)c->all.records : 0;
+		double of = own->records ? (double)own->max_ns / (double)own->records : 0;
+
+		if (!fnode_alive(c) || c->state == FNODE_UNTRIED || picked(p, id))
+			continue;
+		if (c->maxcount || mean * CANDIDATE_PART >= of)
+			room -= pick_node(p, id);
+	}
+}
+
+static void pick_voted(struct pick *p)
+{
+	uint32_t id;
+
+	for (id = 1; id < p->d->tree.nr_nodes; id++) {
+		const struct fnode *n = &p->d->tree.node[id];
+
+		if (n->state == FNODE_ARMED && n->maxcount && p->d->tree.node[n->parent].live)
+			pick_node(p, id);
+	}
+}
+
+static void open_candidates(struct pick *p, const uint32_t *list, uint32_t nr)
+{
+	uint32_t i;
+	bool *witnessed = calloc(nr ? nr : 1, sizeof(*witnessed));
+
+	if (!witnessed) {
+		p->err = -ENOMEM;
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		pick_contenders(p, list[i]);
+	for (i = 0; i < nr; i++) {
+		uint32_t before = p->nr_new;
+
+		witnessed[i] = pick_witnessed(p, list[i]) && (p->nr_new > before || p->asked);
+	}
+	for (i = 0; i < nr; i++)
+		if (!witnessed[i])
+			pick_untried(p, list[i], UINT32_MAX);
+	for (i = 0; i < p->nr_ends; i++)
+		pick_untried(p, p->end[i], UINT32_MAX);
+	for (i = 0; i < p->nr_ends; i++)
+		pick_siblings(p, p->end[i]);
+	free(witnessed);
+}
+
+/* Of callees that are not armed any more, those that take most, as many as there is room for. */
+static uint32_t pick_dropped(struct pick *p, uint32_t node)
+{
+	const struct ftree *t = &p->d->tree;
+	struct means m;
+	uint32_t id, best, nr = 0;
+	double most;
+
+	for (;;) {
+		best = NO_INDEX;
+		most = 0;
+		for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next) {
+			if (t->node[id].state != FNODE_MEASURED || !fnode_alive(&t->node[id]) ||
+			    picked(p, id))
+				continue;
+			fnode_means(p->d, id, &m);
+			if (m.net > most) {
+				most = m.net;
+				best = id;
+			}
+		}
+		if (best == NO_INDEX || nr == LOOK_AGAIN_AT || !pick_node(p, best))
+			return nr;
+		nr++;
+	}
+}
+
+/*
+ * Of callees that were dropped only the mean is known. When that is more than what is
+ * left for the function itself, who got the vote is not known after all: a callee that
+ * takes much in some calls and nothing in others looks like own code. They are armed again.
+ */
+static bool wants_a_second_look(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+	struct own_times own;
+	double kept = 0;
+
+	if (!n->live || n->second_looks >= SECOND_LOOKS || !fnode_complete(&d->tree, node))
+		return false;
+	fnode_own_times(d, node, &own);
+	if (n->self_kept[CANDIDATE_SELF])
+		kept += own.self;
+	if (n->self_kept[CANDIDATE_BLOCKED])
+		kept += own.blocked;
+	if (n->self_kept[CANDIDATE_FAULT])
+		kept += own.fault;
+	return kept > 0 && own.dropped > kept;
+}
+
+static bool look_again(struct descent *d)
+{
+	struct pick p = {.d = d};
+	uint32_t looked[DESCENT_MAX_ARMED], nr = 0, id;
+
+	pick_live(&p);
+	for (id = 0; id < d->tree.nr_nodes && nr < DESCENT_MAX_ARMED; id++)
+		if (wants_a_second_look(d, id) && pick_dropped(&p, id))
+			looked[nr++] = id;
+	if (!nr)
+		return false;
+	pick_voted(&p);
+	commit(d, &p);
+	for (id = 0; id < nr; id++) {
+		d->tree.node[looked[id]].second_looks++;
+		d->tree.node[looked[id]].opened = true;
+		fnode_reset_votes(&d->tree, looked[id]);
+	}
+	return true;
+}
+
+static void count_chunks(struct descent *d, const struct pick *p)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < p->nr; i++) {
+		const struct fnode *n = &d->tree.node[p->node[i]];
+
+		if (n->state != FNODE_UNTRIED)
+			continue;
+		for (k = 0; k < i; k++)
+			if (d->tree.node[p->node[k]].parent == n->parent &&
+			    d->tree.node[p->node[k]].state == FNODE_UNTRIED)
+				break;
+		if (k == i)
+			d->tree.node[n->parent].chunks++;
+	}
+}
+
+static void finish(struct descent *d)
+{
+	bool path = false, limit = false;
+	uint32_t i;
+	int k;
+
+	for (i = 0; i < d->tree.nr_nodes; i++) {
+		const struct fnode *n = &d->tree.node[i];
+
+		for (k = 0; n->live && k < CANDIDATES; k++) {
+			path |= n->self_kept[k];
+			limit |= n->self_kept[k] && n->depth_limit;
+		}
+		path |= n->live && n->spread;
+	}
+	/* Votes of a session whose paths no call takes any more: begin anew, once. */
+	if (!path && !d->restarted) {
+		for (i = 0; i < d->tree.nr_nodes; i++)
+			fnode_reset_votes(&d->tree, i);
+		d->restarted = true;
+		d->decided = false;
+		return;
+	}
+	d->phase = PHASE_DONE;
+	if (!path)
+		d->status = DESCENT_TOO_FEW;
+	else
+		d->status = limit ? DESCENT_DEPTH_REACHED : DESCENT_ROOT_CAUSE;
+}
+
+/* One pass; true when it is to be made again because candidates were closed. */
+static bool plan_once(struct descent *d, int *err)
+{
+	struct pick p = {.d = d};
+	uint32_t *list = calloc(d->tree.nr_nodes, sizeof(*list)), nr = 0, id, closed = 0;
+
+	if (!list) {
+		*err = -ENOMEM;
+		return false;
+	}
+	open_blocks(d);
+	bind_live(&p);
+	for (id = 0; id < d->tree.nr_nodes; id++)
+		if (fnode_wants_opening(d, id) && can_open(&p, id))
+			list[nr++] = id;
+	if (!p.asked && !nr && !d->epoch_armed) {
+		/* There is nothing to arm at all: what f0 itself does is still to be seen. */
+		free(list);
+		descent_arm_nothing(d);
+		return false;
+	}
+	if (!p.asked && !nr && descent_all_decided(d) && !look_again(d))
+		finish(d);
+	if (!p.asked && nr) {
+		pick_live(&p);
+		open_candidates(&p, list, nr);
+	}
+	*err = p.err;
+	d->plan_again = p.asked;
+	if (p.asked || !nr || p.err) {
+		free(list);
+		return false;
+	}
+	if (!p.nr_new) {
+		for (id = 0; id < nr; id++, closed++)
+			close_node(d, list[id]);
+		free(list);
+		return closed > 0;
+	}
+	free(list);
+	pick_voted(&p);
+	count_chunks(d, &p);
+	commit(d, &p);
+	return false;
+}
+
+int descent_plan(struct descent *d)
+{
+	int err = 0;
+
+	d->plan_again = false;
+	while (d->phase == PHASE_RUN && d->decided && descent_all_decided(d) && plan_once(d, &err))
+		;
+	return err;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What time goes into that is no callee: the kinds of causes of a descent, and
+ * what a sleep was for (DESIGN 5.3; WAITS section 3, its first hop).
+ */
+#ifndef PEAKTOP_CAUSES_H
+#define PEAKTOP_CAUSES_H
+
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+
+enum cause_kind {
+	CAUSE_OWN_CODE = 0,
+	CAUSE_LOOP,	  /* the function's own loop around calls that are short each */
+	CAUSE_PREEMPTION, /* name: by whom */
+	CAUSE_RUN_QUEUE,
+	CAUSE_INTERRUPT, /* name: handler, detail: number */
+	CAUSE_PAGE_FAULT,
+	CAUSE_IO,    /* name: file or device */
+	CAUSE_LOCK,  /* name: holder */
+	CAUSE_SLEEP, /* on purpose */
+	CAUSE_TIMEOUT,
+	CAUSE_NETWORK, /* name: peer */
+	CAUSE_WAIT,    /* for another task; name: the task */
+	CAUSE_UNMEASURED,
+	CAUSE_UNKNOWN,
+	CAUSE_KINDS
+};
+
+/* The word of the JSON: "own code", "run queue", ... */
+const char *cause_kind_text(enum cause_kind kind);
+
+enum { CAUSE_TEXT = 96, CAUSE_NAMES = 8 };
+
+/* A cause with its name. Text is of the host: not trusted, cut to fit. */
+struct cause {
+	enum cause_kind kind;
+	char name[CAUSE_TEXT];	 /* "" if none */
+	char detail[CAUSE_TEXT]; /* "" if none */
+};
+
+/* What a sleep was for, with name and detail ("nanosleep", "woken by redis 812"). */
+void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
+
+/* The names under which one kind of time came, with their weights; the heaviest are kept. */
+struct cause_tally {
+	unsigned int nr;
+	struct {
+		struct cause cause;
+		uint64_t ns;
+	} entry[CAUSE_NAMES];
+	uint64_t other_ns; /* of those that were pushed out */
+};
+
+void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
+/* The heaviest, or NULL when nothing was added. */
+const struct cause *cause_tally_top(const struct cause_tally *t);
+
+#endif

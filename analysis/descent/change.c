@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/change.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/latency/compare.h"
+
+enum { MIN_WINDOW = 200, STRIKES = 2 };
+
+void change_init(struct change *c)
+{
+	memset(c, 0, sizeof(*c));
+	profile_init(&c->start);
+	profile_init(&c->window);
+}
+
+void change_forget_window(struct change *c)
+{
+	profile_init(&c->window);
+	c->strikes = 0;
+}
+
+/*
+ * Rarer than the standard comparison: the armed sites move latencies a little even
+ * after correction, and the rate of calls is the load's, not the distribution's.
+ */
+static void options(struct compare_options *o)
+{
+	compare_options_init(o);
+	o->rate_factor = 1e12;
+	o->tolerance = 0.5;
+	o->min_moved = 0.25;
+	o->min_emd = 1;
+	o->peak_factor = 3;
+	o->min_peak_calls = 0.02;
+	o->min_peak_time = 0.2;
+	o->sigmas = 5;
+}
+
+static void compare(struct change *c)
+{
+	struct compare_item before = {"f0", &c->start, 0}, after = {"f0", &c->window, 0};
+	struct compare_options o;
+	struct compare_pair pair;
+	struct buf words;
+
+	options(&o);
+	compare_profiles(&before, &after, 0, 0, &o, &pair);
+	profile_init(&c->window);
+	if (pair.verdict != COMPARE_CHANGED) {
+		c->strikes = 0;
+		return;
+	}
+	c->strikes++;
+	buf_init(&words, sizeof(c->words));
+	if (pair.nr_reasons && !compare_reason_words(&words, &pair.reason[0], false))
+		snprintf(c->words, sizeof(c->words), "%s", words.data);
+	buf_release(&words);
+}
+
+void change_add(struct change *c, const struct profile *delta, uint64_t enough)
+{
+	if (change_seen(c))
+		return;
+	if (!c->fixed || c->start.calls < enough) {
+		profile_merge(&c->start, delta);
+		return;
+	}
+	profile_merge(&c->window, delta);
+	if (c->window.calls >= MIN_WINDOW && c->window.calls >= 2 * enough)
+		compare(c);
+}
+
+bool change_seen(const struct change *c)
+{
+	return c->strikes >= STRIKES;
+}

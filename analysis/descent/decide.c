@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A decision (DARC section 3.2): of each function on a root cause path, keep the
+ * callees, and the function itself, whose votes are within maxcount_percentage of
+ * the largest. docs/notes/descent.md says why some wait for more calls.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/descent/descent_impl.h"
+
+enum {
+	PATIENCE = 3, /* windows of decision_ops to wait for a candidate near the threshold */
+	LIMIT = 5,    /* and for a function that few of the calls go through */
+};
+
+/*
+ * A callee through which fewer of the in-peak calls go is not followed: many small ones
+ * are told of as one, in their caller.
+ */
+#define MIN_PART 0.1
+
+/* Standard deviations within which a candidate is near the threshold. */
+#define NEAR 1.5
+
+bool fnode_alive(const struct fnode *n)
+{
+	return !n->replaced && n->state != FNODE_HOT && n->state != FNODE_UNTIMED;
+}
+
+static double percentage(const struct descent *d)
+{
+	return (double)d->ask.maxcount_ppm / 1e6;
+}
+
+static uint64_t largest_count(const struct descent *d, const struct fnode *n)
+{
+	uint64_t largest = 0;
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < CANDIDATES; i++)
+		if (n->own[i] > largest)
+			largest = n->own[i];
+	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (fnode_alive(&d->tree.node[id]) && d->tree.node[id].maxcount > largest)
+			largest = d->tree.node[id].maxcount;
+	return largest;
+}
+
+/* Might more calls bring it to the other side of the threshold? */
+static bool near_threshold(const struct descent *d, uint64_t count, uint64_t largest)
+{
+	double p = percentage(d), a = (double)largest, b = (double)count;
+
+	return count && count < largest && fabs(b - p * a) < NEAR * sqrt(b + p * p * a);
+}
+
+static bool is_kept(const struct descent *d, uint64_t count, uint64_t largest)
+{
+	return count && (double)count >= percentage(d) * (double)largest;
+}
+
+/* The part of the in-peak calls that went this way, by the votes along the path. */
+static double path_part(const struct descent *d, uint32_t node)
+{
+	double part = 1;
+
+	for (; node; node = d->tree.node[node].parent) {
+		const struct fnode *n = &d->tree.node[node], *caller = &d->tree.node[n->parent];
+
+		if (caller->votes)
+			part *= (double)n->maxcount / (double)caller->votes;
+	}
+	return part;
+}
+
+static bool has_armed_child(const struct descent *d, const struct fnode *n)
+{
+	uint32_t id;
+
+	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (d->tree.node[id].state == FNODE_ARMED)
+			return true;
+	return false;
+}
+
+/* Enough votes to compare its candidates? There is nothing to compare before it was opened. */
+static bool enough_votes(const struct descent *d, const struct fnode *n)
+{
+	uint64_t need = d->ask.decision_ops;
+
+	if (n->id)
+		need = need > 6 ? need / 2 : 3;
+	if (!fnode_complete(&d->tree, n->id) && !has_armed_child(d, n))
+		need = 1;
+	return n->votes >= need || d->window.records >= (uint64_t)LIMIT * d->ask.decision_ops;
+}
+
+static void decide_function(struct descent *d, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+	uint64_t largest = largest_count(d, n);
+	bool wait = d->window.records < (uint64_t)PATIENCE * d->ask.decision_ops;
+	bool near = false;
+	uint32_t id;
+	int i;
+
+	n->live = true;
+	n->undecided = !enough_votes(d, n);
+	n->decisions++;
+	for (i = 0; i < CANDIDATES; i++) {
+		n->self_kept[i] = is_kept(d, n->own[i], largest);
+		near |= near_threshold(d, n->own[i], largest);
+	}
+	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		struct fnode *c = &d->tree.node[id];
+
+		if (!fnode_alive(c))
+			continue;
+		c->kept = is_kept(d, c->maxcount, largest);
+		if (c->kept && path_part(d, id) < MIN_PART) {
+			c->kept = false;
+			n->spread++;
+			continue;
+		}
+		near |= near_threshold(d, c->maxcount, largest);
+	}
+	n->undecided |= near && wait;
+	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+
+		if (c->kept && fnode_alive(c) && c->last == c->site)
+			decide_function(d, id);
+	}
+}
+
+void descent_decide(struct descent *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->tree.nr_nodes; i++) {
+		struct fnode *n = &d->tree.node[i];
+
+		n->kept = n->live = n->undecided = false;
+		n->spread = 0;
+		n->opened = false;
+		memset(n->self_kept, 0, sizeof(n->self_kept));
+	}
+	d->decisions++;
+	d->decided = true;
+	decide_function(d, 0);
+}
+
+bool fnode_wants_opening(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+
+	if (!n->live || fnode_complete(&d->tree, node))
+		return false;
+	return n->self_kept[CANDIDATE_SELF] || n->self_kept[CANDIDATE_BLOCKED] ||
+	       (n->self_kept[CANDIDATE_FAULT] && !d->window.fault_of_root);
+}
+
+bool descent_all_decided(const struct descent *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->tree.nr_nodes; i++)
+		if (d->tree.node[i].live && d->tree.node[i].undecided)
+			return false;
+	return true;
+}

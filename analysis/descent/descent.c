@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/descent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/descent_impl.h"
+
+enum {
+	MAX_OPS = 1000000,
+	MIN_FIRST = 5, /* calls before the first sites are armed */
+};
+
+void descent_options_init(struct rec_descent *options)
+{
+	*options = (struct rec_descent){
+	    .start_ops = 100,
+	    .decision_ops = 20,
+	    .maxcount_ppm = 500000,
+	    .max_depth = 16,
+	    .max_sites = 64,
+	};
+}
+
+const char *descent_status_text(enum descent_status s)
+{
+	static const char *const text[DESCENT_STATUSES] = {
+	    [DESCENT_ROOT_CAUSE] = "root cause found",
+	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
+	    [DESCENT_IN_PROGRESS] = "in progress",
+	    [DESCENT_CHANGED] = "distribution changed",
+	    [DESCENT_TOO_FEW] = "not enough calls",
+	    [DESCENT_TARGET_END] = "target ended",
+	};
+
+	return s < DESCENT_STATUSES ? text[s] : "unknown";
+}
+
+struct descent *descent_new(void)
+{
+	struct descent *d = calloc(1, sizeof(*d));
+
+	if (d)
+		d->status = DESCENT_IN_PROGRESS;
+	return d;
+}
+
+/* Forget f0 and everything below it. */
+static void forget_tree(struct descent *d)
+{
+	ftree_release(&d->tree);
+	witnesses_free(d->witnesses);
+	free(d->vector);
+	free(d->restored);
+	d->witnesses = NULL;
+	d->vector = NULL;
+	d->restored = NULL;
+	d->cap_vector = 0;
+	d->phase = PHASE_IDLE;
+}
+
+void descent_free(struct descent *d)
+{
+	if (!d)
+		return;
+	forget_tree(d);
+	free(d);
+}
+
+static void end(struct descent *d, enum descent_status status)
+{
+	if (d->phase == PHASE_DONE || d->phase == PHASE_IDLE)
+		return;
+	d->phase = PHASE_DONE;
+	d->status = status;
+}
+
+void descent_stop(struct descent *d)
+{
+	end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
+}
+
+enum descent_status descent_status(const struct descent *d)
+{
+	return d->phase == PHASE_DONE ? d->status : DESCENT_IN_PROGRESS;
+}
+
+/* --- beginning */
+
+static int arm_first(struct descent *d)
+{
+	struct fnode *root = &d->tree.node[0];
+	uint32_t f0 = root->function;
+
+	d->phase = PHASE_RUN;
+	if (root->votes) { /* of a session: go on where it stood */
+		descent_decide(d);
+		return descent_arm_live(d);
+	}
+	if (d->ask.level_by_level) {
+		root->live = root->self_kept[CANDIDATE_SELF] = d->decided = true;
+		return descent_plan(d);
+	}
+	/* Witnesses are found in calls of f0 alone; meanwhile the parser can be at work. */
+	if (d->tree.function[f0].state == FUNCTION_NEW) {
+		d->tree.function[f0].state = FUNCTION_ASKED;
+		d->expand[d->nr_expand++] = f0;
+	}
+	descent_arm_nothing(d);
+	return 0;
+}
+
+static int begin_when_ready(struct descent *d)
+{
+	if (d->phase != PHASE_START || d->change.start.calls < d->ask.start_ops)
+		return 0;
+	return arm_first(d);
+}
+
+static bool options_make_sense(const struct rec_descent *a)
+{
+	return a->function.module && a->low_ns < a->high_ns && a->start_ops <= MAX_OPS &&
+	       a->decision_ops && a->decision_ops <= MAX_OPS && a->maxcount_ppm &&
+	       a->maxcount_ppm <= 1000000 && a->max_depth && a->max_depth <= DESCENT_MAX_DEPTH &&
+	       a->max_sites && a->max_sites <= DESCENT_MAX_SITES;
+}
+
+/* Another peak: what is known of the code stays, what was counted goes. */
+static void forget_counts(struct descent *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->tree.nr_nodes; i++) {
+		struct fnode *n = &d->tree.node[i];
+
+		free(n->tried);
+		n->tried = NULL;
+		n->nr_tried = n->chunks = n->second_looks = n->decisions = 0;
+		n->unmeasured = n->hot_loop = n->closed = n->depth_limit = n->by_witness = false;
+		n->kept = n->live = n->undecided = n->pending = false;
+		n->spread = 0;
+		n->opened = false;
+		n->learn_asked = n->learnt;
+		memset(n->self_kept, 0, sizeof(n->self_kept));
+		memset(n->own, 0, sizeof(n->own));
+		n->maxcount = n->votes = n->own_ns = n->loop_ns = n->longest_ns = 0;
+		memset(&n->all, 0, sizeof(n->all));
+		memset(&n->window, 0, sizeof(n->window));
+		memset(&n->dropped, 0, sizeof(n->dropped));
+		if (n->state == FNODE_ARMED || n->state == FNODE_MEASURED)
+			n->state = FNODE_UNTRIED;
+		if (n->last != n->site)
+			n->replaced = false;
+	}
+	for (i = 0; i < d->tree.nr_functions; i++)
+		if (d->tree.function[i].state == FUNCTION_ASKED)
+			d->tree.function[i].state = FUNCTION_NEW;
+	d->tree.tried_bytes = 0;
+	witnesses_forget(d->witnesses);
+}
+
+static int take_ask(struct descent *d, const struct rec_descent *ask)
+{
+	bool again = d->phase != PHASE_IDLE && ask->op == d->ask.op &&
+		     code_equal(ask->function, d->ask.function);
+
+	if (!options_make_sense(ask))
+		return -EINVAL;
+	if (again) {
+		forget_counts(d);
+		change_forget_window(&d->change);
+	} else {
+		forget_tree(d);
+		change_init(&d->change);
+		d->witnesses = witnesses_new(ask->function);
+		if (!d->witnesses || ftree_init(&d->tree, ask->function)) {
+			forget_tree(d);
+			return -ENOMEM;
+		}
+	}
+	d->ask = *ask;
+	d->phase = PHASE_START;
+	d->status = DESCENT_IN_PROGRESS;
+	d->rounds = d->decisions = 0;
+	d->calls_used = 0;
+	d->nr_armed = d->nr_expand = d->nr_learn = 0;
+	d->epoch_armed = false;
+	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
+	memset(&d->window, 0, sizeof(d->window));
+	memset(&d->all, 0, sizeof(d->all));
+	memset(&d->preempted_by, 0, sizeof(d->preempted_by));
+	memset(&d->interrupts, 0, sizeof(d->interrupts));
+	return again ? begin_when_ready(d) : 0;
+}
+
+/* --- records */
+
+static int take_profile(struct descent *d, const struct rec_profile *r)
+{
+	struct profile p;
+	uint32_t i;
+
+	if (d->phase == PHASE_IDLE || d->phase == PHASE_DONE || r->op != d->ask.op)
+		return 0;
+	profile_init(&p);
+	for (i = 0; i < r->nr_buckets; i++) {
+		if (r->bucket[i] >= PT_BUCKETS)
+			return -EINVAL;
+		p.count[r->bucket[i]] += r->count[i];
+	}
+	p.calls = r->calls;
+	p.sum_ns = r->sum_ns;
+	p.min_ns = r->min_ns;
+	p.max_ns = r->max_ns;
+	if (!p.calls)
+		return 0;
+	change_add(&d->change, &p, d->ask.start_ops);
+	if (change_seen(&d->change))
+		end(d, DESCENT_CHANGED);
+	return begin_when_ready(d);
+}
+
+/*
+ * Before anything is armed half as many calls do, if they have their witnesses: what
+ * these propose is only measured then. Not to end with.
+ */
+static bool witnesses_are_enough(struct descent *d)
+{
+	uint32_t enough = d->ask.decision_ops / 2;
+
+	if (d->ask.level_by_level || d->nr_armed || d->decisions || enough < MIN_FIRST ||
+	    d->window.records != enough || witnesses_count(d->witnesses) < enough)
+		return false;
+	descent_decide(d);
+	d->decisions--;
+	return fnode_wants_opening(d, 0);
+}
+
+static int take_call(struct descent *d, const struct rec_call *c)
+{
+	int err, late;
+
+	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || c->op != d->ask.op ||
+	    c->outcome == CALL_OPEN || c->latency_ns < d->ask.low_ns ||
+	    c->latency_ns >= d->ask.high_ns)
+		return 0;
+	/* Stacks are of the call as it was, with what the probes cost. */
+	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
+			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
+	if (d->phase != PHASE_RUN || c->epoch != d->epoch)
+		return late;
+	err = descent_vote(d, c);
+	if (err)
+		return err;
+	if (d->resuming)
+		return late;
+	if (d->window.records % d->ask.decision_ops == 0 || witnesses_are_enough(d)) {
+		descent_decide(d);
+		err = descent_plan(d);
+	}
+	return err ? err : late;
+}
+
+static int take_witness(struct descent *d, const struct rec_witness *w)
+{
+	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || w->op != d->ask.op)
+		return 0;
+	return witnesses_add(d->witnesses, w);
+}
+
+static void take_target(struct descent *d, uint32_t pid)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->nr_targets; i++)
+		if (d->target[i] == pid)
+			return;
+	if (d->nr_targets < DESCENT_MAX_TARGETS)
+		d->target[d->nr_targets++] = pid;
+}
+
+/* The last of several ends it. */
+static void take_target_end(struct descent *d, uint32_t pid)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->nr_targets; i++) {
+		if (d->target[i] == pid) {
+			d->target[i] = d->target[--d->nr_targets];
+			break;
+		}
+	}
+	if (!d->nr_targets)
+		end(d, DESCENT_TARGET_END);
+}
+
+int descent_feed(struct descent *d, const struct record *rec)
+{
+	switch ((int)rec->type) {
+	case REC_DESCENT:
+		return take_ask(d, &rec->descent);
+	case REC_FNODE:
+		return descent_restore(d, &rec->fnode);
+	case REC_PROFILE:
+		return take_profile(d, &rec->profile);
+	case REC_CALL:
+		return take_call(d, &rec->call);
+	case REC_WITNESS:
+		return take_witness(d, &rec->witness);
+	case REC_CALLEES:
+		return descent_take_callees(d, &rec->callees);
+	case REC_LEARNT:
+		return descent_take_learnt(d, &rec->learnt);
+	case REC_FNODE_LOST:
+		return descent_take_lost(d, &rec->fnode_lost);
+	case REC_TARGET:
+		take_target(d, rec->target.pid);
+		return 0;
+	case REC_TARGET_END:
+		take_target_end(d, rec->target_end.pid);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* --- actions */
+
+void descent_next(struct descent *d, struct descent_action *a)
+{
+	*a = (struct descent_action){.kind = DESCENT_WAIT, .epoch = d->epoch};
+	if (d->phase == PHASE_DONE) {
+		a->kind = DESCENT_DONE;
+	} else if (d->nr_expand) {
+		a->kind = DESCENT_EXPAND;
+		a->function = d->tree.function[d->expand[0]].key;
+		memmove(d->expand, d->expand + 1, --d->nr_expand * sizeof(d->expand[0]));
+	} else if (d->nr_learn) {
+		a->kind = DESCENT_LEARN;
+		a->node = d->learn[0];
+		fnode_tell(d, a->node, &d->learn_out);
+		a->armed = &d->learn_out;
+		memmove(d->learn, d->learn + 1, --d->nr_learn * sizeof(d->learn[0]));
+	} else if (d->say_arm) {
+		a->kind = DESCENT_ARM;
+		a->nr_armed = d->nr_armed;
+		a->armed = d->armed_out;
+		d->say_arm = false;
+	}
+}
+
+void descent_progress(const struct descent *d, struct descent_progress *out)
+{
+	*out = (struct descent_progress){
+	    .status = descent_status(d),
+	    .rounds = d->rounds,
+	    .calls_used = d->calls_used,
+	    .armed = d->phase == PHASE_RUN ? d->nr_armed : 0,
+	    .decisions = d->decisions,
+	};
+	if (d->phase == PHASE_IDLE)
+		return;
+	out->until_next =
+	    d->ask.decision_ops - (unsigned int)(d->window.records % d->ask.decision_ops);
+	out->start_calls = d->change.start.calls;
+	out->witnesses = witnesses_count(d->witnesses);
+}

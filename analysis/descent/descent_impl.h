@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The insides of a descent, for the files of analysis/descent/ only. */
+#ifndef PEAKTOP_DESCENT_IMPL_H
+#define PEAKTOP_DESCENT_IMPL_H
+
+#include "analysis/descent/change.h"
+#include "analysis/descent/descent.h"
+#include "analysis/descent/ftree.h"
+#include "analysis/descent/witness.h"
+
+enum {
+	DESCENT_QUEUE = 256,
+	DESCENT_MAX_TARGETS = 1024,
+};
+
+enum descent_phase { PHASE_IDLE = 0, PHASE_START, PHASE_RUN, PHASE_DONE };
+
+/* What one armed fnode took in the call at hand, corrected. */
+struct vector {
+	bool present;
+	uint64_t count, max, net, blocked, fault, runqueue, interrupt;
+	uint64_t sum;	    /* gross, corrected */
+	uint64_t probes_ns; /* what the probes at and below it cost */
+};
+
+/* Over in-peak calls. */
+struct totals {
+	uint64_t records, latency_ns;
+	uint64_t preempted_ns, runqueue_ns, interrupt_ns;
+	uint64_t fault_ns, minor_faults, major_faults, preemptions;
+	bool fault_estimated; /* a count times a constant */
+	bool fault_of_root;   /* in which fnode is not known */
+	bool blocked_unknown;
+};
+
+struct descent {
+	struct rec_descent ask;
+	enum descent_phase phase;
+	enum descent_status status;
+	struct ftree tree;
+	struct change change;
+	struct witnesses *witnesses;
+
+	uint32_t epoch;
+	unsigned int rounds, decisions;
+	uint64_t calls_used;
+	uint32_t nr_armed;
+	uint32_t armed[DESCENT_MAX_ARMED]; /* fnodes, parents before children */
+	struct descent_armed armed_out[DESCENT_MAX_ARMED], learn_out;
+	struct totals window; /* since the last arming */
+	struct totals all;
+	struct cause_tally preempted_by, interrupts;
+
+	struct vector *vector; /* by fnode */
+	uint32_t cap_vector;
+
+	/* Actions that are still to be said. */
+	uint32_t nr_expand, expand[DESCENT_QUEUE]; /* functions */
+	uint32_t nr_learn, learn[DESCENT_QUEUE];   /* fnodes */
+	bool say_arm;
+	bool epoch_armed; /* something was armed, if f0 alone, since this was asked */
+	bool decided;	  /* a decision was taken that planning can rest on */
+	bool plan_again;  /* the planning waits for an answer */
+	bool resuming;	  /* so does the arming of a restored tree */
+	bool restarted;	  /* votes were thrown away because they led nowhere */
+
+	uint32_t *restored; /* fnode by its number in the session; NULL: none restored */
+	uint32_t nr_targets;
+	uint32_t target[DESCENT_MAX_TARGETS]; /* pids */
+};
+
+/* votes.c: take one in-peak call. 0 or -ENOMEM. */
+int descent_vote(struct descent *d, const struct rec_call *call);
+
+/* decide.c: who is kept, by the votes so far; sets `kept`, `live`, `undecided`. */
+void descent_decide(struct descent *d);
+/* Is `node` one of its caller's (alive) callees that can get votes? */
+bool fnode_alive(const struct fnode *n);
+/* Has the function time of its own that is to be looked into? */
+bool fnode_wants_opening(const struct descent *d, uint32_t node);
+/* Is every live function decided? */
+bool descent_all_decided(const struct descent *d);
+
+/* arm.c: find the next set after a decision; asks, arms, or ends the descent. 0, -ENOMEM. */
+int descent_plan(struct descent *d);
+/* What the front is told of a fnode. */
+void fnode_tell(const struct descent *d, uint32_t node, struct descent_armed *out);
+/* Time f0 alone. */
+void descent_arm_nothing(struct descent *d);
+/* The live fnodes of a tree that was restored. 0 or -ENOMEM. */
+int descent_arm_live(struct descent *d);
+/* The armed set without what cannot be armed any more, and without what is below that. */
+void descent_arm_rest(struct descent *d);
+
+/* own.c: means per in-peak call, ns. */
+struct means {
+	double net, blocked, fault, runqueue, interrupt, repeated;
+};
+/* Of one fnode, inclusive; from the calls since the last arming when these are enough. */
+void fnode_means(const struct descent *d, uint32_t node, struct means *out);
+/* What a function took itself, beside its callees; they are disjoint. */
+struct own_times {
+	double self; /* its code; in `loop` too */
+	double loop; /* callees called again and again, of those that are no root cause */
+	double blocked, fault;
+	double spread;	/* its callees that are no root cause */
+	double dropped; /* of these, those that are not armed any more */
+};
+void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out);
+/* The calls that the means are taken over. */
+const struct totals *descent_totals(const struct descent *d);
+
+/* answers.c: the descent's own records. 0, -EINVAL, -ENOMEM, -ENOSPC. */
+int descent_take_callees(struct descent *d, const struct rec_callees *r);
+int descent_take_learnt(struct descent *d, const struct rec_learnt *r);
+int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
+
+/* save.c: take one fnode of a session. 0, -EINVAL, -ENOMEM, -ENOSPC. */
+int descent_restore(struct descent *d, const struct rec_fnode *saved);
+
+/* The frames of a stack that stand for a fnode. */
+void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/ftree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUNCTION_SLOTS = 2 * FTREE_MAX_FUNCTIONS };
+
+bool code_equal(struct rec_code a, struct rec_code b)
+{
+	return a.module == b.module && a.offset == b.offset;
+}
+
+static uint32_t hash(struct rec_code key)
+{
+	uint64_t h = (key.offset ^ ((uint64_t)key.module << 40)) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 40) % FUNCTION_SLOTS;
+}
+
+/* The slot that holds `key`, or the free one where it would go. */
+static uint32_t *function_slot(const struct ftree *t, struct rec_code key)
+{
+	uint32_t i = hash(key);
+
+	while (t->slot[i] != NO_INDEX && !code_equal(t->function[t->slot[i]].key, key))
+		i = (i + 1) % FUNCTION_SLOTS;
+	return &t->slot[i];
+}
+
+uint32_t ftree_find_function(const struct ftree *t, struct rec_code key)
+{
+	return key.module ? *function_slot(t, key) : NO_INDEX;
+}
+
+uint32_t ftree_function(struct ftree *t, struct rec_code key)
+{
+	uint32_t *slot;
+
+	if (!key.module)
+		return NO_INDEX;
+	slot = function_slot(t, key);
+	if (*slot != NO_INDEX)
+		return *slot;
+	if (t->nr_functions == FTREE_MAX_FUNCTIONS)
+		return NO_INDEX;
+	if (t->nr_functions == t->cap_functions) {
+		uint32_t cap = t->cap_functions ? 2 * t->cap_functions : 32;
+		struct function *grown = realloc(t->function, cap * sizeof(*grown));
+
+		if (!grown)
+			return NO_INDEX;
+		t->function = grown;
+		t->cap_functions = cap;
+	}
+	t->function[t->nr_functions] = (struct function){.key = key};
+	return *slot = t->nr_functions++;
+}
+
+static bool sites_make_sense(const struct rec_callees *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < a->nr_sites; i++) {
+		if (a->sites[i].kind >= CALLEE_KINDS)
+			return false;
+		if (i && a->sites[i].offset <= a->sites[i - 1].offset)
+			return false;
+	}
+	return true;
+}
+
+int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer)
+{
+	struct function *f = &t->function[function];
+
+	if (f->state == FUNCTION_KNOWN || f->state == FUNCTION_UNREADABLE)
+		return 0;
+	if (answer->error) {
+		f->state = FUNCTION_UNREADABLE;
+		return 0;
+	}
+	if (!sites_make_sense(answer))
+		return -EINVAL;
+	if (t->nr_sites + answer->nr_sites > DESCENT_MAX_CALL_SITES) {
+		f->state = FUNCTION_UNREADABLE;
+		return -ENOSPC;
+	}
+	if (answer->nr_sites) {
+		f->sites = calloc(answer->nr_sites, sizeof(*f->sites));
+		if (!f->sites)
+			return -ENOMEM;
+		memcpy(f->sites, answer->sites, answer->nr_sites * sizeof(*f->sites));
+	}
+	f->nr_sites = answer->nr_sites;
+	f->cut = answer->total > answer->nr_sites;
+	f->state = FUNCTION_KNOWN;
+	t->nr_sites += answer->nr_sites;
+	return 0;
+}
+
+/* A new fnode under `parent` (NO_INDEX for f0), at the end of its children. */
+static int add_node(struct ftree *t, uint32_t parent, struct rec_code callee)
+{
+	uint32_t function = ftree_function(t, callee), id = t->nr_nodes;
+	struct fnode *n;
+
+	if (id == DESCENT_MAX_NODES)
+		return -ENOSPC;
+	if (id == t->cap_nodes) {
+		uint32_t cap = t->cap_nodes ? 2 * t->cap_nodes : 64;
+		struct fnode *grown = realloc(t->node, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->node = grown;
+		t->cap_nodes = cap;
+	}
+	n = &t->node[id];
+	*n = (struct fnode){
+	    .id = id,
+	    .parent = parent,
+	    .function = function,
+	    .site = NO_INDEX,
+	    .last = NO_INDEX,
+	    .first_child = NO_INDEX,
+	    .last_child = NO_INDEX,
+	    .next = NO_INDEX,
+	};
+	t->nr_nodes++;
+	if (parent == NO_INDEX)
+		return (int)id;
+	n->depth = t->node[parent].depth + 1;
+	if (t->node[parent].last_child == NO_INDEX)
+		t->node[parent].first_child = id;
+	else
+		t->node[t->node[parent].last_child].next = id;
+	t->node[parent].last_child = id;
+	return (int)id;
+}
+
+int ftree_init(struct ftree *t, struct rec_code f0)
+{
+	uint32_t i;
+	int root;
+
+	memset(t, 0, sizeof(*t));
+	t->slot = malloc(FUNCTION_SLOTS * sizeof(*t->slot));
+	if (!t->slot)
+		return -ENOMEM;
+	for (i = 0; i < FUNCTION_SLOTS; i++)
+		t->slot[i] = NO_INDEX;
+	root = add_node(t, NO_INDEX, f0);
+	return root < 0 ? root : 0;
+}
+
+void ftree_release(struct ftree *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->nr_functions; i++)
+		free(t->function[i].sites);
+	for (i = 0; i < t->nr_nodes; i++)
+		free(t->node[i].tried);
+	free(t->function);
+	free(t->node);
+	free(t->slot);
+	memset(t, 0, sizeof(*t));
+}
+
+bool ftree_site_learnt(const struct ftree *t, uint32_t parent, uint32_t site)
+{
+	uint32_t id;
+
+	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next)
+		if (t->node[id].site == site && t->node[id].learnt && t->node[id].replaced)
+			return true;
+	return false;
+}
+
+struct function *fnode_function(const struct ftree *t, uint32_t node)
+{
+	uint32_t f = t->node[node].function;
+
+	return f == NO_INDEX ? NULL : &t->function[f];
+}
+
+static struct rec_code callee_key(const struct ftree *t, const struct fnode *n)
+{
+	return n->function == NO_INDEX ? (struct rec_code){0, 0} : t->function[n->function].key;
+}
+
+/* Give a fnode what its site says. */
+static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
+{
+	const struct function *f = fnode_function(t, n->parent);
+	const struct rec_call_site *s = &f->sites[site], *l = &f->sites[last];
+	uint32_t i;
+
+	n->site = site;
+	n->last = last;
+	n->site_key = (struct rec_code){f->key.module, s->offset};
+	n->last_key = last == site ? 0 : l->offset;
+	n->ret = s->ret;
+	n->last_ret = last == site ? 0 : l->ret;
+	n->kind = (enum callee_kind)s->kind;
+	n->in_loop = s->flags & CALL_SITE_LOOP;
+	/* The inside of a block holds whole pairs of probes only when its members are armed. */
+	n->inside_ns = s->inside_ns;
+	n->total_ns = s->total_ns;
+	n->only_callee = !s->callee.module && n->function != NO_INDEX;
+	for (i = site; i <= last; i++)
+		n->in_loop |= !!(f->sites[i].flags & CALL_SITE_LOOP);
+}
+
+int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
+	       struct rec_code callee)
+{
+	uint32_t id;
+	int made;
+
+	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
+		const struct fnode *n = &t->node[id];
+
+		if (n->site != site || n->last != last)
+			continue;
+		if (code_equal(callee_key(t, n), callee))
+			return (int)id;
+		/* All that the site calls, and that is one function, as was learnt. */
+		if (!callee.module && n->learnt && !n->only_callee)
+			return (int)id;
+	}
+	made = add_node(t, parent, callee);
+	if (made >= 0)
+		bind(t, &t->node[made], site, last);
+	return made;
+}
+
+int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent)
+{
+	struct fnode *n;
+	int id = 0, i;
+
+	if (parent != NO_INDEX)
+		id = add_node(t, parent, saved->callee);
+	if (id < 0)
+		return id;
+	n = &t->node[id];
+	n->site_key = saved->site;
+	n->last_key = saved->last_site;
+	n->state =
+	    saved->state > FNODE_UNTIMED ? FNODE_UNTRIED : (enum descent_node_state)saved->state;
+	if (n->state == FNODE_ARMED)
+		n->state = FNODE_MEASURED;
+	n->maxcount = saved->maxcount;
+	n->votes = saved->votes;
+	for (i = 0; i < CANDIDATES; i++)
+		n->own[i] = saved->own[i];
+	n->decisions = (unsigned int)saved->decisions;
+	n->longest_ns = saved->max_ns;
+	n->all = (struct sums){
+	    .armed = saved->armed,
+	    .records = saved->records,
+	    .called = saved->called,
+	    .net_ns = saved->sum_ns,
+	    .max_ns = saved->max_sum_ns,
+	    .blocked_ns = saved->blocked_ns,
+	    .fault_ns = saved->fault_ns,
+	    .loop_ns = saved->loop_ns,
+	    .repeated_ns = saved->repeated_ns,
+	};
+	return id;
+}
+
+static uint32_t find_site(const struct function *f, uint64_t offset)
+{
+	uint32_t low = 0, high = f->nr_sites;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (f->sites[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->nr_sites && f->sites[low].offset == offset ? low : NO_INDEX;
+}
+
+/* Does the site still call what the restored fnode called? */
+static bool calls_the_same(const struct ftree *t, const struct fnode *n,
+			   const struct rec_call_site *s)
+{
+	if (s->flags & CALL_SITE_NORETURN)
+		return false;
+	return n->last_key || n->function == NO_INDEX || !s->callee.module ||
+	       code_equal(s->callee, callee_key(t, n));
+}
+
+int ftree_bind(struct ftree *t, uint32_t parent)
+{
+	const struct function *f = fnode_function(t, parent);
+	uint32_t id, site, last;
+
+	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
+		struct fnode *n = &t->node[id];
+
+		if (n->site != NO_INDEX || n->replaced)
+			continue;
+		site = find_site(f, n->site_key.offset);
+		last = n->last_key ? find_site(f, n->last_key) : site;
+		if (site == NO_INDEX || last == NO_INDEX || last < site ||
+		    !calls_the_same(t, n, &f->sites[site])) {
+			n->replaced = true; /* the program is another one */
+			continue;
+		}
+		bind(t, n, site, last);
+		if (n->state == FNODE_HOT || n->state == FNODE_UNTIMED) {
+			t->node[parent].unmeasured = true;
+			t->node[parent].hot_loop |= n->state == FNODE_HOT && n->in_loop;
+		}
+	}
+	return 0;
+}
+
+bool fnode_tried(const struct fnode *n, uint32_t site)
+{
+	return n->tried[site / 8] & 1 << site % 8;
+}
+
+void fnode_set_tried(struct fnode *n, uint32_t site, bool tried)
+{
+	if (fnode_tried(n, site) == tried)
+		return;
+	n->tried[site / 8] ^= (uint8_t)(1 << site % 8);
+	n->nr_tried += tried ? 1 : -1u;
+}
+
+int ftree_open(struct ftree *t, uint32_t node)
+{
+	struct fnode *n = &t->node[node];
+	const struct function *f = fnode_function(t, node);
+	size_t bytes = f->nr_sites / 8 + 1;
+	uint32_t i, id;
+
+	if (n->tried)
+		return 0;
+	if (t->tried_bytes + bytes > FTREE_MAX_TRIED)
+		return -ENOSPC;
+	n->tried = calloc(bytes, 1);
+	if (!n->tried)
+		return -ENOMEM;
+	t->tried_bytes += bytes;
+	n->unmeasured |= f->cut;
+	for (i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].flags & CALL_SITE_NORETURN) {
+			fnode_set_tried(n, i, true);
+		} else if (!(f->sites[i].flags & CALL_SITE_TIMED)) {
+			fnode_set_tried(n, i, true);
+			n->unmeasured = true;
+			n->hot_loop |= (f->sites[i].flags & SITE_IS_HOT) &&
+				       (f->sites[i].flags & CALL_SITE_LOOP);
+		}
+	}
+	ftree_bind(t, node);
+	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
+		const struct fnode *c = &t->node[id];
+
+		if (c->site == NO_INDEX || c->state == FNODE_UNTRIED || c->only_callee)
+			continue;
+		for (i = c->site; i <= c->last; i++)
+			fnode_set_tried(n, i, true);
+	}
+	return 0;
+}
+
+bool fnode_complete(const struct ftree *t, uint32_t node)
+{
+	const struct fnode *n = &t->node[node];
+	const struct function *f = fnode_function(t, node);
+	uint32_t id;
+
+	if (n->closed)
+		return true;
+	if (!f || f->state != FUNCTION_KNOWN)
+		return false;
+	if (!f->nr_sites)
+		return true;
+	if (!n->tried || n->nr_tried < f->nr_sites)
+		return false;
+	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next)
+		if (t->node[id].pending)
+			return false;
+	return true;
+}
+
+void fnode_reset_votes(struct ftree *t, uint32_t node)
+{
+	struct fnode *n = &t->node[node];
+	uint32_t id;
+
+	n->votes = 0;
+	n->own_ns = n->loop_ns = 0;
+	memset(n->own, 0, sizeof(n->own));
+	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next)
+		t->node[id].maxcount = 0;
+}
+
+void fnode_sum_dropped(struct ftree *t, uint32_t node)
+{
+	struct dropped d = {0};
+	uint32_t id;
+
+	for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next) {
+		const struct fnode *c = &t->node[id];
+		double n = (double)c->all.records;
+
+		if (c->state != FNODE_MEASURED || c->replaced || !c->all.records)
+			continue;
+		d.max += (double)c->all.max_ns / n;
+		d.net += (double)c->all.net_ns / n;
+		d.blocked += (double)c->all.blocked_ns / n;
+		d.fault += (double)c->all.fault_ns / n;
+		d.loop += (double)c->all.loop_ns / n;
+		d.repeated += (double)c->all.repeated_ns / n;
+	}
+	t->node[node].dropped = d;
+}

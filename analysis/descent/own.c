@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Means over in-peak calls, and what is left of a function beside its callees. */
+#include <string.h>
+
+#include "analysis/descent/descent_impl.h"
+
+static bool use_window(const struct descent *d)
+{
+	return d->window.records >= d->ask.decision_ops || d->window.records == d->all.records;
+}
+
+const struct totals *descent_totals(const struct descent *d)
+{
+	return use_window(d) ? &d->window : &d->all;
+}
+
+void fnode_means(const struct descent *d, uint32_t node, struct means *out)
+{
+	const struct fnode *n = &d->tree.node[node];
+	const struct sums *s = use_window(d) && n->window.armed ? &n->window : &n->all;
+	double calls = (double)s->armed;
+
+	memset(out, 0, sizeof(*out));
+	if (!s->armed)
+		return;
+	out->net = (double)s->net_ns / calls;
+	out->blocked = (double)s->blocked_ns / calls;
+	out->fault = (double)s->fault_ns / calls;
+	out->runqueue = (double)s->runqueue_ns / calls;
+	out->interrupt = (double)s->interrupt_ns / calls;
+	out->repeated = (double)s->repeated_ns / calls;
+}
+
+static double minus(double a, double b)
+{
+	return a > b ? a - b : 0;
+}
+
+void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out)
+{
+	bool faults = !descent_totals(d)->fault_of_root;
+	struct means own, callee, sum = {0};
+	uint32_t id;
+
+	*out = (struct own_times){0};
+	fnode_means(d, node, &own);
+	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+
+		if (!fnode_alive(c))
+			continue;
+		fnode_means(d, id, &callee);
+		sum.net += callee.net;
+		sum.blocked += callee.blocked;
+		sum.fault += callee.fault;
+		if (c->live)
+			continue;
+		out->loop += callee.repeated;
+		out->spread += callee.net;
+		if (c->state == FNODE_MEASURED)
+			out->dropped += callee.net;
+	}
+	out->blocked = minus(own.blocked, sum.blocked);
+	out->fault = faults ? minus(own.fault, sum.fault) : node ? 0 : own.fault;
+	out->self = minus(own.net, sum.net + out->blocked + out->fault);
+}

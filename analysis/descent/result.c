@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The answer as it is now: nodes, paths with shares and causes, siblings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/result_impl.h"
+
+enum { MAX_PATHS = 256 };
+
+const char *evidence_text(enum evidence e)
+{
+	static const char *const text[EVIDENCE_KINDS] = {
+	    [EVIDENCE_MEASURED] = "measured",
+	    [EVIDENCE_WITNESSED] = "witnessed",
+	    [EVIDENCE_SAMPLED] = "sampled",
+	    [EVIDENCE_ESTIMATED] = "estimated",
+	};
+
+	return e < EVIDENCE_KINDS ? text[e] : "unknown";
+}
+
+static uint64_t rounded(double ns)
+{
+	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+/* --- nodes */
+
+static bool is_shown(const struct fnode *n)
+{
+	return !n->id || n->all.armed || n->state == FNODE_ARMED || n->state == FNODE_HOT ||
+	       n->live;
+}
+
+static void show_node(struct builder *b, const struct fnode *n)
+{
+	const struct descent *d = b->d;
+	struct descent_fnode *out = &b->r->nodes[b->r->nr_nodes];
+	struct means m;
+
+	fnode_means(d, n->id, &m);
+	*out = (struct descent_fnode){
+	    .node = n->id,
+	    .parent = n->id ? n->parent : 0,
+	    .site = n->site_key,
+	    .ret = n->ret,
+	    .last_site = n->last_key,
+	    .depth = n->depth,
+	    .state = n->id ? n->state : FNODE_ARMED,
+	    .in_loop = n->in_loop,
+	    .share = ratio(m.net, b->latency),
+	    .latency_ns = rounded(ratio((double)n->all.net_ns, (double)n->all.called)),
+	    .max_ns = n->longest_ns,
+	    .maxcount = n->maxcount,
+	    .votes = n->id ? d->tree.node[n->parent].votes : d->calls_used,
+	    .decisions = n->decisions,
+	    .records = n->all.armed,
+	};
+	if (out->share > 1)
+		out->share = 1;
+	if (n->function != NO_INDEX)
+		out->function = d->tree.function[n->function].key;
+	if (!n->id) {
+		out->share = 1;
+		out->latency_ns = rounded(b->latency);
+	}
+	b->index[n->id] = b->r->nr_nodes++;
+}
+
+static int show_nodes(struct builder *b)
+{
+	const struct ftree *t = &b->d->tree;
+	uint32_t i;
+
+	b->index = malloc(t->nr_nodes * sizeof(*b->index));
+	b->r->nodes = calloc(t->nr_nodes, sizeof(*b->r->nodes));
+	if (!b->index || !b->r->nodes)
+		return -ENOMEM;
+	for (i = 0; i < t->nr_nodes; i++) {
+		b->index[i] = NO_INDEX;
+		if (is_shown(&t->node[i]) && (!i || b->index[t->node[i].parent] != NO_INDEX))
+			show_node(b, &t->node[i]);
+	}
+	return 0;
+}
+
+/* --- paths */
+
+static int by_latency(const void *a, const void *b)
+{
+	const struct descent_fnode *const *x = a, *const *y = b;
+
+	if ((*x)->latency_ns != (*y)->latency_ns)
+		return (*x)->latency_ns < (*y)->latency_ns ? 1 : -1;
+	return (*x)->node < (*y)->node ? -1 : (*x)->node > (*y)->node;
+}
+
+static void add_siblings(struct builder *b, struct descent_path *path, uint32_t node)
+{
+	const struct ftree *t = &b->d->tree;
+	const struct descent_fnode **list;
+	uint32_t id, nr = 0;
+
+	if (!node)
+		return;
+	list = calloc(b->r->nr_nodes, sizeof(*list));
+	if (!list) {
+		b->err = -ENOMEM;
+		return;
+	}
+	for (id = t->node[t->node[node].parent].first_child; id != NO_INDEX; id = t->node[id].next)
+		if (id != node && b->index[id] != NO_INDEX && t->node[id].all.called &&
+		    !t->node[id].replaced)
+			list[nr++] = &b->r->nodes[b->index[id]];
+	qsort(list, nr, sizeof(*list), by_latency);
+	for (id = 0; id < nr && id < DESCENT_SIBLINGS; id++)
+		path->siblings[path->nr_siblings++] = (uint32_t)(list[id] - b->r->nodes);
+	free(list);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct descent_pc *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+static void add_pc(struct descent_path *path, const struct descent_pc *pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < path->nr_pcs; i++)
+		if (code_equal(path->pcs[i].place, pc->place)) {
+			path->pcs[i].ns += pc->ns;
+			return;
+		}
+	if (path->nr_pcs < DESCENT_PCS)
+		path->pcs[path->nr_pcs++] = *pc;
+}
+
+void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node)
+{
+	struct witness_set set;
+	unsigned int i, k;
+
+	fnode_witness_set(b->d, node, &set);
+	for (i = 0; i < set.nr_at; i++) {
+		const struct witness_own *own = witnesses_node(b->d->witnesses, set.at[i])->own;
+
+		for (k = 0; own && k < own->nr_pcs; k++)
+			add_pc(path, &own->pcs[k]);
+	}
+	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
+}
+
+struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
+				     const struct cause *cause, uint64_t maxcount)
+{
+	const struct ftree *t = &b->d->tree;
+	struct descent_path *path;
+	uint32_t *frames, at, depth = t->node[node].depth;
+
+	if (b->r->nr_paths == MAX_PATHS)
+		return NULL;
+	frames = calloc(depth + 1, sizeof(*frames));
+	if (!frames) {
+		b->err = -ENOMEM;
+		return NULL;
+	}
+	path = &b->r->paths[b->r->nr_paths++];
+	path->share = ratio(ns, b->latency);
+	path->latency_ns = rounded(ns);
+	path->cause = *cause;
+	path->maxcount = maxcount;
+	path->frames = frames;
+	path->nr_frames = depth + 1;
+	for (at = node;; at = t->node[at].parent) {
+		frames[t->node[at].depth] = b->index[at];
+		b->r->nodes[b->index[at]].root_cause = true;
+		if (!at)
+			break;
+	}
+	add_siblings(b, path, node);
+	return path;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct descent_path *x = a, *y = b;
+
+	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
+}
+
+/* Means of different calls may sum to more than there was. */
+static void add_up(struct descent_result *r)
+{
+	unsigned int i;
+	double sum = 0;
+
+	for (i = 0; i < r->nr_paths; i++)
+		sum += r->paths[i].share;
+	for (i = 0; i < r->nr_paths && sum > 1; i++)
+		r->paths[i].share /= sum;
+	r->explained = sum > 1 ? 1 : sum;
+}
+
+int descent_result(const struct descent *d, struct descent_result *out)
+{
+	const struct totals *t;
+	struct builder b = {.d = d, .r = out};
+
+	memset(out, 0, sizeof(*out));
+	out->status = descent_status(d);
+	if (d->phase == PHASE_IDLE)
+		return 0;
+	t = descent_totals(d);
+	out->rounds = d->rounds;
+	out->calls_used = d->calls_used;
+	b.latency = ratio((double)t->latency_ns, (double)t->records);
+	out->latency_ns = rounded(b.latency);
+	if (out->status == DESCENT_CHANGED)
+		snprintf(out->change, sizeof(out->change), "%s", d->change.words);
+	out->paths = calloc(MAX_PATHS, sizeof(*out->paths));
+	if (out->paths)
+		b.err = show_nodes(&b);
+	else
+		b.err = -ENOMEM;
+	if (!b.err) {
+		result_add_paths(&b);
+		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
+		add_up(out);
+	}
+	free(b.index);
+	if (b.err)
+		descent_result_release(out);
+	return b.err;
+}
+
+void descent_result_release(struct descent_result *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr_paths; i++)
+		free((void *)(uintptr_t)r->paths[i].frames);
+	free(r->paths);
+	free(r->nodes);
+	memset(r, 0, sizeof(*r));
+}
+
+static bool same_frame(const struct descent_result *a, const struct descent_result *b,
+		       unsigned int i)
+{
+	const struct descent_fnode *x = &a->nodes[a->paths[0].frames[i]];
+	const struct descent_fnode *y = &b->nodes[b->paths[0].frames[i]];
+
+	return code_equal(x->site, y->site) && code_equal(x->function, y->function);
+}
+
+bool descent_same_path(const struct descent_result *a, const struct descent_result *b)
+{
+	unsigned int i;
+
+	if (!a->nr_paths || !b->nr_paths || a->paths[0].nr_frames != b->paths[0].nr_frames ||
+	    a->paths[0].cause.kind != b->paths[0].cause.kind)
+		return false;
+	for (i = 0; i < a->paths[0].nr_frames; i++)
+		if (!same_frame(a, b, i))
+			return false;
+	return true;
+}

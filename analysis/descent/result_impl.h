@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How an answer is put together; for result.c and result_paths.c only. */
+#ifndef PEAKTOP_DESCENT_RESULT_IMPL_H
+#define PEAKTOP_DESCENT_RESULT_IMPL_H
+
+#include "analysis/descent/descent_impl.h"
+
+struct builder {
+	const struct descent *d;
+	struct descent_result *r;
+	uint32_t *index; /* of a fnode in the result's nodes, or NO_INDEX */
+	double latency;	 /* mean of an in-peak call */
+	int err;
+};
+
+/* A new path that ends in `node`, with `ns` of an in-peak call's time. NULL: no room, or b->err. */
+struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
+				     const struct cause *cause, uint64_t maxcount);
+/* The on-CPU samples that lie in the function of `node` itself. */
+void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
+/* All root cause candidates, as they are now. */
+void result_add_paths(struct builder *b);
+
+#endif

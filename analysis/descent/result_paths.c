@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The paths of an answer: what each root cause candidate is called, and what it took. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/descent/result_impl.h"
+
+enum {
+	MOSTLY = 90,	    /* percent: of preempted time that makes a callee the place of it */
+	CAUSE_PART = 10,    /* percent of the blocked time that makes a cause a path of its own */
+	SAMPLED_PART = 80,  /* percent of the samples that show own code */
+	MIN_SAMPLES_OF = 5, /* witnesses */
+};
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+/* Do the samples that lie in calls of this fnode lie in its own code? */
+static bool sampled_in_own_code(const struct descent *d, uint32_t node)
+{
+	struct witness_set set;
+	uint64_t own, all;
+
+	fnode_witness_set(d, node, &set);
+	own = witness_set_own_run(d->witnesses, &set);
+	all = witness_set_weight(d->witnesses, &set);
+	return witnesses_count(d->witnesses) >= MIN_SAMPLES_OF && own &&
+	       own * 100 >= all * SAMPLED_PART;
+}
+
+static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
+{
+	const struct fnode *n = &b->d->tree.node[node];
+	bool complete = fnode_complete(&b->d->tree, node) && !n->opened;
+	enum evidence evidence = EVIDENCE_MEASURED;
+	struct cause cause = {.kind = CAUSE_OWN_CODE};
+	struct descent_path *path;
+	double ns = own->self;
+
+	if (complete && n->loop_ns > n->own_ns) {
+		cause.kind = CAUSE_LOOP;
+	} else if (complete && own->dropped > own->self) {
+		/*
+		 * Of callees that were measured before only the mean is known: what they took
+		 * more than that in a call must not pass for own code.
+		 */
+		cause.kind = CAUSE_UNMEASURED;
+		snprintf(cause.detail, sizeof(cause.detail), "spread over small callees");
+		ns += own->dropped;
+	} else if (!complete || n->unmeasured) {
+		cause.kind = CAUSE_UNMEASURED;
+		if (n->hot_loop) {
+			cause.kind = CAUSE_LOOP;
+		} else if (sampled_in_own_code(b->d, node)) {
+			cause.kind = CAUSE_OWN_CODE;
+			evidence = EVIDENCE_SAMPLED;
+		}
+	} else if (descent_totals(b->d)->blocked_unknown) {
+		cause.kind = CAUSE_UNKNOWN;
+		snprintf(cause.detail, sizeof(cause.detail), "whether it ran was not measured");
+	}
+	if (cause.kind == CAUSE_LOOP)
+		ns += own->loop;
+	path = result_add_path(b, node, ns, &cause, n->own[CANDIDATE_SELF]);
+	if (!path)
+		return;
+	path->evidence = evidence;
+	result_add_pcs(b, path, node);
+}
+
+/* Many callees, through each of which few of the calls go: their time as one. */
+static void add_spread(struct builder *b, uint32_t node, const struct own_times *own)
+{
+	const struct fnode *n = &b->d->tree.node[node];
+	struct cause cause = {.kind = CAUSE_UNMEASURED};
+
+	snprintf(cause.detail, sizeof(cause.detail), "spread over %u callees", n->spread);
+	result_add_path(b, node, own->spread, &cause, n->votes);
+}
+
+/* Sleeps in a function itself, or, where nothing is known of these, anywhere below it. */
+static void tally_sleeps(const struct descent *d, uint32_t witness, bool below,
+			 struct cause_tally *t)
+{
+	const struct witness_node *n = witnesses_node(d->witnesses, witness);
+	unsigned int i;
+	uint32_t id;
+
+	for (i = 0; n->own && i < n->own->sleeps.nr; i++)
+		cause_tally_add(t, &n->own->sleeps.entry[i].cause, n->own->sleeps.entry[i].ns);
+	for (id = n->first_child; below && id != NO_INDEX;
+	     id = witnesses_node(d->witnesses, id)->next)
+		tally_sleeps(d, id, below, t);
+}
+
+static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally *t)
+{
+	struct witness_set set;
+	unsigned int i;
+
+	memset(t, 0, sizeof(*t));
+	fnode_witness_set(d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		tally_sleeps(d, set.at[i], false, t);
+	for (i = 0; !t->nr && i < set.nr_at; i++)
+		tally_sleeps(d, set.at[i], true, t);
+	for (i = 0; !t->nr && i < set.nr_beyond; i++)
+		tally_sleeps(d, set.beyond[i], true, t);
+}
+
+/* One path for each kind of sleep that matters, with its part of the time. */
+static void add_blocked(struct builder *b, uint32_t node, const struct own_times *own)
+{
+	uint64_t kind_ns[CAUSE_KINDS] = {0}, all = 0, shown = 0, votes;
+	struct cause unknown = {.kind = CAUSE_UNKNOWN, .detail = "blocked"};
+	const struct cause *cause;
+	struct cause_tally t, one;
+	unsigned int i, kind;
+
+	votes = b->d->tree.node[node].own[CANDIDATE_BLOCKED];
+	sleeps_of(b->d, node, &t);
+	for (i = 0; i < t.nr; i++) {
+		kind_ns[t.entry[i].cause.kind] += t.entry[i].ns;
+		all += t.entry[i].ns;
+	}
+	for (kind = 0; kind < CAUSE_KINDS; kind++)
+		if (kind_ns[kind] * 100 >= all * CAUSE_PART)
+			shown += kind_ns[kind];
+	if (!shown) {
+		result_add_path(b, node, own->blocked, &unknown, votes);
+		return;
+	}
+	for (kind = 0; kind < CAUSE_KINDS; kind++) {
+		if (!kind_ns[kind] || kind_ns[kind] * 100 < all * CAUSE_PART)
+			continue;
+		memset(&one, 0, sizeof(one));
+		for (i = 0; i < t.nr; i++)
+			if (t.entry[i].cause.kind == kind)
+				cause_tally_add(&one, &t.entry[i].cause, t.entry[i].ns);
+		cause = cause_tally_top(&one);
+		result_add_path(b, node, own->blocked * (double)kind_ns[kind] / (double)shown,
+				cause, votes);
+	}
+}
+
+static void add_fault(struct builder *b, uint32_t node, const struct own_times *own)
+{
+	const struct totals *t = descent_totals(b->d);
+	struct cause cause = {.kind = CAUSE_PAGE_FAULT};
+	struct descent_path *path;
+
+	snprintf(cause.detail, sizeof(cause.detail), "%.4g minor, %.4g major in a call",
+		 ratio((double)t->minor_faults, (double)t->records),
+		 ratio((double)t->major_faults, (double)t->records));
+	path = result_add_path(b, node, own->fault, &cause,
+			       b->d->tree.node[node].own[CANDIDATE_FAULT]);
+	if (path && t->fault_estimated)
+		path->evidence = EVIDENCE_ESTIMATED;
+}
+
+/* The deepest fnode that holds nearly all of such time; f0 when no callee does. */
+static uint32_t place_of(const struct descent *d, bool interrupt)
+{
+	uint32_t at = 0, id = d->tree.node[0].first_child;
+	struct means m;
+	double all;
+
+	fnode_means(d, 0, &m);
+	all = interrupt ? m.interrupt : m.runqueue;
+	while (id != NO_INDEX) {
+		const struct fnode *n = &d->tree.node[id];
+
+		fnode_means(d, id, &m);
+		if (n->state == FNODE_ARMED && n->last == n->site &&
+		    (interrupt ? m.interrupt : m.runqueue) * 100 >= all * MOSTLY) {
+			at = id;
+			id = n->first_child;
+		} else {
+			id = n->next;
+		}
+	}
+	return at;
+}
+
+/* A path of its own would depend on what happens to be armed. */
+static void place(struct builder *b, struct descent_path *path, bool interrupt)
+{
+	uint32_t node = place_of(b->d, interrupt);
+
+	if (path && b->index[node] != NO_INDEX)
+		path->place = b->index[node];
+}
+
+static void add_host_times(struct builder *b)
+{
+	const struct totals *t = descent_totals(b->d);
+	const struct fnode *root = &b->d->tree.node[0];
+	struct cause preemption = {.kind = CAUSE_PREEMPTION}, queue = {.kind = CAUSE_RUN_QUEUE};
+	struct cause interrupt = {.kind = CAUSE_INTERRUPT};
+	double calls = t->records ? (double)t->records : 1;
+
+	if (cause_tally_top(&b->d->preempted_by))
+		preemption = *cause_tally_top(&b->d->preempted_by);
+	if (cause_tally_top(&b->d->interrupts))
+		interrupt = *cause_tally_top(&b->d->interrupts);
+	if (root->self_kept[CANDIDATE_PREEMPTED])
+		place(b,
+		      result_add_path(b, 0, (double)t->preempted_ns / calls, &preemption,
+				      root->own[CANDIDATE_PREEMPTED]),
+		      false);
+	if (root->self_kept[CANDIDATE_RUNQUEUE])
+		place(b,
+		      result_add_path(b, 0, (double)t->runqueue_ns / calls, &queue,
+				      root->own[CANDIDATE_RUNQUEUE]),
+		      false);
+	if (root->self_kept[CANDIDATE_INTERRUPT])
+		place(b,
+		      result_add_path(b, 0, (double)t->interrupt_ns / calls, &interrupt,
+				      root->own[CANDIDATE_INTERRUPT]),
+		      true);
+}
+
+void result_add_paths(struct builder *b)
+{
+	const struct ftree *t = &b->d->tree;
+	struct own_times own;
+	uint32_t i;
+
+	for (i = 0; i < t->nr_nodes; i++) {
+		const struct fnode *n = &t->node[i];
+
+		if (!n->live || b->index[i] == NO_INDEX)
+			continue;
+		fnode_own_times(b->d, i, &own);
+		if (n->self_kept[CANDIDATE_SELF])
+			add_self(b, i, &own);
+		if (n->self_kept[CANDIDATE_BLOCKED])
+			add_blocked(b, i, &own);
+		if (n->self_kept[CANDIDATE_FAULT])
+			add_fault(b, i, &own);
+		if (n->spread)
+			add_spread(b, i, &own);
+	}
+	add_host_times(b);
+}

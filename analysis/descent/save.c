@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tree as records, and back (DESIGN 7: resume). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/descent_impl.h"
+
+static void fill(const struct descent *d, const struct fnode *n, struct rec_fnode *out)
+{
+	int i;
+
+	*out = (struct rec_fnode){
+	    .op = d->ask.op,
+	    .node = n->id,
+	    .parent = n->id ? n->parent : 0,
+	    .site = n->site_key,
+	    .last_site = n->last_key,
+	    .state = n->state,
+	    .maxcount = n->maxcount,
+	    .votes = n->votes,
+	    .decisions = n->decisions,
+	    .armed = n->all.armed,
+	    .records = n->all.records,
+	    .called = n->all.called,
+	    .sum_ns = n->all.net_ns,
+	    .max_sum_ns = n->all.max_ns,
+	    .max_ns = n->longest_ns,
+	    .blocked_ns = n->all.blocked_ns,
+	    .fault_ns = n->all.fault_ns,
+	    .loop_ns = n->all.loop_ns,
+	    .repeated_ns = n->all.repeated_ns,
+	};
+	if (n->function != NO_INDEX)
+		out->callee = d->tree.function[n->function].key;
+	for (i = 0; i < CANDIDATES; i++)
+		out->own[i] = n->own[i];
+}
+
+int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct record *rec),
+		 void *ctx)
+{
+	struct record rec;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < d->tree.nr_nodes; i++) {
+		const struct fnode *n = &d->tree.node[i];
+
+		if (n->replaced || (i && !n->all.armed && n->state == FNODE_UNTRIED))
+			continue;
+		memset(&rec, 0, sizeof(rec));
+		rec.type = REC_FNODE;
+		fill(d, n, &rec.fnode);
+		err = emit(ctx, &rec);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int descent_restore(struct descent *d, const struct rec_fnode *saved)
+{
+	uint32_t i, parent = NO_INDEX;
+	int id;
+
+	if (d->phase != PHASE_START || d->nr_armed || saved->op != d->ask.op ||
+	    saved->node >= DESCENT_MAX_NODES || saved->parent >= DESCENT_MAX_NODES)
+		return -EINVAL;
+	if (!d->restored) {
+		d->restored = malloc(DESCENT_MAX_NODES * sizeof(*d->restored));
+		if (!d->restored)
+			return -ENOMEM;
+		for (i = 0; i < DESCENT_MAX_NODES; i++)
+			d->restored[i] = NO_INDEX;
+		d->restored[0] = 0;
+	} else if (saved->node && d->restored[saved->node] != NO_INDEX) {
+		return -EINVAL;
+	}
+	if (saved->node) {
+		parent = d->restored[saved->parent];
+		if (parent == NO_INDEX || !saved->site.module ||
+		    d->tree.node[parent].depth >= DESCENT_MAX_DEPTH)
+			return -EINVAL;
+	} else if (saved->callee.module != d->ask.function.module ||
+		   saved->callee.offset != d->ask.function.offset) {
+		return -EINVAL;
+	}
+	id = ftree_restore(&d->tree, saved, parent);
+	if (id < 0)
+		return id;
+	d->restored[saved->node] = (uint32_t)id;
+	return 0;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The votes of one in-peak call (DARC section 3.2): on each function of the path the
+ * largest contributors, all those in the doubling of the maximum, get one. A
+ * callee's callees are asked only where it got one itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/descent_impl.h"
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static unsigned int doubling(uint64_t ns)
+{
+	return ns ? 64 - (unsigned int)__builtin_clzll(ns) : 0;
+}
+
+static uint64_t rounded(double ns)
+{
+	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
+}
+
+/* Room for every fnode, and nothing in those of the armed ones. */
+static int clear_vectors(struct descent *d)
+{
+	uint32_t i;
+
+	if (d->cap_vector < d->tree.nr_nodes) {
+		struct vector *grown = calloc(d->tree.cap_nodes, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		free(d->vector);
+		d->vector = grown;
+		d->cap_vector = d->tree.cap_nodes;
+	}
+	memset(&d->vector[0], 0, sizeof(d->vector[0]));
+	for (i = 0; i < d->nr_armed; i++)
+		memset(&d->vector[d->armed[i]], 0, sizeof(d->vector[0]));
+	return 0;
+}
+
+static void load(struct descent *d, const struct rec_call *call)
+{
+	uint32_t i;
+
+	for (i = 0; i < call->nr_nodes; i++) {
+		const struct rec_call_node *n = &call->nodes[i];
+		struct vector *v;
+
+		if (!n->node || n->node >= d->tree.nr_nodes || !n->count ||
+		    d->tree.node[n->node].state != FNODE_ARMED)
+			continue;
+		v = &d->vector[n->node];
+		v->present = true;
+		v->count = n->count;
+		v->max = n->max_ns;
+		v->sum = n->sum_ns;
+		if (call->known & CALL_KNOWN_BLOCKED)
+			v->blocked = n->blocked_ns;
+		if (call->known & CALL_KNOWN_NODE_FAULT)
+			v->fault = n->fault_ns;
+		if (call->known & CALL_KNOWN_NODE_RUNQUEUE)
+			v->runqueue = n->runqueue_ns;
+		if (call->known & CALL_KNOWN_NODE_INTERRUPT)
+			v->interrupt = n->interrupt_ns;
+	}
+}
+
+/*
+ * Subtract what the probes cost, children before parents: of its own pair what lies
+ * inside the interval, of all pairs below it everything. The longest call pays its part.
+ */
+static void correct(struct descent *d)
+{
+	uint32_t i;
+
+	for (i = d->nr_armed; i-- > 0;) {
+		const struct fnode *n = &d->tree.node[d->armed[i]];
+		struct vector *v = &d->vector[n->id];
+		uint64_t below = v->probes_ns;
+		double part;
+
+		if (!v->present)
+			continue;
+		part = v->sum ? (double)v->max / (double)v->sum : 0;
+		v->sum = minus(v->sum, below + v->count * n->inside_ns);
+		v->max =
+		    minus(v->max, rounded((double)below * (part < 1 ? part : 1)) + n->inside_ns);
+		v->probes_ns += v->count * n->total_ns;
+		d->vector[n->parent].probes_ns += v->probes_ns;
+	}
+}
+
+static void net_times(struct descent *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->nr_armed; i++) {
+		struct vector *v = &d->vector[d->armed[i]];
+
+		v->net = minus(v->sum, v->runqueue + v->interrupt);
+		if (v->max > v->net)
+			v->max = v->net;
+	}
+}
+
+static void load_root(struct descent *d, const struct rec_call *call)
+{
+	struct vector *v = &d->vector[0];
+
+	v->present = true;
+	v->count = 1;
+	v->sum = call->latency_ns;
+	if (call->known & CALL_KNOWN_BLOCKED)
+		v->blocked = call->blocked_ns;
+	if (call->known & CALL_KNOWN_RUNQUEUE)
+		v->runqueue = call->runqueue_ns;
+	if (call->known & CALL_KNOWN_INTERRUPT)
+		v->interrupt = call->interrupt_ns;
+	if (call->known & CALL_KNOWN_FAULT_NS)
+		v->fault = call->fault_ns;
+	else if (call->known & CALL_KNOWN_FAULTS)
+		v->fault = call->minor_faults * d->ask.minor_fault_ns;
+	v->net = v->max = minus(v->sum, v->runqueue + v->interrupt);
+}
+
+static void add(struct sums *s, const struct vector *v, const struct vector *caller)
+{
+	uint64_t once = v->max * (caller->count ? caller->count : 1);
+
+	s->records++;
+	s->called += v->count != 0;
+	s->net_ns += v->net;
+	s->max_ns += v->max;
+	s->blocked_ns += v->blocked;
+	s->fault_ns += v->fault;
+	s->runqueue_ns += v->runqueue;
+	s->interrupt_ns += v->interrupt;
+	s->loop_ns += minus(v->net, once);
+	if (v->count > caller->count)
+		s->repeated_ns += v->net;
+}
+
+static void aggregate(struct descent *d)
+{
+	uint32_t i;
+
+	d->tree.node[0].window.armed++;
+	d->tree.node[0].all.armed++;
+	add(&d->tree.node[0].window, &d->vector[0], &d->vector[0]);
+	add(&d->tree.node[0].all, &d->vector[0], &d->vector[0]);
+	if (d->vector[0].net > d->tree.node[0].longest_ns)
+		d->tree.node[0].longest_ns = d->vector[0].net;
+	for (i = 0; i < d->nr_armed; i++) {
+		struct fnode *n = &d->tree.node[d->armed[i]];
+		const struct vector *v = &d->vector[n->id], *caller = &d->vector[n->parent];
+
+		n->window.armed++;
+		n->all.armed++;
+		if (!caller->present)
+			continue;
+		add(&n->window, v, caller);
+		add(&n->all, v, caller);
+		if (v->max > n->longest_ns)
+			n->longest_ns = v->max;
+	}
+}
+
+/* What a function itself took, next to its callees. */
+struct shares {
+	uint64_t candidate[CANDIDATES];
+	uint64_t own, loop; /* parts of CANDIDATE_SELF, over all its calls */
+	uint64_t largest;
+};
+
+static void sum_callees(const struct descent *d, const struct fnode *n, struct vector *sum,
+			uint64_t *loop, uint64_t *largest)
+{
+	const struct vector *v = &d->vector[n->id];
+	uint32_t id;
+
+	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct vector *c = &d->vector[id];
+
+		if (!c->present)
+			continue;
+		sum->present = true;
+		sum->max += c->max;
+		sum->net += c->net;
+		sum->blocked += c->blocked;
+		sum->fault += c->fault;
+		*loop += minus(c->net, c->max * v->count);
+		if (c->max > *largest)
+			*largest = c->max;
+	}
+}
+
+static void share_out(const struct descent *d, const struct rec_call *call, const struct fnode *n,
+		      struct shares *s)
+{
+	const struct vector *v = &d->vector[n->id];
+	const struct dropped *off = &n->dropped;
+	struct vector callees = {0};
+	uint64_t rest, blocked, fault;
+	double once;
+
+	memset(s, 0, sizeof(*s));
+	sum_callees(d, n, &callees, &s->loop, &s->largest);
+	rest = minus(v->max, callees.max + rounded(off->max));
+	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX) {
+		/* Of several calls the longest is the one that counts, with its part of each. */
+		once = v->net ? (double)v->max / (double)v->net : 0;
+		blocked = minus(v->blocked, callees.blocked + rounded(off->blocked));
+		fault = call->known & CALL_KNOWN_NODE_FAULT
+			    ? minus(v->fault, callees.fault + rounded(off->fault))
+			    : 0;
+		s->loop += rounded(off->loop);
+		s->own = minus(v->net, callees.net + rounded(off->net) + blocked + fault);
+		blocked = rounded((double)blocked * once);
+		fault = rounded((double)fault * once);
+		blocked = blocked > rest ? rest : blocked;
+		fault = fault > rest - blocked ? rest - blocked : fault;
+		s->candidate[CANDIDATE_BLOCKED] = blocked;
+		s->candidate[CANDIDATE_FAULT] = fault;
+		rest -= blocked + fault;
+	}
+	s->candidate[CANDIDATE_SELF] = rest;
+}
+
+/* f0 only: time that passes it and all its callees by, wherever it stood. */
+static void share_of_host(const struct descent *d, const struct rec_call *call, struct shares *s)
+{
+	const struct vector *v = &d->vector[0];
+	uint64_t preempted = call->known & CALL_KNOWN_RUNQUEUE ? call->preempted_ns : 0;
+
+	if (preempted > v->runqueue)
+		preempted = v->runqueue;
+	s->candidate[CANDIDATE_PREEMPTED] = preempted;
+	s->candidate[CANDIDATE_RUNQUEUE] = v->runqueue - preempted;
+	s->candidate[CANDIDATE_INTERRUPT] = v->interrupt;
+	if (!(call->known & CALL_KNOWN_NODE_FAULT))
+		s->candidate[CANDIDATE_FAULT] = v->fault;
+}
+
+/*
+ * Where the sender does not know in which fnode such time was spent, the callees still
+ * hold it: when what the largest of them has beside it is in no higher doubling, no
+ * callee gets a vote.
+ */
+static bool host_hides_callees(const struct rec_call *call, const struct shares *s)
+{
+	static const struct {
+		enum candidate candidate;
+		uint32_t known;
+	} rule[] = {
+	    {CANDIDATE_PREEMPTED, CALL_KNOWN_NODE_RUNQUEUE},
+	    {CANDIDATE_RUNQUEUE, CALL_KNOWN_NODE_RUNQUEUE},
+	    {CANDIDATE_INTERRUPT, CALL_KNOWN_NODE_INTERRUPT},
+	    {CANDIDATE_FAULT, CALL_KNOWN_NODE_FAULT},
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
+		uint64_t ns = s->candidate[rule[i].candidate];
+
+		if (!(call->known & rule[i].known) && ns &&
+		    doubling(ns) >= doubling(minus(s->largest, ns)))
+			return true;
+	}
+	return false;
+}
+
+static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+	struct shares s;
+	unsigned int top, i;
+	bool hidden = false;
+	uint32_t id;
+
+	share_out(d, call, n, &s);
+	if (!node)
+		share_of_host(d, call, &s);
+	if (!node)
+		hidden = host_hides_callees(call, &s);
+	if (hidden)
+		s.largest = s.candidate[CANDIDATE_SELF] = s.candidate[CANDIDATE_BLOCKED] = 0;
+	for (i = 0; i < CANDIDATES; i++)
+		if (s.candidate[i] > s.largest)
+			s.largest = s.candidate[i];
+	top = doubling(s.largest);
+	if (!top)
+		return;
+	n->votes++;
+	for (i = 0; i < CANDIDATES; i++)
+		n->own[i] += doubling(s.candidate[i]) == top;
+	if (doubling(s.candidate[CANDIDATE_SELF]) == top) {
+		n->own_ns += s.own;
+		n->loop_ns += s.loop;
+	}
+	for (id = n->first_child; id != NO_INDEX && !hidden; id = d->tree.node[id].next) {
+		if (!d->vector[id].present || doubling(d->vector[id].max) != top)
+			continue;
+		d->tree.node[id].maxcount++;
+		vote(d, call, id);
+	}
+}
+
+static void count_totals(struct totals *t, const struct rec_call *call, const struct vector *root)
+{
+	uint64_t preempted = call->known & CALL_KNOWN_RUNQUEUE ? call->preempted_ns : 0;
+
+	if (preempted > root->runqueue)
+		preempted = root->runqueue;
+	t->records++;
+	t->latency_ns += call->latency_ns;
+	t->preempted_ns += preempted;
+	t->runqueue_ns += root->runqueue - preempted;
+	t->interrupt_ns += root->interrupt;
+	t->fault_ns += root->fault;
+	t->minor_faults += call->minor_faults;
+	t->major_faults += call->major_faults;
+	t->preemptions += call->preemptions;
+	t->fault_estimated |= !(call->known & CALL_KNOWN_FAULT_NS);
+	t->fault_of_root |= !(call->known & CALL_KNOWN_NODE_FAULT);
+	t->blocked_unknown |= !(call->known & CALL_KNOWN_BLOCKED);
+}
+
+static void name_host_times(struct descent *d, const struct rec_call *call,
+			    const struct vector *root)
+{
+	struct cause c;
+
+	if (root->runqueue && call->preempted_ns) {
+		memset(&c, 0, sizeof(c));
+		c.kind = CAUSE_PREEMPTION;
+		snprintf(c.name, sizeof(c.name), "%s",
+			 call->preempted_by ? call->preempted_by : "");
+		if (call->preempted_by_pid)
+			snprintf(c.detail, sizeof(c.detail), "pid %u",
+				 (unsigned int)call->preempted_by_pid);
+		cause_tally_add(&d->preempted_by, &c, call->preempted_ns);
+	}
+	if (root->interrupt) {
+		memset(&c, 0, sizeof(c));
+		c.kind = CAUSE_INTERRUPT;
+		snprintf(c.name, sizeof(c.name), "%s",
+			 call->interrupt_name ? call->interrupt_name : "");
+		snprintf(c.detail, sizeof(c.detail), "%u", (unsigned int)call->interrupt);
+		cause_tally_add(&d->interrupts, &c, call->interrupt_ns);
+	}
+}
+
+int descent_vote(struct descent *d, const struct rec_call *call)
+{
+	if (clear_vectors(d))
+		return -ENOMEM;
+	load(d, call);
+	correct(d);
+	net_times(d);
+	load_root(d, call);
+	aggregate(d);
+	count_totals(&d->window, call, &d->vector[0]);
+	count_totals(&d->all, call, &d->vector[0]);
+	name_host_times(d, call, &d->vector[0]);
+	d->calls_used++;
+	d->tree.node[0].maxcount++;
+	vote(d, call, 0);
+	return 0;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/witness.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/ftree.h"
+
+/* A stack without its texts: what it slept on is reduced to a cause at once. */
+struct stack {
+	bool used;
+	uint32_t tid, nr_frames;
+	uint64_t at_ns, weight_ns;
+	enum witness_kind kind;
+	struct cause cause;
+	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
+};
+
+struct recent {
+	uint32_t tid;
+	uint64_t start_ns, end_ns;
+};
+
+struct witnesses {
+	struct rec_code f0;
+	uint64_t count;
+	uint32_t nr_nodes, cap_nodes;
+	struct witness_node *node; /* [0] is f0 */
+	unsigned int next_pending, next_recent;
+	struct stack *pending[WITNESS_PENDING]; /* allocated at first use */
+	struct recent recent[WITNESS_RECENT];
+};
+
+static int add_node(struct witnesses *w, uint32_t parent, struct rec_code function,
+		    struct rec_code ret)
+{
+	struct witness_node *n;
+
+	if (w->nr_nodes == WITNESS_MAX_NODES)
+		return -ENOSPC;
+	if (w->nr_nodes == w->cap_nodes) {
+		uint32_t cap = w->cap_nodes ? 2 * w->cap_nodes : 64;
+
+		n = realloc(w->node, cap * sizeof(*n));
+		if (!n)
+			return -ENOMEM;
+		w->node = n;
+		w->cap_nodes = cap;
+	}
+	n = &w->node[w->nr_nodes];
+	*n = (struct witness_node){
+	    .parent = parent,
+	    .first_child = NO_INDEX,
+	    .next = NO_INDEX,
+	    .function = function,
+	    .ret = ret,
+	};
+	if (parent != NO_INDEX) {
+		n->next = w->node[parent].first_child;
+		w->node[parent].first_child = w->nr_nodes;
+	}
+	return (int)w->nr_nodes++;
+}
+
+struct witnesses *witnesses_new(struct rec_code f0)
+{
+	struct witnesses *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->f0 = f0;
+	if (add_node(w, NO_INDEX, f0, (struct rec_code){0, 0}) < 0) {
+		witnesses_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void witnesses_free(struct witnesses *w)
+{
+	unsigned int i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->nr_nodes; i++)
+		free(w->node[i].own);
+	for (i = 0; i < WITNESS_PENDING; i++)
+		free(w->pending[i]);
+	free(w->node);
+	free(w);
+}
+
+void witnesses_forget(struct witnesses *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_nodes; i++)
+		free(w->node[i].own);
+	for (i = 0; i < WITNESS_PENDING; i++)
+		if (w->pending[i])
+			w->pending[i]->used = false;
+	memset(w->recent, 0, sizeof(w->recent));
+	w->nr_nodes = 0;
+	w->count = 0;
+	add_node(w, NO_INDEX, w->f0, (struct rec_code){0, 0});
+}
+
+/* Space saving (Metwally et al., ICDT 2005): the lightest makes room and leaves its weight. */
+static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
+{
+	unsigned int i, lightest = 0;
+
+	for (i = 0; i < own->nr_pcs; i++) {
+		if (code_equal(own->pcs[i].place, place)) {
+			own->pcs[i].ns += ns;
+			return;
+		}
+		if (own->pcs[i].ns < own->pcs[lightest].ns)
+			lightest = i;
+	}
+	if (own->nr_pcs < DESCENT_PCS) {
+		own->pcs[own->nr_pcs++] = (struct descent_pc){place, ns};
+		return;
+	}
+	own->pcs[lightest].place = place;
+	own->pcs[lightest].ns += ns;
+}
+
+static int child_of(struct witnesses *w, uint32_t parent, struct rec_code function,
+		    struct rec_code ret)
+{
+	uint32_t id;
+
+	for (id = w->node[parent].first_child; id != NO_INDEX; id = w->node[id].next)
+		if (code_equal(w->node[id].function, function) && code_equal(w->node[id].ret, ret))
+			return (int)id;
+	return add_node(w, parent, function, ret);
+}
+
+/* Count a stack that is known to lie in an in-peak call. */
+static int count_stack(struct witnesses *w, const struct stack *s)
+{
+	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
+	uint32_t at = 0, i;
+	int child, err = 0;
+
+	w->count++;
+	w->node[0].weight_ns += s->weight_ns;
+	w->node[0].count++;
+	for (i = 1; i < s->nr_frames; i++) {
+		struct rec_code ret = {s->frame[i - 1].module, s->frame[i - 1].offset};
+		struct rec_code function = {s->frame[i].module, s->frame[i].function};
+
+		child = child_of(w, at, function, ret);
+		if (child < 0) {
+			err = child;
+			break;
+		}
+		at = (uint32_t)child;
+		w->node[at].weight_ns += s->weight_ns;
+		w->node[at].count++;
+	}
+	if (err)
+		return err;
+	if (!w->node[at].own)
+		w->node[at].own = calloc(1, sizeof(*w->node[at].own));
+	if (s->kind == WITNESS_SLEEP)
+		w->node[at].own_sleep_ns += s->weight_ns;
+	else
+		w->node[at].own_run_ns += s->weight_ns;
+	if (!w->node[at].own)
+		return -ENOMEM;
+	if (s->kind == WITNESS_SLEEP)
+		cause_tally_add(&w->node[at].own->sleeps, &s->cause, s->weight_ns);
+	else
+		add_pc(w->node[at].own, (struct rec_code){last->module, last->offset},
+		       s->weight_ns);
+	return 0;
+}
+
+static bool inside(uint64_t at_ns, uint64_t start_ns, uint64_t end_ns)
+{
+	return at_ns >= start_ns && at_ns <= end_ns;
+}
+
+/* Leave out what is too deep: its time then ends in the last frame that is kept. */
+static void copy_stack(struct stack *to, const struct rec_witness *from)
+{
+	uint32_t i, n = from->nr_frames;
+
+	if (n > DESCENT_MAX_WITNESS_FRAMES)
+		n = DESCENT_MAX_WITNESS_FRAMES;
+	memset(to, 0, sizeof(*to));
+	to->tid = from->tid;
+	to->at_ns = from->at_ns;
+	to->weight_ns = from->weight_ns;
+	to->kind = from->kind == WITNESS_SLEEP ? WITNESS_SLEEP : WITNESS_RUN;
+	to->nr_frames = n;
+	for (i = 0; i < n; i++)
+		to->frame[i] = from->frames[i];
+	if (to->kind == WITNESS_SLEEP)
+		cause_of_sleep(&from->sleep, &to->cause);
+}
+
+int witnesses_add(struct witnesses *w, const struct rec_witness *r)
+{
+	struct stack **slot = &w->pending[w->next_pending];
+	unsigned int i;
+
+	if (!r->nr_frames || r->frames[0].module != w->f0.module ||
+	    r->frames[0].function != w->f0.offset)
+		return -EINVAL;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		return -ENOMEM;
+	copy_stack(*slot, r);
+	for (i = 0; i < WITNESS_RECENT; i++) {
+		const struct recent *c = &w->recent[i];
+
+		if (c->end_ns && c->tid == r->tid && inside(r->at_ns, c->start_ns, c->end_ns))
+			return count_stack(w, *slot);
+	}
+	(*slot)->used = true;
+	w->next_pending = (w->next_pending + 1) % WITNESS_PENDING;
+	return 0;
+}
+
+int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
+{
+	unsigned int i;
+	int err = 0, e;
+
+	w->recent[w->next_recent] = (struct recent){tid, start_ns, end_ns};
+	w->next_recent = (w->next_recent + 1) % WITNESS_RECENT;
+	for (i = 0; i < WITNESS_PENDING; i++) {
+		struct stack *s = w->pending[i];
+
+		if (!s || !s->used || s->tid != tid)
+			continue;
+		if (inside(s->at_ns, start_ns, end_ns)) {
+			e = count_stack(w, s);
+			err = err ? err : e;
+		}
+		/* Of the same thread and earlier: it was in a call that is not in the peak. */
+		if (s->at_ns <= end_ns)
+			s->used = false;
+	}
+	return err;
+}
+
+uint64_t witnesses_count(const struct witnesses *w)
+{
+	return w->count;
+}
+
+const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node)
+{
+	return &w->node[node];
+}
+
+void witness_set_root(const struct witnesses *w, struct witness_set *out)
+{
+	*out = (struct witness_set){.nr_at = 1};
+}
+
+static void add_at(struct witness_set *s, uint32_t node)
+{
+	if (s->nr_at < WITNESS_SET)
+		s->at[s->nr_at++] = node;
+}
+
+static void add_beyond(struct witness_set *s, uint32_t node)
+{
+	if (s->nr_beyond < WITNESS_SET)
+		s->beyond[s->nr_beyond++] = node;
+}
+
+static void sort_in(const struct witnesses *w, uint32_t id, struct rec_code callee,
+		    struct witness_set *out)
+{
+	if (!callee.module || code_equal(w->node[id].function, callee))
+		add_at(out, id);
+	else
+		add_beyond(out, id);
+}
+
+void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
+			struct rec_code ret, struct rec_code callee, struct witness_set *out)
+{
+	unsigned int i;
+	uint32_t id;
+
+	*out = (struct witness_set){0};
+	if (!ret.offset) {
+		for (i = 0; i < caller->nr_beyond; i++)
+			sort_in(w, caller->beyond[i], callee, out);
+		/* A function that jumps to itself has one frame however often it does. */
+		for (i = 0; i < caller->nr_at; i++)
+			if (code_equal(w->node[caller->at[i]].function, callee))
+				add_at(out, caller->at[i]);
+		return;
+	}
+	for (i = 0; i < caller->nr_at; i++)
+		for (id = w->node[caller->at[i]].first_child; id != NO_INDEX; id = w->node[id].next)
+			if (code_equal(w->node[id].ret, ret))
+				sort_in(w, id, callee, out);
+}
+
+uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set *s)
+{
+	uint64_t ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_at; i++)
+		ns += w->node[s->at[i]].weight_ns;
+	for (i = 0; i < s->nr_beyond; i++)
+		ns += w->node[s->beyond[i]].weight_ns;
+	return ns;
+}
+
+uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s)
+{
+	uint64_t ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_at; i++)
+		ns += w->node[s->at[i]].own_run_ns;
+	return ns;
+}
+
+uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_set *s)
+{
+	uint64_t ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_at; i++)
+		ns += w->node[s->at[i]].own_sleep_ns;
+	return ns;
+}

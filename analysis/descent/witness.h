@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Witnesses: stacks at sleeps and on-CPU samples inside in-peak calls, kept as a tree of
+ * frames with weights in ns. They propose which sites to arm, and name what a sleep was
+ * for; they never vote. Internal to analysis/descent/.
+ *
+ * A stack and the call that it belongs to are matched by thread and time, in
+ * whatever order the two come; both are kept for a while, in rings.
+ */
+#ifndef PEAKTOP_DESCENT_WITNESS_H
+#define PEAKTOP_DESCENT_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/descent/causes.h"
+#include "analysis/descent/descent.h"
+
+enum {
+	WITNESS_MAX_NODES = 4096,
+	WITNESS_PENDING = 1024, /* stacks that wait for their call */
+	WITNESS_RECENT = 1024,	/* in-peak calls that wait for their stacks */
+	WITNESS_SET = 16,
+};
+
+/* What ended in one frame, beyond its weight; only where something did. */
+struct witness_own {
+	struct cause_tally sleeps;
+	unsigned int nr_pcs;
+	struct descent_pc pcs[DESCENT_PCS];
+};
+
+struct witness_node {
+	uint32_t parent, first_child, next; /* NO_INDEX: none */
+	struct rec_code function;
+	struct rec_code ret;	 /* return address in the caller */
+	uint64_t weight_ns;	 /* of all stacks through this frame */
+	uint64_t count;		 /* of them */
+	uint64_t own_run_ns;	 /* samples in the function itself */
+	uint64_t own_sleep_ns;	 /* sleeps in it */
+	struct witness_own *own; /* may be NULL */
+};
+
+struct witnesses;
+
+struct witnesses *witnesses_new(struct rec_code f0);
+void witnesses_free(struct witnesses *w);
+/* Of another peak from here on. */
+void witnesses_forget(struct witnesses *w);
+
+/* A stack, from f0 down. 0, -EINVAL (does not begin with f0), -ENOMEM, -ENOSPC. */
+int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
+/* An in-peak call has ended. 0, -ENOMEM, -ENOSPC. */
+int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+
+uint64_t witnesses_count(const struct witnesses *w); /* inside in-peak calls */
+const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
+
+/*
+ * The witnessed frames that stand for one fnode: `at` are frames of its function; `beyond`
+ * are frames below its site in another function, which a tail call has led to.
+ */
+struct witness_set {
+	unsigned int nr_at, nr_beyond;
+	uint32_t at[WITNESS_SET], beyond[WITNESS_SET];
+};
+
+/* Of f0. */
+void witness_set_root(const struct witnesses *w, struct witness_set *out);
+/*
+ * Of a callee: called from `caller` with this return address; ret.offset == 0: by
+ * a tail call. `callee` with module 0: any.
+ */
+void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
+			struct rec_code ret, struct rec_code callee, struct witness_set *out);
+/* Time of the frames of the function, and of what they led to. */
+uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set *s);
+/* Time in the function itself. */
+uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s);
+uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_set *s);
+
+#endif
