@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/attach.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The part of union bpf_attr for BPF_LINK_CREATE, with what newer kernels know. */
+struct link_create {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	union {
+		struct {
+			uint64_t cookie;
+		} perf_event;
+		struct {
+			uint64_t path;
+			uint64_t offsets;
+			uint64_t ref_ctr_offsets;
+			uint64_t cookies;
+			uint32_t cnt;
+			uint32_t flags;
+			uint32_t pid;
+		} uprobe_multi;
+	};
+};
+
+enum { KERNEL_ENOTSUPP = 524, PERF_EVENT_ATTACH = 41 };
+
+static int link_create(struct link_create *attr)
+{
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+
+	if (fd >= 0)
+		return fd;
+	return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
+}
+
+static int tiny_program(void)
+{
+	struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.insns = (uint64_t)(uintptr_t)insns;
+	attr.insn_cnt = 2;
+	attr.license = (uint64_t)(uintptr_t) "GPL";
+	attr.expected_attach_type = ATTACH_TRACE_UPROBE_MULTI;
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd >= 0 ? fd : -errno;
+}
+
+bool attach_has_multi(void)
+{
+	struct link_create attr = {.attach_type = ATTACH_TRACE_UPROBE_MULTI};
+	uint64_t offset = 0;
+	int prog = tiny_program(), fd;
+
+	if (prog < 0)
+		return false;
+	/* a folder is no file to probe: EBADF from a kernel that knows the type, EINVAL from one that does not */
+	attr.prog_fd = (uint32_t)prog;
+	attr.uprobe_multi.path = (uint64_t)(uintptr_t) "/";
+	attr.uprobe_multi.offsets = (uint64_t)(uintptr_t)&offset;
+	attr.uprobe_multi.cnt = 1;
+	fd = link_create(&attr);
+	if (fd >= 0)
+		close(fd);
+	close(prog);
+	return fd == -EBADF;
+}
+
+static int attach_multi(struct attachment *a, int prog, int file_fd, int pid, const struct attach_point *points, size_t n)
+{
+	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *cookies;
+	struct link_create attr = {.attach_type = ATTACH_TRACE_UPROBE_MULTI};
+	char path[64];
+	int fd;
+
+	a->fd = malloc(sizeof(*a->fd));
+	if (!offsets || !a->fd) {
+		free(offsets);
+		return -ENOMEM;
+	}
+	cookies = offsets + n;
+	for (size_t i = 0; i < n; i++) {
+		offsets[i] = points[i].offset;
+		cookies[i] = points[i].cookie;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	attr.prog_fd = (uint32_t)prog;
+	attr.uprobe_multi.path = (uint64_t)(uintptr_t)path;
+	attr.uprobe_multi.offsets = (uint64_t)(uintptr_t)offsets;
+	attr.uprobe_multi.cookies = (uint64_t)(uintptr_t)cookies;
+	attr.uprobe_multi.cnt = (uint32_t)n;
+	attr.uprobe_multi.pid = (uint32_t)pid;
+	fd = link_create(&attr);
+	free(offsets);
+	if (fd < 0)
+		return fd;
+	a->fd[0] = fd;
+	a->nr = 1;
+	return 0;
+}
+
+static int uprobe_pmu(void)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type = -ENOENT;
+
+	if (!f)
+		return -errno;
+	if (fscanf(f, "%d", &type) != 1)
+		type = -EINVAL;
+	fclose(f);
+	return type;
+}
+
+/* A perf event, and the link of the program to it; both in fds. */
+static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu, uint64_t cookie, int fds[2])
+{
+	struct link_create link = {.attach_type = PERF_EVENT_ATTACH};
+
+	attr->size = sizeof(*attr);
+	fds[0] = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fds[0] < 0)
+		return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
+	link.prog_fd = (uint32_t)prog;
+	link.target_fd = (uint32_t)fds[0];
+	link.perf_event.cookie = cookie;
+	fds[1] = link_create(&link);
+	if (fds[1] < 0) {
+		close(fds[0]);
+		return fds[1];
+	}
+	return 0;
+}
+
+static int attach_perf_one(int prog, int pmu, const char *path, int pid, const struct attach_point *point, int fds[2])
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = (uint32_t)pmu;
+	attr.config1 = (uint64_t)(uintptr_t)path;
+	attr.config2 = point->offset;
+	return attach_event(prog, &attr, pid, -1, point->cookie, fds);
+}
+
+int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie)
+{
+	struct perf_event_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.bp_type = HW_BREAKPOINT_X;
+	attr.bp_addr = address;
+	attr.bp_len = sizeof(long);
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
+	if (!a->fd)
+		return -ENOMEM;
+	err = attach_event(prog, &attr, tid, -1, cookie, a->fd);
+	if (err) {
+		free(a->fd);
+		*a = (struct attachment){0};
+		return err;
+	}
+	a->nr = 2;
+	return 0;
+}
+
+int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
+{
+	struct perf_event_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.freq = 1;
+	attr.sample_freq = hz;
+	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
+	if (!a->fd)
+		return -ENOMEM;
+	err = attach_event(prog, &attr, -1, cpu, 0, a->fd);
+	if (err) {
+		free(a->fd);
+		*a = (struct attachment){0};
+		return err;
+	}
+	a->nr = 2;
+	return 0;
+}
+
+static int attach_perf(struct attachment *a, int prog, int file_fd, int pid, const struct attach_point *points, size_t n,
+		       size_t *bad)
+{
+	int pmu = uprobe_pmu(), err = 0;
+	char path[64];
+
+	if (pmu < 0)
+		return pmu;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	a->fd = calloc(2 * n, sizeof(*a->fd));
+	if (!a->fd)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		err = attach_perf_one(prog, pmu, path, pid, &points[i], &a->fd[a->nr]);
+		if (err) {
+			*bad = i;
+			break;
+		}
+		a->nr += 2;
+	}
+	return err;
+}
+
+/* Which point did the kernel refuse? Halve until one is left. */
+static size_t find_refused(int prog, int file_fd, int pid, const struct attach_point *points, size_t n)
+{
+	size_t low = 0;
+
+	while (n > 1) {
+		struct attachment a = {0};
+		size_t half = n / 2;
+		int err = attach_multi(&a, prog, file_fd, pid, points + low, half);
+
+		attachment_release(&a, false);
+		if (err) {
+			n = half;
+		} else {
+			low += half;
+			n -= half;
+		}
+	}
+	return low;
+}
+
+int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid, const struct attach_point *points,
+		  size_t n, size_t *bad)
+{
+	int err;
+
+	*a = (struct attachment){0};
+	*bad = n;
+	if (!n)
+		return 0;
+	if (multi)
+		err = attach_multi(a, prog, file_fd, pid, points, n);
+	else
+		err = attach_perf(a, prog, file_fd, pid, points, n, bad);
+	if (!err)
+		return 0;
+	attachment_release(a, false);
+	if (multi && (err == -EOPNOTSUPP || err == -EINVAL || err == -EIO))
+		*bad = find_refused(prog, file_fd, pid, points, n);
+	return err;
+}
+
+/* Descriptors wait here for the one thread that closes them. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t more, done;
+	int *fd;
+	size_t nr, cap;
+	bool busy, started;
+} detaching = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+
+static void *detach(void *arg)
+{
+	pthread_mutex_lock(&detaching.lock);
+	for (;;) {
+		int fd;
+
+		while (!detaching.nr) {
+			detaching.busy = false;
+			pthread_cond_broadcast(&detaching.done);
+			pthread_cond_wait(&detaching.more, &detaching.lock);
+		}
+		detaching.busy = true;
+		fd = detaching.fd[--detaching.nr];
+		pthread_mutex_unlock(&detaching.lock);
+		close(fd);
+		pthread_mutex_lock(&detaching.lock);
+	}
+	return NULL;
+}
+
+/* False: no thread or no memory, close it here. */
+static bool detach_later(int fd)
+{
+	pthread_t thread;
+	bool taken = false;
+
+	pthread_mutex_lock(&detaching.lock);
+	if (!detaching.started && !pthread_create(&thread, NULL, detach, NULL)) {
+		pthread_detach(thread);
+		detaching.started = true;
+	}
+	if (detaching.nr == detaching.cap) {
+		size_t cap = detaching.cap ? 2 * detaching.cap : 64;
+		int *grown = realloc(detaching.fd, cap * sizeof(*grown));
+
+		if (grown) {
+			detaching.fd = grown;
+			detaching.cap = cap;
+		}
+	}
+	if (detaching.started && detaching.nr < detaching.cap) {
+		detaching.fd[detaching.nr++] = fd;
+		detaching.busy = true;
+		pthread_cond_signal(&detaching.more);
+		taken = true;
+	}
+	pthread_mutex_unlock(&detaching.lock);
+	return taken;
+}
+
+void attachment_release(struct attachment *a, bool wait)
+{
+	for (size_t i = a->nr; i > 0; i--) {
+		if (wait || !detach_later(a->fd[i - 1]))
+			close(a->fd[i - 1]);
+	}
+	free(a->fd);
+	*a = (struct attachment){0};
+}
+
+void attach_settle(void)
+{
+	pthread_mutex_lock(&detaching.lock);
+	while (detaching.busy)
+		pthread_cond_wait(&detaching.done, &detaching.lock);
+	pthread_mutex_unlock(&detaching.lock);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Attaching a program to addresses of a mapped file, for one process, by raw
+ * system calls: offsets only, no ELF is read here. Links live as long as their
+ * descriptors.
+ */
+#ifndef PEAKTOP_ATTACH_H
+#define PEAKTOP_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* BPF_TRACE_UPROBE_MULTI of kernel 6.6; the headers of Debian 12 lack it. */
+enum { ATTACH_TRACE_UPROBE_MULTI = 48 };
+
+struct attach_point {
+	uint64_t offset; /* in the file */
+	uint64_t cookie;
+};
+
+/* Descriptors of the links of one set of points. */
+struct attachment {
+	int *fd;
+	size_t nr;
+};
+
+/* Does this kernel have links for many uprobes? */
+bool attach_has_multi(void);
+
+/*
+ * Attach `prog` to `n` points of the file open at `file_fd`, in the process
+ * `pid` only. On failure nothing stays attached and `*bad` is the index of the
+ * point that the kernel refused (n if it refused all): negative errno,
+ * -ENOTSUPP's 524 as -EOPNOTSUPP.
+ */
+int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid, const struct attach_point *points,
+		  size_t n, size_t *bad);
+
+/*
+ * Run `prog` with this cookie whenever one thread executes `address`: a hardware
+ * breakpoint, of which a thread has four. Negative errno.
+ */
+int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie);
+
+/* Run `prog` on one CPU `hz` times a second of its time. */
+int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
+
+/*
+ * Detach. The probes stop within microseconds, but the kernel keeps the caller
+ * for tens of milliseconds: with `wait` false a thread of its own does it.
+ */
+void attachment_release(struct attachment *a, bool wait);
+/* Wait until all detaching threads are done. */
+void attach_settle(void);
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a probe costs on this host, measured in a helper process with the very
+ * programs that watch the target: an empty function with a pair of probes on
+ * it. The part inside the measured interval is what its profile shows; the whole
+ * cost of a hit is how much longer the loop takes.
+ */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * An empty function for each class of instruction, with labels where the probes
+ * go: on a nop of one byte (emulated) or on a mov (stepped), and on a nop behind
+ * it for the end.
+ */
+asm(".text\n"
+    ".p2align 4\n"
+    ".type peaktop_calibrate_emulated, @function\n"
+    "peaktop_calibrate_emulated:\n"
+    "	nop\n"
+    "peaktop_calibrate_emulated_end:\n"
+    "	nop\n"
+    "	ret\n"
+    ".size peaktop_calibrate_emulated, . - peaktop_calibrate_emulated\n"
+    ".p2align 4\n"
+    ".type peaktop_calibrate_stepped, @function\n"
+    "peaktop_calibrate_stepped:\n"
+    "	mov %rax, %rax\n"
+    "peaktop_calibrate_stepped_end:\n"
+    "	nop\n"
+    "	ret\n"
+    ".size peaktop_calibrate_stepped, . - peaktop_calibrate_stepped\n");
+
+void peaktop_calibrate_emulated(void);
+void peaktop_calibrate_stepped(void);
+extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_end[];
+
+enum { ROUNDS = 5, CALLS = 300, STEPPED_CALLS = 100, SYSCALLS = 2000 };
+
+/* What the helper is asked to time, and its answer: ns for each round. */
+struct order {
+	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; -1: end */
+	int calls;
+};
+
+static void helper_switches(int calls)
+{
+	int there[2], back[2];
+	char byte = 0;
+	pid_t child;
+
+	if (pipe(there) || pipe(back))
+		return;
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < calls && read(there[0], &byte, 1) == 1; i++) {
+			if (write(back[1], &byte, 1) != 1)
+				break;
+		}
+		_exit(0);
+	}
+	for (int i = 0; child > 0 && i < calls; i++) {
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			break;
+	}
+	waitpid(child, NULL, 0);
+	close(there[0]);
+	close(there[1]);
+	close(back[0]);
+	close(back[1]);
+}
+
+static uint64_t helper_time(const struct order *o)
+{
+	uint64_t start = now_ns();
+
+	if (o->what == 3) {
+		helper_switches(o->calls);
+		return now_ns() - start;
+	}
+	for (int i = 0; i < o->calls; i++) {
+		if (o->what == SITE_EMULATED)
+			peaktop_calibrate_emulated();
+		else if (o->what == SITE_STEPPED)
+			peaktop_calibrate_stepped();
+		else
+			syscall(SYS_getppid);
+	}
+	return now_ns() - start;
+}
+
+static void helper(int in, int out)
+{
+	struct order o;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(in, &o, sizeof(o)) == (ssize_t)sizeof(o) && o.what >= 0) {
+		uint64_t best = UINT64_MAX;
+
+		for (int r = 0; r < ROUNDS; r++) {
+			uint64_t t = helper_time(&o);
+
+			if (t < best)
+				best = t;
+		}
+		if (write(out, &best, sizeof(best)) != (ssize_t)sizeof(best))
+			break;
+	}
+	_exit(0);
+}
+
+struct helper_process {
+	pid_t pid;
+	int to, from;
+};
+
+static int helper_start(struct helper_process *h)
+{
+	int to[2], from[2];
+
+	if (pipe2(to, O_CLOEXEC))
+		return -errno;
+	if (pipe2(from, O_CLOEXEC)) {
+		close(to[0]);
+		close(to[1]);
+		return -errno;
+	}
+	h->pid = fork();
+	if (h->pid == 0)
+		helper(to[0], from[1]);
+	close(to[0]);
+	close(from[1]);
+	h->to = to[1];
+	h->from = from[0];
+	return h->pid > 0 ? 0 : -EAGAIN;
+}
+
+static void helper_stop(struct helper_process *h)
+{
+	close(h->to);
+	close(h->from);
+	kill(h->pid, SIGKILL);
+	waitpid(h->pid, NULL, 0);
+}
+
+/* Best time of `calls` calls, ns; 0 if the helper failed. */
+static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
+{
+	struct order o = {.what = what, .calls = calls};
+	uint64_t ns = 0;
+
+	if (write(h->to, &o, sizeof(o)) != (ssize_t)sizeof(o) || read(h->from, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+		return 0;
+	return ns;
+}
+
+struct find_self {
+	uint64_t address, offset, start, end;
+};
+
+static int find_mapping(void *ctx, const struct mapping *m)
+{
+	struct find_self *f = ctx;
+
+	if (f->address < m->start || f->address >= m->end)
+		return 0;
+	f->offset = f->address - m->start + m->offset;
+	f->start = m->start;
+	f->end = m->end;
+	return 1;
+}
+
+static uint64_t mean_ns(const struct pt_hist *h)
+{
+	return h->calls ? h->sum / h->calls : 0;
+}
+
+/* Where the bulk of the latencies lies, without the few that an interrupt hit: the lower quartile's bucket. */
+static uint64_t typical_ns(const struct pt_hist *h)
+{
+	uint64_t seen = 0;
+
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		seen += h->count[i];
+		if (seen * 4 >= h->calls && seen) {
+			uint64_t mean = mean_ns(h), low = 1ull << (i / PT_RESOLUTION);
+
+			low += low * (i % PT_RESOLUTION) / PT_RESOLUTION;
+			return low < mean ? low : mean;
+		}
+	}
+	return 0;
+}
+
+static void calibrate_class(struct collector *c, const struct helper_process *h, int class, uint32_t slot)
+{
+	struct find_self start = {.address = class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped :
+						     (uint64_t)(uintptr_t)peaktop_calibrate_emulated};
+	struct find_self end = {.address = class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped_end :
+						   (uint64_t)(uintptr_t)peaktop_calibrate_emulated_end};
+	struct pt_site *sites = kernel_side_sites(c->kernel);
+	int calls = class ? STEPPED_CALLS : CALLS, fd;
+	struct attach_point points[2];
+	struct attachment a;
+	uint64_t bare, probed;
+	struct pt_hist hist;
+	size_t bad;
+
+	if (target_mappings(getpid(), find_mapping, &start) != 1 || target_mappings(getpid(), find_mapping, &end) != 1)
+		return;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* entries 1 and 2 are free: nothing is armed before the calibration */
+	sites[1] = (struct pt_site){.flags = PT_SITE_START | PT_SITE_READ_RET, .start_slot = slot, .start_cfa = 8,
+				    .class = (uint32_t)class, .fuse = UINT64_MAX};
+	sites[2] = (struct pt_site){.flags = PT_SITE_END, .end_slot = slot, .end_cfa = 8, .fuse = UINT64_MAX};
+	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
+	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
+	bare = helper_ask(h, class, calls);
+	if (!attach_points(&a, kernel_side_site_program(c->kernel), kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd,
+			   h->pid, points, 2, &bad)) {
+		probed = helper_ask(h, class, calls);
+		attachment_release(&a, false);
+		kernel_side_hist(c->kernel, slot, true, &hist);
+		c->cost.inside[class] = (uint32_t)typical_ns(&hist);
+		if (probed > bare)
+			c->cost.hit[class] = (uint32_t)((probed - bare) / (uint64_t)calls);
+		/* a pair was measured: the end is always emulated */
+		if (class == SITE_EMULATED)
+			c->cost.hit[class] /= 2;
+		else if (c->cost.hit[class] > c->cost.hit[SITE_EMULATED])
+			c->cost.hit[class] -= c->cost.hit[SITE_EMULATED];
+	}
+	close(fd);
+}
+
+static void calibrate_syscalls(struct collector *c, const struct helper_process *h)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	uint64_t bare, probed, other;
+	uint32_t layers = c->layers;
+	struct pt_hist hist;
+
+	kernel_side_layers(c->kernel, 0);
+	bare = helper_ask(h, 2, SYSCALLS);
+	kernel_side_layers(c->kernel, 1u << LAYER_SYSCALL);
+	probed = helper_ask(h, 2, SYSCALLS);
+	control->nr_targets = 0;
+	other = helper_ask(h, 2, SYSCALLS);
+	control->nr_targets = 1;
+	if (control->sys_slot[SYS_getppid]) {
+		kernel_side_hist(c->kernel, control->sys_slot[SYS_getppid], true, &hist);
+		c->cost.syscall_inside = (uint32_t)typical_ns(&hist);
+	}
+	c->cost.system_call = (uint32_t)(bare / SYSCALLS);
+	c->cost.syscall = probed > bare ? (uint32_t)((probed - bare) / SYSCALLS) : 0;
+	c->cost.syscall_other = other > bare ? (uint32_t)((other - bare) / SYSCALLS) : 0;
+	kernel_side_layers(c->kernel, layers);
+}
+
+static void calibrate_switches(struct collector *c, const struct helper_process *h)
+{
+	enum { SWITCHES = 200 };
+	uint64_t ns = helper_ask(h, 3, SWITCHES);
+
+	/* there and back, with a read and a write each time */
+	c->cost.context_switch = (uint32_t)(ns / SWITCHES / 2);
+}
+
+/* Nothing of the helper may show up among the target's operations. */
+static void forget(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
+		uint32_t slot = control->sys_slot[nr];
+
+		if (slot && slot < PT_SLOTS && !c->slots[slot].op) {
+			control->sys_slot[nr] = 0;
+			kernel_side_hist_clear(c->kernel, slot);
+		}
+	}
+	control->next_slot = 1;
+	for (uint32_t s = 1; s < PT_SLOTS; s++) {
+		if (c->slots[s].op)
+			control->next_slot = s + 1;
+	}
+}
+
+int calibrate(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	uint32_t only = control->only_tgid, nr = control->nr_targets, layers = c->layers;
+	struct helper_process h = {0};
+	int err = helper_start(&h);
+
+	c->cost.measured = true;
+	if (err)
+		return err;
+	/* what the helper does must not be counted as the target's: its slots are its own */
+	control->only_tgid = (uint32_t)h.pid;
+	control->nr_targets = 1;
+	kernel_side_layers(c->kernel, 0);
+	if (kernel_side_uprobes(c->kernel)) {
+		calibrate_class(c, &h, SITE_EMULATED, PT_SLOTS - 1);
+		calibrate_class(c, &h, SITE_STEPPED, PT_SLOTS - 2);
+	}
+	calibrate_switches(c, &h);
+	c->layers = layers;
+	calibrate_syscalls(c, &h);
+	c->cost.sched = c->cost.syscall_other + 100;
+	helper_stop(&h);
+	control->only_tgid = only;
+	control->nr_targets = nr;
+	forget(c);
+	return 0;
+}

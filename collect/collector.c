@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/state.h"
+
+#define MS 1000000ull
+
+enum {
+	RING_MS = 20,	       /* the ring buffer is read on a timer: waking up from the programs would trace itself */
+	TOKENS_MS = 50,
+	HEARTBEAT_MS = 2000,   /* dead man's switch */
+	FIRST_SLICE_MS = 250,  /* the first frame comes early */
+	GO_MS = 10000,	       /* a front that asks for nothing lets -- CMD start after this */
+};
+
+struct loop {
+	struct collector *c;
+	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
+	uint64_t next_ring, next_govern, next_tokens;
+	bool going; /* the targets are measured */
+	bool waiting; /* for REQ_TARGET */
+};
+
+/* ---- targets ---------------------------------------------------------- */
+
+static void seed_thread(void *ctx, pid_t tid)
+{
+	struct collector *c = ctx;
+	struct thread_now now;
+	struct pt_thread t = {0};
+
+	/* what is open already: age counts from here, and its end is not counted as a call */
+	t.tgid = (uint32_t)c->targets[c->nr_targets - 1]->pid;
+	if (!target_thread_now((pid_t)t.tgid, tid, &now) && !now.running && now.nr >= 0) {
+		t.sys_open = 2;
+		t.sys_nr = (uint32_t)now.nr;
+		t.sys_start = now_ns();
+		memcpy(t.sys_args, now.args, sizeof(t.sys_args));
+	}
+	kernel_side_thread_seed(c->kernel, (uint32_t)tid, &t);
+}
+
+static int target_add(struct collector *c, pid_t pid, bool requested)
+{
+	struct target *t;
+	int err;
+
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if (c->targets[i]->pid == pid)
+			return 0;
+	}
+	if (c->nr_targets == COLLECTOR_MAX_TARGETS)
+		return -ENOSPC;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	err = target_open(t, pid);
+	if (err) {
+		free(t);
+		return err;
+	}
+	t->requested = requested;
+	c->targets[c->nr_targets++] = t;
+	send_target(c, t);
+	modules_scan(c, t);
+	target_threads(pid, seed_thread, c);
+	return kernel_side_target_add(c->kernel, (uint32_t)pid);
+}
+
+static const char *why_not(int err)
+{
+	switch (err) {
+	case -ESRCH:
+		return "no such process";
+	case -EINVAL:
+		return "that is a thread; give the pid of its process";
+	case -ECHILD:
+		return "it has ended already (a zombie)";
+	case -EISDIR:
+		return "a kernel thread has no user code or system calls; choose a process";
+	case -EXDEV:
+		return "a 32-bit process; only 64-bit ones can be watched";
+	case -EACCES:
+	case -EPERM:
+		return "not permitted; run peaktop as root";
+	default:
+		return strerror(-err);
+	}
+}
+
+static void target_ended(struct collector *c, unsigned int i)
+{
+	struct target *t = c->targets[i];
+	struct record rec = {.type = REC_TARGET_END};
+
+	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
+	if (t->pid == c->child && waitpid(c->child, &c->child_status, WNOHANG) == c->child) {
+		c->child_ended = true;
+		rec.target_end.has_status = 1;
+		rec.target_end.status = (uint32_t)c->child_status;
+	}
+	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
+	modules_forget(c, t->pid);
+	functions_forget(c, t->pid);
+	send_record(c, &rec);
+	target_release(t);
+	free(t);
+	c->targets[i] = c->targets[--c->nr_targets];
+}
+
+/* ---- records from the programs ---------------------------------------- */
+
+static struct target *target_by_pid(struct collector *c, uint32_t pid)
+{
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if ((uint32_t)c->targets[i]->pid == pid)
+			return c->targets[i];
+	}
+	return NULL;
+}
+
+static void on_exec(struct collector *c, uint32_t pid)
+{
+	struct target *t = target_by_pid(c, pid);
+
+	if (!t || target_refresh(t))
+		return;
+	modules_scan(c, t);
+	send_target(c, t);
+}
+
+static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
+{
+	struct collector *c = ctx;
+	struct record out = {.type = REC_LEARNED};
+	struct target *t;
+
+	switch (rec->kind) {
+	case PT_RECORD_SAMPLE:
+		if (size >= sizeof(struct pt_record_sample))
+			sample_take(c, (const struct pt_record_sample *)rec);
+		break;
+	case PT_RECORD_LEARNED:
+		if (rec->slot < PT_SLOTS && c->slots[rec->slot].function) {
+			out.learned = (struct rec_learned){.op = c->slots[rec->slot].op, .pid = rec->tgid,
+							   .address = ((const struct pt_record_address *)rec)->address};
+			send_record(c, &out);
+		}
+		break;
+	case PT_RECORD_FORK:
+		if (target_add(c, (pid_t)((const struct pt_record_fork *)rec)->child_tgid, false))
+			kernel_side_target_remove(c->kernel, ((const struct pt_record_fork *)rec)->child_tgid);
+		break;
+	case PT_RECORD_EXEC:
+		on_exec(c, rec->tgid);
+		break;
+	case PT_RECORD_MAPPED:
+		t = target_by_pid(c, rec->tgid);
+		if (t)
+			modules_scan(c, t);
+		break;
+	case PT_RECORD_EXIT:
+		if (c->nr_exited < sizeof(c->exited) / sizeof(c->exited[0]))
+			c->exited[c->nr_exited++] = rec->tid;
+		break;
+	case PT_RECORD_CALL:
+		if (size >= sizeof(struct pt_record_call))
+			armed_call(c, (const struct pt_record_call *)rec);
+		break;
+	case PT_RECORD_SLEEP:
+		if (size >= sizeof(struct pt_record_sleep))
+			armed_sleep(c, (const struct pt_record_sleep *)rec);
+		break;
+	case PT_RECORD_STACK:
+		if (size >= offsetof(struct pt_record_stack, stack))
+			armed_stack(c, (const struct pt_record_stack *)rec);
+		break;
+	case PT_RECORD_CLOSED:
+		function_closed(c, rec->slot);
+		break;
+	case PT_RECORD_BLOWN:
+		function_blown(c, rec->slot, rec->at);
+		break;
+	}
+}
+
+static void ring_read(struct collector *c)
+{
+	c->maps_changed = false;
+	kernel_side_drain(c->kernel, on_ring, c);
+	if (c->maps_changed)
+		functions_new_mapping(c);
+}
+
+/* ---- requests of the front -------------------------------------------- */
+
+static void give_file(struct collector *c, const struct req_file *req, bool debug)
+{
+	struct record rec = {.type = REC_FILE};
+	int fd;
+
+	if (debug) {
+		fd = module_debug_file(c, req->module, req->build_id, req->name);
+	} else {
+		fd = module_file(c, req->module);
+		if (fd >= 0)
+			fd = dup(fd);
+	}
+	rec.file = (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
+	channel_send(c->front, &rec, fd >= 0 ? fd : -1);
+}
+
+static void set_layers(struct collector *c, uint32_t mask)
+{
+	uint32_t want = mask & ~(1u << LAYER_FUNCTION);
+
+	c->layers = want;
+	units_layers(c);
+	for (unsigned int l = 0; l < LAYER_MAX; l++) {
+		static const char *const names[] = {"system calls", "functions", "kernel functions", "block requests", "locks",
+						    "run queue"};
+
+		if ((want & ~c->layers) & 1u << l)
+			send_note(c, NOTE_WARNING, "%s cannot be measured on this kernel (peaktop doctor says why)", names[l]);
+	}
+}
+
+/* The measurement begins: what was counted while things were being armed is forgotten. */
+static void slices_begin(struct loop *l)
+{
+	struct collector *c = l->c;
+
+	c->start_ns = c->slice_start = now_ns();
+	c->slice_end = c->slice_start +
+		       (c->interval_ns < FIRST_SLICE_MS * MS ? c->interval_ns : FIRST_SLICE_MS * MS);
+	slots_begin(c, c->slice_start);
+}
+
+static void go(struct loop *l)
+{
+	if (l->going)
+		return;
+	l->going = true;
+	slices_begin(l);
+	launch_go(l->c);
+}
+
+static void layers_begin(struct loop *l)
+{
+	struct collector *c = l->c;
+
+	units_begin(c);
+	set_layers(c, c->options->layers);
+	send_constants(c);
+	slots_announce(c);
+	tokens_refill(c);
+	l->go_by = now_ns() + GO_MS * MS;
+	c->heartbeat_ns = now_ns();
+}
+
+static void pick_target(struct loop *l, uint32_t pid)
+{
+	struct collector *c = l->c;
+
+	if (!l->waiting)
+		return;
+	c->start_ns = now_ns();
+	send_meta(c);
+	c->error = target_add(c, (pid_t)pid, true);
+	if (c->error) {
+		send_refused(c, 0, 0, c->error, "pid %u: %s", pid, why_not(c->error));
+		c->stopping = true;
+	}
+	l->waiting = false;
+	layers_begin(l);
+}
+
+/* The front is stopped or stuck: nobody would end what we do to the target. */
+static void fall_asleep(struct collector *c)
+{
+	c->asleep = true;
+	functions_sleep(c);
+	units_sleep(c);
+}
+
+static void wake_up(struct collector *c)
+{
+	c->asleep = false;
+	for (unsigned int i = 0; i < c->nr_targets; i++)
+		modules_scan(c, c->targets[i]);
+	units_wake(c);
+	functions_wake(c);
+	send_note(c, NOTE_WARNING, "peaktop was stopped: nothing was measured from %.1f to %.1f s",
+		  (double)(c->slice_start - c->start_ns) / 1e9, (double)session_ns(c) / 1e9);
+	c->slice_start = now_ns();
+	c->slice_end = c->slice_start + c->interval_ns;
+}
+
+static void on_request(struct loop *l, const struct record *rec)
+{
+	struct collector *c = l->c;
+
+	c->heartbeat_ns = now_ns();
+	if (c->asleep)
+		wake_up(c);
+	switch ((int)rec->type) {
+	case REQ_HEARTBEAT:
+		break;
+	case REQ_LAYERS:
+		set_layers(c, rec->layers.mask);
+		break;
+	case REQ_ARM:
+		if (rec->arm.op.layer == LAYER_KERNEL)
+			kernel_function_arm(c, &rec->arm);
+		else
+			function_arm(c, &rec->arm);
+		l->next_govern = now_ns() + 5 * MS;
+		break;
+	case REQ_DESCEND:
+		descend_request(c, &rec->descend);
+		break;
+	case REQ_DISARM:
+		if (!kernel_function_disarm(c, rec->disarm.op))
+			function_disarm(c, rec->disarm.op);
+		break;
+	case REQ_FILE:
+		give_file(c, &rec->req_file, false);
+		break;
+	case REQ_DEBUG_FILE:
+		give_file(c, &rec->req_file, true);
+		break;
+	case REQ_INTERVAL:
+		if (rec->interval.interval_ns >= 10 * MS)
+			c->interval_ns = rec->interval.interval_ns;
+		break;
+	case REQ_GO:
+		go(l);
+		break;
+	case REQ_TARGET:
+		pick_target(l, rec->req_target.pid);
+		break;
+	case REQ_STOP:
+		c->stopping = true;
+		break;
+	default:
+		send_refused(c, 0, 0, -EINVAL, "a request that the collector does not know: %d", rec->type);
+	}
+}
+
+static void front_read(struct loop *l)
+{
+	const struct record *rec;
+	struct collector *c = l->c;
+	int fd, err = channel_fill(c->front);
+
+	while (channel_next(c->front, &rec, &fd) == 1) {
+		if (fd >= 0)
+			close(fd);
+		on_request(l, rec);
+	}
+	if (err < 0 && err != -EAGAIN)
+		c->stopping = true;
+}
+
+/* ---- the loop --------------------------------------------------------- */
+
+static int next_timer_ms(const struct loop *l, uint64_t now)
+{
+	uint64_t next = l->going ? l->c->slice_end : now + 100 * MS;
+
+	if (l->next_ring < next)
+		next = l->next_ring;
+	if (l->next_govern < next)
+		next = l->next_govern;
+	if (l->next_tokens < next)
+		next = l->next_tokens;
+	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
+}
+
+static int timeout_ms(const struct loop *l, uint64_t now)
+{
+	if (l->c->asleep)
+		return 500;
+	return next_timer_ms(l, now);
+}
+
+static void timers(struct loop *l)
+{
+	struct collector *c = l->c;
+	uint64_t now = now_ns();
+
+	if (c->asleep) {
+		/* its end closes the socket; until then it may come back */
+		kernel_side_drain(c->kernel, on_ring, c);
+		return;
+	}
+
+	if (now >= l->next_ring) {
+		ring_read(c);
+		l->next_ring = now + (functions_waiting(c) ? 2 : RING_MS) * MS;
+	}
+	if (now >= l->next_tokens) {
+		tokens_refill(c);
+		descend_refill(c);
+		l->next_tokens = now + TOKENS_MS * MS;
+	}
+	if (!l->going && !l->waiting && now >= l->go_by)
+		go(l);
+	if (now >= l->next_govern)
+		l->next_govern = functions_govern(c, now);
+	if (l->going && now >= c->slice_end) {
+		for (unsigned int i = 0; i < c->nr_targets; i++)
+			modules_scan(c, c->targets[i]);
+		slice_end(c, now, false);
+		c->slice_end += c->interval_ns;
+		if (c->slice_end < now)
+			c->slice_end = now + c->interval_ns;
+	}
+	if (now - c->heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting)
+		fall_asleep(c);
+}
+
+static void loop_run(struct loop *l)
+{
+	struct collector *c = l->c;
+	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 1, sizeof(*fds));
+
+	while (fds && !c->stopping) {
+		unsigned int n = c->nr_targets;
+
+		fds[0] = (struct pollfd){.fd = channel_fd(c->front),
+					 .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
+		for (unsigned int i = 0; i < n; i++)
+			fds[i + 1] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
+		poll(fds, n + 1, timeout_ms(l, now_ns()));
+		if (fds[0].revents & POLLOUT)
+			channel_flush(c->front);
+		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
+			front_read(l);
+		timers(l);
+		for (unsigned int i = n; i > 0; i--) {
+			if (fds[i].revents)
+				target_ended(c, i - 1);
+		}
+		if (!c->nr_targets && !l->waiting)
+			c->stopping = true;
+	}
+	free(fds);
+}
+
+/* The last slice, the reason, and no probe left. */
+static void finish(struct collector *c)
+{
+	struct record bye = {.type = REC_BYE};
+	uint64_t until = now_ns() + 1000 * MS;
+
+	if (c->kernel && c->slice_start && c->heartbeat_ns) {
+		functions_govern(c, now_ns());
+		for (unsigned int i = 0; i < c->nr_functions; i++)
+			function_links_stop(c->functions[i], true);
+		kernel_functions_release(c);
+		kernel_side_layers(c->kernel, 0);
+		kernel_side_drain(c->kernel, on_ring, c);
+		slice_end(c, now_ns(), true);
+		budget_note(c);
+	}
+	bye.bye.error = c->error;
+	send_record(c, &bye);
+	while (channel_flush(c->front) == 1 && now_ns() < until) {
+		struct pollfd p = {.fd = channel_fd(c->front), .events = POLLOUT};
+
+		poll(&p, 1, 100);
+	}
+}
+
+static int begin(struct collector *c)
+{
+	const struct collector_options *o = c->options;
+	struct pt_control *control;
+	unsigned int wanted = 0;
+	int err = kernel_side_new(&c->kernel);
+
+	if (err) {
+		send_refused(c, 0, 0, err, "%s", err == -ENODEV ?
+			     "this kernel has no BTF (/sys/kernel/btf/vmlinux); peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF" :
+			     strerror(-err));
+		return err;
+	}
+	err = kernel_side_load(c->kernel);
+	if (err) {
+		/* EACCES is the verifier's word: a fault of ours, not of the user's rights */
+		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err, err == -EPERM ?
+			     "not permitted to load BPF programs; run peaktop as root (peaktop doctor says what is missing)" :
+			     "this kernel does not take the BPF programs (%s); PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it", strerror(-err));
+		return err;
+	}
+	control = kernel_side_control(c->kernel);
+	err = kernel_side_attach_life(c->kernel);
+	if (err) {
+		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; peaktop doctor says what is missing", strerror(-err));
+		return err;
+	}
+	calibrate(c);
+	control->slot_block = control->next_slot++;
+	control->slot_lock = control->next_slot++;
+	control->slot_runqueue = control->next_slot++;
+	for (uint32_t s = 0; s < PT_SLOTS; s++)
+		control->correction[s] = 0;
+	control->follow = o->follow;
+	if (o->command) {
+		err = launch_start(c);
+		if (err) {
+			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0], strerror(-err));
+			return err;
+		}
+		err = target_add(c, c->child, true);
+		wanted++;
+	}
+	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
+		err = target_add(c, o->pids[i], true);
+		wanted++;
+		if (err)
+			send_refused(c, 0, 0, err, "pid %d: %s", o->pids[i], why_not(err));
+	}
+	return err;
+}
+
+int collector_run(int fd, const struct collector_options *options)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	struct loop l = {.c = c};
+	int status;
+
+	prctl(PR_SET_NAME, "peaktop-collect");
+	/* Ctrl-C and a lost terminal are the front's to handle; its end is seen on the socket */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTSTP, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+	if (!c)
+		return 1;
+	c->options = options;
+	c->front = channel_new(fd, 16u << 20);
+	if (!c->front)
+		return 1;
+	c->interval_ns = options->interval_ns ? options->interval_ns : 1000 * MS;
+	c->start_ns = c->heartbeat_ns = now_ns();
+	if (!options->pick)
+		send_meta(c);
+	c->error = begin(c);
+	if (!c->error) {
+		l.waiting = options->pick;
+		if (!l.waiting)
+			layers_begin(&l);
+		loop_run(&l);
+	}
+	finish(c);
+	launch_end(c, l.going);
+	functions_release(c);
+	attach_settle();
+	kernel_side_free(c->kernel);
+	modules_release(c);
+	status = c->error ? 1 : 0;
+	channel_free(c->front);
+	return status;
+}

@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The armed set of a descent: fnodes, each two addresses, inside the calls of
+ * one function. Carries out REQ_DESCEND and tells the in-peak calls; it decides
+ * nothing.
+ */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/base/syscall_names.h"
+
+enum {
+	MAX_NODE_SITES = 2 * PT_FNODES,
+	MAX_NODE_LINKS = 1024,
+	NODE_CREDIT_NS = 150000000, /* what one armed set may cost the target before bursts begin */
+	MAX_CLOCKS = 256,	    /* CPUs that are sampled */
+	MAX_ASLEEP = 256,
+	SAMPLE_HZ = 199,
+	STACKS = 25, /* per refill, 20 times a second */
+	NODE_FUSE_HITS = 15000,	    /* of one site in NODE_FUSE_NS: some fifth of one CPU */
+	NODE_FUSE_NS = 40000000,
+};
+
+/* One address, with all that begins and ends there. */
+struct node_site {
+	uint32_t module;
+	uint64_t offset;
+	uint32_t class;
+	uint32_t index; /* in the site table */
+	uint32_t seen;	/* hits as of the last look */
+	bool dead;
+};
+
+struct descent_arming {
+	struct function *function;
+	uint32_t epoch;
+	uint64_t low_ns, high_ns;
+	struct req_fnode nodes[PT_FNODES];
+	uint32_t nr_nodes;
+	uint32_t parent[PT_FNODES]; /* index + 1 */
+	struct node_site sites[MAX_NODE_SITES];
+	uint32_t nr_sites;
+	struct attachment *links;
+	uint32_t nr_links;
+	uint64_t renewed_ns; /* when the fuses got their last allowance */
+	struct attachment clocks[MAX_CLOCKS];
+	uint32_t nr_clocks;
+	struct pt_record_stack *asleep[MAX_ASLEEP]; /* stacks of threads that went to sleep */
+};
+
+bool descend_is_of(const struct collector *c, const struct function *f)
+{
+	return c->descent && c->descent->function == f;
+}
+
+static void links_release(struct descent_arming *d)
+{
+	for (uint32_t i = 0; i < d->nr_links; i++)
+		attachment_release(&d->links[i], false);
+	free(d->links);
+	d->links = NULL;
+	d->nr_links = 0;
+}
+
+void descend_end(struct collector *c)
+{
+	struct descent_arming *d = c->descent;
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	if (!d)
+		return;
+	control->descend_slot = 0;
+	links_release(d);
+	for (uint32_t i = 0; i < d->nr_clocks; i++)
+		attachment_release(&d->clocks[i], false);
+	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
+		free(d->asleep[i]);
+	for (uint32_t i = 0; i < d->nr_sites; i++)
+		site_index_drop(c, d->sites[i].index);
+	free(d);
+	c->descent = NULL;
+	units_layers(c);
+}
+
+/* ---- arming ----------------------------------------------------------- */
+
+static struct node_site *site_at(struct collector *c, struct descent_arming *d, const struct rec_site *s)
+{
+	struct node_site *n;
+	int index;
+
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		if (d->sites[i].module == s->module && d->sites[i].offset == s->offset)
+			return &d->sites[i];
+	}
+	index = site_index_take(c);
+	if (index < 0 || d->nr_sites == MAX_NODE_SITES)
+		return NULL;
+	n = &d->sites[d->nr_sites++];
+	*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
+	kernel_side_sites(c->kernel)[index] =
+		(struct pt_site){.class = s->class, .op = d->function->op, .fuse = NODE_FUSE_HITS};
+	return n;
+}
+
+static uint32_t index_of(const struct descent_arming *d, uint32_t node)
+{
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		if (d->nodes[i].node == node)
+			return i + 1;
+	}
+	return 0;
+}
+
+static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t offset)
+{
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		const struct file_mapping *m = &c->mappings[i];
+
+		if (m->module == module && offset >= m->offset && offset - m->offset < m->end - m->start)
+			return m->start + (offset - m->offset);
+	}
+	return 0;
+}
+
+static uint32_t pair_cost(const struct collector *c, const struct req_fnode *n)
+{
+	return c->cost.hit[n->start.class] + (n->end.module ? c->cost.hit[n->end.class] : 0);
+}
+
+/* Write one fnode and its two sites into the tables of the programs. */
+static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
+{
+	struct pt_fnode *f = &kernel_side_fnodes(c->kernel)[i];
+	const struct req_fnode *req = &d->nodes[i];
+	struct node_site *start = site_at(c, d, &req->start), *end;
+	struct pt_site *table = kernel_side_sites(c->kernel), *s;
+
+	if (!start)
+		return -ENOSPC;
+	s = &table[start->index];
+	*f = (struct pt_fnode){.node = req->node, .parent = d->parent[i], .next = s->start_fnode,
+			       .tail = !req->end.module, .cost = pair_cost(c, req)};
+	if (req->only_return)
+		f->only_return = address_of(c, req->end.module, req->only_return);
+	s->flags |= PT_SITE_FNODE_START;
+	s->start_cfa = (pt_s32)req->start.cfa;
+	s->start_fnode = i + 1;
+	if (!req->end.module)
+		return 0;
+	end = site_at(c, d, &req->end);
+	if (!end)
+		return -ENOSPC;
+	s = &table[end->index];
+	s->flags |= PT_SITE_FNODE_END;
+	s->end_cfa = (pt_s32)req->end.cfa;
+	return 0;
+}
+
+static void node_lost(struct collector *c, const struct descent_arming *d, const struct node_site *s, uint32_t reason)
+{
+	struct record rec = {.type = REC_FNODE_LOST};
+
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const struct req_fnode *n = &d->nodes[i];
+
+		if ((n->start.module != s->module || n->start.offset != s->offset) &&
+		    (n->end.module != s->module || n->end.offset != s->offset))
+			continue;
+		rec.fnode_lost = (struct rec_fnode_lost){.epoch = d->epoch, .node = n->node, .reason = reason};
+		send_record(c, &rec);
+	}
+}
+
+static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid, uint32_t module)
+{
+	struct attach_point points[MAX_NODE_SITES];
+	uint32_t of[MAX_NODE_SITES];
+	struct attachment a, *grown;
+	int fd = module_file(c, module), err;
+	size_t n, bad;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		n = 0;
+		for (uint32_t i = 0; i < d->nr_sites; i++) {
+			if (d->sites[i].dead || d->sites[i].module != module)
+				continue;
+			of[n] = i;
+			points[n++] = (struct attach_point){.offset = d->sites[i].offset, .cookie = d->sites[i].index};
+		}
+		err = attach_points(&a, kernel_side_site_program(c->kernel),
+				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
+		if (!err || bad >= n)
+			break;
+		d->sites[of[bad]].dead = true;
+		node_lost(c, d, &d->sites[of[bad]], FNODE_REFUSED);
+	}
+	if (err || !a.nr)
+		return err;
+	grown = d->nr_links < MAX_NODE_LINKS ? realloc(d->links, (d->nr_links + 1) * sizeof(*grown)) : NULL;
+	if (!grown) {
+		attachment_release(&a, false);
+		return -ENOMEM;
+	}
+	d->links = grown;
+	d->links[d->nr_links++] = a;
+	return 0;
+}
+
+void descend_attach(struct collector *c, struct function *f)
+{
+	struct descent_arming *d = c->descent;
+
+	if (!descend_is_of(c, f) || d->nr_links)
+		return;
+	for (unsigned int t = 0; t < c->nr_targets; t++) {
+		for (uint32_t m = 1; m <= c->nr_modules; m++) {
+			if (target_maps(c, c->targets[t]->pid, m))
+				attach_file(c, d, c->targets[t]->pid, m);
+		}
+	}
+}
+
+void descend_detach(struct collector *c, const struct function *f)
+{
+	if (descend_is_of(c, f))
+		links_release(c->descent);
+}
+
+/* Samples need a clock on every CPU; without them sleeps alone are witnessed. */
+static void clocks_attach(struct collector *c, struct descent_arming *d)
+{
+	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
+
+	for (uint32_t cpu = 0; cpu < cpus && cpu < MAX_CLOCKS; cpu++) {
+		if (!attach_clock(&d->clocks[d->nr_clocks], kernel_side_sample_program(c->kernel), (int)cpu, SAMPLE_HZ))
+			d->nr_clocks++;
+	}
+}
+
+void descend_refill(struct collector *c)
+{
+	if (c->descent)
+		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS, __ATOMIC_RELAXED);
+}
+
+static const char *request_check(struct collector *c, const struct req_descend *req, const struct function *f)
+{
+	if (!f)
+		return "the function is not watched";
+	if (req->nr_nodes > PT_FNODES)
+		return "too many fnodes in one set";
+	for (uint32_t i = 0; i < req->nr_nodes; i++) {
+		const struct req_fnode *n = &req->nodes[i];
+
+		if (!n->node || n->start.class >= SITE_CLASSES || n->end.class >= SITE_CLASSES)
+			return "an fnode that makes no sense";
+		if (!site_is_mapped(c, &n->start) || (n->end.module && !site_is_mapped(c, &n->end)))
+			return "a site outside the code that the target has mapped";
+	}
+	return NULL;
+}
+
+static int nodes_write(struct collector *c, struct descent_arming *d)
+{
+	int err = 0;
+
+	memset(kernel_side_fnodes(c->kernel), 0, PT_FNODES * sizeof(struct pt_fnode));
+	for (uint32_t i = 0; i < d->nr_nodes && !err; i++) {
+		d->parent[i] = d->nodes[i].parent ? index_of(d, d->nodes[i].parent) : 0;
+		err = d->nodes[i].parent && !d->parent[i] ? -EINVAL : node_write(c, d, i);
+	}
+	return err;
+}
+
+void descend_request(struct collector *c, const struct req_descend *req)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	struct function *f = function_by_op(c, req->op);
+	const char *wrong = request_check(c, req, f);
+	struct record ack = {.type = REC_ACK};
+	struct descent_arming *d;
+	int err;
+
+	if (wrong) {
+		send_refused(c, req->epoch, req->op, -EINVAL, "descend: %s", wrong);
+		return;
+	}
+	descend_end(c);
+	if (!req->stop) {
+		d = calloc(1, sizeof(*d));
+		if (!d) {
+			send_refused(c, req->epoch, req->op, -ENOMEM, "descend: no memory");
+			return;
+		}
+		*d = (struct descent_arming){.function = f, .epoch = req->epoch, .low_ns = req->low_ns,
+					     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
+		memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
+		c->descent = d;
+		err = nodes_write(c, d);
+		if (err) {
+			descend_end(c);
+			send_refused(c, req->epoch, req->op, err, "descend: %s", strerror(-err));
+			return;
+		}
+		if (f->state == FUNCTION_ON)
+			descend_attach(c, f);
+		if (f->credit_ns < NODE_CREDIT_NS)
+			f->credit_ns = NODE_CREDIT_NS;
+		units_layers(c);
+		clocks_attach(c, d);
+		control->stacks_left = STACKS;
+		control->descend_low = req->low_ns;
+		control->descend_high = req->high_ns;
+		/* calls that begin from here on carry the new epoch */
+		__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&control->descend_slot, f->slot, __ATOMIC_SEQ_CST);
+	}
+	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
+	send_record(c, &ack);
+}
+
+uint64_t descend_spending(struct collector *c, const struct function *f)
+{
+	struct pt_site *table = kernel_side_sites(c->kernel);
+	struct descent_arming *d = c->descent;
+	uint64_t cost = 0, at = now_ns();
+	bool renew;
+
+	if (!descend_is_of(c, f))
+		return 0;
+	renew = at - d->renewed_ns >= NODE_FUSE_NS;
+	if (renew)
+		d->renewed_ns = at;
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct pt_site *s = &table[d->sites[i].index];
+		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+
+		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
+		d->sites[i].seen = (uint32_t)now;
+		if (renew)
+			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? NODE_FUSE_HITS / 5 : NODE_FUSE_HITS);
+	}
+	return cost;
+}
+
+bool descend_blown(struct collector *c, uint32_t site_index)
+{
+	struct descent_arming *d = c->descent;
+
+	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
+		if (d->sites[i].index != site_index)
+			continue;
+		if (d->sites[i].dead)
+			return true;
+		d->sites[i].dead = true;
+		node_lost(c, d, &d->sites[i], FNODE_BLOWN);
+		links_release(d);
+		if (d->function->state == FUNCTION_ON)
+			descend_attach(c, d->function);
+		return true;
+	}
+	return false;
+}
+
+/* ---- records ---------------------------------------------------------- */
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* What the probes below each fnode cost the calls of that fnode, and all of them together. */
+static uint64_t costs_below(const struct collector *c, const struct descent_arming *d, const struct pt_record_call *r,
+			    uint64_t below[PT_FNODES])
+{
+	uint64_t all = 0;
+
+	memset(below, 0, PT_FNODES * sizeof(*below));
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		uint64_t cost = r->sums[i].count * pair_cost(c, &d->nodes[i]);
+		uint32_t p = d->parent[i], steps = 0;
+
+		all += cost;
+		for (; p && steps < PT_FNODES; p = d->parent[p - 1], steps++)
+			below[p - 1] += cost;
+	}
+	return all;
+}
+
+static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d, const struct pt_record_call *r,
+			   const uint64_t below[PT_FNODES], struct rec_call_node *out)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const struct pt_fnode_sum *s = &r->sums[i];
+		uint64_t inside = c->cost.inside[d->nodes[i].start.class];
+
+		if (!s->count)
+			continue;
+		out[nr++] = (struct rec_call_node){
+			.node = d->nodes[i].node,
+			.count = s->count,
+			.max_ns = less(s->max, inside + below[i] / s->count),
+			.sum_ns = less(s->sum, s->count * inside + below[i]),
+			.blocked_ns = s->blocked,
+			.runqueue_ns = s->runq,
+		};
+	}
+	return nr;
+}
+
+static const char *irq_name(uint32_t number, char *out, size_t n)
+{
+	static const char *const soft[] = {"HI",	 "TIMER",   "NET_TX",  "NET_RX",  "BLOCK",
+					   "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
+
+	if (number == PT_IRQ_LOCAL_TIMER)
+		return "local timer";
+	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
+		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
+		return out;
+	}
+	snprintf(out, n, "irq %u", number);
+	return out;
+}
+
+void armed_call(struct collector *c, const struct pt_record_call *r)
+{
+	struct descent_arming *d = c->descent;
+	struct rec_call_node nodes[PT_FNODES];
+	struct record rec = {.type = REC_CALL};
+	struct rec_call *call = &rec.call;
+	uint64_t below[PT_FNODES], probes;
+	char irq[32];
+
+	if (!d || r->epoch != d->epoch || r->head.slot != d->function->slot)
+		return;
+	probes = costs_below(c, d, r, below);
+	*call = (struct rec_call){
+		.epoch = r->epoch,
+		.op = d->function->op,
+		.pid = r->head.tgid,
+		.tid = r->head.tid,
+		.start_ns = less(r->head.at, c->start_ns),
+		.raw_ns = r->raw,
+		.latency_ns = less(r->raw, kernel_side_control(c->kernel)->correction[d->function->slot] + probes),
+		.outcome = CALL_RETURNED,
+		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_INTERRUPT,
+		.interrupt_ns = r->irq_ns,
+		.interrupt = r->irq_number,
+		.interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
+		.minor_faults = r->delta.min_flt,
+		.major_faults = r->delta.maj_flt,
+		.preemptions = r->delta.nivcsw,
+		.preempted_by = "",
+		.nodes = nodes,
+	};
+	if (r->known & SAMPLE_ONCPU) {
+		call->known |= CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE | CALL_KNOWN_NODE_RUNQUEUE;
+		call->runqueue_ns = r->delta.runq_ns;
+		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
+		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
+		call->preempted_ns = r->preempt_ns;
+		call->preempted_by_pid = r->preempt_pid;
+		if (r->preempt_ns)
+			call->preempted_by = r->preempt_comm;
+	}
+	call->nr_nodes = nodes_fill(c, d, r, below, nodes);
+	if (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns)
+		send_record(c, &rec);
+}
+
+/* What kind of thing a descriptor of the target is, and its name. */
+static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
+{
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, (unsigned int)fd);
+	len = readlink(path, name, n - 1);
+	name[len > 0 ? len : 0] = '\0';
+	if (!strncmp(name, "socket:", 7))
+		return SLEEP_ON_SOCKET;
+	if (!strncmp(name, "pipe:", 5))
+		return SLEEP_ON_PIPE;
+	if (!strncmp(name, "/dev/", 5))
+		return SLEEP_ON_DEVICE;
+	return name[0] == '/' ? SLEEP_ON_FILE : SLEEP_ON_OTHER;
+}
+
+static void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
+{
+	const char *call = s->call;
+
+	s->object = SLEEP_ON_OTHER;
+	if (r->syscall < 0) {
+		s->object = SLEEP_ON_PAGE;
+	} else if (strstr(call, "nanosleep")) {
+		s->object = SLEEP_ON_NOTHING;
+	} else if (!strcmp(call, "futex")) {
+		uint32_t op = r->args[1] & 127;
+
+		s->object = SLEEP_ON_FUTEX;
+		s->lock = r->args[0];
+		s->exclusive = op == 6 || op == 13 || (op == 0 && (uint32_t)r->args[2] == 2);
+	} else if (!strcmp(call, "poll") || !strcmp(call, "ppoll")) {
+		s->object = r->args[1] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
+	} else if (!strncmp(call, "wait", 4)) {
+		s->object = SLEEP_ON_CHILD;
+	} else if (strstr(call, "read") || strstr(call, "write") || strstr(call, "sync") || !strncmp(call, "recv", 4) ||
+		   !strncmp(call, "send", 4) || !strncmp(call, "accept", 6) || !strcmp(call, "connect") ||
+		   !strcmp(call, "fallocate") || !strcmp(call, "ftruncate")) {
+		s->object = descriptor_kind(r->head.tgid, r->args[0], name, n);
+		s->name = name;
+	}
+}
+
+static uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
+{
+	uint32_t irq = r->waker_irq - 1;
+
+	if (!r->waker_tid && !r->waker_irq)
+		return ENDED_UNKNOWN;
+	if (!r->waker_irq)
+		return r->waker_tid == r->head.tid ? ENDED_UNKNOWN : ENDED_TASK;
+	if (irq == PT_IRQ_LOCAL_TIMER || irq == PT_IRQ_SOFT + 1 || irq == PT_IRQ_SOFT + 8)
+		return ENDED_TIMER;
+	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE)
+		return ENDED_REQUEST;
+	return irq == PT_IRQ_SOFT + 3 ? ENDED_NETWORK : ENDED_INTERRUPT;
+}
+
+static void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec_stack *out)
+{
+	struct descent_arming *d = c->descent;
+	struct record rec = {.type = REC_STACK};
+	uint64_t words[PT_STACK / 8];
+
+	memcpy(words, r->stack, r->bytes / 8 * 8);
+	out->op = d->function->op;
+	out->epoch = d->epoch;
+	out->pid = r->head.tgid;
+	out->tid = r->head.tid;
+	out->node = r->fnode && r->fnode <= d->nr_nodes ? d->nodes[r->fnode - 1].node : 0;
+	out->cfa = r->cfa;
+	out->nr_regs = PT_REGS;
+	out->regs = (const uint64_t *)r->regs;
+	out->nr_words = r->bytes / 8;
+	out->words = words;
+	rec.stack = *out;
+	send_record(c, &rec);
+}
+
+void armed_stack(struct collector *c, const struct pt_record_stack *r)
+{
+	struct descent_arming *d = c->descent;
+	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""}};
+	struct pt_record_stack **keep;
+
+	if (!d || r->head.slot != d->function->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
+		return;
+	if (!r->sleeps) {
+		out.at_ns = less(r->head.at, c->start_ns);
+		out.weight_ns = 1000000000 / SAMPLE_HZ;
+		stack_send(c, r, &out);
+		return;
+	}
+	/* how long it sleeps is told when it wakes up */
+	keep = &d->asleep[r->head.tid % MAX_ASLEEP];
+	if (!*keep)
+		*keep = malloc(sizeof(**keep));
+	if (*keep)
+		memcpy(*keep, r, offsetof(struct pt_record_stack, stack) + r->bytes);
+}
+
+/* The stack with which this thread went to sleep; NULL if it was not copied. */
+static const struct pt_record_stack *stack_of(const struct descent_arming *d, const struct pt_record_sleep *r)
+{
+	const struct pt_record_stack *s = d->asleep[r->head.tid % MAX_ASLEEP];
+
+	return s && s->head.tid == r->head.tid && s->head.at <= r->head.at - r->slept + 20000 &&
+			       s->head.at + 20000 >= r->head.at - r->slept ?
+		       s :
+		       NULL;
+}
+
+void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
+{
+	struct descent_arming *d = c->descent;
+	struct record rec = {.type = REC_WITNESS};
+	struct rec_witness *w = &rec.witness;
+	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->syscall) : NULL;
+	const struct pt_record_stack *stack;
+	struct rec_stack out;
+	char name[256] = "", waker[PT_COMM + 1], irq[32];
+
+	if (!d || r->head.slot != d->function->slot || r->fnode > d->nr_nodes)
+		return;
+	snprintf(waker, sizeof(waker), "%.*s", PT_COMM, r->waker_comm);
+	*w = (struct rec_witness){
+		.op = d->function->op,
+		.tid = r->head.tid,
+		.at_ns = less(r->head.at, c->start_ns),
+		.weight_ns = r->slept,
+		.kind = WITNESS_SLEEP,
+		.epoch = d->epoch,
+		.node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
+	};
+	w->sleep = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "",
+				      .waker = "", .holder = ""};
+	sleep_object(r, &w->sleep, name, sizeof(name));
+	w->sleep.ended_by = sleep_end(r, &w->sleep);
+	if (w->sleep.ended_by == ENDED_TASK) {
+		w->sleep.waker_pid = r->waker_tgid;
+		w->sleep.waker_tid = r->waker_tid;
+		w->sleep.waker = waker;
+		if (w->sleep.exclusive)
+			w->sleep.holder = waker;
+	} else if (r->waker_irq) {
+		w->sleep.waker = irq_name(r->waker_irq - 1, irq, sizeof(irq));
+	}
+	stack = stack_of(d, r);
+	if (!stack) {
+		send_record(c, &rec);
+		return;
+	}
+	out = (struct rec_stack){.at_ns = w->at_ns, .weight_ns = w->weight_ns, .kind = w->kind, .sleep = w->sleep};
+	stack_send(c, stack, &out);
+}

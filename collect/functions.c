@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Functions: their sites, checked and armed. When they are armed is the governor's affair (govern.c). */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a function may spend before it has earned anything: some 6 ms of the target's time. */
+enum { CREDIT_START_NS = 6000000 };
+
+/* Probes are detached a little after their site was dropped: an entry is not used again soon. */
+int site_index_take(struct collector *c)
+{
+	for (uint32_t n = 0; n < PT_SITES - 1; n++) {
+		uint32_t i = 1 + (c->site_last + n) % (PT_SITES - 1);
+
+		if (c->site_used[i / 32] & 1u << i % 32)
+			continue;
+		c->site_used[i / 32] |= 1u << i % 32;
+		c->site_last = i;
+		memset(&kernel_side_sites(c->kernel)[i], 0, sizeof(struct pt_site));
+		return (int)i;
+	}
+	return -ENOSPC;
+}
+
+void site_index_drop(struct collector *c, uint32_t i)
+{
+	/* a late hit does nothing: no role, and no fuse to blow */
+	kernel_side_sites(c->kernel)[i] = (struct pt_site){.fuse = UINT64_MAX};
+	c->site_used[i / 32] &= ~(1u << i % 32);
+}
+
+/* Sites are attached by what they do: starts, ends in the callers, exits in the function. */
+enum group { GROUP_RETURNS = 0, GROUP_EXITS, GROUP_STARTS, GROUPS };
+
+static bool starts(const struct rec_site *s)
+{
+	return s->role == SITE_ENTRY || s->role == SITE_CALL;
+}
+
+bool site_is_mapped(const struct collector *c, const struct rec_site *s)
+{
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		const struct file_mapping *m = &c->mappings[i];
+
+		if (m->module == s->module && s->offset >= m->offset && s->offset - m->offset < m->end - m->start)
+			return true;
+	}
+	return false;
+}
+
+static bool has_exits(const struct function *f)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].site.role == SITE_EXIT && !f->sites[i].dead)
+			return true;
+	}
+	return false;
+}
+
+static pt_u32 site_flags(const struct rec_site *r)
+{
+	return (r->role == SITE_EXIT && !r->ret_valid ? PT_SITE_YIELDS : 0) |
+	       (r->flags & SITE_REPEATS ? PT_SITE_REPEATS : 0) | (r->flags & SITE_GO ? PT_SITE_GO : 0);
+}
+
+/* Write one site into the table that the programs read. */
+static void site_write(struct collector *c, struct function *f, const struct function_site *fs)
+{
+	struct pt_site *s = &kernel_side_sites(c->kernel)[fs->index];
+	const struct rec_site *r = &fs->site;
+
+	s->op = f->op;
+	s->last_ret = 0;
+	s->class = r->class;
+	s->fuse = c->options->budget_ppm >= 1000000 ? UINT64_MAX : s->hits + 20000;
+	s->blown = 0;
+	if (starts(r)) {
+		s->start_slot = f->slot;
+		s->start_cfa = (pt_s32)r->cfa;
+		s->arg_mask = r->args;
+		s->flags = PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
+		if (!has_exits(f))
+			s->flags |= PT_SITE_NEED_RET;
+	} else {
+		s->end_slot = f->slot;
+		s->end_cfa = (pt_s32)r->cfa;
+		s->flags = PT_SITE_END | (r->ret_valid ? PT_SITE_RET_VALID : 0) | site_flags(r);
+	}
+}
+
+/* The return addresses that the armed sites of `f` end, for every mapping of their file. */
+static void returns_publish(struct collector *c, struct function *f)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct rec_site *s = &f->sites[i].site;
+
+		if (s->role != SITE_RETURN || f->sites[i].dead)
+			continue;
+		for (unsigned int j = 0; j < c->nr_mappings; j++) {
+			const struct file_mapping *m = &c->mappings[j];
+
+			if (m->module == s->module && s->ret >= m->offset && s->ret - m->offset < m->end - m->start)
+				kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot,
+							 m->start + (s->ret - m->offset));
+		}
+	}
+}
+
+static void site_report(struct collector *c, const struct function *f, const struct function_site *fs, uint32_t state)
+{
+	struct record rec = {.type = REC_SITE};
+
+	rec.site = fs->site;
+	rec.site.op = f->op;
+	rec.site.state = state;
+	rec.site.hits = kernel_side_sites(c->kernel)[fs->index].hits;
+	send_record(c, &rec);
+}
+
+static enum group group_of(const struct rec_site *s)
+{
+	return starts(s) ? GROUP_STARTS : s->role == SITE_EXIT ? GROUP_EXITS : GROUP_RETURNS;
+}
+
+bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
+{
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		if (c->mappings[i].pid == pid && c->mappings[i].module == module)
+			return true;
+	}
+	return false;
+}
+
+/* Attach the starts or the ends of `f` from site `from` on that lie in one file, in one process. */
+static int attach_group(struct collector *c, struct function *f, unsigned int from, enum group group, pid_t pid,
+			uint32_t module, struct attachment *a)
+{
+	struct attach_point points[MAX_FUNCTION_SITES];
+	unsigned int of[MAX_FUNCTION_SITES];
+	int fd = module_file(c, module), err;
+	size_t n, bad;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		n = 0;
+		for (unsigned int i = from; i < f->nr_sites; i++) {
+			struct function_site *fs = &f->sites[i];
+
+			if (fs->dead || fs->site.module != module || group_of(&fs->site) != group)
+				continue;
+			of[n] = i;
+			points[n++] = (struct attach_point){.offset = fs->site.offset, .cookie = fs->index};
+		}
+		if (!n)
+			return 0;
+		err = attach_points(a, kernel_side_site_program(c->kernel),
+				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
+		if (!err || bad >= n)
+			return err;
+		/* leave the refused one out, say so, and go on with the rest */
+		f->sites[of[bad]].dead = true;
+		site_report(c, f, &f->sites[of[bad]], SITE_REFUSED);
+		send_note(c, NOTE_WARNING, "%s: the kernel refuses a probe at 0x%llx (%s); left out", f->meta.name,
+			  (unsigned long long)points[bad].offset, strerror(-err));
+	}
+}
+
+static struct attachment *links_add(struct function *f, enum group group, pid_t pid, uint32_t module)
+{
+	struct function_links *grown = realloc(f->links, (f->nr_links + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	f->links = grown;
+	f->links[f->nr_links] = (struct function_links){.pid = pid, .module = module,
+							  .exits = group == GROUP_EXITS};
+	f->nr_links++;
+	return group == GROUP_STARTS ? &f->links[f->nr_links - 1].starts : &f->links[f->nr_links - 1].ends;
+}
+
+static int attach_one(struct collector *c, struct function *f, unsigned int from, enum group g, pid_t pid, uint32_t module)
+{
+	struct attachment a = {0}, *slot;
+	int err = attach_group(c, f, from, g, pid, module, &a);
+
+	if (!a.nr)
+		return err;
+	slot = links_add(f, g, pid, module);
+	if (slot)
+		*slot = a;
+	else
+		attachment_release(&a, false);
+	return slot ? err : -ENOMEM;
+}
+
+static bool links_cover(const struct function *f, pid_t pid, uint32_t module)
+{
+	for (unsigned int i = 0; i < f->nr_links; i++) {
+		if (f->links[i].pid == pid && f->links[i].module == module)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Attach the sites from `from` on in every target; ends first, so that nothing
+ * is begun that cannot end. With `uncovered`, only where nothing is attached yet.
+ */
+static int links_attach(struct collector *c, struct function *f, unsigned int from, bool uncovered)
+{
+	unsigned int links = f->nr_links;
+	int err, first = 0;
+
+	for (enum group g = 0; g < GROUPS; g++) {
+		for (unsigned int t = 0; t < c->nr_targets; t++) {
+			for (uint32_t m = 1; m <= c->nr_modules; m++) {
+				struct function before = *f;
+
+				before.nr_links = links;
+				if (!target_maps(c, c->targets[t]->pid, m) ||
+				    (uncovered && links_cover(&before, c->targets[t]->pid, m)))
+					continue;
+				err = attach_one(c, f, from, g, c->targets[t]->pid, m);
+				/* a child that is gone already is no failure */
+				if (err && err != -ESRCH && !first)
+					first = err;
+			}
+		}
+	}
+	return first;
+}
+
+void function_gate(struct collector *c, struct function *f, bool open)
+{
+	struct pt_site *table = kernel_side_sites(c->kernel);
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (starts(&f->sites[i].site))
+			__atomic_store_n(&table[f->sites[i].index].closed, !open, __ATOMIC_SEQ_CST);
+	}
+}
+
+void function_links_start(struct collector *c, struct function *f)
+{
+	uint64_t now;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		site_write(c, f, &f->sites[i]);
+	function_gate(c, f, false);
+	returns_publish(c, f);
+	descend_attach(c, f);
+	links_attach(c, f, 0, false);
+	/* attaching takes milliseconds: what counts begins and ends with the gate */
+	now = now_ns();
+	if (armed_cut(&f->time, now))
+		slots_cut(c, LAYER_FUNCTION, f);
+	function_gate(c, f, true);
+	f->state = FUNCTION_ON;
+	f->state_since = now;
+	armed_on(&f->time, now);
+}
+
+void function_links_stop(struct function *f, bool ends_too)
+{
+	for (unsigned int i = 0; i < f->nr_links; i++) {
+		attachment_release(&f->links[i].starts, false);
+		if (ends_too)
+			attachment_release(&f->links[i].ends, false);
+	}
+	if (ends_too)
+		f->nr_links = 0;
+}
+
+struct function *function_by_slot(struct collector *c, uint32_t slot)
+{
+	return slot < PT_SLOTS ? c->slots[slot].function : NULL;
+}
+
+struct function *function_by_op(struct collector *c, uint32_t op)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		if (c->functions[i]->op == op)
+			return c->functions[i];
+	}
+	return NULL;
+}
+
+static struct function *function_new(struct collector *c, const struct rec_op *op)
+{
+	struct function *f = calloc(1, sizeof(*f));
+	uint32_t slot;
+
+	if (!f)
+		return NULL;
+	slot = __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
+	if (slot >= PT_SLOTS || c->nr_functions == MAX_FUNCTIONS) {
+		free(f);
+		return NULL;
+	}
+	f->op = op->op;
+	f->slot = slot;
+	f->meta = *op;
+	f->meta.name = strdup(op->name);
+	f->meta.label = strdup(op->label);
+	f->meta.requested = strdup(op->requested);
+	f->meta.module = strdup(op->module);
+	f->meta.placement = strdup(op->placement);
+	f->time.period_start = now_ns();
+	f->credit_ns = CREDIT_START_NS;
+	c->functions[c->nr_functions++] = f;
+	c->slots[slot] = (struct slot_info){.op = f->op, .layer = LAYER_FUNCTION, .function = f};
+	return f;
+}
+
+void function_free(struct collector *c, struct function *f)
+{
+	if (descend_is_of(c, f))
+		descend_end(c);
+	function_drop_open(c, f);
+	function_links_stop(f, true);
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		site_index_drop(c, f->sites[i].index);
+	if (c->slots[f->slot].function == f)
+		c->slots[f->slot].function = NULL;
+	free(f->sites);
+	free(f->links);
+	free((char *)f->meta.name);
+	free((char *)f->meta.label);
+	free((char *)f->meta.requested);
+	free((char *)f->meta.module);
+	free((char *)f->meta.placement);
+	free(f);
+}
+
+/* Is a request in order? Returns the reason in words, or NULL. */
+static const char *arm_check(struct collector *c, const struct req_arm *arm, const struct function *f)
+{
+	if (!kernel_side_uprobes(c->kernel))
+		return "this kernel has no uprobes";
+	if (arm->op.layer != LAYER_FUNCTION)
+		return "only functions are armed by sites";
+	if ((!arm->nr_sites && !(f && (arm->drop_exits || arm->keep_exits))) || (f ? f->nr_sites : 0) + arm->nr_sites > MAX_FUNCTION_SITES)
+		return "too many sites for one function";
+	for (uint32_t i = 0; i < arm->nr_sites; i++) {
+		const struct rec_site *s = &arm->sites[i];
+
+		if (s->class >= SITE_CLASSES || s->cfa < INT32_MIN || s->cfa > INT32_MAX)
+			return "a site that makes no sense";
+		if (!site_is_mapped(c, s))
+			return "a site outside the code that the target has mapped";
+	}
+	return NULL;
+}
+
+static bool site_exists(const struct function *f, const struct rec_site *s)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct rec_site *have = &f->sites[i].site;
+
+		if (have->module == s->module && have->offset == s->offset && starts(have) == starts(s) &&
+		    have->cfa == s->cfa && have->ret == s->ret)
+			return true;
+	}
+	return false;
+}
+
+static int sites_add(struct collector *c, struct function *f, const struct req_arm *arm)
+{
+	struct function_site *grown = realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	f->sites = grown;
+	for (uint32_t i = 0; i < arm->nr_sites; i++) {
+		int index;
+
+		if (site_exists(f, &arm->sites[i]))
+			continue;
+		index = site_index_take(c);
+		if (index < 0)
+			return index;
+		f->sites[f->nr_sites] = (struct function_site){.site = arm->sites[i], .index = (uint32_t)index};
+		f->nr_sites++;
+	}
+	return 0;
+}
+
+/*
+ * One latency includes what the entry probe takes after its clock reading and
+ * the end probe before its own.
+ */
+static void correction_set(struct collector *c, struct function *f)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	uint32_t class = SITE_EMULATED;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (starts(&f->sites[i].site) && f->sites[i].site.class == SITE_STEPPED)
+			class = SITE_STEPPED;
+	}
+	control->correction[f->slot] = c->cost.inside[class];
+}
+
+static void op_announce(struct collector *c, const struct function *f)
+{
+	struct record rec = {.type = REC_OP};
+
+	rec.op = f->meta;
+	rec.op.op = f->op;
+	send_record(c, &rec);
+}
+
+/* From now on calls end on the callers' side alone. */
+void function_exits_drop(struct collector *c, struct function *f)
+{
+	if (f->exits_dropped)
+		return;
+	f->exits_dropped = true;
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].site.role == SITE_EXIT)
+			f->sites[i].dead = true;
+	}
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		site_write(c, f, &f->sites[i]);
+	for (unsigned int i = 0; i < f->nr_links; i++) {
+		if (f->links[i].exits)
+			attachment_release(&f->links[i].ends, false);
+	}
+}
+
+static void arm_answer(struct collector *c, struct function *f, const struct req_arm *arm, unsigned int from, int err)
+{
+	struct record rec = {.type = REC_ACK};
+	bool entry = false;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		entry |= starts(&f->sites[i].site) && !f->sites[i].dead;
+	if (err || !entry) {
+		f->hopeless = !entry;
+		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP, "%s: the kernel refuses the probes (%s)", f->meta.name,
+			     strerror(err ? -err : EOPNOTSUPP));
+		return;
+	}
+	for (unsigned int i = from; i < f->nr_sites; i++) {
+		if (!f->sites[i].dead)
+			site_report(c, f, &f->sites[i], SITE_ARMED);
+	}
+	rec.ack = (struct rec_ack){.epoch = arm->epoch, .at_ns = session_ns(c)};
+	send_record(c, &rec);
+}
+
+void function_arm(struct collector *c, const struct req_arm *arm)
+{
+	struct function *f = function_by_op(c, arm->op.op);
+	const char *wrong = arm_check(c, arm, f);
+	unsigned int from;
+	bool fresh = !f;
+	int err;
+
+	if (wrong) {
+		send_refused(c, arm->epoch, arm->op.op, -EINVAL, "%s: %s", arm->op.name, wrong);
+		return;
+	}
+	if (!c->cost.measured)
+		calibrate(c);
+	if (!f)
+		f = function_new(c, &arm->op);
+	if (!f) {
+		send_refused(c, arm->epoch, arm->op.op, -ENOSPC, "%s: too many operations are watched; remove one first",
+			     arm->op.name);
+		return;
+	}
+	from = f->nr_sites;
+	f->changed_ns = now_ns();
+	f->keep_exits |= arm->keep_exits != 0;
+	err = sites_add(c, f, arm);
+	correction_set(c, f);
+	if (fresh)
+		op_announce(c, f);
+	if (fresh && c->nr_functions == 2) {
+		struct pt_control *control = kernel_side_control(c->kernel);
+
+		control->hit_ns[SITE_EMULATED] = c->cost.hit[SITE_EMULATED];
+		control->hit_ns[SITE_STEPPED] = c->cost.hit[SITE_STEPPED];
+		control->nested = 1;
+		send_note(c, NOTE_INFO, "several functions are watched: where one calls another many times, its latency less the probes' cost is an estimate");
+	}
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		site_write(c, f, &f->sites[i]);
+	if (f->state == FUNCTION_ON || fresh) {
+		if (!err)
+			err = links_attach(c, f, from, false);
+		if (f->state != FUNCTION_ON) {
+			f->state = FUNCTION_ON;
+			f->state_since = f->time.period_start = now_ns();
+			armed_on(&f->time, f->state_since);
+		}
+	}
+	returns_publish(c, f);
+	if (arm->drop_exits && !f->keep_exits && !err)
+		function_exits_drop(c, f);
+	arm_answer(c, f, arm, from, err);
+}
+
+void function_disarm(struct collector *c, uint32_t op)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		if (c->functions[i]->op != op)
+			continue;
+		function_free(c, c->functions[i]);
+		c->functions[i] = c->functions[--c->nr_functions];
+		return;
+	}
+}
+
+void functions_new_mapping(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+
+		if (f->hopeless)
+			continue;
+		returns_publish(c, f);
+		if (f->state == FUNCTION_ON)
+			links_attach(c, f, 0, true);
+	}
+}
+
+void functions_forget(struct collector *c, pid_t pid)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+
+		for (unsigned int l = f->nr_links; l > 0; l--) {
+			if (f->links[l - 1].pid != pid)
+				continue;
+			attachment_release(&f->links[l - 1].starts, false);
+			attachment_release(&f->links[l - 1].ends, false);
+			f->links[l - 1] = f->links[--f->nr_links];
+		}
+	}
+}
+
+void functions_sleep(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+
+		function_links_stop(f, true);
+		descend_detach(c, f);
+		armed_off(&f->time, now_ns());
+		f->state = FUNCTION_OFF;
+		function_drop_open(c, f);
+	}
+}
+
+void functions_wake(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		if (!c->functions[i]->hopeless)
+			function_links_start(c, c->functions[i]);
+	}
+}
+
+void functions_release(struct collector *c)
+{
+	while (c->nr_functions)
+		function_free(c, c->functions[--c->nr_functions]);
+}

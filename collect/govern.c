@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The governor: what probing of functions may cost the target.
+ *
+ * Each watched function earns credit, its part of the budget's share of the
+ * target's CPU time, and spends it with every hit. One that earns as fast as it
+ * spends stays armed; another is armed in bursts. A burst ends by removing the
+ * entries; the ends stay until the open activations have closed, so that slow
+ * calls are seen with the same chance as fast ones.
+ */
+#include "collect/state.h"
+
+#include <stdlib.h>
+
+#define MS 1000000ull
+
+enum {
+	CHECK_FAST_MS = 4,
+	CHECK_MS = 40,
+	BURST_MIN_MS = 4,
+	CREDIT_MAX_NS = 20000000,
+	CALLERS_QUIET_MS = 30,
+	DRAIN_MAX_MS = 1500,
+	DRAIN_ENDS_MS = 10, /* then breakpoints take over from the ends */
+	MAX_BREAKS = 64,
+	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
+	ATTACH_SITE_NS = 12000, /* and per site in it */
+};
+
+static uint64_t targets_cpu(const struct collector *c)
+{
+	uint64_t sum = c->target_cpu_gone_ns;
+
+	for (unsigned int i = 0; i < c->nr_targets; i++)
+		sum += target_cpu_ns(c->targets[i]);
+	return sum;
+}
+
+/* What the hits since the last look cost; the fuses get new allowances. */
+static uint64_t function_spending(struct collector *c, struct function *f)
+{
+	struct pt_site *table = kernel_side_sites(c->kernel);
+	uint64_t cost = 0, hits = 0;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		struct pt_site *s = &table[f->sites[i].index];
+		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+		uint64_t more = (uint32_t)((uint32_t)now - s->seen);
+
+		s->seen = (uint32_t)now;
+		hits += more;
+		cost += more * c->cost.hit[f->sites[i].site.class];
+		if (c->options->budget_ppm < 1000000)
+			s->fuse = now + (f->sites[i].site.class == SITE_STEPPED ? 10000 : 40000);
+	}
+	f->hits_seen += hits;
+	return cost + descend_spending(c, f);
+}
+
+static uint64_t function_open(struct collector *c, const struct function *f)
+{
+	struct pt_hist h;
+	uint64_t closed;
+
+	kernel_side_hist(c->kernel, f->slot, false, &h);
+	closed = h.calls + h.abnormal + c->slots[f->slot].abnormal_total + f->censored;
+	return h.entries > closed ? h.entries - closed : 0;
+}
+
+static uint64_t attach_cost(const struct function *f)
+{
+	return ATTACH_NS + (uint64_t)f->nr_sites * ATTACH_SITE_NS;
+}
+
+static int drop_slot(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct function *f = ctx;
+
+	if (key->slot != f->slot)
+		return 0;
+	f->censored++;
+	return 1;
+}
+
+static void breaks_release(struct function *f)
+{
+	for (unsigned int i = 0; i < f->nr_breaks; i++)
+		attachment_release(&f->breaks[i], false);
+	free(f->breaks);
+	f->breaks = NULL;
+	f->nr_breaks = 0;
+	f->ends_gone = false;
+}
+
+void function_drop_open(struct collector *c, struct function *f)
+{
+	breaks_release(f);
+	kernel_side_activations(c->kernel, drop_slot, f);
+}
+
+struct break_walk {
+	struct collector *c;
+	struct function *f;
+	bool failed;
+};
+
+static int break_one(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct break_walk *w = ctx;
+	struct attachment *grown;
+
+	if (key->slot != w->f->slot || w->failed)
+		return 0;
+	w->failed = !a->ret || w->f->nr_breaks == MAX_BREAKS;
+	grown = w->failed ? NULL : realloc(w->f->breaks, (w->f->nr_breaks + 1) * sizeof(*grown));
+	if (!grown) {
+		w->failed = true;
+		return 0;
+	}
+	w->f->breaks = grown;
+	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel), (int)a->tid, a->ret, key->slot))
+		w->failed = true;
+	else
+		w->f->nr_breaks++;
+	return 0;
+}
+
+bool function_is_go(const struct function *f)
+{
+	return f->nr_sites && f->sites[0].site.flags & SITE_GO;
+}
+
+/*
+ * The few calls that are still open some time after a burst get a hardware
+ * breakpoint each, in their own threads; then the ends, which every call of
+ * every thread would pass, can go. Where that fails the ends stay.
+ */
+static void breaks_arm(struct collector *c, struct function *f)
+{
+	struct break_walk w = {.c = c, .f = f};
+
+	/* a descent's fnodes end by their own sites */
+	if (function_is_go(f) || descend_is_of(c, f))
+		return;
+	kernel_side_activations(c->kernel, break_one, &w);
+	if (w.failed) {
+		breaks_release(f);
+		return;
+	}
+	f->ends_gone = true;
+	function_links_stop(f, true);
+}
+
+void function_closed(struct collector *c, uint32_t slot)
+{
+	struct function *f = function_by_slot(c, slot);
+
+	/* its thread goes on and passes the address again and again: this one is done with */
+	if (!f || !f->ends_gone)
+		return;
+	breaks_release(f);
+	breaks_arm(c, f);
+}
+
+bool functions_waiting(const struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		if (c->functions[i]->ends_gone)
+			return true;
+	}
+	return false;
+}
+
+/* `now`: when the last activation that counts may have begun. */
+static void burst_stop(struct collector *c, struct function *f, uint64_t now)
+{
+	function_gate(c, f, false);
+	function_links_stop(f, false);
+	armed_off(&f->time, now);
+	f->state = FUNCTION_DRAINING;
+	f->state_since = now;
+	f->time.bursting = true;
+}
+
+static void burst_drained(struct collector *c, struct function *f, uint64_t now, uint64_t open)
+{
+	uint64_t before = f->censored;
+
+	function_links_stop(f, true);
+	descend_detach(c, f);
+	f->state = FUNCTION_OFF;
+	f->state_since = now;
+	f->credit_ns -= (int64_t)attach_cost(f);
+	/* given up: if one returned unseen, its frame would be taken for an abnormal end later */
+	function_drop_open(c, f);
+	if (open && f->censored > before)
+		send_note(c, NOTE_WARNING, "%s: calls longer than %d ms may be missing: watched in bursts to hold the budget",
+			  f->meta.name, DRAIN_MAX_MS);
+}
+
+static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t now)
+{
+	uint64_t open = function_open(c, f), age = now - f->state_since;
+
+	if (!open || age > DRAIN_MAX_MS * MS)
+		burst_drained(c, f, now, open);
+	else if (!f->ends_gone && age > DRAIN_ENDS_MS * MS)
+		breaks_arm(c, f);
+	return now + CHECK_FAST_MS * MS;
+}
+
+/*
+ * A stepped ret costs several times an end in the caller: once callers are
+ * known and it spends more than it earns, a function does without.
+ */
+static bool exits_too_dear(const struct function *f, uint64_t now)
+{
+	bool stepped = false, returns = false;
+
+	if (f->exits_dropped || f->keep_exits || now - f->changed_ns < CALLERS_QUIET_MS * MS)
+		return false;
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct function_site *s = &f->sites[i];
+
+		stepped |= s->site.role == SITE_EXIT && s->site.class == SITE_STEPPED && !s->dead;
+		returns |= s->site.role == SITE_RETURN && !s->dead;
+	}
+	return stepped && returns;
+}
+
+static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned)
+{
+	uint64_t spent = function_spending(c, f);
+
+	f->spent_ns += spent;
+	f->credit_ns += earned - (int64_t)spent;
+	if (f->credit_ns > CREDIT_MAX_NS && !descend_is_of(c, f))
+		f->credit_ns = CREDIT_MAX_NS;
+	switch (f->state) {
+	case FUNCTION_ON:
+		if (spent > (uint64_t)earned && exits_too_dear(f, now))
+			function_exits_drop(c, f);
+		if (f->credit_ns < 0 && now - f->state_since >= BURST_MIN_MS * MS) {
+			burst_stop(c, f, now_ns());
+			return now + CHECK_FAST_MS * MS;
+		}
+		/* one that spends as it earns is left alone for longer */
+		return now + (spent > (uint64_t)earned || now - f->state_since < 100 * MS ? CHECK_FAST_MS : CHECK_MS) * MS;
+	case FUNCTION_DRAINING:
+		return govern_drain(c, f, now);
+	case FUNCTION_OFF:
+		if (!f->hopeless && f->credit_ns > 0 && now - f->state_since > 45 * MS)
+			function_links_start(c, f);
+		return now + CHECK_MS * MS;
+	}
+	return now + CHECK_MS * MS;
+}
+
+uint64_t functions_govern(struct collector *c, uint64_t now)
+{
+	uint64_t next = now + CHECK_MS * MS, cpu, when, base, wall;
+	int64_t earned;
+
+	cpu = targets_cpu(c);
+	if (!c->governed_wall || cpu < c->governed_cpu) {
+		c->governed_cpu = cpu;
+		c->governed_wall = now;
+	}
+	wall = now - c->governed_wall;
+	/* a target that mostly sleeps still earns a little, or a burst that it could not pay would be its last */
+	base = cpu - c->governed_cpu;
+	if (base < wall / 10)
+		base = wall / 10;
+	c->governed_cpu = cpu;
+	c->governed_wall = now;
+	when = units_govern(c, now, base, wall);
+	if (when < next)
+		next = when;
+	earned = c->nr_functions ? (int64_t)(base * c->options->budget_ppm / 1000000 / budget_parts(c) / c->nr_functions) : 0;
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+
+		if (c->options->budget_ppm >= 1000000) {
+			f->spent_ns += function_spending(c, f);
+			continue;
+		}
+		when = govern_one(c, f, now, earned);
+		if (when < next)
+			next = when;
+	}
+	return next;
+}
+
+void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
+{
+	if (descend_blown(c, site_index))
+		return;
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+
+		for (unsigned int j = 0; j < f->nr_sites; j++) {
+			if (f->sites[j].index != site_index)
+				continue;
+			if (f->state == FUNCTION_ON)
+				burst_stop(c, f, at > f->time.on_since ? at : now_ns());
+			return;
+		}
+	}
+}

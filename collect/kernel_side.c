@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/kernel_side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "peaktop.skel.h"
+#include "collect/attach.h"
+
+_Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
+_Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 && SAMPLE_RUNQUEUE == 1 << 11,
+	       "bpf/measure.h repeats enum sample_known");
+_Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5,
+	       "bpf/measure.h repeats enum layer");
+
+enum { MAX_LINKS = 24 };
+
+struct layer_link {
+	uint32_t layers; /* needed by any of these */
+	struct bpf_program *prog;
+	struct bpf_link *link;
+	bool exists; /* the kernel has the tracepoint */
+};
+
+struct kernel_side {
+	struct peaktop_bpf *skel;
+	enum uprobe_method uprobes;
+	bool kprobes;
+	struct pt_control *control;
+	struct pt_hist *hists;
+	struct pt_site *sites;
+	uint64_t *tokens;
+	struct pt_act *activations;
+	struct pt_fnode *fnodes;
+	struct ring_buffer *ring;
+	struct layer_link links[MAX_LINKS];
+	unsigned int nr_links;
+	int nr_cpus;
+	kernel_side_record_fn each;
+	void *each_ctx;
+};
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (getenv("PEAKTOP_LIBBPF_DEBUG"))
+		return vfprintf(stderr, format, args);
+	return 0;
+}
+
+static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32_t layers)
+{
+	const char *section = bpf_program__section_name(prog), *name = strchr(section, '/');
+	struct layer_link *l = &k->links[k->nr_links++];
+
+	*l = (struct layer_link){.layers = layers, .prog = prog};
+	l->exists = name && libbpf_find_vmlinux_btf_id(name + 1, BPF_TRACE_RAW_TP) > 0;
+	if (!l->exists)
+		bpf_program__set_autoload(prog, false);
+}
+
+static void links_declare(struct kernel_side *k)
+{
+	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS, sched = 1u << LAYER_RUNQUEUE;
+	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
+
+	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
+	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
+	link_declare(k, k->skel->progs.on_wakeup, sched);
+	link_declare(k, k->skel->progs.on_wakeup_new, sched);
+	link_declare(k, k->skel->progs.on_switch, sched);
+	link_declare(k, k->skel->progs.on_block_start, block);
+	link_declare(k, k->skel->progs.on_block_insert, block);
+	link_declare(k, k->skel->progs.on_block_issue, block);
+	link_declare(k, k->skel->progs.on_block_complete, block);
+	link_declare(k, k->skel->progs.on_contention_begin, lock);
+	link_declare(k, k->skel->progs.on_contention_end, lock);
+	link_declare(k, k->skel->progs.on_waking, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_irq_entry, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_irq_exit, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_timer_entry, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_timer_exit, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_softirq_entry, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_softirq_exit, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);
+	link_declare(k, k->skel->progs.on_exec, UINT32_MAX);
+	link_declare(k, k->skel->progs.on_exit, UINT32_MAX);
+}
+
+static bool kernel_at_least(int major, int minor)
+{
+	struct utsname u;
+	int a, b;
+
+	if (uname(&u) || sscanf(u.release, "%d.%d", &a, &b) != 2)
+		return false;
+	return a > major || (a == major && b >= minor);
+}
+
+int kernel_side_new(struct kernel_side **out)
+{
+	struct kernel_side *k;
+
+	libbpf_set_print(quiet);
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return -ENODEV;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->skel = peaktop_bpf__open();
+	if (!k->skel) {
+		free(k);
+		return -errno;
+	}
+	k->nr_cpus = libbpf_num_possible_cpus();
+	links_declare(k);
+	if (kernel_at_least(6, 10) && attach_has_multi())
+		k->uprobes = UPROBE_MULTI;
+	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
+		k->uprobes = UPROBE_PERF;
+	k->kprobes = access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0;
+	bpf_program__set_autoload(k->skel->progs.on_kernel_entry, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
+	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
+	if (k->uprobes == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(k->skel->progs.on_site_multi,
+						      (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
+	*out = k;
+	return 0;
+}
+
+static void *map_share(struct bpf_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = ((size_t)bpf_map__value_size(map) + 7) / 8 * 8 * bpf_map__max_entries(map);
+	void *p = mmap(NULL, (size + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int ring_record(void *ctx, void *data, size_t size)
+{
+	struct kernel_side *k = ctx;
+
+	if (size >= sizeof(struct pt_record))
+		k->each(k->each_ctx, data, size);
+	return 0;
+}
+
+int kernel_side_load(struct kernel_side *k)
+{
+	int err = peaktop_bpf__load(k->skel);
+
+	if (err)
+		return err;
+	k->control = map_share(k->skel->maps.control);
+	k->hists = map_share(k->skel->maps.hists);
+	k->sites = map_share(k->skel->maps.sites);
+	k->tokens = map_share(k->skel->maps.tokens);
+	k->fnodes = map_share(k->skel->maps.fnodes);
+	k->activations = map_share(k->skel->maps.activations);
+	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.ring), ring_record, k, NULL);
+	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->activations || !k->ring)
+		return -ENOMEM;
+	k->control->next_slot = 1;
+	k->control->nr_cpus = (uint32_t)k->nr_cpus;
+	return 0;
+}
+
+void kernel_side_free(struct kernel_side *k)
+{
+	if (!k)
+		return;
+	for (unsigned int i = 0; i < k->nr_links; i++)
+		bpf_link__destroy(k->links[i].link);
+	ring_buffer__free(k->ring);
+	peaktop_bpf__destroy(k->skel);
+	free(k);
+}
+
+uint32_t kernel_side_available(const struct kernel_side *k)
+{
+	uint32_t missing = 0, all = 0;
+
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		const struct layer_link *l = &k->links[i];
+		bool optional = l->prog == k->skel->progs.on_block_start || l->prog == k->skel->progs.on_block_insert ||
+				l->prog == k->skel->progs.on_contention_begin ||
+				l->prog == k->skel->progs.on_contention_end || l->layers == KERNEL_SIDE_DESCENT;
+
+		if (l->layers == UINT32_MAX)
+			continue;
+		all |= l->layers;
+		if (!l->exists && !optional)
+			missing |= l->layers;
+	}
+	if (k->uprobes)
+		all |= 1u << LAYER_FUNCTION;
+	return all & ~missing;
+}
+
+static int link_attach(struct layer_link *l)
+{
+	if (l->link || !l->exists)
+		return 0;
+	l->link = bpf_program__attach(l->prog);
+	return l->link ? 0 : -errno;
+}
+
+uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
+{
+	uint32_t run = wanted & kernel_side_available(k);
+
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		struct layer_link *l = &k->links[i];
+
+		if (l->layers == UINT32_MAX)
+			continue;
+		if (l->layers & run) {
+			if (link_attach(l))
+				run &= ~l->layers;
+		} else if (l->link) {
+			bpf_link__destroy(l->link);
+			l->link = NULL;
+		}
+	}
+	k->control->layers = run;
+	return run;
+}
+
+void kernel_side_syscalls_drain(struct kernel_side *k)
+{
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		struct layer_link *l = &k->links[i];
+
+		if (l->prog != k->skel->progs.on_sys_enter || !l->link)
+			continue;
+		bpf_link__destroy(l->link);
+		l->link = NULL;
+	}
+}
+
+int kernel_side_attach_life(struct kernel_side *k)
+{
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		if (k->links[i].layers == UINT32_MAX) {
+			int err = link_attach(&k->links[i]);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+enum uprobe_method kernel_side_uprobes(const struct kernel_side *k)
+{
+	return k->uprobes;
+}
+
+int kernel_side_site_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->uprobes == UPROBE_MULTI ? k->skel->progs.on_site_multi : k->skel->progs.on_site);
+}
+
+int kernel_side_break_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_break);
+}
+
+int kernel_side_sample_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_sample);
+}
+
+struct pt_control *kernel_side_control(struct kernel_side *k)
+{
+	return k->control;
+}
+
+int kernel_side_kernel_attach(struct kernel_side *k, const char *function, uint32_t slot, struct kernel_links *out)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, opts, .bpf_cookie = slot);
+	int err;
+
+	*out = (struct kernel_links){0};
+	if (!k->kprobes)
+		return -EOPNOTSUPP;
+	opts.retprobe = true;
+	out->exit = bpf_program__attach_kprobe_opts(k->skel->progs.on_kernel_exit, function, &opts);
+	err = out->exit ? 0 : -errno;
+	opts.retprobe = false;
+	if (!err)
+		out->entry = bpf_program__attach_kprobe_opts(k->skel->progs.on_kernel_entry, function, &opts);
+	if (!err && !out->entry)
+		err = -errno;
+	if (err)
+		kernel_side_kernel_detach(out);
+	return err;
+}
+
+void kernel_side_kernel_detach(struct kernel_links *links)
+{
+	bpf_link__destroy(links->entry);
+	bpf_link__destroy(links->exit);
+	*links = (struct kernel_links){0};
+}
+
+struct pt_fnode *kernel_side_fnodes(struct kernel_side *k)
+{
+	return k->fnodes;
+}
+
+struct pt_site *kernel_side_sites(struct kernel_side *k)
+{
+	return k->sites;
+}
+
+uint64_t *kernel_side_tokens(struct kernel_side *k)
+{
+	return k->tokens;
+}
+
+static uint64_t load(const pt_u64 *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struct pt_hist *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned int s = 0; s < PT_MAX_SHARDS; s++) {
+		struct pt_hist *h = &k->hists[(size_t)slot * PT_MAX_SHARDS + s];
+		uint64_t min, max;
+
+		/* calls before buckets: the programs count the other way round */
+		out->calls += __atomic_load_n(&h->calls, __ATOMIC_ACQUIRE);
+		out->entries += load(&h->entries);
+		out->abnormal += load(&h->abnormal);
+		out->unseen += load(&h->unseen);
+		out->sum += load(&h->sum);
+		min = extremes ? __atomic_exchange_n(&h->min, 0, __ATOMIC_RELAXED) : load(&h->min);
+		max = extremes ? __atomic_exchange_n(&h->max, 0, __ATOMIC_RELAXED) : load(&h->max);
+		if (min && (!out->min || min < out->min))
+			out->min = min;
+		if (max > out->max)
+			out->max = max;
+		for (unsigned int i = 0; i < PT_BUCKETS; i++)
+			out->count[i] += load(&h->count[i]);
+	}
+}
+
+void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot)
+{
+	memset(&k->hists[(size_t)slot * PT_MAX_SHARDS], 0, PT_MAX_SHARDS * sizeof(*k->hists));
+}
+
+void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS])
+{
+	uint64_t values[1024];
+	int fd = bpf_map__fd(k->skel->maps.counters);
+
+	for (uint32_t i = 0; i < PT_COUNTERS; i++) {
+		out[i] = 0;
+		if (k->nr_cpus > 1024 || bpf_map_lookup_elem(fd, &i, values))
+			continue;
+		for (int c = 0; c < k->nr_cpus; c++)
+			out[i] += values[c];
+	}
+}
+
+void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx)
+{
+	k->each = each;
+	k->each_ctx = ctx;
+	ring_buffer__consume(k->ring);
+}
+
+int kernel_side_target_add(struct kernel_side *k, uint32_t tgid)
+{
+	uint32_t one = 1;
+	int err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.targets), &tgid, &one, BPF_NOEXIST);
+
+	if (err)
+		return err == -EEXIST ? 0 : err;
+	/* the hot path reads only_tgid when there is exactly one */
+	if (!k->control->nr_targets)
+		k->control->only_tgid = tgid;
+	__atomic_fetch_add(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
+{
+	int fd = bpf_map__fd(k->skel->maps.targets);
+	uint32_t left;
+
+	if (bpf_map_delete_elem(fd, &tgid))
+		return;
+	if (!bpf_map_get_next_key(fd, NULL, &left))
+		k->control->only_tgid = left;
+	__atomic_fetch_sub(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Call `each` for every entry of a hash table, in chunks; delete those for which it returns nonzero. */
+typedef int (*entry_fn)(void *ctx, const void *key, const void *value);
+
+static int table_each(int fd, size_t key_size, size_t value_size, entry_fn each, void *ctx)
+{
+	enum { CHUNK = 512 };
+	char *keys = malloc(CHUNK * key_size), *values = malloc(CHUNK * value_size);
+	uint32_t position = 0, *from = NULL, count;
+	int err = keys && values ? 0 : -ENOMEM;
+
+	while (!err) {
+		count = CHUNK;
+		err = bpf_map_lookup_batch(fd, from, &position, keys, values, &count, NULL);
+		if (err && err != -ENOENT)
+			break;
+		for (uint32_t i = 0; i < count; i++) {
+			if (each(ctx, keys + i * key_size, values + i * value_size))
+				bpf_map_delete_elem(fd, keys + i * key_size);
+		}
+		from = &position;
+	}
+	free(keys);
+	free(values);
+	return err == -ENOENT ? 0 : err;
+}
+
+struct typed_walk {
+	kernel_side_thread_fn thread;
+	uint32_t slot;
+	void *ctx;
+};
+
+static int each_thread(void *ctx, const void *key, const void *value)
+{
+	struct typed_walk *w = ctx;
+
+	return w->thread(w->ctx, *(const uint32_t *)key, value);
+}
+
+static int each_return(void *ctx, const void *key, const void *value)
+{
+	const struct pt_ret_key *ret = key;
+	struct typed_walk *w = ctx;
+
+	return !w->slot || ret->slot == w->slot;
+}
+
+int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void *ctx)
+{
+	struct typed_walk w = {.thread = each, .ctx = ctx};
+
+	return table_each(bpf_map__fd(k->skel->maps.threads), sizeof(uint32_t), sizeof(struct pt_thread), each_thread, &w);
+}
+
+int kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)
+{
+	for (uint32_t i = 0; i < PT_ACTIVATIONS; i++) {
+		struct pt_act *entry = &k->activations[i], copy;
+		pt_u64 open = PT_ACT_OPEN;
+
+		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) != PT_ACT_OPEN)
+			continue;
+		copy = *entry;
+		/* ended, perhaps begun anew, while it was copied? */
+		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) != PT_ACT_OPEN || load(&entry->start) != copy.start)
+			continue;
+		if (each(ctx, &copy.key, &copy))
+			__atomic_compare_exchange_n(&entry->state, &open, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.threads), &tid, out);
+}
+
+int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t)
+{
+	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.threads), &tid, t, BPF_NOEXIST);
+}
+
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address)
+{
+	struct pt_ret_key key = {.address = address, .tgid = tgid, .slot = slot};
+	uint32_t state = PT_RET_ENDED;
+
+	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.returns), &key, &state, BPF_ANY);
+}
+
+void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot)
+{
+	struct typed_walk w = {.slot = slot};
+
+	table_each(bpf_map__fd(k->skel->maps.returns), sizeof(struct pt_ret_key), sizeof(uint32_t), each_return, &w);
+}

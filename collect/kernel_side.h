@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The programs in the kernel: loading them, their maps, the tracepoint layers.
+ *
+ * Phases after retsnoop's attacher: new (detect what this kernel has), load,
+ * then layers and sites are attached and detached at will, free. Everything is
+ * held by file descriptors alone: the kernel removes it when this process ends.
+ */
+#ifndef PEAKTOP_KERNEL_SIDE_H
+#define PEAKTOP_KERNEL_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+/* How uprobes can be attached here. */
+enum uprobe_method {
+	UPROBE_NONE = 0,
+	UPROBE_PERF,  /* one perf event per site */
+	UPROBE_MULTI, /* one link for many sites (kernel 6.6; used from 6.10, whose pid filter is right) */
+};
+
+struct kernel_side;
+struct bpf_link;
+
+/* Beside enum layer: waits for locks in user space, seen as futex calls. */
+#define KERNEL_SIDE_USER_LOCKS (1u << 30)
+/* Wakers and interrupts, during a descent. */
+#define KERNEL_SIDE_DESCENT (1u << 29)
+
+/* Open the programs and find out what this kernel has. Negative errno: -ENODEV without BTF. */
+int kernel_side_new(struct kernel_side **out);
+/* Load what can be loaded. -EPERM without the privileges. */
+int kernel_side_load(struct kernel_side *k);
+void kernel_side_free(struct kernel_side *k);
+
+/* Attach the tracepoints of these layers (1 << enum layer) and detach the others. Returns the layers that run. */
+uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted);
+/* Detach what begins system calls of the layers attached now, and keep what ends them. */
+void kernel_side_syscalls_drain(struct kernel_side *k);
+/* Life and death of targets (fork, exec, exit): always needed. */
+int kernel_side_attach_life(struct kernel_side *k);
+/* Layers that this kernel can measure. */
+uint32_t kernel_side_available(const struct kernel_side *k);
+enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
+int kernel_side_site_program(const struct kernel_side *k);
+int kernel_side_break_program(const struct kernel_side *k);
+int kernel_side_sample_program(const struct kernel_side *k);
+
+/*
+ * Attach entry and return of a kernel function, counted in `slot`. Links are to be
+ * destroyed by kernel_side_kernel_detach(). -ENOENT: no such function, -EOPNOTSUPP:
+ * this kernel has no kprobes.
+ */
+struct kernel_links {
+	struct bpf_link *entry, *exit;
+};
+int kernel_side_kernel_attach(struct kernel_side *k, const char *function, uint32_t slot, struct kernel_links *out);
+void kernel_side_kernel_detach(struct kernel_links *links);
+
+struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
+/* Memory shared with the programs. */
+struct pt_control *kernel_side_control(struct kernel_side *k);
+struct pt_site *kernel_side_sites(struct kernel_side *k);
+uint64_t *kernel_side_tokens(struct kernel_side *k);
+
+/* Add up the shards of one slot; with `extremes`, minimum and maximum begin anew. */
+void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struct pt_hist *out);
+/* Forget what a slot has counted. */
+void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot);
+/* Hits by cost class, added up over the CPUs. */
+void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS]);
+
+/* Call `each` for every record in the ring buffer. */
+typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
+void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);
+
+/* Targets of the filter. Threads are told apart by the programs. */
+int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
+void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
+
+/* Iterate over a table; return nonzero from `each` to delete the entry. */
+typedef int (*kernel_side_thread_fn)(void *ctx, uint32_t tid, const struct pt_thread *t);
+typedef int (*kernel_side_act_fn)(void *ctx, const struct pt_act_key *key, const struct pt_act *a);
+int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void *ctx);
+int kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx);
+/* What is known of one thread: 0 or -ENOENT. */
+int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
+int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
+
+/* A return address whose calls are ended by an armed site. */
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address);
+/* Forget the return addresses of a slot (0: of all). */
+void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct scan {
+	struct collector *c;
+	struct target *target;
+};
+
+static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
+{
+	struct file_module *mod;
+	struct record rec = {.type = REC_MODULE};
+	struct stat st;
+
+	for (unsigned int i = c->nr_modules; i > 0; i--) {
+		if (c->modules[i - 1].inode == m->inode && c->modules[i - 1].dev == m->dev)
+			return i;
+	}
+	if (c->nr_modules == MAX_MODULES)
+		return 0;
+	mod = &c->modules[c->nr_modules];
+	*mod = (struct file_module){.dev = m->dev, .inode = m->inode, .fd = -1, .pid = pid};
+	mod->start = m->start;
+	mod->end = m->end;
+	mod->path = strdup(m->path);
+	if (!mod->path)
+		return 0;
+	c->nr_modules++;
+	/* hold the file: it may be replaced or unmapped before it is asked for */
+	mod->fd = target_map_file(pid, m->start, m->end);
+	if (mod->fd >= 0 && !fstat(mod->fd, &st))
+		mod->size = (uint64_t)st.st_size;
+	rec.module = (struct rec_module){.module = c->nr_modules, .dev = m->dev, .inode = m->inode, .path = mod->path,
+					 .size = mod->size};
+	send_record(c, &rec);
+	return c->nr_modules;
+}
+
+static void mapping_send(struct collector *c, const struct file_mapping *fm, bool gone)
+{
+	struct record rec = {.type = REC_MAPPING};
+
+	rec.mapping = (struct rec_mapping){.pid = (uint32_t)fm->pid, .module = fm->module, .start = fm->start,
+					   .end = fm->end, .offset = fm->offset, .gone = gone};
+	send_record(c, &rec);
+}
+
+static int mapping_seen(void *ctx, const struct mapping *m)
+{
+	struct scan *s = ctx;
+	struct collector *c = s->c;
+	struct file_mapping *fm;
+	uint32_t module;
+
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		fm = &c->mappings[i];
+		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end &&
+		    fm->offset == m->offset && c->modules[fm->module - 1].inode == m->inode &&
+		    c->modules[fm->module - 1].dev == m->dev) {
+			fm->seen = true;
+			return 0;
+		}
+	}
+	module = module_of(c, s->target->pid, m);
+	if (!module || c->nr_mappings == MAX_MAPPINGS)
+		return 0;
+	if (c->nr_mappings == c->cap_mappings) {
+		unsigned int cap = c->cap_mappings ? 2 * c->cap_mappings : 64;
+		struct file_mapping *grown = realloc(c->mappings, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		c->mappings = grown;
+		c->cap_mappings = cap;
+	}
+	fm = &c->mappings[c->nr_mappings++];
+	*fm = (struct file_mapping){.pid = s->target->pid, .module = module, .start = m->start, .end = m->end,
+				    .offset = m->offset, .seen = true};
+	mapping_send(c, fm, false);
+	c->maps_changed = true;
+	return 0;
+}
+
+static void mapping_drop(struct collector *c, unsigned int i)
+{
+	mapping_send(c, &c->mappings[i], true);
+	c->mappings[i] = c->mappings[--c->nr_mappings];
+}
+
+int modules_scan(struct collector *c, struct target *t)
+{
+	struct scan s = {.c = c, .target = t};
+	int err;
+
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		if (c->mappings[i].pid == t->pid)
+			c->mappings[i].seen = false;
+	}
+	err = target_mappings(t->pid, mapping_seen, &s);
+	if (err)
+		return err;
+	for (unsigned int i = c->nr_mappings; i > 0; i--) {
+		if (c->mappings[i - 1].pid == t->pid && !c->mappings[i - 1].seen)
+			mapping_drop(c, i - 1);
+	}
+	return 0;
+}
+
+void modules_forget(struct collector *c, pid_t pid)
+{
+	for (unsigned int i = c->nr_mappings; i > 0; i--) {
+		if (c->mappings[i - 1].pid == pid)
+			mapping_drop(c, i - 1);
+	}
+}
+
+int module_file(struct collector *c, uint32_t module)
+{
+	struct file_module *m;
+
+	if (!module || module > c->nr_modules)
+		return -EINVAL;
+	m = &c->modules[module - 1];
+	if (m->fd < 0) {
+		for (unsigned int i = 0; i < c->nr_mappings && m->fd < 0; i++) {
+			struct file_mapping *fm = &c->mappings[i];
+
+			if (fm->module == module)
+				m->fd = target_map_file(fm->pid, fm->start, fm->end);
+		}
+	}
+	return m->fd >= 0 ? m->fd : -ENOENT;
+}
+
+/* Open `name` below `root`, a regular file, without leaving the root. */
+static int open_below(const char *root, const char *name)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH};
+	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	struct stat st;
+
+	if (dir < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(dir);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -EINVAL;
+	}
+	return fd;
+}
+
+static bool is_hex(const char *s)
+{
+	return s[0] && strspn(s, "0123456789abcdef") == strlen(s);
+}
+
+/* The debug root of the target's own root folder comes first: a container brings its own. */
+static int open_debug(pid_t pid, const char *name)
+{
+	char root[96];
+	int fd;
+
+	snprintf(root, sizeof(root), "/proc/%d/root/usr/lib/debug", pid);
+	fd = open_below(root, name);
+	return fd >= 0 ? fd : open_below("/usr/lib/debug", name);
+}
+
+int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name)
+{
+	char path[TARGET_PATH + 64];
+	struct file_module *m;
+	const char *slash;
+	int fd = -ENOENT;
+
+	if (!module || module > c->nr_modules)
+		return -EINVAL;
+	m = &c->modules[module - 1];
+	if (is_hex(build_id) && strlen(build_id) > 2 && strlen(build_id) <= 128) {
+		snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", build_id, build_id + 2);
+		fd = open_debug(m->pid, path);
+	}
+	/* a debuglink is a base name: anything else is not looked for */
+	slash = strrchr(m->path, '/');
+	if (fd < 0 && name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 256 && slash && m->path[0] == '/') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - m->path - 1), m->path + 1, name);
+		fd = open_debug(m->pid, path);
+	}
+	return fd;
+}
+
+void modules_release(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_modules; i++) {
+		if (c->modules[i].fd >= 0)
+			close(c->modules[i].fd);
+		free(c->modules[i].path);
+	}
+	free(c->mappings);
+	c->mappings = NULL;
+	c->nr_modules = c->nr_mappings = c->cap_mappings = 0;
+}

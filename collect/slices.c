@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What happened in a slice: profiles as differences, samples, open calls, cost, loss. */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/base/syscall_names.h"
+
+enum {
+	TOKENS = 3,	      /* samples per operation and doubling, per refill */
+	MAX_SAMPLES = 20000,  /* per slice */
+	OPEN_PER_OP = 8,      /* open calls told one by one */
+	MAX_OPEN = 512,
+	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
+};
+
+static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name, const char *label,
+		    uint32_t nr)
+{
+	struct record rec = {.type = REC_OP};
+
+	c->slots[slot].op = slot;
+	c->slots[slot].layer = layer;
+	rec.op = (struct rec_op){.op = slot, .layer = layer, .name = name, .label = label, .requested = "", .module = "",
+				 .placement = layer == LAYER_SYSCALL ? "system call tracepoints" : "scheduler, block and lock tracepoints",
+				 .syscall_nr = nr};
+	send_record(c, &rec);
+}
+
+void slots_announce(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	static const struct {
+		size_t at;
+		enum layer layer;
+		const char *name;
+	} fixed[] = {
+		{offsetof(struct pt_control, slot_block), LAYER_BLOCK, "block"},
+		{offsetof(struct pt_control, slot_lock), LAYER_LOCK, "lock"},
+		{offsetof(struct pt_control, slot_runqueue), LAYER_RUNQUEUE, "runqueue"},
+	};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		uint32_t slot = *(uint32_t *)((char *)control + fixed[i].at);
+
+		if (slot && slot < PT_SLOTS && !c->slots[slot].op)
+			op_send(c, slot, fixed[i].layer, fixed[i].name, fixed[i].name, 0);
+	}
+	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
+		uint32_t slot = control->sys_slot[nr];
+		char name[64], number[32];
+		const char *known = syscall_name(nr);
+
+		if (!slot || slot >= PT_SLOTS || c->slots[slot].op)
+			continue;
+		snprintf(number, sizeof(number), "%u", nr);
+		snprintf(name, sizeof(name), "syscall:%s", known ? known : number);
+		op_send(c, slot, LAYER_SYSCALL, name, known ? known : name, nr);
+	}
+}
+
+/* ---- samples ---------------------------------------------------------- */
+
+void tokens_refill(struct collector *c)
+{
+	uint64_t *tokens = kernel_side_tokens(c->kernel);
+	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
+
+	for (uint32_t i = 0; i < slots * PT_TOKENS && i < PT_SLOTS * PT_TOKENS; i++)
+		__atomic_store_n(&tokens[i], TOKENS, __ATOMIC_RELAXED);
+}
+
+void sample_take(struct collector *c, const struct pt_record_sample *s)
+{
+	struct rec_sample *r;
+
+	if (s->head.slot >= PT_SLOTS)
+		return;
+	if (c->nr_samples == c->cap_samples) {
+		unsigned int cap = c->cap_samples ? 2 * c->cap_samples : 256;
+		struct rec_sample *grown;
+		uint32_t *slots;
+
+		if (c->nr_samples >= MAX_SAMPLES) {
+			c->samples_lost++;
+			return;
+		}
+		grown = realloc(c->samples, cap * sizeof(*grown));
+		if (grown)
+			c->samples = grown;
+		slots = realloc(c->sample_slot, cap * sizeof(*slots));
+		if (slots)
+			c->sample_slot = slots;
+		if (!grown || !slots)
+			return;
+		c->cap_samples = cap;
+	}
+	r = &c->samples[c->nr_samples];
+	c->sample_slot[c->nr_samples++] = s->head.slot;
+	*r = (struct rec_sample){
+		.tid = s->head.tid,
+		.start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
+		.latency_ns = s->latency,
+		.known = s->known,
+		.ret = s->ret,
+		.runqueue_ns = s->delta.runq_ns,
+		.minor_faults = s->delta.min_flt,
+		.major_faults = s->delta.maj_flt,
+		.migrations = s->delta.migrations,
+		.sleeps = s->delta.nvcsw,
+		.preempted = s->delta.nivcsw,
+	};
+	memcpy(r->args, s->args, sizeof(r->args));
+	if (s->known & SAMPLE_ONCPU)
+		r->oncpu_ns = s->latency > s->delta.off_ns ? s->latency - s->delta.off_ns : 0;
+}
+
+/* The chance to be sampled is known only now: samples over calls, per operation and doubling. */
+static void samples_send(struct collector *c, uint32_t slot, const uint64_t calls[PT_TOKENS])
+{
+	uint64_t taken[PT_TOKENS] = {0};
+	struct record rec = {.type = REC_SAMPLE};
+
+	for (unsigned int i = 0; i < c->nr_samples; i++) {
+		if (c->sample_slot[i] == slot)
+			taken[pt_bucket(c->samples[i].latency_ns) / PT_RESOLUTION]++;
+	}
+	for (unsigned int i = 0; i < c->nr_samples; i++) {
+		unsigned int d;
+
+		if (c->sample_slot[i] != slot)
+			continue;
+		c->sample_slot[i] = 0;
+		d = pt_bucket(c->samples[i].latency_ns) / PT_RESOLUTION;
+		rec.sample = c->samples[i];
+		rec.sample.op = c->slots[slot].op;
+		rec.sample.chance_ppm = calls[d] > taken[d] ? taken[d] * 1000000 / calls[d] : 1000000;
+		if (!rec.sample.chance_ppm)
+			rec.sample.chance_ppm = 1;
+		send_record(c, &rec);
+	}
+}
+
+/* Those whose period goes on are told with it. */
+static void samples_keep(struct collector *c)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < c->nr_samples; i++) {
+		if (!c->sample_slot[i])
+			continue;
+		c->samples[kept] = c->samples[i];
+		c->sample_slot[kept++] = c->sample_slot[i];
+	}
+	c->nr_samples = kept;
+}
+
+/* ---- open calls ------------------------------------------------------- */
+
+struct open_one {
+	uint32_t slot;
+	uint32_t tgid, tid;
+	uint64_t start;
+	uint32_t known;
+	uint64_t args[PT_ARGS];
+};
+
+struct open_walk {
+	struct collector *c;
+	uint64_t now;
+	bool last;
+	struct open_one one[MAX_OPEN];
+	unsigned int nr;
+	unsigned int per_slot[PT_SLOTS];
+};
+
+static void open_note(struct open_walk *w, uint32_t slot, uint32_t tgid, uint32_t tid, uint64_t start, uint32_t known,
+		      const pt_u64 *args)
+{
+	struct slot_info *info = &w->c->slots[slot];
+	uint64_t age = w->now > start ? w->now - start : 0;
+	struct open_one *o = NULL;
+
+	info->open++;
+	if (age > info->oldest_ns)
+		info->oldest_ns = age;
+	if (w->per_slot[slot] < OPEN_PER_OP && w->nr < MAX_OPEN) {
+		w->per_slot[slot]++;
+		o = &w->one[w->nr++];
+	} else {
+		/* the oldest are told: replace the youngest of this operation */
+		for (unsigned int i = 0; i < w->nr; i++) {
+			if (w->one[i].slot == slot && (!o || w->one[i].start > o->start))
+				o = &w->one[i];
+		}
+		if (!o || o->start <= start)
+			return;
+	}
+	*o = (struct open_one){.slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
+	memcpy(o->args, args, sizeof(o->args));
+}
+
+/* Nobody saw this thread since an earlier burst: is it still in the same call? */
+static bool still_in_call(const struct pt_thread *t, uint32_t tid)
+{
+	struct thread_now now;
+
+	return !target_thread_now((pid_t)t->tgid, (pid_t)tid, &now) && now.nr == (long)t->sys_nr &&
+	       !memcmp(now.args, t->sys_args, sizeof(now.args));
+}
+
+static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
+{
+	struct pt_control *control;
+	struct open_walk *w = ctx;
+	uint32_t slot;
+
+	control = kernel_side_control(w->c->kernel);
+	if (!t->sys_open || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
+		return 0;
+	if (t->sys_open == 1 && t->sys_burst != control->sys_burst && !still_in_call(t, tid))
+		return 0;
+	slot = control->sys_slot[t->sys_nr];
+	if (!slot || slot >= PT_SLOTS) {
+		/* not one has ended yet: allot the slot here */
+		slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
+		if (slot >= PT_SLOTS)
+			return 0;
+		control->sys_slot[t->sys_nr] = slot;
+		slots_announce(w->c);
+	}
+	open_note(w, slot, t->tgid, tid, t->sys_start, 0x3f * SAMPLE_ARG0, t->sys_args);
+	return 0;
+}
+
+/* Has the thread left the frame of this activation, or ended? */
+static bool frame_left(const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct thread_now now;
+	uint64_t ret = 0;
+
+	if (target_thread_now((pid_t)key->tgid, (pid_t)a->tid, &now))
+		return true;
+	/* where its return address stood, later calls have left theirs */
+	if (a->ret && !target_read((pid_t)key->tgid, key->cfa - 8, &ret, sizeof(ret)) && ret != a->ret)
+		return true;
+	/* beyond 8 MB it may be another stack */
+	return !now.running && now.sp > key->cfa && now.sp - key->cfa < (8u << 20);
+}
+
+static bool is_live_target(const struct collector *c, uint32_t tgid)
+{
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if ((uint32_t)c->targets[i]->pid == tgid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has the thread begun an outer activation since? Then this one was jumped over.
+ * Other stacks of the same thread (coroutines) lie further away than that.
+ */
+static bool outer_begun(struct collector *c, const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct pt_thread t;
+
+	return !kernel_side_thread(c->kernel, a->tid, &t) && t.last_start > a->start && t.last_cfa > key->cfa &&
+	       t.last_cfa - key->cfa < (32u << 10);
+}
+
+static bool thread_exited(const struct collector *c, uint32_t tid)
+{
+	for (unsigned int i = 0; i < c->nr_exited; i++) {
+		if (c->exited[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+static int open_activation(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct open_walk *w = ctx;
+	struct slot_info *info;
+
+	if (key->slot >= PT_SLOTS)
+		return 1;
+	info = &w->c->slots[key->slot];
+	if (!info->function && info->layer != LAYER_KERNEL)
+		return 1;
+	if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid) || ((w->last || w->now - a->start > STALE_NS) && (!info->function || !function_is_go(info->function)) &&
+	     (a->exit || outer_begun(w->c, key, a) || frame_left(key, a)))) {
+		info->extra_abnormal++;
+		info->abnormal_total++;
+		return 1;
+	}
+	open_note(w, key->slot, key->tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
+	return 0;
+}
+
+static void open_send(struct collector *c, const struct open_walk *w)
+{
+	struct record rec = {.type = REC_OPEN};
+	char comm[TARGET_COMM];
+
+	for (unsigned int i = 0; i < w->nr; i++) {
+		const struct open_one *o = &w->one[i];
+
+		target_thread_comm((pid_t)o->tgid, (pid_t)o->tid, comm, sizeof(comm));
+		rec.open = (struct rec_open){.op = c->slots[o->slot].op, .pid = o->tgid, .tid = o->tid, .comm = comm,
+					     .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
+					     .age_ns = w->now > o->start ? w->now - o->start : 0, .known = o->known};
+		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
+		send_record(c, &rec);
+	}
+}
+
+/* ---- profiles --------------------------------------------------------- */
+
+static struct armed_time *slot_time(struct collector *c, uint32_t slot)
+{
+	struct slot_info *info = &c->slots[slot];
+	struct governed_unit *unit = unit_of(c, info->layer);
+
+	if (info->function)
+		return &info->function->time;
+	return unit ? &unit->time : NULL;
+}
+
+static bool hist_ready(struct pt_hist **h)
+{
+	if (!*h)
+		*h = calloc(1, sizeof(**h));
+	return *h != NULL;
+}
+
+void slots_cut(struct collector *c, enum layer layer, const struct function *f)
+{
+	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
+
+	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
+		struct slot_info *info = &c->slots[s];
+
+		if (info->layer != layer || info->function != f || !hist_ready(&info->cut))
+			continue;
+		if (info->op || layer == LAYER_SYSCALL)
+			kernel_side_hist(c->kernel, s, true, info->cut);
+	}
+}
+
+struct period {
+	uint64_t start, end, armed;
+};
+
+/* What a slot has counted from its last record up to `h`. */
+static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h, const struct period *period)
+{
+	struct slot_info *info = &c->slots[slot];
+	uint32_t buckets[PT_BUCKETS], nr = 0;
+	uint64_t counts[PT_BUCKETS], doublings[PT_TOKENS] = {0};
+	struct record rec = {.type = REC_PROFILE};
+	struct rec_profile *p = &rec.profile;
+	struct pt_hist *old = info->last;
+
+	*p = (struct rec_profile){
+		.op = info->op,
+		.start_ns = period->start > c->start_ns ? period->start - c->start_ns : 0,
+		.end_ns = period->end > c->start_ns ? period->end - c->start_ns : 0,
+		.sum_ns = h->sum - old->sum,
+		.abnormal = h->abnormal - old->abnormal + info->extra_abnormal,
+		.open = info->open,
+		.oldest_open_ns = info->oldest_ns,
+		.unseen = h->unseen - old->unseen,
+		.armed_ns = period->armed,
+		.correction_ns = kernel_side_control(c->kernel)->correction[slot],
+		.bucket = buckets,
+		.count = counts,
+	};
+	/* calls are the sum of the buckets: one that is counted while we read is told whole with the next record */
+	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
+		if (h->count[i] == old->count[i])
+			continue;
+		buckets[nr] = i;
+		counts[nr++] = h->count[i] - old->count[i];
+		doublings[i / PT_RESOLUTION] += h->count[i] - old->count[i];
+		p->calls += h->count[i] - old->count[i];
+	}
+	p->nr_buckets = nr;
+	if (nr && h->min) {
+		p->min_ns = h->min - 1;
+		p->max_ns = h->max;
+	}
+	/* a time in which nobody looked is told too: the model fills it */
+	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries || (!period->armed && h->calls))
+		send_record(c, &rec);
+	samples_send(c, slot, doublings);
+	*old = *h;
+	old->entries = info->open; /* one more record says that nothing is open any more */
+	info->extra_abnormal = 0;
+}
+
+/* The records of one slot at the end of a slice. While there are bursts, only periods that are over are told. */
+static void slot_tell(struct collector *c, uint32_t slot, uint64_t now, bool last)
+{
+	struct armed_time *t = slot_time(c, slot);
+	struct slot_info *info = &c->slots[slot];
+	struct period p = {.start = c->slice_start, .end = now, .armed = now - c->slice_start};
+	struct pt_hist h;
+
+	if (!hist_ready(&info->last))
+		return;
+	if (t && t->has_cut && info->cut) {
+		p = (struct period){.start = t->cut_start, .end = t->cut_end, .armed = t->cut_armed};
+		profile_send(c, slot, info->cut, &p);
+	}
+	if (t && !t->tell)
+		return;
+	if (t) {
+		p = (struct period){.start = t->period_start, .end = now, .armed = t->on_ns};
+		if (t->on)
+			p.armed += now - t->on_since;
+	}
+	kernel_side_hist(c->kernel, slot, true, &h);
+	profile_send(c, slot, &h, &p);
+}
+
+/* What was told belongs to the past: once all slots have been told. */
+static void time_told(struct armed_time *t, uint64_t now)
+{
+	if (t->has_cut || t->tell)
+		t->told_ns = now;
+	t->has_cut = false;
+	if (!t->tell)
+		return;
+	t->period_start = now;
+	t->on_ns = 0;
+	if (t->on)
+		t->on_since = now;
+}
+
+/* One that has been armed for a whole slice is not in bursts any more. */
+static void burst_over(struct collector *c, struct armed_time *t, uint64_t now, bool last)
+{
+	if (t->bursting && t->on && now - t->on_since > c->interval_ns)
+		t->bursting = false;
+	/* nobody should wait long for a first figure: then a period ends before its time */
+	t->tell = !t->bursting || last || (t->on_ns && !t->on && now - t->told_ns > 2 * c->interval_ns);
+}
+
+static void times_look(struct collector *c, uint64_t now, bool last)
+{
+	for (enum unit u = 0; u < UNITS; u++)
+		burst_over(c, &c->units[u].time, now, last);
+	for (unsigned int i = 0; i < c->nr_functions; i++)
+		burst_over(c, &c->functions[i]->time, now, last);
+}
+
+static void times_told(struct collector *c, uint64_t now)
+{
+	for (enum unit u = 0; u < UNITS; u++)
+		time_told(&c->units[u].time, now);
+	for (unsigned int i = 0; i < c->nr_functions; i++)
+		time_told(&c->functions[i]->time, now);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void slots_begin(struct collector *c, uint64_t now)
+{
+	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
+
+	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
+		struct slot_info *info = &c->slots[s];
+
+		if (!info->last)
+			info->last = calloc(1, sizeof(*info->last));
+		if (info->last)
+			kernel_side_hist(c->kernel, s, true, info->last);
+		if (info->last)
+			info->last->entries = 0;
+		if (info->function) {
+			info->function->time.on_ns = 0;
+			info->function->time.on_since = info->function->time.period_start = now;
+		}
+	}
+	for (enum unit u = 0; u < UNITS; u++) {
+		c->units[u].time.on_ns = 0;
+		c->units[u].time.on_since = c->units[u].time.period_start = now;
+	}
+	c->nr_samples = 0;
+	kernel_side_counters(c->kernel, c->hits_before);
+	c->own_before = own_cpu_ns();
+	c->cpu_before = 0;
+	for (unsigned int i = 0; i < c->nr_targets; i++)
+		c->cpu_before += target_cpu_ns(c->targets[i]);
+}
+
+static void cost_send(struct collector *c, uint64_t now)
+{
+	struct record rec = {.type = REC_COST};
+	struct rec_cost *cost = &rec.cost;
+	uint64_t n[PT_COUNTERS], own;
+
+	kernel_side_counters(c->kernel, n);
+	for (unsigned int i = 0; i < PT_COUNTERS; i++)
+		n[i] -= c->hits_before[i];
+	cost->at_ns = now - c->start_ns;
+	for (unsigned int i = 0; i < PT_COUNTERS; i++)
+		cost->hits += n[i];
+	cost->other_ns = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
+			 (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2;
+	cost->ns = cost->other_ns + n[PT_HIT_EMULATED] * c->cost.hit[SITE_EMULATED] +
+		   n[PT_HIT_STEPPED] * c->cost.hit[SITE_STEPPED] + n[PT_HIT_SYSCALL] * c->cost.syscall +
+		   (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+	cost->target_cpu_ns = c->target_cpu_gone_ns;
+	for (unsigned int i = 0; i < c->nr_targets; i++)
+		cost->target_cpu_ns += target_cpu_ns(c->targets[i]);
+	cost->target_cpu_ns = cost->target_cpu_ns > c->cpu_before ? cost->target_cpu_ns - c->cpu_before : 0;
+	cost->host_cpu_ns = cost->at_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	own = own_cpu_ns();
+	cost->own_cpu_ns = own > c->own_before ? own - c->own_before : 0;
+	send_record(c, &rec);
+	c->cost_target_ns = cost->ns - cost->other_ns;
+	c->cost_cpu_ns = cost->target_cpu_ns;
+}
+
+void budget_note(struct collector *c)
+{
+	double percent = c->cost_cpu_ns ? 100.0 * (double)c->cost_target_ns / (double)c->cost_cpu_ns : 0;
+
+	if (c->options->budget_ppm < 1000000 && c->cost_target_ns > 2000000 && percent > 2e-4 * c->options->budget_ppm)
+		send_note(c, NOTE_WARNING, "probes took %.1f%% of the target's CPU time, more than the %g%% allowed: the first look costs the same however short the measurement",
+			  percent, c->options->budget_ppm / 1e4);
+}
+
+static void loss_send(struct collector *c)
+{
+	const struct pt_control *control = kernel_side_control(c->kernel);
+	struct record rec = {.type = REC_LOSS};
+
+	rec.loss = (struct rec_loss){.records = control->lost_ring + c->front_lost,
+				     .samples = control->lost_samples + c->samples_lost,
+				     .activations = control->lost_acts + control->lost_threads};
+	send_record(c, &rec);
+}
+
+void slice_end(struct collector *c, uint64_t now, bool last)
+{
+	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
+	struct record rec = {.type = REC_TICK};
+	struct open_walk *w = calloc(1, sizeof(*w));
+
+	slots_announce(c);
+	times_look(c, now, last);
+	for (uint32_t s = 0; s < PT_SLOTS; s++)
+		c->slots[s].open = c->slots[s].oldest_ns = 0;
+	if (w) {
+		w->c = c;
+		w->now = now;
+		w->last = last;
+		kernel_side_threads(c->kernel, open_thread, w);
+		kernel_side_activations(c->kernel, open_activation, w);
+		c->nr_exited = 0;
+	}
+	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
+		if (c->slots[s].op)
+			slot_tell(c, s, now, last);
+	}
+	times_told(c, now);
+	samples_keep(c);
+	if (w)
+		open_send(c, w);
+	free(w);
+	cost_send(c, now);
+	loss_send(c);
+	rec.tick = (struct rec_tick){.slice = c->slice, .start_ns = c->slice_start - c->start_ns,
+				     .end_ns = now - c->start_ns};
+	send_record(c, &rec);
+	c->slice++;
+	c->slice_start = now;
+}

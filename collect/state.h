@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of the collector share. Private to collect/. */
+#ifndef PEAKTOP_COLLECT_STATE_H
+#define PEAKTOP_COLLECT_STATE_H
+
+#include <time.h>
+
+#include "analysis/session/channel.h"
+#include "analysis/session/record.h"
+#include "collect/attach.h"
+#include "collect/collector.h"
+#include "collect/kernel_side.h"
+#include "collect/target.h"
+
+enum {
+	MAX_MODULES = 4096,
+	MAX_MAPPINGS = 65536,
+	MAX_FUNCTIONS = 64, /* watched at once */
+	MAX_FUNCTION_SITES = 512,
+	MAX_KERNEL_FUNCTIONS = 16,
+	MAX_SITES_TOTAL = PT_SITES,
+};
+
+/* A file of which a target maps code. */
+struct file_module {
+	uint64_t dev, inode, size;
+	char *path;
+	int fd; /* -1: not opened yet */
+	pid_t pid; /* whose mapping it was first seen in */
+	uint64_t start, end;
+};
+
+struct file_mapping {
+	pid_t pid;
+	uint32_t module; /* from 1 */
+	uint64_t start, end, offset;
+	bool seen; /* in the scan going on */
+};
+
+/* What probes cost, ns; measured at start on this host. */
+struct probe_cost {
+	bool measured;
+	uint32_t hit[SITE_CLASSES];    /* one hit, in all */
+	uint32_t inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
+	uint32_t syscall, syscall_inside, syscall_other;
+	uint32_t sched;
+	uint32_t system_call, context_switch; /* of this host without probes */
+};
+
+enum function_state {
+	FUNCTION_OFF = 0, /* nothing armed: waiting for credit */
+	FUNCTION_ON,
+	FUNCTION_DRAINING, /* entries removed, ends wait for open activations */
+};
+
+/*
+ * When something was armed. A profile record covers a period; its calls are
+ * weighted by how much of that was armed. While there are bursts, a period lasts
+ * from the beginning of one burst to that of the next (a cut), so that the time
+ * after a burst, in which nobody looked, is never left out.
+ */
+struct armed_time {
+	bool on, bursting;
+	uint64_t on_since, on_ns, period_start;
+	uint64_t told_ns; /* when a period was last told */
+	bool tell;	  /* the present period is to be told with this slice */
+	bool has_cut; /* a period that is over and not told yet */
+	uint64_t cut_start, cut_end, cut_armed;
+};
+
+void armed_on(struct armed_time *a, uint64_t now);
+void armed_off(struct armed_time *a, uint64_t now);
+/* A burst is about to begin: end the period before it. False if there was none. */
+bool armed_cut(struct armed_time *a, uint64_t now);
+
+/* Tracepoints that the governor switches together. */
+enum unit { UNIT_SYSCALLS = 0, UNIT_SCHED, UNITS };
+
+struct governed_unit {
+	enum function_state state;
+	struct armed_time time;
+	int64_t credit_ns;
+	uint64_t hits_target, hits_other; /* as of the last look */
+	uint64_t state_since;
+	uint64_t open_calls; /* scratch of a walk */
+};
+
+struct function_site {
+	struct rec_site site;
+	uint32_t index; /* in the site table */
+	bool dead;	/* refused by the kernel */
+};
+
+/* The links of one function in one process and one file. */
+struct function_links {
+	pid_t pid;
+	uint32_t module;
+	struct attachment starts, ends;
+	bool exits; /* `ends` are in the function itself */
+};
+
+struct function {
+	uint32_t op;   /* the front's number */
+	uint32_t slot; /* of its histogram */
+	struct rec_op meta;
+	struct function_site *sites;
+	unsigned int nr_sites;
+	struct function_links *links;
+	unsigned int nr_links;
+	enum function_state state;
+	int64_t credit_ns;   /* what may still be spent */
+	struct armed_time time;
+	uint64_t spent_ns;   /* estimated cost so far */
+	uint64_t state_since;
+	uint64_t hits_seen;
+	struct attachment *breaks; /* draining: one for each call that is still open */
+	unsigned int nr_breaks;
+	bool ends_gone; /* draining: the ends are detached, the breakpoints wait */
+	uint64_t censored; /* open calls given up at the end of a burst */
+	bool hopeless;	   /* every site was refused */
+	bool exits_dropped, keep_exits;
+	uint64_t changed_ns; /* when sites were last added */
+};
+
+struct kernel_function {
+	uint32_t op;
+	struct kernel_links links;
+};
+
+/* What a slot counts. */
+struct slot_info {
+	uint32_t op; /* 0: not announced yet */
+	enum layer layer;
+	struct function *function;
+	struct pt_hist *last; /* as reported */
+	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its armed_time has a cut */
+	uint64_t extra_abnormal; /* found by the collector itself, not yet reported */
+	uint64_t abnormal_total;
+	uint64_t open, oldest_ns;
+};
+
+struct collector {
+	const struct collector_options *options;
+	struct channel *front;
+	struct kernel_side *kernel;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	struct target *targets[COLLECTOR_MAX_TARGETS];
+	unsigned int nr_targets;
+	pid_t child; /* -- CMD */
+	int child_status;
+	bool child_ended;
+	struct file_module modules[MAX_MODULES];
+	unsigned int nr_modules;
+	struct file_mapping *mappings;
+	unsigned int nr_mappings, cap_mappings;
+	bool maps_changed;
+	struct function *functions[MAX_FUNCTIONS];
+	unsigned int nr_functions;
+	struct kernel_function kernel_functions[MAX_KERNEL_FUNCTIONS];
+	unsigned int nr_kernel_functions;
+	uint32_t site_used[PT_SITES / 32], site_last;
+	struct governed_unit units[UNITS];
+	uint64_t governed_cpu, governed_wall; /* as of the last look */
+	struct slot_info slots[PT_SLOTS];
+	struct probe_cost cost;
+	struct descent_arming *descent; /* NULL: none going on */
+	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
+	uint64_t interval_ns, slice, slice_start, slice_end;
+	uint64_t hits_before[PT_COUNTERS]; /* the measurement began: calibration and arming */
+	uint64_t cpu_before, own_before;
+	uint64_t cost_target_ns, cost_cpu_ns; /* as last told */
+	uint64_t heartbeat_ns;
+	uint64_t target_cpu_gone_ns; /* of targets that ended */
+	uint64_t samples_lost, front_lost;
+	uint32_t exited[256]; /* threads that ended since the last sweep */
+	unsigned int nr_exited;
+	struct rec_sample *samples; /* of the slice now open */
+	uint32_t *sample_slot;
+	unsigned int nr_samples, cap_samples;
+	bool asleep; /* no heartbeat: everything is detached until one comes */
+	bool stopping;
+	int error; /* why it ends */
+};
+
+uint64_t now_ns(void);
+/* Since the start of the session. */
+uint64_t session_ns(const struct collector *c);
+
+/* stream.c: records to the front. A full queue counts as loss, never blocks. */
+int send_record(struct collector *c, const struct record *rec);
+void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+void send_meta(struct collector *c);
+void send_target(struct collector *c, const struct target *t);
+void send_constants(struct collector *c);
+
+/* modules.c: files and mappings of the targets. */
+int modules_scan(struct collector *c, struct target *t);
+void modules_forget(struct collector *c, pid_t pid);
+/* Descriptor of a module's file, kept by the table. */
+int module_file(struct collector *c, uint32_t module);
+/* Open a separate debug file under the fixed debug roots. */
+int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
+void modules_release(struct collector *c);
+
+/* functions.c: sites armed for operations; govern.c: when. */
+void function_arm(struct collector *c, const struct req_arm *arm);
+void function_disarm(struct collector *c, uint32_t op);
+void function_free(struct collector *c, struct function *f);
+/* Attach what is armed in a process that has just become a target or has mapped a file. */
+void functions_new_mapping(struct collector *c);
+/* A process has ended: its links go. */
+void functions_forget(struct collector *c, pid_t pid);
+/* Forget the open activations of a function: nothing would end them. */
+void function_drop_open(struct collector *c, struct function *f);
+/* A breakpoint saw a call of this slot return. */
+void function_closed(struct collector *c, uint32_t slot);
+/* Governor; returns the time of the next check. */
+uint64_t functions_govern(struct collector *c, uint64_t now);
+/* A breakpoint waits for an open call: its hit must be heard at once. */
+bool functions_waiting(const struct collector *c);
+void functions_release(struct collector *c);
+void functions_sleep(struct collector *c);
+void functions_wake(struct collector *c);
+void function_exits_drop(struct collector *c, struct function *f);
+/* The fuse of a site has blown at this instant: it begins nothing since. */
+void function_blown(struct collector *c, uint32_t site_index, uint64_t at);
+/* Frames of Go are not known by their address. */
+bool function_is_go(const struct function *f);
+struct function *function_by_slot(struct collector *c, uint32_t slot);
+/* Let new activations be counted, or not: at once, whatever is attached. */
+void function_gate(struct collector *c, struct function *f, bool open);
+/* Attach and detach the links of a function as its state wants. */
+void function_links_start(struct collector *c, struct function *f);
+void function_links_stop(struct function *f, bool ends_too);
+
+/* descend.c: the fnodes of a descent, inside calls of one function. */
+void descend_request(struct collector *c, const struct req_descend *req);
+void descend_attach(struct collector *c, struct function *f);
+void descend_detach(struct collector *c, const struct function *f);
+bool descend_is_of(const struct collector *c, const struct function *f);
+uint64_t descend_spending(struct collector *c, const struct function *f);
+/* A site's fuse has blown: true if it was one of the descent's. */
+bool descend_blown(struct collector *c, uint32_t site_index);
+void armed_call(struct collector *c, const struct pt_record_call *r);
+void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
+void armed_stack(struct collector *c, const struct pt_record_stack *r);
+/* Allow some more stacks to be copied. */
+void descend_refill(struct collector *c);
+void descend_end(struct collector *c);
+
+/* Free entries of the site table. */
+int site_index_take(struct collector *c);
+void site_index_drop(struct collector *c, uint32_t i);
+/* Is this offset of this file inside code that a target maps? */
+bool site_is_mapped(const struct collector *c, const struct rec_site *s);
+bool target_maps(const struct collector *c, pid_t pid, uint32_t module);
+struct function *function_by_op(struct collector *c, uint32_t op);
+
+/* kernel_functions.c */
+void kernel_function_arm(struct collector *c, const struct req_arm *arm);
+bool kernel_function_disarm(struct collector *c, uint32_t op);
+void kernel_functions_release(struct collector *c);
+
+/* slices.c: what happened, once per slice. */
+void slots_announce(struct collector *c);
+/* Remember what the slots of a layer, or of one function, have counted: their period is over. */
+void slots_cut(struct collector *c, enum layer layer, const struct function *f);
+/* Count from now on. */
+void slots_begin(struct collector *c, uint64_t now);
+void slice_end(struct collector *c, uint64_t now, bool last);
+/* Say so when the budget was not held. */
+void budget_note(struct collector *c);
+void tokens_refill(struct collector *c);
+void sample_take(struct collector *c, const struct pt_record_sample *s);
+
+/* units.c: bursts of the tracepoint layers. */
+/* Into how many parts the budget of the target goes. */
+unsigned int budget_parts(const struct collector *c);
+void units_begin(struct collector *c);
+void units_layers(struct collector *c);
+uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, uint64_t wall);
+void units_sleep(struct collector *c);
+void units_wake(struct collector *c);
+/* The unit that a layer belongs to, NULL if the governor leaves it alone. */
+struct governed_unit *unit_of(struct collector *c, enum layer layer);
+
+/* calibrate.c: what a probe costs on this host. */
+int calibrate(struct collector *c);
+
+/* launch.c: -- CMD, stopped before its first instruction until launch_go(). */
+int launch_start(struct collector *c);
+int launch_go(struct collector *c);
+/* At our end the command ends too: SIGTERM, or SIGKILL if it never ran. */
+void launch_end(struct collector *c, bool ran);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t session_ns(const struct collector *c)
+{
+	return now_ns() - c->start_ns;
+}
+
+int send_record(struct collector *c, const struct record *rec)
+{
+	int err = channel_send(c->front, rec, -1);
+
+	if (err == -EAGAIN || err == -E2BIG)
+		c->front_lost++;
+	else if (err == -EPIPE)
+		c->stopping = true;
+	return err;
+}
+
+void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
+{
+	struct record rec = {.type = REC_NOTE};
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rec.note = (struct rec_note){.level = level, .text = text};
+	send_record(c, &rec);
+}
+
+void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
+{
+	struct record rec = {.type = REC_REFUSED};
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rec.refused = (struct rec_refused){.epoch = epoch, .op = op, .error = error, .reason = text};
+	send_record(c, &rec);
+}
+
+void send_meta(struct collector *c)
+{
+	struct record rec = {.type = REC_META};
+	struct utsname u;
+	char boot[64] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	boot[n > 0 ? n : 0] = '\0';
+	boot[strcspn(boot, "\n")] = '\0';
+	uname(&u);
+	rec.meta = (struct rec_meta){
+		.version = PEAKTOP_VERSION,
+		.host = u.nodename,
+		.kernel = u.release,
+		.boot_id = boot,
+		.realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
+		.monotonic_ns = c->start_ns,
+		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.interval_ns = c->interval_ns,
+		.command = c->options->command_line ? c->options->command_line : "",
+		.resolution = c->options->resolution,
+		.budget_ppm = c->options->budget_ppm,
+	};
+	send_record(c, &rec);
+}
+
+void send_target(struct collector *c, const struct target *t)
+{
+	struct record rec = {.type = REC_TARGET};
+
+	rec.target = (struct rec_target){.pid = (uint32_t)t->pid, .ns_pid = (uint32_t)t->ns_pid,
+					 .started_ns = t->started_ns, .uid = t->uid, .comm = t->comm, .exe = t->exe,
+					 .threads = t->threads, .requested = t->requested};
+	send_record(c, &rec);
+}
+
+static void send_constant(struct collector *c, const char *name, uint64_t low, uint64_t high)
+{
+	struct record rec = {.type = REC_CONSTANT};
+
+	if (!low)
+		return;
+	rec.constant = (struct rec_constant){.name = name, .low_ns = low, .high_ns = high, .measured = 1};
+	send_record(c, &rec);
+}
+
+void send_constants(struct collector *c)
+{
+	send_constant(c, "system call", c->cost.system_call, c->cost.system_call);
+	send_constant(c, "context switch", c->cost.context_switch, c->cost.context_switch);
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Read a small file of /proc whole; returns its length. */
+static ssize_t slurp(const char *path, char *buf, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t got = 0;
+	ssize_t r = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (got < n - 1 && (r = read(fd, buf + got, n - 1 - got)) > 0)
+		got += (size_t)r;
+	if (r < 0)
+		r = -errno;
+	close(fd);
+	if (r < 0)
+		return r;
+	buf[got] = '\0';
+	return (ssize_t)got;
+}
+
+struct stat_line {
+	char state;
+	unsigned int flags;
+	unsigned int threads;
+	uint64_t start_ticks;
+};
+
+static int stat_read(pid_t pid, struct stat_line *out)
+{
+	char path[64], buf[1024], *p;
+	long threads;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
+	/* the name may hold anything: look for the last parenthesis */
+	p = strrchr(buf, ')');
+	if (!p)
+		return -EPROTO;
+	if (sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %" SCNu64, &out->state,
+		   &out->flags, &threads, &out->start_ticks) != 4)
+		return -EPROTO;
+	out->threads = threads > 0 ? (unsigned int)threads : 1;
+	return 0;
+}
+
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void ids_read(struct target *t)
+{
+	char path[64], buf[4096], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", t->pid);
+	t->ns_pid = t->pid;
+	if (slurp(path, buf, sizeof(buf)) < 0)
+		return;
+	p = strstr(buf, "\nUid:");
+	if (p)
+		t->uid = (uid_t)strtoul(p + 5, NULL, 10);
+	p = strstr(buf, "\nNSpid:");
+	if (!p)
+		return;
+	for (p += 7; *p && *p != '\n';) {
+		char *end;
+		long id = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		t->ns_pid = (pid_t)id;
+		p = end;
+	}
+}
+
+int target_refresh(struct target *t)
+{
+	struct stat_line line;
+	char path[64];
+	ssize_t n;
+	int err = stat_read(t->pid, &line);
+
+	if (err)
+		return err;
+	if (line.state == 'Z' || line.state == 'X')
+		return -ECHILD;
+	t->started_ns = ticks_ns(line.start_ticks);
+	t->threads = line.threads;
+	snprintf(path, sizeof(path), "/proc/%d/comm", t->pid);
+	n = slurp(path, t->comm, sizeof(t->comm));
+	if (n > 0 && t->comm[n - 1] == '\n')
+		t->comm[n - 1] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
+	n = readlink(path, t->exe, sizeof(t->exe) - 1);
+	t->exe[n > 0 ? n : 0] = '\0';
+	ids_read(t);
+	/* PF_KTHREAD */
+	return line.flags & 0x00200000 ? -EISDIR : 0;
+}
+
+/* The auxiliary vector of a 32-bit process holds 32-bit pairs: read as 64-bit, its first key is absurd. */
+static bool is_32_bit(pid_t pid)
+{
+	char path[64], buf[1024];
+	uint64_t key;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	if (slurp(path, buf, sizeof(buf)) < (ssize_t)sizeof(key))
+		return false;
+	memcpy(&key, buf, sizeof(key));
+	return key > 0xffff;
+}
+
+/*
+ * Where the privileges come from the file (capabilities) and not from being
+ * root, the invoking user must pass ptrace's own check: a child without any
+ * privilege tries it.
+ */
+static bool invoker_may_trace(pid_t pid)
+{
+	char path[64];
+	int status;
+	pid_t child;
+
+	if (getuid() == 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	child = fork();
+	if (child == 0) {
+		struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+		struct __user_cap_data_struct none[2] = {{0}};
+		int fd;
+
+		if (syscall(SYS_capset, &head, none))
+			_exit(1);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		_exit(fd < 0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int target_open(struct target *t, pid_t pid)
+{
+	char path[64];
+	int err;
+
+	*t = (struct target){.pid = pid, .pidfd = -1};
+	if (pid <= 0)
+		return -ESRCH;
+	/* /proc/TID exists for threads too, but is not listed: only a leader has its own pid as Tgid */
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (t->pidfd < 0) {
+		err = -errno;
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL : err == -EINVAL ? -ESRCH : err;
+	}
+	err = target_refresh(t);
+	if (!err && is_32_bit(pid))
+		err = -EXDEV;
+	if (!err && !invoker_may_trace(pid))
+		err = -EACCES;
+	if (!err && !t->exe[0])
+		err = -EACCES;
+	if (err)
+		target_release(t);
+	return err;
+}
+
+bool target_alive(const struct target *t)
+{
+	struct stat_line line;
+
+	if (t->pidfd < 0 || stat_read(t->pid, &line))
+		return false;
+	return line.state != 'Z' && line.state != 'X' && ticks_ns(line.start_ticks) == t->started_ns;
+}
+
+void target_release(struct target *t)
+{
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	t->pidfd = -1;
+}
+
+uint64_t target_cpu_ns(const struct target *t)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(t->pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+int target_mappings(pid_t pid, mapping_fn each, void *ctx)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	unsigned int n = 0;
+	int err = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && n < TARGET_MAX_MAPPINGS && getline(&line, &cap, f) > 0) {
+		unsigned int major, minor;
+		struct mapping m = {0};
+		char perms[5];
+		int at = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start, &m.end, perms,
+			   &m.offset, &major, &minor, &m.inode, &at) != 7)
+			continue;
+		if (perms[2] != 'x' || !m.inode || !at)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		m.dev = makedev(major, minor);
+		m.path = line + at;
+		err = each(ctx, &m);
+		n++;
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+int target_map_file(pid_t pid, uint64_t start, uint64_t end)
+{
+	struct stat st;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+int target_threads(pid_t pid, thread_fn each, void *ctx)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid > 0)
+			each(ctx, tid);
+	}
+	closedir(d);
+	return 0;
+}
+
+void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n)
+{
+	char path[96];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	got = slurp(path, out, n);
+	if (got <= 0)
+		out[0] = '\0';
+	else if (out[got - 1] == '\n')
+		out[got - 1] = '\0';
+}
+
+int target_read(pid_t pid, uint64_t address, void *out, size_t n)
+{
+	struct iovec to = {.iov_base = out, .iov_len = n};
+	struct iovec from = {.iov_base = (void *)(uintptr_t)address, .iov_len = n};
+	ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
+
+	return got == (ssize_t)n ? 0 : got < 0 ? -errno : -EFAULT;
+}
+
+int target_thread_now(pid_t pid, pid_t tid, struct thread_now *now)
+{
+	char path[96], buf[256], *p = buf, *end;
+	ssize_t n;
+
+	*now = (struct thread_now){.nr = -1};
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	if (!strncmp(buf, "running", 7)) {
+		now->running = true;
+		return 0;
+	}
+	now->nr = strtol(p, &end, 10);
+	if (end == p)
+		return -EPROTO;
+	p = end;
+	for (int i = 0; now->nr >= 0 && i < 6; i++, p = end)
+		now->args[i] = strtoull(p, &end, 16);
+	now->sp = strtoull(p, &end, 16);
+	p = end;
+	now->pc = strtoull(p, &end, 16);
+	return 0;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Bursts of the tracepoint layers. Tracepoints cost the target and, since every
+ * task of the host passes them, everybody else: both budgets bound them. System
+ * calls end a burst as functions do: first nothing begins any more, then what is
+ * open may close. A switch is an instant: the scheduler's burst just ends.
+ */
+#include "collect/state.h"
+
+#define MS 1000000ull
+
+enum {
+	CHECK_FAST_MS = 6,
+	CHECK_MS = 40,
+	BURST_MIN_MS = 6,
+	OFF_MIN_MS = 60,
+	CREDIT_START_NS = 8000000,
+	CREDIT_MAX_NS = 20000000,
+	DRAIN_MAX_MS = 1000,
+	SWITCH_NS = 300000, /* of the host's time: attaching and detaching tracepoints */
+};
+
+void armed_on(struct armed_time *a, uint64_t now)
+{
+	if (a->on)
+		return;
+	a->on = true;
+	a->on_since = now;
+	if (!a->period_start)
+		a->period_start = now;
+}
+
+void armed_off(struct armed_time *a, uint64_t now)
+{
+	if (!a->on)
+		return;
+	a->on = false;
+	a->on_ns += now - a->on_since;
+}
+
+bool armed_cut(struct armed_time *a, uint64_t now)
+{
+	if (!a->bursting || !a->on_ns)
+		return false;
+	if (!a->has_cut)
+		a->cut_start = a->period_start;
+	a->cut_armed = (a->has_cut ? a->cut_armed : 0) + a->on_ns;
+	a->cut_end = a->period_start = now;
+	a->has_cut = true;
+	a->on_ns = 0;
+	return true;
+}
+
+struct governed_unit *unit_of(struct collector *c, enum layer layer)
+{
+	if (layer == LAYER_SYSCALL)
+		return &c->units[UNIT_SYSCALLS];
+	return layer == LAYER_RUNQUEUE ? &c->units[UNIT_SCHED] : NULL;
+}
+
+static uint32_t unit_layers(enum unit u)
+{
+	return u == UNIT_SYSCALLS ? 1u << LAYER_SYSCALL : 1u << LAYER_RUNQUEUE;
+}
+
+void units_begin(struct collector *c)
+{
+	for (enum unit u = 0; u < UNITS; u++) {
+		c->units[u] = (struct governed_unit){.state = FUNCTION_ON, .credit_ns = CREDIT_START_NS};
+		armed_on(&c->units[u].time, now_ns());
+	}
+}
+
+/* Attach what is asked for and on. Lock waits in user space need the system calls, so they share their bursts. */
+void units_layers(struct collector *c)
+{
+	uint32_t off = 0, available = kernel_side_available(c->kernel), run;
+
+	for (enum unit u = 0; u < UNITS; u++) {
+		if (c->units[u].state != FUNCTION_ON)
+			off |= unit_layers(u);
+	}
+	c->layers &= available;
+	run = c->layers & ~off;
+	if (run & 1u << LAYER_LOCK && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
+		run |= KERNEL_SIDE_USER_LOCKS;
+	if (c->descent)
+		run |= KERNEL_SIDE_DESCENT;
+	run = kernel_side_layers(c->kernel, run);
+	/* what could not be attached is not there */
+	c->layers &= run | off;
+}
+
+static int count_open(void *ctx, uint32_t tid, const struct pt_thread *t)
+{
+	struct collector *c = ctx;
+
+	if (t->sys_open == 1 && t->sys_burst == kernel_side_control(c->kernel)->sys_burst)
+		c->units[UNIT_SYSCALLS].open_calls++;
+	return 0;
+}
+
+static bool calls_open(struct collector *c)
+{
+	c->units[UNIT_SYSCALLS].open_calls = 0;
+	kernel_side_threads(c->kernel, count_open, c);
+	return c->units[UNIT_SYSCALLS].open_calls > 0;
+}
+
+/* What a unit has cost since the last look, ns: to the targets, and to the others. */
+static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS], uint64_t *target,
+			  uint64_t *other)
+{
+	struct governed_unit *g = &c->units[u];
+	uint64_t hits = u == UNIT_SYSCALLS ? n[PT_HIT_SYSCALL] : n[PT_HIT_SCHED];
+	uint64_t others = u == UNIT_SYSCALLS ? n[PT_HIT_SYSCALL_OTHER] : n[PT_HIT_SCHED_OTHER];
+
+	*target = (hits - g->hits_target) * (u == UNIT_SYSCALLS ? c->cost.syscall : c->cost.sched);
+	*other = (others - g->hits_other) * (u == UNIT_SYSCALLS ? c->cost.syscall_other : c->cost.sched / 2);
+	g->hits_target = hits;
+	g->hits_other = others;
+}
+
+static void unit_off(struct collector *c, enum unit u, uint64_t now)
+{
+	struct governed_unit *g = &c->units[u];
+
+	armed_off(&g->time, now);
+	if (!g->time.bursting)
+		send_note(c, NOTE_INFO, "%s are watched in bursts to hold the budget of %g%% (--max-overhead)",
+			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events", c->options->budget_ppm / 1e4);
+	g->time.bursting = true;
+	g->state_since = now;
+	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
+		g->state = FUNCTION_DRAINING;
+		kernel_side_syscalls_drain(c->kernel);
+		return;
+	}
+	g->state = FUNCTION_OFF;
+	g->credit_ns -= SWITCH_NS;
+	units_layers(c);
+}
+
+static void unit_on(struct collector *c, enum unit u, uint64_t now)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	struct governed_unit *g = &c->units[u];
+
+	if (armed_cut(&g->time, now))
+		slots_cut(c, u == UNIT_SYSCALLS ? LAYER_SYSCALL : LAYER_RUNQUEUE, NULL);
+	if (u == UNIT_SYSCALLS)
+		control->sys_burst++;
+	else
+		control->sched_burst++;
+	g->state = FUNCTION_ON;
+	g->state_since = now;
+	units_layers(c);
+	armed_on(&g->time, now_ns());
+}
+
+static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
+{
+	struct governed_unit *g = &c->units[u];
+	uint64_t age = now - g->state_since;
+
+	switch (g->state) {
+	case FUNCTION_ON:
+		if (g->credit_ns < 0 && age >= BURST_MIN_MS * MS)
+			unit_off(c, u, now);
+		break;
+	case FUNCTION_DRAINING:
+		if (age > DRAIN_MAX_MS * MS || !calls_open(c))
+			unit_off(c, u, now);
+		break;
+	case FUNCTION_OFF:
+		if (g->credit_ns > 0 && age > OFF_MIN_MS * MS)
+			unit_on(c, u, now);
+		break;
+	}
+	return now + (g->time.bursting && g->state != FUNCTION_OFF ? CHECK_FAST_MS : CHECK_MS) * MS;
+}
+
+unsigned int budget_parts(const struct collector *c)
+{
+	return UNITS + (c->nr_functions > 0);
+}
+
+uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, uint64_t wall)
+{
+	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when, target, other;
+	int64_t earned, host;
+
+	if (c->options->budget_ppm >= 1000000)
+		return next;
+	kernel_side_counters(c->kernel, n);
+	/* a part of the target's budget for each unit, one for all functions */
+	earned = (int64_t)(target_cpu * c->options->budget_ppm / 1000000 / budget_parts(c));
+	host = (int64_t)(wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm / 1000000 / UNITS);
+	for (enum unit u = 0; u < UNITS; u++) {
+		struct governed_unit *g = &c->units[u];
+		int64_t own, others;
+
+		unit_spending(c, u, n, &target, &other);
+		own = earned - (int64_t)target;
+		others = host - (int64_t)(target + other);
+		/* whichever budget is the tighter one */
+		g->credit_ns += own < others ? own : others;
+		if (g->credit_ns > CREDIT_MAX_NS)
+			g->credit_ns = CREDIT_MAX_NS;
+		if (!(c->layers & unit_layers(u)))
+			continue;
+		/* a descent needs to know of every switch: it lasts seconds */
+		if (c->descent && u == UNIT_SCHED && g->credit_ns < 0)
+			g->credit_ns = 0;
+		when = unit_govern(c, u, now);
+		if (when < next)
+			next = when;
+	}
+	return next;
+}
+
+void units_sleep(struct collector *c)
+{
+	for (enum unit u = 0; u < UNITS; u++) {
+		armed_off(&c->units[u].time, now_ns());
+		c->units[u].state = FUNCTION_OFF;
+	}
+	kernel_side_layers(c->kernel, 0);
+}
+
+void units_wake(struct collector *c)
+{
+	for (enum unit u = 0; u < UNITS; u++)
+		unit_on(c, u, now_ns());
+}
