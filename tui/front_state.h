@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What front.c and the watches share. Private to tui/. */
+#ifndef PEAKTOP_FRONT_STATE_H
+#define PEAKTOP_FRONT_STATE_H
+
+#include <stdarg.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/code/protocol.h"
+#include "analysis/session/channel.h"
+#include "analysis/session/collector_options.h"
+#include "tui/descend.h"
+#include "tui/front.h"
+#include "tui/parser.h"
+#include "tui/screen.h"
+#include "tui/session_file.h"
+
+enum {
+	FRONT_MAX_MESSAGES = 256,
+	FRONT_MAX_OP = 65536,
+	FRONT_MAX_MODULES = 4096,
+	FRONT_MAX_MAPPINGS = 65536,
+	FRONT_MAX_WATCHES = 64,
+	FRONT_MAX_STACKS = 64, /* at the parser */
+	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
+	WATCH_FIRST_OP = 1024,	 /* numbers of functions begin here; the collector's own lie below */
+};
+
+enum module_stage { MODULE_NEW = 0, MODULE_ASKED, MODULE_ADDED, MODULE_DEBUG_ASKED, MODULE_READY, MODULE_BROKEN };
+
+struct front_module {
+	enum module_stage stage;
+	char *path;
+	char *name; /* base name without " (deleted)" */
+};
+
+struct front_mapping {
+	uint32_t pid, module;
+	uint64_t start, end, offset;
+};
+
+enum watch_stage {
+	WATCH_WAITING = 0, /* for the modules of the target to be read */
+	WATCH_FINDING,
+	WATCH_NEAREST,	   /* nothing of that name: asking for names like it */
+	WATCH_IFUNC,
+	WATCH_PLANNING,
+	WATCH_ARMING,
+	WATCH_ARMED,
+	WATCH_DORMANT,	   /* its module or function is not there yet */
+	WATCH_REFUSED,
+};
+
+/* One function that the user wants watched. */
+struct watch {
+	struct op_spec spec;
+	char *text; /* spec.text points here */
+	enum watch_stage stage;
+	bool from_command_line;
+	uint32_t op;
+	uint32_t request; /* of the parser, going on */
+	uint32_t epoch;	  /* of the last REQ_ARM */
+	uint32_t module;
+	uint64_t offset;
+	char *symbol, *function; /* linkage name and for people */
+	char *placement;
+	struct rec_site *sites; /* to be armed: of one function, or of all that an IFUNC may become */
+	uint32_t nr_sites;
+	uint32_t plans_left; /* IFUNC: candidates still to be planned */
+	uint32_t nr_returns; /* learnt */
+	uint64_t learned_ns; /* when a return address was last met for the first time */
+	bool has_exits, exits_stepped, exits_dropped, keep_exits;
+	uint64_t calls_now; /* in the last slice */
+};
+
+struct front {
+	const struct options *options;
+	struct channel *channel;
+	pid_t collector_pid;
+	struct parser *parser;
+	struct model *model;
+	struct session_writer *recording; /* the file asked for, or one without a name for snapshots */
+	int recording_error;
+	bool all_layers, over, going;
+	bool go_at_once; /* a screen does not wait for functions to be found */
+	uint32_t layers;
+	uint64_t ticks, heartbeat_ns;
+	int failure;
+	char failure_line[640];
+	char **messages;
+	size_t nr_messages;
+	char *message_out;
+	uint32_t unwanted[FRONT_MAX_OP / 32];
+
+	/* watches */
+	struct front_module modules[FRONT_MAX_MODULES];
+	uint32_t nr_modules;
+	struct front_mapping *mappings;
+	size_t nr_mappings, cap_mappings;
+	bool modules_wanted;
+	struct watch *watches[FRONT_MAX_WATCHES];
+	size_t nr_watches;
+	uint32_t next_op, next_epoch;
+	struct {
+		uint32_t request;
+		size_t watch;
+	} returns_asked[FRONT_MAX_WATCHES * 8];
+	size_t nr_returns_asked;
+	uint32_t search_request;
+	char *searched, *searched_out;
+	struct screen_candidate *candidates;
+	size_t nr_candidates;
+
+	struct descend *descend;
+	struct parsed_coverage coverage; /* the last answer; its texts below */
+	char coverage_text[2048];
+	bool coverage_answered;
+	struct front_stacks *stacks; /* NULL before the first */
+	uint64_t mappings_version;
+};
+
+void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The first reason counts. */
+void front_fail(struct front *f, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int front_request(struct front *f, const struct record *rec);
+/* Give a record to the model and the recording. */
+void front_feed(struct front *f, const struct record *rec);
+
+/* verb_coverage.c */
+void coverage_take(struct front *f, const struct parsed_coverage *a);
+
+/* front_stacks.c: true if the answer was one of its own. */
+void stacks_take(struct front *f, const struct rec_stack *stack);
+bool stacks_answer(struct front *f, const struct parsed *a);
+
+/* front_descend.c */
+int front_descend_init(struct front *f);
+
+/* watches.c */
+void watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
+void watches_target(struct front *f, const struct rec_target *t);
+void watches_module(struct front *f, const struct rec_module *m);
+void watches_mapping(struct front *f, const struct rec_mapping *m);
+void watches_file(struct front *f, const struct rec_file *file, int fd);
+void watches_learned(struct front *f, const struct rec_learned *l);
+void watches_acknowledged(struct front *f, const struct rec_ack *ack);
+void watches_refused(struct front *f, const struct rec_refused *r);
+void watches_profile(struct front *f, const struct rec_profile *p);
+void watches_tick(struct front *f);
+/* Talk to the parser, take its answers, move every watch on. */
+void watches_parser(struct front *f, uint64_t now_ns);
+void watches_release(struct front *f);
+
+/* watch_modules.c: files of the target on their way to the parser. */
+void modules_want(struct front *f);
+void modules_answer(struct front *f, const struct parsed_module *m);
+/* All modules that can be read have been read. */
+bool modules_settled(const struct front *f);
+
+#endif

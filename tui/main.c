@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/collector.h"
+#include "tui/front.h"
+#include "tui/live.h"
+#include "tui/options.h"
+#include "tui/verbs.h"
+
+int main(int argc, char **argv)
+{
+	static const struct collector_entry entry = {.run = collector_run, .doctor = collector_doctor};
+	struct options o;
+	char error[512];
+
+	setlocale(LC_ALL, "");
+	front_use_collector(&entry);
+	if (options_parse(&o, argc, argv, error, sizeof(error))) {
+		fprintf(stderr, "peaktop: %s\n", error);
+		return EXIT_USAGE;
+	}
+	switch (o.verb) {
+	case VERB_HELP:
+		fputs(options_usage(), stdout);
+		return 0;
+	case VERB_VERSION:
+		printf("peaktop %s\n", PEAKTOP_VERSION);
+		return 0;
+	case VERB_SCREEN:
+		return live_run(&o);
+	case VERB_WATCH:
+		return verb_watch(&o);
+	case VERB_DESCEND:
+		return verb_descend(&o);
+	case VERB_RECORD:
+		return verb_record(&o);
+	case VERB_EXPORT:
+		return verb_export(&o);
+	case VERB_REPLAY:
+		return o.script ? verb_script(&o) : live_run(&o);
+	case VERB_DOCTOR:
+		return o.nr_pids || o.name || o.command ? verb_coverage(&o) : verb_doctor(&o);
+	default:
+		fprintf(stderr, "peaktop: chains, critical, resume and diff are not built yet; watch, descend, record, export and doctor are\n");
+		return EXIT_USAGE;
+	}
+}

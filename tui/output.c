@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What text and JSON have in common. */
+#include "tui/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool worth_printing(const struct op *op)
+{
+	return op->total.calls || op->open || op->abnormal || op->unseen || op->requested[0];
+}
+
+static int by_latency(const void *a, const void *b)
+{
+	const struct op *x = *(const struct op *const *)a, *y = *(const struct op *const *)b;
+
+	if (x->total.sum_ns != y->total.sum_ns)
+		return x->total.sum_ns < y->total.sum_ns ? 1 : -1;
+	if (x->oldest_open_ns != y->oldest_open_ns)
+		return x->oldest_open_ns < y->oldest_open_ns ? 1 : -1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+long output_sorted_ops(struct model *m, const struct op ***ops)
+{
+	size_t nr = model_nr_ops(m), i;
+	const struct op *op;
+	long kept = 0;
+
+	*ops = calloc(nr ? nr : 1, sizeof(**ops));
+	if (!*ops)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		op = model_op(m, i);
+		if (op && worth_printing(op))
+			(*ops)[kept++] = op;
+	}
+	qsort(*ops, (size_t)kept, sizeof(**ops), by_latency);
+	return kept;
+}
+
+double output_cost_target_percent(const struct rec_cost *c)
+{
+	uint64_t own = c->ns > c->other_ns ? c->ns - c->other_ns : 0;
+
+	return c->target_cpu_ns > 1000000 ? 100.0 * (double)own / (double)c->target_cpu_ns : -1;
+}
+
+double output_cost_host_percent(const struct rec_cost *c)
+{
+	/* a share of next to nothing says nothing */
+	return c->host_cpu_ns > 50000000
+		   ? 100.0 * ((double)c->ns + (double)c->own_cpu_ns) / (double)c->host_cpu_ns
+		   : -1;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the text and the JSON of a descent have in common. */
+#include "tui/output_descend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/sanitise.h"
+
+int report_result(const struct descend_report *r, struct descent_result *out)
+{
+	if (descend_asked(r->descend))
+		return descent_result(descend_state(r->descend), out);
+	memset(out, 0, sizeof(*out));
+	out->status = DESCENT_TOO_FEW;
+	return 0;
+}
+
+const char *report_status(const struct descend_report *r, const struct descent_result *result)
+{
+	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
+}
+
+const struct peak *report_peak(const struct descend_report *r, const struct op *op)
+{
+	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct peak *best = NULL;
+	uint64_t most = 0;
+
+	if (!ask || !op || ask->high_ns == UINT64_MAX)
+		return NULL;
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
+		const struct peak *p = &op->peaks[i];
+		struct bucket_range both = {.low = pt_bucket(ask->low_ns), .high = pt_bucket(ask->high_ns - 1) + 1};
+		uint64_t calls;
+
+		if (p->range.low > both.low)
+			both.low = p->range.low;
+		if (p->range.high < both.high)
+			both.high = p->range.high;
+		/* peaks may have split since: the one with most of the calls asked about is meant */
+		calls = both.high > both.low ? profile_range_calls(&op->total, both) : 0;
+		if (calls > most) {
+			most = calls;
+			best = p;
+		}
+	}
+	return best;
+}
+
+enum evidence report_evidence(const struct descent_fnode *n)
+{
+	return n->records || !n->depth ? EVIDENCE_MEASURED : EVIDENCE_WITNESSED;
+}
+
+static void append_safe(struct buf *out, const char *s)
+{
+	sanitise_append(out, s, strlen(s));
+}
+
+void report_cause(struct buf *out, const struct cause *c)
+{
+	static const char *const words[CAUSE_KINDS] = {
+	    [CAUSE_OWN_CODE] = "in its own code",
+	    [CAUSE_LOOP] = "its own loop around short calls",
+	    [CAUSE_PREEMPTION] = "preempted",
+	    [CAUSE_RUN_QUEUE] = "runnable, waiting for a CPU",
+	    [CAUSE_INTERRUPT] = "interrupted",
+	    [CAUSE_PAGE_FAULT] = "in page faults",
+	    [CAUSE_IO] = "waiting for I/O",
+	    [CAUSE_LOCK] = "waiting for a lock",
+	    [CAUSE_SLEEP] = "asleep on purpose",
+	    [CAUSE_TIMEOUT] = "waiting until a timeout",
+	    [CAUSE_NETWORK] = "waiting for the network",
+	    [CAUSE_WAIT] = "waiting for another task",
+	    [CAUSE_UNMEASURED] = "in callees that were not measured",
+	    [CAUSE_UNKNOWN] = "for a cause that is not known",
+	};
+	static const char *const before_name[CAUSE_KINDS] = {
+	    [CAUSE_PREEMPTION] = " by ", [CAUSE_INTERRUPT] = " by ", [CAUSE_IO] = " on ",
+	    [CAUSE_LOCK] = " held by ",	 [CAUSE_NETWORK] = ": ",     [CAUSE_WAIT] = ": ",
+	};
+	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
+
+	buf_puts(out, words[kind]);
+	if (c->name[0]) {
+		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
+		append_safe(out, c->name);
+	}
+	if (c->detail[0]) {
+		buf_puts(out, " (");
+		append_safe(out, c->detail);
+		buf_puts(out, ")");
+	}
+}
+
+void report_short_name(struct buf *out, const char *name)
+{
+	const char *end = strchr(name, '(');
+
+	/* these parentheses belong to the name */
+	while (end && (!strncmp(end, "(anonymous", 10) || (end - name >= 8 && !strncmp(end - 8, "operator()", 10))))
+		end = strchr(end + 1, '(');
+	sanitise_append(out, name, end && end > name ? (size_t)(end - name) : strlen(name));
+}
+
+bool report_place(struct buf *out, const struct descend *d, struct rec_code place)
+{
+	const struct descend_symbol *s = place.module ? descend_symbol(d, place.module, place.offset) : NULL;
+	const char *slash;
+
+	if (!s || !s->file[0] || !s->line)
+		return false;
+	slash = strrchr(s->file, '/');
+	append_safe(out, slash ? slash + 1 : s->file);
+	buf_printf(out, ":%u", s->line);
+	return true;
+}

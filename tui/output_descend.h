@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `peaktop descend` prints: the answer of a descent, from its records and the
+ * model alone, as JSON (docs/peaktop.schema.json) or text. The same records give
+ * the same bytes. Names of the host pass the sanitiser here.
+ *
+ * Each returns 0, -ENOMEM, or the negative errno of a failed write.
+ */
+#ifndef PEAKTOP_OUTPUT_DESCEND_H
+#define PEAKTOP_OUTPUT_DESCEND_H
+
+#include <stdio.h>
+
+#include "tui/descend.h"
+#include "tui/output.h"
+
+/* What is to be printed. */
+struct descend_report {
+	struct model *model;
+	const struct descend *descend;
+	uint32_t op;	    /* f0, also where nothing could be asked */
+	bool no_such_peak;  /* that is why nothing was asked */
+	int wanted_peak;    /* the rank that was asked for; 0: none */
+	double slowest;	    /* percent; 0: a peak */
+};
+
+int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);
+int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f);
+/* The one sentence that comes first, without newline, sanitised. */
+void output_descend_sentence(const struct descend_report *r, struct buf *out);
+
+/* ---- for both (output_descend.c) ---- */
+
+/* The result as far as there is one: all zero with no paths before anything was asked. 0 or -ENOMEM. */
+int report_result(const struct descend_report *r, struct descent_result *out);
+const char *report_status(const struct descend_report *r, const struct descent_result *result);
+/* The peak, as it is now, that the descent asked about; NULL: none (the slowest calls, or it has gone). */
+const struct peak *report_peak(const struct descend_report *r, const struct op *op);
+enum evidence report_evidence(const struct descent_fnode *n);
+/* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
+void report_cause(struct buf *out, const struct cause *c);
+/* A name without parameters, sanitised. */
+void report_short_name(struct buf *out, const char *name);
+/* "store.c:88", sanitised; nothing where the source is not known. */
+bool report_place(struct buf *out, const struct descend *d, struct rec_code place);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/output_descend.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/sanitise.h"
+
+enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
+
+/* jansson refuses NULL everywhere: an object without memory ends as a failed json_dumpf(). */
+static void put(json_t *o, const char *key, json_t *value, bool *failed)
+{
+	if (json_object_set_new(o, key, value))
+		*failed = true;
+}
+
+static json_t *text_json(const char *s)
+{
+	json_t *json = NULL;
+	struct buf b;
+
+	buf_init(&b, TEXT_MAX);
+	if (!sanitise_append(&b, s, strnlen(s, NAME_MAX_BYTES)))
+		json = json_stringn(b.data ? b.data : "", b.len);
+	buf_release(&b);
+	return json;
+}
+
+static void put_text(json_t *o, const char *key, const char *s, bool *failed)
+{
+	if (s && s[0])
+		put(o, key, text_json(s), failed);
+}
+
+static void put_u64(json_t *o, const char *key, uint64_t v, bool *failed)
+{
+	put(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)), failed);
+}
+
+static void put_share(json_t *o, const char *key, double v, bool *failed)
+{
+	put(o, key, json_real(isfinite(v) ? fmin(fmax(v, 0), 1) : 0), failed);
+}
+
+static void put_address(json_t *o, uint64_t offset, bool *failed)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, offset);
+	put(o, "address", json_string(text), failed);
+}
+
+static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
+{
+	if (!s || !s->file[0])
+		return;
+	put_text(o, "file", s->file, failed);
+	if (s->line)
+		put_u64(o, "line", s->line, failed);
+}
+
+static json_t *call_site_json(const struct descend *d, struct rec_code site, bool *failed)
+{
+	json_t *o = json_object();
+
+	put_line(o, descend_symbol(d, site.module, site.offset), failed);
+	put_address(o, site.offset, failed);
+	put_text(o, "module", descend_module(d, site.module), failed);
+	return o;
+}
+
+/* What a frame, a sibling and an fnode of the tree have in common: who it is and from where it is called. */
+static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	const struct descend_symbol *s =
+	    n->function.module ? descend_symbol(d, n->function.module, n->function.offset) : NULL;
+	char name[NAME_MAX_BYTES];
+
+	put(o, "function", text_json(descend_function(d, n, name, sizeof(name))), failed);
+	if (s)
+		put_text(o, "symbol", s->symbol, failed);
+	if (n->function.module)
+		put_text(o, "module", descend_module(d, n->function.module), failed);
+	if (n->site.module)
+		put(o, "call_site", call_site_json(d, n->site, failed), failed);
+}
+
+static json_t *frame_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	json_t *o = json_object();
+
+	put_function(o, d, n, failed);
+	if (n->function.module) {
+		put_line(o, descend_symbol(d, n->function.module, n->function.offset), failed);
+		put_address(o, n->function.offset, failed);
+	}
+	put_share(o, "share", n->share, failed);
+	if (n->records || !n->depth) {
+		put_u64(o, "latency_ns", n->latency_ns, failed);
+		put_u64(o, "maxcount", n->maxcount, failed);
+		put_u64(o, "decisions", n->decisions, failed);
+		put_u64(o, "records", n->records, failed);
+	}
+	put(o, "evidence", json_string(evidence_text(report_evidence(n))), failed);
+	return o;
+}
+
+static json_t *sibling_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	char name[NAME_MAX_BYTES];
+	json_t *o = json_object();
+
+	put(o, "function", text_json(descend_function(d, n, name, sizeof(name))), failed);
+	if (n->records) {
+		put_u64(o, "latency_ns", n->latency_ns, failed);
+		put_u64(o, "maxcount", n->maxcount, failed);
+	}
+	return o;
+}
+
+static json_t *cause_json(const struct descend *d, const struct descent_path *p, bool *failed)
+{
+	const struct cause *c = &p->cause;
+	json_t *o = json_object();
+	struct buf where;
+	char *end;
+	long long n;
+
+	put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
+	put_text(o, "name", c->name, failed);
+	n = strtoll(c->detail, &end, 10);
+	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
+		put(o, "detail", json_integer(n), failed);
+	} else if (c->detail[0]) {
+		put_text(o, "detail", c->detail, failed);
+	} else if (p->nr_pcs) {
+		buf_init(&where, TEXT_MAX);
+		if (report_place(&where, d, p->pcs[0].place))
+			put_text(o, "detail", where.data, failed);
+		buf_release(&where);
+	}
+	return o;
+}
+
+static json_t *path_json(const struct descend *d, const struct descent_result *r, const struct descent_path *p, bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
+
+	put_share(o, "share", p->share, failed);
+	put(o, "cause", cause_json(d, p, failed), failed);
+	put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	for (unsigned int i = 0; i < p->nr_frames; i++)
+		*failed |= json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
+	for (unsigned int i = 0; i < p->nr_siblings; i++)
+		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
+	put(o, "frames", frames, failed);
+	put(o, "siblings", siblings, failed);
+	return o;
+}
+
+/* The tree: parents come before their children. */
+static json_t *ftree_json(const struct descend *d, const struct descent_result *r, bool *failed)
+{
+	json_t **children = calloc(r->nr_nodes + 1, sizeof(*children)), *root = NULL;
+
+	for (unsigned int i = 0; children && i < r->nr_nodes; i++) {
+		const struct descent_fnode *n = &r->nodes[i];
+		json_t *o = json_object();
+
+		children[i] = json_array();
+		put_function(o, d, n, failed);
+		if (n->records || !n->depth) {
+			put_u64(o, "latency_ns", n->latency_ns, failed);
+			put_u64(o, "maxcount", n->maxcount, failed);
+			put_u64(o, "decisions", n->decisions, failed);
+		}
+		put(o, "root_cause", json_boolean(n->root_cause), failed);
+		put(o, "children", children[i], failed);
+		if (!i) {
+			root = o;
+			continue;
+		}
+		for (unsigned int j = 0; j < i; j++) {
+			if (r->nodes[j].node == n->parent) {
+				*failed |= json_array_append_new(children[j], o);
+				o = NULL;
+				break;
+			}
+		}
+		json_decref(o);
+	}
+	*failed |= !children;
+	free(children);
+	return root;
+}
+
+static json_t *document(const struct descend_report *r, const struct output_options *opt, const struct descent_result *result,
+			bool *failed)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+	const struct peak *peak = report_peak(r, op);
+	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
+	char name[NAME_MAX_BYTES];
+
+	if (result->nr_nodes)
+		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
+	else
+		snprintf(name, sizeof(name), "%s", op && op->label[0] ? op->label : op ? op->name : "");
+	if (result->nr_nodes && op && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
+		snprintf(name, sizeof(name), "%s", op->label);
+	put(o, "function", text_json(name), failed);
+	if (op) {
+		put_text(o, "module", op->module, failed);
+		if (!opt->json_lines)
+			put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
+	}
+	if (peak)
+		put(o, "peak", output_json_peak(r->model, peak), failed);
+	put(o, "status", json_string(report_status(r, result)), failed);
+	put_u64(o, "rounds", result->rounds, failed);
+	put_u64(o, "calls_used", result->calls_used, failed);
+	put_share(o, "explained", result->explained, failed);
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		*failed |= json_array_append_new(paths, path_json(r->descend, result, &result->paths[i], failed));
+	put(o, "paths", paths, failed);
+	if (result->nr_nodes)
+		put(o, "ftree", ftree_json(r->descend, result, failed), failed);
+	if (result->change[0]) {
+		json_t *notes = json_object_get(o, "notes");
+
+		*failed |= json_array_append_new(notes, text_json(result->change));
+	}
+	return o;
+}
+
+int output_descend_json(const struct descend_report *r, const struct output_options *opt, FILE *f)
+{
+	struct descent_result result;
+	bool failed = false;
+	json_t *json;
+	int err = report_result(r, &result);
+
+	if (err)
+		return err;
+	json = document(r, opt, &result, &failed);
+	if (!json || failed)
+		err = -ENOMEM;
+	errno = EIO;
+	if (!err && json_dumpf(json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+		err = -errno;
+	if (!err && (fputc('\n', f) == EOF || fflush(f)))
+		err = -errno;
+	json_decref(json);
+	descent_result_release(&result);
+	return err;
+}

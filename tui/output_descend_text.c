@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/output_descend.h"
+
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/format.h"
+#include "tui/sanitise.h"
+#include "tui/words.h"
+
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8 };
+
+static unsigned int width_of(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : 80;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+static void put_name(struct buf *out, const struct descend_report *r, const struct descent_fnode *n)
+{
+	const struct op *op = model_op_by_number(r->model, r->op);
+	char name[NAME_BYTES];
+
+	if (!n->site.module && op && op->label[0] && !descend_symbol(r->descend, n->function.module, n->function.offset))
+		snprintf(name, sizeof(name), "%s", op->label);
+	else
+		descend_function(r->descend, n, name, sizeof(name));
+	report_short_name(out, name);
+}
+
+/* "peak 3, 12 ms, 2% of calls and 41% of time" */
+static void put_which(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct peak *p = report_peak(r, op);
+
+	if (p)
+		buf_printf(out, "peak %d, %s, %s of calls and %s of time", p->rank, format_time(p->mode_ns).s,
+			   format_percent(p->share_of_calls).s, format_percent(p->share_of_time).s);
+	else if (ask && ask->high_ns == UINT64_MAX)
+		buf_printf(out, "calls of %s and more, %s on average", format_time(ask->low_ns).s,
+			   format_time(result->latency_ns).s);
+	else if (ask)
+		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
+}
+
+/*
+ * How many frames a sentence names: to the last one that code of the module of f0
+ * calls. What a library does inside is not what a person can change; the path below has it.
+ */
+static unsigned int frames_named(const struct descent_result *result, const struct descent_path *p)
+{
+	uint32_t own = result->nodes[p->frames[0]].function.module;
+	unsigned int named = 1;
+
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		if (result->nodes[p->frames[i]].site.module == own)
+			named = i + 1;
+	}
+	return named;
+}
+
+/* "serve > fetch > usleep at store.c:88, asleep on purpose" */
+static void put_path(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		     const struct descent_path *p)
+{
+	unsigned int named = frames_named(result, p);
+	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
+	struct buf place;
+
+	for (unsigned int i = 0; i < named; i++) {
+		if (named > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
+			buf_puts(out, " > ...");
+			i = named - SENTENCE_FRAMES / 2;
+		}
+		buf_puts(out, i ? " > " : "");
+		put_name(out, r, &result->nodes[p->frames[i]]);
+	}
+	buf_init(&place, NAME_BYTES * 4);
+	if (report_place(&place, r->descend, last->site))
+		buf_printf(out, " at %s", place.data);
+	buf_puts(out, ", ");
+	report_cause(out, &p->cause);
+	buf_reset(&place);
+	if (p->nr_pcs && report_place(&place, r->descend, p->pcs[0].place))
+		buf_printf(out, ", mostly at %s", place.data);
+	buf_release(&place);
+}
+
+static void put_no_peak(struct buf *out, const struct descend_report *r)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+
+	if (r->wanted_peak)
+		buf_printf(out, "there is no peak %d", r->wanted_peak);
+	else
+		buf_puts(out, "there is no peak");
+	for (unsigned int i = 0; op && i < op->nr_peaks; i++) {
+		const struct peak *p = &op->peaks[i];
+
+		buf_printf(out, "%s %d (%s, %s of calls)", i ? "," : "; there are", p->rank, format_time(p->mode_ns).s,
+			   format_percent(p->share_of_calls).s);
+	}
+}
+
+void output_descend_sentence(const struct descend_report *r, struct buf *out)
+{
+	struct descent_result result;
+
+	if (r->no_such_peak) {
+		put_no_peak(out, r);
+		return;
+	}
+	if (!descend_asked(r->descend)) {
+		buf_puts(out, "not enough calls to choose a peak");
+		return;
+	}
+	if (report_result(r, &result)) {
+		buf_puts(out, "no memory");
+		return;
+	}
+	put_which(out, r, &result);
+	buf_puts(out, ": ");
+	if (result.nr_paths && result.paths[0].nr_frames)
+		put_path(out, r, &result, &result.paths[0]);
+	else
+		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
+	descent_result_release(&result);
+}
+
+/* --- the paths as a tree */
+
+static void put_frame(struct buf *out, const struct descend_report *r, const struct descent_fnode *n, unsigned int level)
+{
+	struct buf place;
+
+	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s, format_time_fixed(n->latency_ns).s);
+	if (n->records || !n->depth)
+		buf_printf(out, "%5s of %-5s", format_count(n->maxcount).s, format_count(n->votes).s);
+	else
+		buf_printf(out, "%5s    %-5s", "-", "");
+	buf_printf(out, " %-9s %*s", evidence_text(report_evidence(n)), (int)level, "");
+	put_name(out, r, n);
+	buf_init(&place, NAME_BYTES * 4);
+	if (report_place(&place, r->descend, n->site))
+		buf_printf(out, " at %s", place.data);
+	buf_release(&place);
+	if (n->in_loop)
+		buf_puts(out, ", in a loop");
+	buf_putc(out, '\n');
+}
+
+static void put_siblings(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			 const struct descent_path *p, const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_siblings)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_siblings; i++) {
+		const struct descent_fnode *n = &result->nodes[p->siblings[i]];
+
+		buf_puts(&line, i ? ", " : "");
+		put_name(&line, r, n);
+		if (n->records)
+			buf_printf(&line, " %s", format_time(n->latency_ns).s);
+	}
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  beside the last: ", 19);
+	buf_release(&line);
+}
+
+static void put_paths(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		      const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < result->nr_paths; i++) {
+		const struct descent_path *p = &result->paths[i];
+
+		buf_reset(&line);
+		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1, format_percent(p->share).s);
+		report_cause(&line, &p->cause);
+		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s, evidence_text(p->evidence));
+		buf_putc(out, '\n');
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		if (!i)
+			buf_puts(out, "   share    time maximum in   evidence  function\n");
+		for (unsigned int k = 0; k < p->nr_frames; k++)
+			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
+		put_siblings(out, r, result, p, o);
+	}
+	buf_release(&line);
+}
+
+static void put_status(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		       const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained", report_status(r, result),
+		   result->rounds, result->rounds == 1 ? "time" : "times", format_count(result->calls_used).s,
+		   format_percent(result->explained).s);
+	if (result->change[0]) {
+		buf_puts(&line, "; ");
+		sanitise_append(&line, result->change, strlen(result->change));
+	}
+	buf_putc(out, '\n');
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
+	buf_release(&line);
+}
+
+int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
+{
+	struct descent_result result;
+	struct buf out, line;
+	int err = report_result(r, &result);
+
+	if (err)
+		return err;
+	buf_init(&out, MAX_OUTPUT);
+	buf_init(&line, MAX_OUTPUT);
+	output_descend_sentence(r, &line);
+	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	buf_release(&line);
+	put_paths(&out, r, &result, o);
+	put_status(&out, r, &result, o);
+	output_text_state(&out, r->model, o);
+	descent_result_release(&result);
+	return output_text_write(&out, f);
+}

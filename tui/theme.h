@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Roles, how each looks on three kinds of terminal, and the glyphs with their
+ * ASCII forms. Pure: knows colours by number, not curses.
+ */
+#ifndef PEAKTOP_THEME_H
+#define PEAKTOP_THEME_H
+
+#include <stdbool.h>
+
+/* What the text of a cell is. */
+enum role {
+	ROLE_TEXT = 0,
+	ROLE_DIM,     /* secondary: units, hints, axes */
+	ROLE_TITLE,   /* what this view is about */
+	ROLE_HEADING, /* of a table or pane */
+	ROLE_FOCUS,   /* heading of the pane that has the keys; the column that sorts */
+	ROLE_STATUS,  /* status line */
+	ROLE_LIVE,
+	ROLE_PAUSED,
+	ROLE_REPLAY,
+	ROLE_SELECTED, /* the row with the marker */
+	ROLE_WARNING,
+	ROLE_ALERT,
+	ROLE_KEY,	  /* a key in a hint */
+	ROLE_BAR,	  /* of a histogram */
+	ROLE_BAR_CHOSEN,  /* ... inside the chosen peak */
+	ROLE_PEAK,	  /* bracket and number */
+	ROLE_PEAK_CHOSEN, /* of the chosen peak */
+	ROLE_MATCH,	  /* found by `/` */
+	ROLE_PROMPT,
+	ROLE_POPUP,
+	ROLE_HEAT_1, /* fewest calls */
+	ROLE_HEAT_8 = ROLE_HEAT_1 + 7,
+	ROLE_MAX
+};
+
+enum { HEAT_LEVELS = 8 };
+
+enum theme { THEME_256, THEME_16, THEME_MONO };
+
+struct style {
+	short fg, bg; /* -1: the terminal's own */
+	bool bold, dim, reverse, underline;
+	bool blank; /* the background is the message: show a blank instead of the text */
+};
+
+/* `colors` is what the terminal has. */
+enum theme theme_for(int colors, bool no_color);
+struct style theme_style(enum theme theme, enum role role);
+
+enum glyph {
+	GLYPH_HLINE,
+	GLYPH_VLINE,
+	GLYPH_VLINE_CHOSEN, /* the axis beside the chosen peak */
+	GLYPH_TOP_LEFT,	    /* corners of a frame */
+	GLYPH_TOP_RIGHT,
+	GLYPH_BOTTOM_LEFT,
+	GLYPH_BOTTOM_RIGHT,
+	GLYPH_TICK, /* on the vertical axis */
+	GLYPH_BRACKET_TOP,
+	GLYPH_BRACKET_MIDDLE,
+	GLYPH_BRACKET_MODE, /* where the number stands */
+	GLYPH_BRACKET_BOTTOM,
+	GLYPH_BRACKET_SINGLE,
+	GLYPH_BAR,
+	GLYPH_BAR_HALF,
+	GLYPH_DOT, /* between two items on one line */
+	GLYPH_MAX
+};
+
+const char *theme_glyph(enum glyph glyph, bool ascii);
+/* For a level 1..8 of a heatmap cell; " " for 0. */
+const char *theme_shade(unsigned int level, bool ascii);
+/* For a level 1..8 of a sparkline column; " " for 0. */
+const char *theme_spark(unsigned int level, bool ascii);
+
+#endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* descend: the start profile, the choice of the peak, the descent, the answer. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tui/output_descend.h"
+#include "tui/replay.h"
+#include "tui/verb_descend.h"
+#include "tui/verbs.h"
+
+enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10 };
+/* A slice of a second would be most of the wait. */
+#define SLICE_S 0.25
+
+struct run {
+	struct front *front;
+	struct descend *descend;
+	const struct options *options;
+	struct descend_report report;
+	int signals;
+	bool interrupted, late, unread;
+	uint64_t began_ns;
+	unsigned int decisions, rounds; /* when the last line was printed */
+};
+
+static void complain(const char *line)
+{
+	fprintf(stderr, "peaktop: %s\n", line);
+}
+
+/* ---- what to ask for ---- */
+
+static uint64_t constant_ns(struct model *m, const char *name)
+{
+	for (size_t i = 0; i < model_nr_constants(m); i++) {
+		if (!strcmp(model_constant(m, i)->name, name))
+			return model_constant(m, i)->high_ns;
+	}
+	return 0;
+}
+
+static const struct peak *largest_peak(const struct op *op)
+{
+	const struct peak *best = NULL;
+
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
+		if (!best || op->peaks[i].share_of_time > best->share_of_time)
+			best = &op->peaks[i];
+	}
+	return best;
+}
+
+int descend_choose(struct model *m, uint32_t number, const struct options *o, bool last_chance, struct rec_descent *ask)
+{
+	const struct op *op = model_op_peaks(m, number);
+	const struct peak *p;
+
+	if (!op || op->seen_calls < o->start_ops)
+		return -EAGAIN;
+	descent_options_init(ask);
+	ask->op = number;
+	ask->function = (struct rec_code){op->module_id, op->offset};
+	ask->start_ops = o->start_ops;
+	ask->decision_ops = o->decision_ops;
+	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
+	ask->max_depth = o->max_depth;
+	ask->max_sites = o->max_sites < DESCENT_MAX_SITES ? o->max_sites : DESCENT_MAX_SITES;
+	ask->level_by_level = o->level_by_level;
+	ask->minor_fault_ns = constant_ns(m, "page fault");
+	if (o->slowest > 0) {
+		if (!last_chance && (double)op->seen_calls * o->slowest / 100 < SLOWEST_CALLS)
+			return -EAGAIN;
+		ask->low_ns = profile_quantile(&op->total, fmax(0, 1 - o->slowest / 100));
+		ask->high_ns = UINT64_MAX;
+		return 0;
+	}
+	p = !o->peak ? largest_peak(op) : (unsigned int)o->peak <= op->nr_peaks ? &op->peaks[o->peak - 1] : NULL;
+	if (!p)
+		return last_chance ? -ENOENT : -EAGAIN;
+	ask->low_ns = p->low_ns;
+	ask->high_ns = p->high_ns;
+	return 0;
+}
+
+/* The operation that -f named, once it is there. */
+static uint32_t op_of(const struct run *r)
+{
+	struct model *m = front_model(r->front);
+
+	for (size_t i = 0; i < model_nr_ops(m); i++) {
+		const struct op *op = model_op(m, i);
+
+		if (op->layer == LAYER_FUNCTION && !strcmp(op->requested, r->options->ops[0].text))
+			return op->op;
+	}
+	return 0;
+}
+
+/* Begin as soon as there is something to begin with. False: there will not be. */
+static bool try_begin(struct run *r, uint64_t now)
+{
+	double waited = (double)(now - r->began_ns) / 1e9;
+	struct rec_descent ask;
+	int err;
+
+	if (!r->report.op)
+		r->report.op = op_of(r);
+	if (!r->report.op)
+		return true;
+	err = descend_choose(front_model(r->front), r->report.op, r->options, waited > r->options->timeout_s / 3, &ask);
+	if (err == -EAGAIN)
+		return true;
+	if (err == -ENOENT) {
+		r->report.no_such_peak = true;
+		return false;
+	}
+	err = descend_begin(r->descend, &ask);
+	if (err)
+		complain("these options are out of range");
+	return !err;
+}
+
+/* ---- the run ---- */
+
+static int signals_fd(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void signals_take(struct run *r)
+{
+	struct output_options oo = {.resolution = r->options->resolution};
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			output_descend_text(&r->report, &oo, stderr);
+		else
+			r->interrupted = true;
+	}
+}
+
+static void print_messages(struct run *r)
+{
+	const char *line;
+
+	while ((line = front_next_message(r->front)))
+		complain(line);
+}
+
+/* --json-lines: a line for each round and each decision. */
+static void print_progress(struct run *r)
+{
+	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true};
+	struct descent_progress p;
+
+	if (!r->options->json_lines || !descend_asked(r->descend) || r->unread)
+		return;
+	descent_progress(descend_state(r->descend), &p);
+	if (p.decisions == r->decisions && p.rounds == r->rounds)
+		return;
+	r->decisions = p.decisions;
+	r->rounds = p.rounds;
+	if (output_descend_json(&r->report, &oo, stdout))
+		r->interrupted = r->unread = true;
+}
+
+static void run_loop(struct run *r)
+{
+	for (;;) {
+		struct pollfd p = {.fd = r->signals, .events = POLLIN};
+		int ticks = front_turn(r->front, &p, 1, TURN_MS);
+		uint64_t now = front_now_ns();
+
+		if (p.revents)
+			signals_take(r);
+		print_messages(r);
+		if (ticks == -ENOTCONN || r->interrupted || front_nothing_to_do(r->front))
+			return;
+		if (front_ready(r->front) && !r->began_ns)
+			r->began_ns = now;
+		if (!r->began_ns)
+			continue;
+		if (ticks > 0 && !descend_asked(r->descend) && !try_begin(r, now))
+			return;
+		if (descend_asked(r->descend)) {
+			descend_names(r->descend);
+			print_progress(r);
+			if (descend_over(r->descend))
+				return;
+		}
+		r->late = now - r->began_ns >= (uint64_t)(r->options->timeout_s * 1e9);
+		if (r->late)
+			return;
+	}
+}
+
+/* The names of the answer, then the ordered end of the measurement. */
+static void run_end(struct run *r)
+{
+	uint64_t until = front_now_ns() + NAMES_MS * 1000000ull;
+
+	descend_stop(r->descend);
+	while (!descend_names(r->descend) && front_now_ns() < until) {
+		if (front_over(r->front))
+			front_parser_turn(r->front, TURN_MS);
+		else
+			front_turn(r->front, NULL, 0, TURN_MS);
+	}
+	if (front_over(r->front))
+		return;
+	front_stop(r->front);
+	while (front_turn(r->front, NULL, 0, TURN_MS) != -ENOTCONN)
+		;
+	print_messages(r);
+}
+
+/* ---- the answer ---- */
+
+/* Is what was found an answer? */
+static int answer_status(const struct descend_report *report, bool command)
+{
+	struct descent_result result;
+	bool found;
+	int status = EXIT_NO_ANSWER;
+
+	if (report->no_such_peak || !descend_asked(report->descend) || report_result(report, &result))
+		return EXIT_NO_ANSWER;
+	found = result.nr_paths && result.calls_used;
+	switch (result.status) {
+	case DESCENT_ROOT_CAUSE:
+	case DESCENT_DEPTH_REACHED:
+		status = EXIT_ANSWERED;
+		break;
+	case DESCENT_IN_PROGRESS:
+		status = found ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+		break;
+	case DESCENT_TARGET_END:
+		status = found && command ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+		break;
+	default:
+		break;
+	}
+	descent_result_release(&result);
+	return status;
+}
+
+static int print_answer(const struct descend_report *report, const struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+
+	if (!model_meta(report->model))
+		return 0;
+	if (o->json || o->json_lines)
+		return output_descend_json(report, &oo, stdout);
+	return o->quiet ? 0 : output_descend_text(report, &oo, stdout);
+}
+
+static void explain(const struct run *r)
+{
+	struct descend_report report = r->report;
+	char line[512];
+	struct buf b;
+
+	buf_init(&b, 1 << 16);
+	if (report.no_such_peak) {
+		output_descend_sentence(&report, &b);
+		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text, b.data ? b.data : "no such peak");
+	} else if (!descend_asked(r->descend)) {
+		const struct op *op = model_op_by_number(report.model, report.op);
+
+		snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s; try a longer --timeout or fewer --start-ops",
+			 r->options->ops[0].text, (unsigned long long)(op ? op->seen_calls : 0), r->options->start_ops,
+			 model_nr_targets(report.model) && model_target_ended(report.model, 0) ? " before the target ended" : "");
+	} else {
+		struct descent_result result;
+
+		if (report_result(&report, &result))
+			return;
+		snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text, report_status(&report, &result));
+		descent_result_release(&result);
+	}
+	buf_release(&b);
+	complain(line);
+}
+
+/* What this verb does not do, in one line; NULL: all is well. */
+static const char *refusal(const struct options *o)
+{
+	if (!o->nr_ops)
+		return "descend: give the function with -f; without it there is nothing to descend from yet";
+	if (o->nr_ops > 1)
+		return "descend: one -f at a time";
+	if (o->has_begin)
+		return "descend: --begin and --end are not available yet";
+	switch (o->ops[0].kind) {
+	case OP_FUNCTION:
+	case OP_OFFSET:
+		break;
+	default:
+		return "descend: -f must be a function of the program or its libraries; system calls, block, lock and runqueue "
+		       "cannot be descended into yet";
+	}
+	if (o->peak && o->slowest > 0)
+		return "descend: --peak and --slowest exclude each other";
+	return NULL;
+}
+
+static int descend_live(struct options *o)
+{
+	struct front_options fo = {.options = o, .record = o->output};
+	struct run r = {.options = o};
+	const char *line;
+	char error[512];
+	int status, err;
+
+	if (o->name && (status = target_by_name(o)))
+		return status;
+	if (o->interval_s == 1)
+		o->interval_s = SLICE_S;
+	r.signals = signals_fd();
+	status = front_start(&r.front, &fo, error, sizeof(error));
+	if (status) {
+		complain(error);
+		return status;
+	}
+	r.descend = front_descend(r.front);
+	r.report = (struct descend_report){.model = front_model(r.front), .descend = r.descend, .wanted_peak = o->peak,
+					   .slowest = o->slowest};
+	run_loop(&r);
+	run_end(&r);
+	status = front_failure(r.front, &line);
+	if (status)
+		complain(line);
+	if (!status) {
+		status = answer_status(&r.report, o->command != NULL);
+		if (status && !front_nothing_to_do(r.front))
+			explain(&r);
+	}
+	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
+	if (!err && o->output)
+		err = front_recording_close(r.front);
+	front_free(r.front);
+	return status ? status : output_status(err);
+}
+
+/* A recorded descent, computed again from its records. */
+static int descend_file(struct options *o)
+{
+	struct replay *r = NULL;
+	int status = replay_whole(&r, o->files[0]), err;
+	struct descend_report report;
+	bool damaged;
+
+	if (status)
+		return status;
+	report = descend_report_of(r);
+	if (!report.op) {
+		fprintf(stderr, "peaktop: %s: holds no descent; peaktop descend TARGET -f OP -o FILE records one\n", o->files[0]);
+		replay_free(r);
+		return EXIT_NO_ANSWER;
+	}
+	err = print_answer(&report, o);
+	status = answer_status(&report, true);
+	damaged = replay_damage(r)[0];
+	replay_free(r);
+	return damaged ? EXIT_DAMAGED : err ? output_status(err) : status;
+}
+
+struct descend_report descend_report_of(struct replay *r)
+{
+	const struct rec_descent *ask = descend_asked(replay_descend(r));
+
+	return (struct descend_report){.model = replay_model(r), .descend = replay_descend(r), .op = ask ? ask->op : 0};
+}
+
+int verb_descend(struct options *o)
+{
+	const char *why;
+
+	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
+		return descend_file(o);
+	why = refusal(o);
+	if (!why)
+		return descend_live(o);
+	complain(why);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Verbs over saved sessions: watch -r and export, and --script. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/output.h"
+#include "tui/replay.h"
+#include "tui/screen.h"
+#include "tui/script.h"
+#include "tui/verb_descend.h"
+#include "tui/verbs.h"
+
+enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
+
+int replay_whole(struct replay **r, const char *path)
+{
+	char why[512];
+	int status = front_unprivileged(why, sizeof(why));
+	int64_t at;
+
+	if (!status)
+		status = replay_open(r, path, why, sizeof(why));
+	if (status) {
+		fprintf(stderr, "peaktop: %s\n", why);
+		return status;
+	}
+	at = replay_advance(*r, UINT64_MAX);
+	if (at < 0) {
+		fprintf(stderr, "peaktop: %s: cannot read: %s\n", path, strerror((int)-at));
+		replay_free(*r);
+		return EXIT_DAMAGED;
+	}
+	if (replay_damage(*r)[0])
+		fprintf(stderr, "peaktop: %s\n", replay_damage(*r));
+	if (model_meta(replay_model(*r)))
+		return 0;
+	replay_free(*r);
+	return EXIT_DAMAGED;
+}
+
+int verb_watch_file(struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	struct replay *r = NULL;
+	struct descend_report report;
+	int status = replay_whole(&r, o->files[0]), err;
+	bool damaged;
+
+	if (status)
+		return status;
+	report = descend_report_of(r);
+	if (o->verb == VERB_EXPORT && report.op)
+		err = output_descend_json(&report, &oo, stdout);
+	else if (o->json)
+		err = output_watch_json(replay_model(r), &oo, stdout);
+	else
+		err = output_watch_text(replay_model(r), &oo, stdout);
+	damaged = replay_damage(r)[0];
+	replay_free(r);
+	/* what was recovered has been shown */
+	return damaged ? EXIT_DAMAGED : output_status(err);
+}
+
+int verb_export(struct options *o)
+{
+	if (!strcmp(o->format, "json")) {
+		o->json = true;
+		return verb_watch_file(o);
+	}
+	fprintf(stderr, "peaktop: export: format '%s' is not available; json is\n", o->format);
+	return EXIT_USAGE;
+}
+
+static int64_t script_advance(void *ctx, uint64_t until_ns)
+{
+	return replay_advance(ctx, until_ns);
+}
+
+static char *read_whole(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f ? malloc(SCRIPT_MAX_BYTES + 1) : NULL;
+
+	if (text)
+		*n = fread(text, 1, SCRIPT_MAX_BYTES + 1, f);
+	if (f)
+		fclose(f);
+	if (text && *n > SCRIPT_MAX_BYTES) {
+		free(text);
+		text = NULL;
+		errno = EFBIG;
+	}
+	return text;
+}
+
+int verb_script(struct options *o)
+{
+	struct screen_options so = {.replay = true, .ascii = o->ascii, .root = SCREEN_OPERATIONS, .resolution = o->resolution};
+	struct script_host host = {.advance = script_advance};
+	struct replay *r = NULL;
+	struct screen *s = NULL;
+	char why[512], *text;
+	size_t n = 0;
+	struct buf out;
+	int status, err;
+
+	text = read_whole(o->script, &n);
+	if (!text) {
+		fprintf(stderr, "peaktop: %s: %s\n", o->script, strerror(errno));
+		return EXIT_USAGE;
+	}
+	status = front_unprivileged(why, sizeof(why));
+	if (!status)
+		status = replay_open(&r, o->files[0], why, sizeof(why));
+	if (status) {
+		fprintf(stderr, "peaktop: %s\n", why);
+		free(text);
+		return status;
+	}
+	buf_init(&out, SCRIPT_OUTPUT_MAX);
+	s = screen_new(replay_model(r), &so);
+	host.ctx = r;
+	host.interval_ns = replay_interval_ns(r);
+	err = s ? script_run(text, n, s, &host, &out) : -ENOMEM;
+	if (out.len)
+		fwrite(out.data, 1, out.len, err == -EINVAL ? stderr : stdout);
+	screen_free(s);
+	buf_release(&out);
+	replay_free(r);
+	free(text);
+	return err == -EINVAL ? EXIT_USAGE : err ? EXIT_NO_ANSWER : output_status(fflush(stdout) ? -errno : 0);
+}

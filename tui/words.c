@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/words.h"
+
+#include <string.h>
+
+#include "analysis/latency/constants.h"
+#include "tui/format.h"
+#include "tui/sanitise.h"
+
+int words_peak(struct buf *out, const struct peak *p)
+{
+	return buf_printf(out, "%s, most at %s: %s %s, %s of calls, %s of time, %s/s",
+			  format_range(p->low_ns, p->high_ns).s, format_time(p->mode_ns).s,
+			  format_count(p->calls).s, p->calls == 1 ? "call" : "calls",
+			  format_percent(p->share_of_calls).s, format_percent(p->share_of_time).s,
+			  format_rate(p->rate_hz).s);
+}
+
+static void related_words(struct buf *out, struct model *m, const struct peak_related *r)
+{
+	const struct op *other = model_op_by_number(m, r->op);
+	unsigned int i;
+
+	if (!other)
+		return;
+	buf_puts(out, "goes with ");
+	sanitise_append(out, other->name, strlen(other->name));
+	for (i = 0; i < other->nr_peaks; i++) {
+		if (other->peaks[i].id == r->peak_id)
+			buf_printf(out, " peak %d", other->peaks[i].rank);
+	}
+	buf_puts(out, " (same ");
+	sanitise_append(out, r->by, strlen(r->by));
+	buf_printf(out, "; score %.2f)\n", r->score);
+}
+
+/* A period is told with what is known to come in it. */
+static void period_words(struct buf *out, const struct model *m, double period_ns)
+{
+	uint64_t ns = (uint64_t)period_ns;
+	struct constants known;
+	const char *name;
+	size_t i;
+
+	constants_init(&known);
+	for (i = 0; i < model_nr_constants(m); i++)
+		constants_add(&known, model_constant(m, i));
+	name = constants_near(&known, ns, ns, ns);
+	buf_printf(out, "comes every %s", format_time(ns).s);
+	if (name[0]) {
+		buf_puts(out, ", as does: ");
+		sanitise_append(out, name, strlen(name));
+	}
+	buf_putc(out, '\n');
+}
+
+int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
+{
+	unsigned int i;
+
+	if (p->period_ns > 0)
+		period_words(out, m, p->period_ns);
+	if (p->near[0]) {
+		buf_puts(out, "near ");
+		sanitise_append(out, p->near, strlen(p->near));
+		buf_putc(out, '\n');
+	}
+	if (p->run_queue_share >= 0.005)
+		buf_printf(out, "%s of its time waiting for a CPU\n",
+			   format_percent(p->run_queue_share).s);
+	/* worth a line where preemption could explain calls of the peak */
+	if (p->seen_preempted >= 0.5 || p->expected_preempted >= 0.5) {
+		buf_puts(out, "preempted calls: ");
+		if (p->seen_preempted >= 0)
+			buf_printf(out, "%s seen", format_rate(p->seen_preempted).s);
+		if (p->seen_preempted >= 0 && p->expected_preempted >= 0)
+			buf_puts(out, ", ");
+		if (p->expected_preempted >= 0)
+			buf_printf(out, "%s expected", format_rate(p->expected_preempted).s);
+		buf_putc(out, '\n');
+	}
+	for (i = 0; i < p->nr_values; i++) {
+		sanitise_append(out, p->values[i].name, strlen(p->values[i].name));
+		buf_puts(out, ": ");
+		sanitise_append(out, p->values[i].text, strlen(p->values[i].text));
+		buf_putc(out, '\n');
+	}
+	for (i = 0; i < p->nr_related; i++)
+		related_words(out, m, &p->related[i]);
+	return out->err;
+}
+
+int words_op_remarks(struct buf *out, const struct op *op)
+{
+	if (op->open)
+		buf_printf(out, "%s still open, the oldest for %s\n", format_count(op->open).s,
+			   format_time(op->oldest_open_ns).s);
+	if (op->abnormal)
+		buf_printf(out,
+			   "%s ended by exception, longjmp or thread exit, not in the profile\n",
+			   format_count(op->abnormal).s);
+	if (op->unseen)
+		buf_printf(out, "%s counted but not timed\n", format_count(op->unseen).s);
+	if (!op->nr_slices)
+		buf_puts(out, "nothing was measured of it\n");
+	else if (op->share_seen < 0.9995)
+		buf_printf(out, "watched in bursts: %s of calls seen, counts are scaled up\n",
+			   format_percent(op->share_seen).s);
+	if (!op->adds_up)
+		buf_puts(out, "the buckets did not add up to the calls: counts are not exact\n");
+	return out->err;
+}
+
+int words_loss(struct buf *out, const struct rec_loss *l)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} lost[] = {
+	    {l->records, "records"},
+	    {l->samples, "samples"},
+	    {l->stacks, "stacks"},
+	    {l->activations, "calls (table of open calls full)"},
+	};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		if (!lost[i].n)
+			continue;
+		buf_printf(out, "%s%s %s", any ? ", " : "", format_count(lost[i].n).s,
+			   lost[i].what);
+		any = true;
+	}
+	if (l->tainted_ns) {
+		buf_printf(out, "%s%s in which something is missing", any ? ", " : "",
+			   format_time(l->tainted_ns).s);
+		any = true;
+	}
+	return any ? out->err : buf_puts(out, "nothing");
+}
+
+/* Length of the piece of `s` to put on a line with `room` columns; at least a byte. */
+static size_t next_piece(const char *s, unsigned int room)
+{
+	size_t line = strcspn(s, "\n"), fit = text_fit(s, room), cut;
+
+	if (fit >= line)
+		return line;
+	for (cut = fit; cut > 0 && s[cut] != ' '; cut--)
+		;
+	if (cut)
+		return cut;
+	return fit ? fit : 1;
+}
+
+int words_wrap(struct buf *out, const char *text, unsigned int columns, const char *first,
+	       unsigned int rest)
+{
+	unsigned int indent = text_columns(first);
+	bool start = true;
+	size_t n;
+
+	if (indent + 10 > columns || rest + 10 > columns)
+		columns = (indent > rest ? indent : rest) + 10;
+	while (*text) {
+		if (start)
+			buf_puts(out, first);
+		else
+			buf_printf(out, "%*s", (int)rest, "");
+		n = next_piece(text, columns - (start ? indent : rest));
+		buf_append(out, text, n);
+		buf_putc(out, '\n');
+		text += n;
+		start = *text == '\n';
+		if (start)
+			text++;
+		else
+			text += strspn(text, " ");
+	}
+	return out->err;
+}
