@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: the known culprit of small programs, level by level; what is refused; what is recorded and replayed."""
+from harness import *
+
+FAST = ("--max-overhead", 100, "--timeout", 30)
+
+
+def descend(target, function, *args, status=0):
+    """Run a descent on a target that works; its document."""
+    target.go()
+    # On a loaded machine the latencies themselves change under the descent, and it says so: then a person asks again.
+    for attempt in range(4):
+        with NothingLeft(target.pid):
+            got, program = run_peaktop("descend", "-p", target.pid, "-f", function, "--json", *FAST, *args, seconds=70)
+        document = program.document()
+        if document["status"] != "distribution changed":
+            break
+    if status is not None:
+        equal("exit status (%s: %s)" % (document["status"], program.error_text()), got, status)
+    return document
+
+
+def names(path):
+    return [frame["function"].split("(")[0] for frame in path["frames"]]
+
+
+def shares_add_up(document):
+    total = sum(path["share"] for path in document["paths"])
+    between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
+
+
+def path_with(document, *wanted):
+    """The heaviest path that has these functions, in this order."""
+    for path in document["paths"]:
+        rest = iter(names(path))
+        if all(any(name == w for name in rest) for w in wanted):
+            return path
+    raise AssertionError("no path with %s among: %s" % (" > ".join(wanted), "; ".join(
+        "%d%% %s: %s" % (100 * p["share"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"])))
+
+
+def measured(path, function):
+    frame = next(f for f in path["frames"] if f["function"].split("(")[0] == function)
+    equal("evidence of " + function, frame["evidence"], "measured")
+    check(frame["records"] >= 5, "%s was measured in %d calls" % (function, frame["records"]))
+    return frame
+
+
+def chain(depth):
+    document = descend(Target("descend_chain", depth, 60), "serve", "--level-by-level")
+    equal("status", document["status"], "root cause found")
+    links = ["link%d" % i for i in range(1, depth + 1)]
+    path = path_with(document, "serve", *links, "last", "culprit")
+    equal("the path down to the culprit", names(path)[:depth + 3], ["serve"] + links + ["last", "culprit"])
+    frame = measured(path, "culprit")
+    between("share of the culprit", frame["share"], 0.4, 1)
+    check(frame["call_site"]["file"].endswith("descend_chain.c") and frame["call_site"]["line"] > 0, "call site: %s" % frame["call_site"])
+    shares_add_up(document)
+    check("profile" in document and "peak" in document, "profile and peak are there")
+
+
+@case("a slow callee at depth 1 is found, with file and line")
+def depth_1():
+    chain(1)
+
+
+@case("a slow callee at depth 3 is found")
+def depth_3():
+    chain(3)
+
+
+@case("a slow callee at depth 8 is found")
+def depth_8():
+    chain(8)
+
+
+@case("own code is named where no callee takes the time")
+def own():
+    document = descend(Target("descend_shapes", "own", 60), "serve_own", "--level-by-level")
+    path = path_with(document, "serve_own", "compute")
+    equal("last frame", names(path)[-1], "compute")
+    equal("cause", path["cause"]["kind"], "own code")
+    measured(path, "compute")
+
+
+@case("a sleep on purpose is named as one, by the function that sleeps")
+def sleep():
+    document = descend(Target("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
+    path = path_with(document, "serve_sleep", "pause_a_while", "usleep")
+    between("its share", path["share"], 0.5, 1)
+    equal("cause", path["cause"]["kind"], "sleep")
+
+
+@case("recursion is followed down to what runs at the bottom")
+def recursion():
+    document = descend(Target("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
+    path = path_with(document, "serve_recursion", "dive", "dive", "dive", "dive", "dive", "dive", "bottom", "spin")
+    measured(path, "spin")
+
+
+@case("two causes give two paths, each with its share")
+def two():
+    document = descend(Target("descend_shapes", "two", 60), "serve_two", "--level-by-level")
+    for function in ("parse", "store"):
+        between("share of " + function, path_with(document, "serve_two", function)["share"], 0.15, 0.85)
+    shares_add_up(document)
+
+
+@case("the slowest function overall is not blamed for a peak that another one makes")
+def rare():
+    document = descend(Target("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
+    path = path_with(document, "serve_rare", "spike")
+    for other in document["paths"]:
+        if "steady" in names(other):
+            check(other["share"] < path["share"], "steady has %.2f, spike %.2f" % (other["share"], path["share"]))
+
+
+@case("a loop around short calls is blamed, not the calls")
+def loop():
+    # arming item() slows serve_loop() a hundredfold: what was found before that must stay, whatever the status
+    document = descend(Target("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
+    path = document["paths"][0]
+    equal("first frames", names(path)[:2], ["serve_loop", "batch"])
+    equal("last frame", names(path)[-1], "batch")
+    check(path["cause"]["kind"] in ("loop", "own code", "unmeasured callees"), "cause: %s" % path["cause"])
+
+
+@case("a callee through a pointer is named by its call site")
+def pointer():
+    document = descend(Target("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
+    path = document["paths"][0]
+    check(len(path["frames"]) >= 2, "frames: %s" % names(path))
+    check(path["frames"][1]["call_site"]["line"] > 0, "call site: %s" % path["frames"][1])
+
+
+@case("without --level-by-level the same culprit is found")
+def witnessed():
+    document = descend(Target("descend_chain", 3, 60), "serve")
+    path_with(document, "serve", "link1", "link2", "link3", "last", "culprit")
+
+
+@case("--slowest asks for the slow end where no peak is named")
+def slowest():
+    document = descend(Target("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
+    check("peak" not in document, "no peak was asked for")
+    path_with(document, "serve", "link1", "last", "culprit")
+
+
+@case("no such peak: exit 1, and the peaks that there are")
+def no_such_peak():
+    t = Target("descend_chain", 1, 60)
+    t.go()
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--peak", 60, "--json", "--max-overhead", 100,
+                                  "--timeout", 3)
+    equal("exit status", status, 1)
+    document = program.document()
+    equal("status", document["status"], "no such peak")
+    equal("paths", document["paths"], [])
+    check("there is no peak 60; there are 1 (" in program.error_text(), program.error_text())
+
+
+@case("not enough calls: exit 1, with the document all the same")
+def too_few():
+    t = Target("descend_chain", 1, 60)
+    with NothingLeft(t.pid):
+        status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--json", "--timeout", 1.5)
+    equal("exit status", status, 1)
+    equal("status", program.document()["status"], "not enough calls")
+    check("not enough calls" in program.error_text(), program.error_text())
+
+
+@case("the target ends in the middle: exit 1 or an answer, never a crash, nothing left")
+def target_ends():
+    t = Target("descend_chain", 8, 60)
+    t.go()
+    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--json", "--level-by-level", "--decision-ops", 1000, *FAST)
+    with NothingLeft():
+        program.armed(t.pid)
+        t.signal(signal.SIGKILL)
+        status = program.wait(30)
+    equal("exit status", status, 1)
+    check(program.document()["status"] in ("target ended", "not enough calls"), program.document()["status"])
+
+
+@case("Ctrl-C with something found: exit 0 and what there is")
+def interrupted():
+    t = Target("descend_chain", 8, 60)
+    t.go()
+    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--json-lines", "--level-by-level", "--decision-ops", 60, *FAST)
+    with NothingLeft(t.pid):
+        program.line(lambda s: s.startswith("{") and json.loads(s)["calls_used"] >= 60 and json.loads(s)["paths"], 40)
+        equal("exit status (%s)" % program.error_text(), program.stop(), 0)
+    for document in program.documents():
+        equal("kind", document["kind"], "descend")
+
+
+@case("a recorded descent is computed again from its records: the same document")
+def recorded():
+    path = os.path.join(scratch(), "session")
+    live = descend(Target("descend_chain", 3, 60), "serve", "--level-by-level", "-o", path)
+    status, program = run_peaktop("descend", "-r", path, "--json")
+    equal("exit status of the replay (%s)" % program.error_text(), status, 0)
+    equal("replay", program.document(), live)
+    status, program = run_peaktop("export", path, "--format", "json")
+    equal("exit status of the export (%s)" % program.error_text(), status, 0)
+    equal("export", program.document(), live)
+
+
+@case("text: one sentence first, then the paths, then what it cost")
+def text():
+    t = Target("descend_chain", 1, 60)
+    t.go()
+    for attempt in range(4):
+        status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--level-by-level", *FAST, seconds=70)
+        if "distribution changed" not in program.error_text():
+            break
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    first = " ".join(program.out[:program.out.index("")])
+    check(re.match(r"peak \d+, [\d.]+ [mun]?s, [\d.<>]+% of calls and [\d.<>]+% of time: serve > link1 > last > culprit", first), first)
+    where = [next((i for i, line in enumerate(program.out) if line.startswith(word)), -1)
+             for word in ("Path 1: ", "Status: ", "Target: ", "Cost: ")]
+    equal("order of the parts", where, sorted(where))
+    check(where[0] > 0, program.text())
+
+
+@case("what cannot be done is refused in one line, with status 2")
+def refused():
+    for args, word in ((["-p", os.getpid()], "-f"), (["-p", os.getpid(), "-f", "syscall:read"], "system calls"),
+                       (["-p", os.getpid(), "-f", "block"], "cannot be descended"), (["-f", "main"], "no target"),
+                       (["-p", os.getpid(), "-f", "main", "-f", "exit"], "one -f"),
+                       (["-p", os.getpid(), "-f", "main", "--peak", 1, "--slowest", 1], "exclude"),
+                       (["-p", os.getpid(), "-f", "main", "--max-depth", 65], "--max-depth")):
+        status, program = run_peaktop("descend", *args)
+        equal("exit status of %s" % args, status, 2)
+        equal("lines of %s" % program.err, len(program.err), 1)
+        check(word in program.err[0], program.err[0])
+
+
+@case("a function that is not there: exit 1, with names like it")
+def no_such_function():
+    t = Target("descend_chain", 1, 60)
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serv", "--timeout", 5)
+    equal("exit status", status, 1)
+    check("serve@descend_chain" in program.error_text(), program.error_text())
+
+
+main()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""System calls, block requests, run queue, locks, calls still open; peaks, values."""
+from harness import *
+
+
+def by_name(document, layer):
+    return {op["name"]: op for op in document["operations"] if op["layer"] == layer}
+
+
+@case("all system calls by default, exact counts, the sleeps' peaks")
+def syscalls():
+    t = Target("syscalls", 5000)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "--json", "--for", 600, "--max-overhead", 100)
+        ready(program)
+        t.go()
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        document = program.document()
+        ops = by_name(document, "syscall")
+        for name in ("getppid", "openat", "nanosleep"):
+            equal("calls of %s" % name, ops["syscall:" + name]["calls"], truth[name])
+        # The line that starts the target and the truth that ends it are a few reads and writes more.
+        between("reads", ops["syscall:read"]["calls"], truth["read"], truth["read"] + 8)
+        between("writes", ops["syscall:write"]["calls"], truth["write"], truth["write"] + 3)
+        sleep = ops["syscall:nanosleep"]
+        equal("peaks of nanosleep", len(sleep["peaks"]), 2)
+        for peak, (low, count) in zip(sleep["peaks"], ((2000000, truth["sleeps"]["2ms"]), (20000000, truth["sleeps"]["20ms"]))):
+            between("mode of a peak", peak["mode_ns"], low * 0.84, low * 1.7)
+            between("calls of a peak", peak["calls"], count - 2, count + 2)
+        t.finish()
+
+
+def layer_run(target, *options, args=()):
+    t = Target(target, *args)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, *options, "--json", "--for", 600, "--max-overhead", 100)
+        ready(program)
+        t.go()
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        document = program.document()
+        t.finish()
+    return truth, document
+
+
+@case("one system call by name")
+def one_syscall():
+    truth, document = layer_run("syscalls", "-f", "syscall:nanosleep", args=[1000])
+    equal("calls", operation(document, "syscall:nanosleep")["calls"], truth["nanosleep"])
+
+
+@case("block requests of O_DIRECT reads and of fsync")
+def block():
+    truth, document = layer_run("blockio", "-f", "block", args=[800, 40])
+    ops = [op for op in document["operations"] if op["layer"] == "block"]
+    check(ops, "no block operation; notes: %s" % "; ".join(document["notes"]))
+    calls = sum(op["calls"] for op in ops)
+    between("requests", calls, truth["direct_read"]["calls"],
+            truth["direct_read"]["calls"] + truth["synced_write"]["calls"] * 12)
+    check(all(op["min_ns"] > 0 for op in ops if op["calls"]), "a request took no time")
+
+
+@case("run-queue delay of two spinners on one CPU")
+def runqueue():
+    truth, document = layer_run("spinners", "-f", "runqueue", args=[3])
+    op = [o for o in document["operations"] if o["layer"] == "runqueue"][0]
+    # Two threads, one CPU, 3 s: together they wait some 3 s.
+    between("time waited", op["total_ns"], 2000000000, 8000000000)
+    check(op["calls"] > 50, "only %d waits" % op["calls"])
+
+
+@case("lock contention, where the kernel can tell")
+def locks():
+    truth, document = layer_run("lockwait", "-f", "lock", args=[200, 4])
+    ops = [o for o in document["operations"] if o["layer"] == "lock"]
+    if not ops or not sum(o["calls"] for o in ops):
+        check(document["notes"], "no lock waits and no word about it")
+        raise Skip("; ".join(document["notes"])[:150])
+
+
+@case("a mutex's waiters: the function's latency is the time held")
+def lock_function():
+    truth, document = layer_run_function("lockwait", "contended_lock", args=[150, 4])
+    op = operation(document, "contended_lock")
+    equal("calls", op["calls"], 150)
+    peak = max(op["peaks"], key=lambda p: p["calls"])
+    between("mode", peak["mode_ns"], 3500000, 6000000)
+
+
+def layer_run_function(target, *functions, args=()):
+    t = Target(target, *args)
+    options = []
+    for f in functions:
+        options += ["-f", f]
+    with NothingLeft(t.pid):
+        truth, document = watch(t, *options)
+        t.finish()
+    return truth, document
+
+
+@case("a call that does not come back is shown, with its age")
+def stuck():
+    t = Target("stuck", 100)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "sometimes_stuck", "--json", "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        t.truth()
+        start = time.monotonic()
+        wait_for(lambda: time.monotonic() - start > 2.5, "2.5 s pass")
+        equal("exit status", program.stop(), 0)
+        op = operation(program.document(), "sometimes_stuck")
+        equal("open", op["open"], 1)
+        between("its age", op["oldest_open_ns"], 2400000000, 10000000000)
+        check(op["calls"] > 100, "the other thread's calls are missing")
+        t.say("end")
+        t.line(lambda s: "sometimes_stuck" in s)
+        t.finish()
+
+
+@case("three peaks with known places and counts")
+def peaks():
+    truth, document = layer_run_function("sleeper", "nap", args=[600])
+    op = operation(document, "nap")
+    equal("calls", op["calls"], truth["nap"]["calls"])
+    equal("peaks", len(op["peaks"]), 3)
+    for peak, count, low in zip(op["peaks"], truth["peaks"], (300000, 3000000, 30000000)):
+        # The mode is known to a bucket: a quarter of a doubling.
+        between("mode", peak["mode_ns"], low * 0.84, low * 1.7)
+        between("calls in the peak", peak["calls"], count * 0.95, count * 1.05)
+        check(peak["low_ns"] <= peak["mode_ns"] < peak["high_ns"], "a mode outside of its peak")
+    equal("numbers", [p["peak"] for p in op["peaks"]], [1, 2, 3])
+    between("shares of calls", sum(p["share_of_calls"] for p in op["peaks"]), 0.97, 1.001)
+    between("shares of time", sum(p["share_of_time"] for p in op["peaks"]), 0.97, 1.001)
+
+
+@case("what the slow calls have in common: an argument, a return value")
+def values():
+    truth, document = layer_run_function("values", "by_argument", "by_return", args=[2000])
+    op = operation(document, "by_argument")
+    slow = max(op["peaks"], key=lambda p: p["mode_ns"])
+    check(slow.get("values"), "nothing told about the slow peak of by_argument; notes: %s" % document["notes"])
+    text = " ".join(v["name"] + " " + v["text"] for v in slow["values"])
+    check("7" in text, "the argument 7 is not named: " + text)
+    op = operation(document, "by_return")
+    slow = max(op["peaks"], key=lambda p: p["mode_ns"])
+    text = " ".join(v["name"] + " " + v["text"] for v in slow.get("values", []))
+    check("-1" in text or "return" in text.lower(), "the return value is not named: " + text)
+
+
+@case("JSON by line: one document a slice, each valid, buckets as deltas or totals that add up")
+def json_lines():
+    t = Target("sleeper", 100000)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "nap", "--json-lines", "--interval", 0.5, "--for", 3)
+        program.armed(t.pid)
+        t.go()
+        equal("exit status", program.wait(20), 0)
+        documents = program.documents()
+        check(len(documents) >= 4, "only %d lines in 3 s at 0.5 s" % len(documents))
+        for document in documents:
+            equal("kind", document["kind"], "watch")
+        t.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""No process, program, link or breakpoint stays, whoever dies first; the privileges are really dropped."""
+from harness import *
+
+
+def attached(*options):
+    """(target at work, peaktop with a function armed and the system calls on)."""
+    t = Target("rates", 2000, 120, 0)
+    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--json", "--for", 600, *options)
+    program.armed(t.pid)
+    ready(program)
+    t.go()
+    return t, program
+
+
+def gone(pids, seconds=5):
+    wait_for(lambda: not [p for p in pids if alive(p)], "peaktop's processes %s end" % pids, seconds)
+
+
+@case("after a normal end nothing is left")
+def normal():
+    t, program = None, None
+    with NothingLeft():
+        t, program = attached("--for", 1)
+        members = program.note_family()
+        equal("exit status", program.wait(30), 0)
+        gone(members)
+        equal("breakpoints in the target", breakpoints(t.pid), [])
+        check(alive(t.pid), "the target died")
+
+
+@case("each process killed in turn: the others end, the kernel is clean, the target lives")
+def kill_each():
+    t, program = attached()
+    count = len(program.note_family())
+    program.stop()
+    t.end()
+    check(count >= 3, "front, collector and parser expected, found %d processes" % count)
+    for index in range(count):
+        with NothingLeft():
+            t, program = attached()
+            members = program.note_family()
+            victim = members[min(index, len(members) - 1)]
+            os.kill(victim, signal.SIGKILL)
+            if victim not in (program.pid,):
+                # A parser that dies is replaced: then Ctrl-C must still end all of it in order.
+                try:
+                    gone(members, 4)
+                except AssertionError:
+                    program.note_family()
+                    program.stop()
+                    gone(sorted(STARTED & set(all_pids())), 5)
+            gone(members, 6)
+            wait_for(lambda: not breakpoints(t.pid), "no breakpoint is left after process %d of %d" % (index + 1, count), 5)
+            check(alive(t.pid), "the target died with process %d of %d" % (index + 1, count))
+            t.end()
+
+
+@case("the target dies: peaktop says so and shows what it has")
+def target_dies():
+    with NothingLeft():
+        t, program = attached()
+        wait_for(lambda: alive(program.pid), "peaktop lives")
+        t.signal(signal.SIGKILL)
+        status = program.wait(15)
+        check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
+        document = program.document()
+        equal("kind", document["kind"], "watch")
+        text = " ".join(document["notes"]) + program.error_text()
+        check(document["target"].get("ended") or re.search("ended|exited|gone", text),
+              "no word about the target's end: " + text[:300])
+
+
+@case("the target exits at any moment: 30 times, at random")
+def exit_soon():
+    import random
+    with NothingLeft():
+        for _ in range(30):
+            t = Target("exit_soon", random.randint(0, 400000))
+            program = Peaktop("watch", "-p", t.pid, "-f", "work", "--json", "--for", 1)
+            t.go()
+            status = program.wait(30)
+            check(status in (0, 1, 2), "exit status %d: %s" % (status, program.error_text()))
+            if status in (0, 1) and program.text().strip():
+                program.document()
+            equal("exit status of the target", t.wait(10), 0)
+
+
+def cpu_ticks(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        field = f.read().rpartition(")")[2].split()
+    return int(field[11]) + int(field[12])
+
+
+def roles(program):
+    """Told apart by what they may do: the collector keeps capabilities, the parser has the strictest filter."""
+    found = {}
+    for pid in program.note_family():
+        status = proc_status(pid)
+        if int(status["CapEff"], 16):
+            found.setdefault("collector", []).append(pid)
+        else:
+            found.setdefault("others", []).append(pid)
+    return found
+
+
+@case("front and parser have no capabilities, no_new_privs, a seccomp filter; the collector alone keeps rights")
+def privileges():
+    t, program = attached()
+    found = roles(program)
+    equal("processes with capabilities", len(found.get("collector", [])), 1)
+    check(len(found.get("others", [])) >= 2, "front and parser expected: %s" % found)
+    for pid in found["others"]:
+        status = proc_status(pid)
+        for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            if name != "CapBnd":  # may stay where CAP_SETPCAP was missing; worth nothing with no_new_privs
+                equal("%s of %d (%s)" % (name, pid, status["Name"]), int(status[name], 16), 0)
+        equal("NoNewPrivs of %d (%s)" % (pid, status["Name"]), status["NoNewPrivs"].strip(), "1")
+        equal("Seccomp of %d (%s)" % (pid, status["Name"]), status["Seccomp"].strip(), "2")
+    program.stop()
+
+
+@case("started by sudo, the front runs as the user who asked")
+def sudo_user():
+    import pwd
+    user = pwd.getpwnam("nobody")
+    t = Target("rates", 2000, 60, 0)
+    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600,
+                      env=dict(os.environ, SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), SUDO_USER="nobody"))
+    program.armed(t.pid)
+    for pid in roles(program)["others"]:
+        uids = set(proc_status(pid)["Uid"].split())
+        check(uids == {str(user.pw_uid)}, "%d runs as %s" % (pid, uids))
+    program.stop()
+
+
+@case("the front stops (SIGSTOP): within some seconds everything is detached; it goes on after SIGCONT")
+def dead_man():
+    with NothingLeft():
+        t, program = attached()
+        os.kill(program.pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: not breakpoints(t.pid), "the dead man's switch detaches", 6)
+        finally:
+            os.kill(program.pid, signal.SIGCONT)
+        program.stop(20)
+        check(alive(t.pid), "the target died")
+
+
+@case("SIGUSR1 prints the present state and changes nothing")
+def usr1():
+    t, program = attached()
+    program.signal(signal.SIGUSR1)
+    wait_for(lambda: program.err, "something on standard error", 5)
+    check(alive(program.pid), "it ended")
+    equal("exit status", program.stop(), 0)
+    program.document()
+
+
+@case("SIGTERM and SIGHUP end it in order")
+def term():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with NothingLeft():
+            t, program = attached()
+            members = program.note_family()
+            program.signal(number)
+            program.wait(10)
+            gone(members)
+            check(alive(t.pid), "the target died")
+            t.end()
+
+
+@case("its own CPU and memory stay small")
+def own_cost():
+    t, program = attached()
+    start = time.monotonic()
+    ticks = sum(cpu_ticks(p) for p in program.note_family())
+    wait_for(lambda: time.monotonic() - start > 4, "4 s pass", 10)
+    used = sum(cpu_ticks(p) for p in program.note_family()) - ticks
+    check(used < 0.25 * 4 * os.sysconf("SC_CLK_TCK"), "used %d ticks in 4 s" % used)
+    rss = sum(int(proc_status(p)["VmRSS"].split()[0]) for p in program.note_family())
+    check(rss < 200 * 1024, "%d KB resident" % rss)
+    program.stop()
+
+
+if __name__ == "__main__":
+    main()

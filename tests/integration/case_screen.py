@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The live screen on a real terminal."""
+from harness import *
+
+
+def open_screen(*options, **place):
+    t = Target("demo", 300)
+    t.go()
+    if not os.path.exists(PEAKTOP):
+        raise Skip("no build/peaktop")
+    return t, Screen(PEAKTOP, "-p", t.pid, *options, **place)
+
+
+def left_screen(t, s):
+    """After the end: the status, a sane terminal, nothing in the target."""
+    status = s.exit_status()
+    wait_for(lambda: not breakpoints(t.pid), "no breakpoint is left", 5)
+    return status
+
+
+@case("the first frame comes within half a second or so, the system calls within two")
+def first_frame():
+    start = time.monotonic()
+    t, s = open_screen()
+    s.shows("demo", 5)
+    check(time.monotonic() - start < 2.0, "first frame after %.1f s" % (time.monotonic() - start))
+    s.shows("nanosleep", 4)
+    s.shows("LIVE")
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+
+
+UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def peak_of(s, ns):
+    """The number of the peak whose range, as shown, holds this latency."""
+    for line in s.lines():
+        row = re.match(r"^[ >]*(\d+) +[-+>]? *([\d.]+) ?(ns|us|ms|s)?-([\d.]+) +(ns|us|ms|s) ", line)
+        if row:
+            number, low, low_unit, high, high_unit = row.groups()
+            if float(low) * UNIT[low_unit or high_unit] <= ns < float(high) * UNIT[high_unit]:
+                return int(number)
+    return None
+
+
+@case("-f opens on the function; its four peaks appear")
+def function():
+    with NothingLeft():
+        t, s = open_screen("-f", "serve_request", "--max-overhead", "20", width=100, height=30)
+        s.shows("serve_request")
+        if "calls/s" in s.text():  # the list: to the function's own view
+            s.keys("/", "serve", "Enter", "Enter")
+        s.shows(re.compile(r"serve_request@demo +[\d.]+k? calls"))
+        s.keys("C")  # no details: all peaks in sight
+        # Cached, computed, lock, disk: each lies in a peak of its own.
+        wait_for(lambda: len({peak_of(s, ns) for ns in (900, 152000, 2600000, 32000000)} - {None}) == 4,
+                 "the four peaks have rows of their own", 40)
+        for _ in range(3):
+            s.keys("q")
+        equal("exit status", left_screen(t, s), 0)
+
+
+@case("from the list into an operation and back; help; pause; filter")
+def walk():
+    t, s = open_screen(width=100, height=30)
+    s.shows("nanosleep")
+    s.keys("?")
+    s.shows(re.compile("[Hh]elp"))
+    s.keys("Escape")
+    s.shows("nanosleep")
+    s.keys("Space")
+    s.shows("PAUSED")
+    s.keys("Space")
+    s.shows("LIVE")
+    s.keys("/")
+    s.keys("fsync", "Enter")
+    s.shows("fsync")
+    s.keys("Enter")
+    s.keys("Escape")
+    s.keys("Escape")
+    for _ in range(4):
+        if s.over():
+            break
+        s.keys("q")
+        try:
+            wait_for(s.over, "ends", 1)
+        except AssertionError:
+            pass
+    equal("exit status", left_screen(t, s), 0)
+
+
+@case("20x5, then 80x24, then bursts of sizes: never ends, never leaves rubbish")
+def sizes():
+    t, s = open_screen(width=20, height=5)
+    wait_for(lambda: s.text().strip(), "something on 20x5")
+    check(not s.over(), "it ended on 20x5: " + s.text())
+    s.resize(80, 24)
+    s.shows("nanosleep")
+    for width, height in ((100, 40), (30, 8), (1, 1), (200, 50), (10, 3), (80, 24)) * 3:
+        s.resize(width, height)
+    s.shows("nanosleep")
+    check(not s.over(), "it ended")
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+
+
+@case("TERM values: 16 colours, monochrome, ASCII")
+def terms():
+    for term, options, environment in (("screen", [], None), ("vt100", [], None), ("xterm-256color", ["--ascii"], None),
+                                       ("tmux-256color", [], {"NO_COLOR": "1"})):
+        t, s = open_screen(*options, environment=dict(environment or {}, TERM=term))
+        s.shows("nanosleep")
+        s.keys("q")
+        equal("exit status with TERM=%s" % term, left_screen(t, s), 0)
+        t.end()
+
+
+@case("Ctrl-Z detaches the probes, fg brings it back")
+def suspend():
+    need("bash")
+    t = Target("demo", 300)
+    t.go()
+    if not os.path.exists(PEAKTOP):
+        raise Skip("no build/peaktop")
+    # A shell with job control: in a session of its own nothing could bring it back.
+    s = Screen("bash", "--norc", "--noprofile", "-i", environment={"PS1": "'shell> '"})
+    s.shows("shell>")
+    s.keys("%s -p %d -f serve_request" % (PEAKTOP, t.pid), "Enter")
+    wait_for(lambda: breakpoints(t.pid), "armed", 20)
+    s.shows("serve_request ")
+    s.keys("C-z")
+    s.shows("Stopped")
+    wait_for(lambda: not breakpoints(t.pid), "stopped: everything is detached", 6)
+    s.keys("fg", "Enter")
+    s.shows("LIVE")
+    s.shows("serve_request ")
+    wait_for(lambda: breakpoints(t.pid), "armed again", 15)
+    for _ in range(3):
+        s.keys("q")
+    s.shows("shell>")
+    wait_for(lambda: not breakpoints(t.pid), "no breakpoint is left", 5)
+
+
+@case("the terminal is lost: gone within two seconds, no spinning, nothing left")
+def lost():
+    with NothingLeft():
+        t, s = open_screen("-f", "serve_request")
+        wait_for(lambda: breakpoints(t.pid), "armed", 20)
+        members = family(s.pid)
+        s.end()
+        wait_for(lambda: not [p for p in members if alive(p)], "all processes end", 3)
+        wait_for(lambda: not breakpoints(t.pid), "no breakpoint is left", 3)
+
+
+@case("SIGTERM restores the terminal")
+def term_signal():
+    t, s = open_screen()
+    s.shows("nanosleep")
+    os.kill(s.pid, signal.SIGTERM)
+    left_screen(t, s)
+    check("nanosleep" not in s.text() or s.over(), "still on the alternate screen")
+
+
+@case("SIGSEGV of the front restores the terminal and detaches")
+def crash():
+    with NothingLeft():
+        t, s = open_screen("-f", "serve_request")
+        wait_for(lambda: breakpoints(t.pid), "armed", 20)
+        members = family(s.pid)
+        os.kill(s.pid, signal.SIGSEGV)
+        wait_for(lambda: not [p for p in members if alive(p)], "all processes end", 6)
+        wait_for(lambda: not breakpoints(t.pid), "no breakpoint is left", 5)
+        equal("alternate screen", s.tmux("display-message", "-p", "#{alternate_on}").strip(), "0")
+
+
+@case("the target dies under the screen: it says so and stays")
+def target_dies():
+    t, s = open_screen()
+    s.shows("nanosleep")
+    t.signal(signal.SIGKILL)
+    s.shows(re.compile("ended|gone|exited", re.I))
+    check(not s.over(), "it ended with the target")
+    s.keys("q")
+    s.keys("q")
+    s.exit_status()
+
+
+@case("P writes the view as text, w a snapshot")
+def writes():
+    directory = scratch()
+    os.chmod(directory, 0o777)
+    t = Target("demo", 300)
+    t.go()
+    s = Screen("sh", "-c", "cd %s && exec %s -p %d" % (directory, PEAKTOP, t.pid)) if os.path.exists(PEAKTOP) else None
+    if not s:
+        raise Skip("no build/peaktop")
+    s.shows("nanosleep")
+    s.keys("P")
+    wait_for(lambda: s.over() or os.listdir(directory) or re.search("[Ff]ile|name|to:", s.text()), "P asks or writes")
+    if not os.listdir(directory):
+        s.keys("Enter")
+    wait_for(lambda: any(f.stat().st_size for f in os.scandir(directory)), "a file appears", 5)
+    names = set(os.listdir(directory))
+    text = open(os.path.join(directory, names.pop()), errors="replace").read()
+    check("nanosleep" in text, "the text does not hold the view: " + text[:200])
+    s.keys("w")
+    wait_for(lambda: len(os.listdir(directory)) > 1 or re.search("[Ff]ile|name|to:", s.text()), "w asks or writes")
+    if len(os.listdir(directory)) < 2:
+        s.keys("Enter")
+    wait_for(lambda: len(os.listdir(directory)) > 1, "a second file appears", 5)
+
+
+@case("without a target: a picker; typing filters; Enter attaches")
+def picker():
+    t = Target("demo", 300)
+    t.go()
+    if not os.path.exists(PEAKTOP):
+        raise Skip("no build/peaktop")
+    s = Screen(PEAKTOP, width=100, height=30)
+    s.shows(re.compile("PID", re.I))
+    s.keys("/")
+    s.keys(str(t.pid))
+    s.shows("demo")
+    s.keys("Enter")
+    if "LIVE" not in s.text():
+        s.keys("Enter")
+    s.shows("nanosleep")
+
+
+@case("the heatmap stays within its bytes: a tick at 200x50 writes about 1 KB on average")
+def bytes_a_tick():
+    t = Target("demo", 300)
+    t.go()
+    if not os.path.exists(PEAKTOP):
+        raise Skip("no build/peaktop")
+    log = os.path.join(scratch(), "log")
+    s = Screen(PEAKTOP, "-p", t.pid, "-f", "serve_request", width=200, height=50)
+    # The function's own view; its first drawing is not a tick.
+    s.shows(re.compile(r"serve_request@demo +[\d.]+k calls"))
+    s.tmux("pipe-pane", "cat >%s" % log)
+    start = time.monotonic()
+    wait_for(lambda: time.monotonic() - start > 6, "6 s pass", 10)
+    s.tmux("pipe-pane")
+    size = os.path.getsize(log)
+    check(size < 6 * 3000, "%d bytes in 6 s" % size)
+    check(size > 0, "the screen does not move")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""record and -r: a replay gives the same answer, on damaged files it says what it recovered."""
+from harness import *
+
+
+def recording(seconds=3, target="demo", function="serve_request"):
+    path = os.path.join(scratch(), "session")
+    t = Target(target, 120)
+    with NothingLeft(t.pid):
+        program = Peaktop("record", "-p", t.pid, "-f", function, "-o", path, "--for", seconds, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        equal("exit status (%s)" % program.error_text(), program.wait(seconds + 20), 0)
+    t.end()
+    return path
+
+
+def replayed(path):
+    status, program = run_peaktop("watch", "-r", path, "--json")
+    equal("exit status of the replay (%s)" % program.error_text(), status, 0)
+    return program.document()
+
+
+def without(document, *names):
+    return {key: value for key, value in document.items() if key not in names}
+
+
+@case("a recording replayed twice gives the same document, with the demo's peaks")
+def twice():
+    path = recording(6)
+    first, second = replayed(path), replayed(path)
+    equal("second replay", second, first)
+    op = operation(first, "serve_request")
+    check(op["calls"] > 5000, "only %d calls" % op["calls"])
+    check(len(op["peaks"]) >= 4, "%d peaks: %s" % (len(op["peaks"]), [p["mode_ns"] for p in op["peaks"]]))
+
+
+@case("JSON of a live watch equals that of its own recording")
+def live_and_replay():
+    path = os.path.join(scratch(), "session")
+    t = Target("sleeper", 300)
+    with NothingLeft(t.pid):
+        program = Peaktop("record", "-p", t.pid, "-f", "nap", "-o", path, "--json", "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        t.finish()
+    document = replayed(path)
+    equal("calls", operation(document, "nap")["calls"], truth["nap"]["calls"])
+    if program.text().strip():
+        live = program.document()
+        equal("operations of live and replay", document["operations"], live["operations"])
+
+
+@case("the file is the user's alone, and is never overwritten half-way")
+def mode():
+    path = recording(1)
+    equal("mode", oct(os.stat(path).st_mode & 0o777), oct(0o600))
+    check(open(path, "rb").read(8) != b"", "empty")
+    check(b"\r\n" in open(path, "rb").read(8), "no CR LF in the magic")
+
+
+@case("cut at any place: what can be recovered is shown, the rest is said")
+def truncated():
+    import random
+    path = recording(2)
+    data = open(path, "rb").read()
+    for cut in sorted(random.sample(range(1, len(data)), 25)) + [0]:
+        with open(path, "wb") as f:
+            f.write(data[:cut])
+        status, program = run_peaktop("watch", "-r", path, "--json")
+        check(status in (0, 1, 4), "cut at %d: exit status %d: %s" % (cut, status, program.error_text()))
+        if status == 0:
+            program.document()
+        else:
+            check(program.err, "cut at %d: no word" % cut)
+
+
+@case("not a session: status 4 and one line")
+def foreign():
+    for name in ("/bin/true", "/dev/null", "/etc/passwd"):
+        status, program = run_peaktop("watch", "-r", name)
+        equal("exit status for %s (%s)" % (name, program.error_text()), status, 4)
+        equal("lines of error", len(program.err), 1)
+
+
+@case("a replay needs no privileges")
+def unprivileged():
+    need("setpriv")
+    path = recording(1)
+    directory = os.path.dirname(path)
+    os.chmod(directory, 0o755)
+    os.chown(path, 65534, 65534)
+    copy = os.path.join(directory, "peaktop")
+    shutil.copy(PEAKTOP, copy)
+    program = Program(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+                       "--bounding-set=-all", copy, "watch", "-r", path, "--json"])
+    equal("exit status (%s)" % program.error_text(), program.wait(20), 0)
+    check(json.loads(program.text())["operations"], "no operations")
+
+
+@case("the screen on a recording, at two sizes")
+def screen():
+    path = recording(3)
+    for width, height in ((80, 24), (120, 40)):
+        s = Screen(PEAKTOP, "-r", path, width=width, height=height)
+        s.shows("REPLAY")
+        s.shows("serve_request")
+        s.keys("q")
+        equal("exit status", s.exit_status(), 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the compiler does not say. Prints TAP. The house rule is DESIGN's: a folder says where its
+# code runs and what it may touch. What is over a limit today and known to be stands in
+# tests/lint.baseline ("lines PATH MAX" or "complexity PATH FUNCTION MAX"); it may only shrink.
+set -u
+shopt -s lastpipe # `check` counts, at the end of a pipe
+cd "$(dirname "$0")/.." || exit 1
+B=${B:-build}
+n=0
+check() { # NAME, findings on standard input: none is ok
+	local found
+	found=$(cat)
+	n=$((n + 1))
+	if [ -z "$found" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/#   /' <<<"$found" | head -40
+	fi
+}
+sources() { find "$@" -name '*.[ch]' 2>/dev/null | sort; }
+baseline() { sed 's/#.*//' tests/lint.baseline 2>/dev/null; }
+
+# --- the house rule: includes
+{
+	sources analysis | xargs -r grep -nHE '#include "([./]*)(collect|tui|bpf)/' | grep -v '"bpf/buckets\.h"'
+	sources analysis | xargs -r grep -nHE '#include <(curses|ncurses|panel|term|bpf/|linux/bpf)'
+	sources analysis | grep -v '^analysis/code/' |
+		xargs -r grep -nHE '#include (<(libelf|gelf|dwarf|elfutils/|capstone|elf\.h)|"analysis/code/)'
+	sources collect | xargs -r grep -nHE '#include (<(libelf|gelf|dwarf|elfutils/|capstone|elf\.h|curses|ncurses|panel)|"([./]*)(tui|analysis/code)/)'
+	sources tui | grep -v '^tui/main\.c$' | xargs -r grep -nHE '#include "([./]*)collect/'
+	sources tui | xargs -r grep -nHE '#include <(bpf/|linux/bpf|libelf|gelf|elfutils/|capstone)'
+	find bpf -name '*.[ch]' | xargs -r grep -nHE '#include "([./]*)(analysis|collect|tui)/'
+} 2>/dev/null | check 'no include crosses the house rule'
+
+# --- the house rule: what the pure libraries call (clock, I/O, processes)
+impure='clock_gettime|gettimeofday|time|nanosleep|usleep|sleep|open|open64|openat|openat64|creat|read|write|pread|pread64|pwrite|fopen|fopen64|fread|fwrite|fputs|puts|printf|fprintf|__printf_chk|__fprintf_chk|perror|getenv|exit|_exit|abort|fork|execve|system|popen|socket|connect|mmap|mmap64|random|rand|getpid|bpf_[a-z_]*|initscr|newterm|wmove|waddch'
+for lib in "$B"/libanalysis-*.a; do
+	[ -e "$lib" ] || continue
+	case $lib in */libanalysis-code.a) continue ;; esac
+	nm -A -u "$lib" 2>/dev/null | grep -E " U ($impure)(@.*)?$" | sed 's/ \+U / calls /'
+done | while read -r where word what; do
+	baseline | grep -qxE "impure $(sed -E 's/.*:([^:]+\.o):.*/\1/' <<<"$where") ${what%%@*} *" || echo "$where $word $what"
+done | check 'analysis reads no clock and does no I/O'
+
+# --- the collector reads no ELF: libbpf's helpers that would do it by themselves
+sources collect | xargs -r grep -nHE '\bbpf_program__attach_(uprobe|uprobe_multi|uprobe_opts|usdt)\b|\belf_(begin|memory)\b|\bgelf_' |
+	check 'the collector attaches by raw offsets only'
+
+# --- headers compile alone
+compile() {
+	case $1 in
+	bpf/*) # In a BPF program the kernel's types and the helpers always come first.
+		clang -target bpf -D__TARGET_ARCH_x86 -fsyntax-only -Wall -Wno-unused-function -I. -I"$B" \
+			-include bpf/kernel.h -include bpf/bpf_helpers.h -x c "$1" ;;
+	*) gcc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE -DPEAKTOP_VERSION='""' -I. -I"$B" \
+		-include analysis/base/banned.h -fsyntax-only -x c - <<<"#include \"$1\"" ;;
+	esac 2>&1 | grep -E 'error|warning' | head -3
+}
+for h in $(find analysis bpf collect tui -name '*.h' | sort); do
+	compile "$h"
+done | check 'every header compiles alone'
+
+# --- dangerous everywhere, beyond what banned.h stops at compile time
+{ sources analysis collect tui; find bpf -name '*.c'; } |
+	xargs -r grep -nHE '(^|[^_a-zA-Z.>])(system|popen|mktemp|tmpnam|tempnam|vfork|rand|srand|bcopy|bzero|usleep|signal)\(' |
+	grep -vE 'signal\([^,]*, SIG_(IGN|DFL)\)|:\s*(//|\*|/\*)|//.*(system|signal)\(' | check 'no dangerous function'
+
+# --- size: over 700 lines is an error; over 500 is said
+sources analysis bpf collect tui tests | xargs -r wc -l | awk '$2 != "total" && $1 > 700 { print $1, $2 }' |
+	while read -r lines file; do
+		max=$(baseline | awk -v f="$file" '$1 == "lines" && $2 == f { print $3 }')
+		case $file in tests/*) : "${max:=1000}" ;; *) : "${max:=700}" ;; esac
+		[ "$lines" -le "$max" ] || echo "$file: $lines lines (at most $max)"
+	done | check 'no file over 700 lines (tests: 1000)'
+
+if command -v pmccabe >/dev/null; then
+	{ sources analysis collect tui | grep '\.c$'; find bpf -name '*.c'; } | xargs -r pmccabe 2>/dev/null |
+		awk '$1 > 30 { print $1, $6, $7 }' | while read -r complexity where function; do
+		file=${where%%(*}
+		max=$(baseline | awk -v f="$file" -v g="$function" '$1 == "complexity" && $2 == f && $3 == g { print $4 }')
+		[ "$complexity" -le "${max:-30}" ] || echo "$file: $function: complexity $complexity (at most ${max:-30})"
+	done | check 'no function over complexity 30'
+	{ sources analysis collect tui | grep '\.c$'; } | xargs -r pmccabe 2>/dev/null |
+		awk '$1 > 20 || $5 > 80 { printf "# aim lower: complexity %s, %s lines: %s %s\n", $1, $5, $6, $7 }' | head -20
+else
+	n=$((n + 1))
+	echo "ok $n - no function over complexity 30 # SKIP no pmccabe"
+fi
+
+# --- every file says its licence
+git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.go' '*.S' Makefile '*.mk' tests/run .ci/run |
+	while read -r f; do [ ! -s "$f" ] || head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$f"; done |
+	check 'every source names its licence'
+
+# --- scripts parse
+{
+	git ls-files --cached --others --exclude-standard -- '*.sh' | while read -r f; do [ ! -e "$f" ] || bash -n "$f" 2>&1; done
+	git ls-files --cached --others --exclude-standard -- '*.py' tests/run | while read -r f; do
+		[ ! -e "$f" ] || python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$f" 2>&1 | tail -1
+	done
+} | check 'scripts parse'
+
+# --- text: no trailing blanks, no notes to self, nothing that exists only on our machines
+git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.md' '*.mk' Makefile |
+	grep -v '^tests/lint\.sh$' | while read -r f; do
+	[ -e "$f" ] || continue
+	grep -nHE '[ 	]+$' "$f" | head -3
+	grep -nHE '\b(TODO|FIXME|XXX|HACK)\b' "$f" | head -3
+	grep -nHE '/work/(shared|main)' "$f" | head -3
+	case $f in tests/unit/*) continue ;; esac # what sanitisers must stand
+	grep -nHP '[\x{1F300}-\x{1FAFF}\x{2705}\x{274C}\x{2728}]' "$f" | head -3
+done 2>/dev/null | check 'tidy text'
+
+echo "1..$n"

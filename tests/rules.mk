@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Included at the end of the top Makefile: tests, targets, demo, fuzzers, benches.
+
+MAKE_ALL = $(MAKE) --no-print-directory -j$(or $(JOBS),$(shell nproc))
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+.PHONY: deps deps-build targets lint guest
+deps:
+	$(Q)tests/deps.sh build test
+deps-build:
+	$(Q)tests/deps.sh build
+
+check: deps
+	@tests/run
+unit lint integration guest:
+	@tests/run $@
+asan:
+	@tests/run asan
+fuzz:
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) tests/run fuzz
+
+# Fuzzers: every tests/fuzz/fuzz_*.c has LLVMFuzzerTestOneInput; built with FUZZ=1.
+$(B)/fuzz/%: tests/fuzz/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
+	@mkdir -p $(@D)
+	@echo "  FUZZ    $@"
+	$(Q)$(CC) $(FLAGS) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+
+# --- targets: small programs with known answers (tests/targets/target.h)
+T := $(B)/targets
+TFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
+	-Itests/targets -MMD -MP
+TARGET_C := $(filter-out tests/targets/plugin.c,$(wildcard tests/targets/*.c))
+TARGETS := $(TARGET_C:tests/targets/%.c=$(T)/%) $(patsubst tests/targets/%.cc,$(T)/%,$(wildcard tests/targets/*.cc))
+-include tests/targets/rules.mk
+targets: $(TARGETS)
+
+$(T)/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) $(TFLAGS_$*) -o $@ $< $(TLIBS_$*) -lpthread -lm
+$(T)/%: tests/targets/%.cc
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP -o $@ $< -lpthread
+
+# --- install and static
+.PHONY: install static bench
+MANDIR ?= $(PREFIX)/share/man
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(PREFIX)/share/doc/peaktop
+	install -m 755 $(B)/peaktop $(DESTDIR)$(PREFIX)/bin/peaktop
+	install -m 644 docs/peaktop.1 $(DESTDIR)$(MANDIR)/man1/peaktop.1
+	install -m 644 README.md docs/peaktop.schema.json $(DESTDIR)$(PREFIX)/share/doc/peaktop
+
+# One file to copy to a host. What stays dynamic is what glibc loads by itself: name services (user names
+# and conversions; without them numbers are shown). Terminal descriptions are the host's own.
+static:
+	$(Q)tests/deps.sh build static
+	@$(MAKE_ALL) $(B)/peaktop-static
+$(B)/peaktop-static: $(B)/tui/main.o $(LIBRARIES)
+	@echo "  LD      $@"
+	$(Q)$(CC) -static $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $(B)/tui/main.o -Wl,--start-group $(LIBRARIES) \
+		-Wl,--end-group $(LIBS) -lncursesw -ltinfo -llzma -lbz2 -lz 2>$@.log || { cat $@.log >&2; exit 1; }
+	@strip $@
+	@echo "$@: `stat -c %s $@` bytes, statically linked; at run time it loads, where they are used and there:"
+	@sed -n "s/.*Using '\([a-z_0-9]*\)' in statically linked.*/  \1: the host's shared libraries of glibc's own version/p" $@.log | sort -u
+
+# --- demo: a program with four peaks and the live screen on it
+demo: deps-build
+	@$(MAKE_ALL) all $(T)/demo
+	@tests/demo.sh $(B) $(SUDO)
+
+# --- bench: costs, beside other tools
+$(B)/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	@echo "  BENCH   $@"
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Wno-unused-parameter -Wno-unused-function -MMD -MP -o $@ $< -lpthread
+# These need the pure libraries and the screen.
+$(B)/bench/coverage $(B)/bench/screen_bytes: $(B)/bench/%: tests/bench/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
+	@mkdir -p $(@D)
+	@echo "  BENCH   $@"
+	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+bench:
+	$(Q)tests/deps.sh build bench
+	@$(MAKE_ALL) all $(T)/demo $(T)/rates $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py
+
+# --- tools of the tests
+$(B)/tools/%: tests/tools/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
+	@mkdir -p $(@D)
+	@echo "  TOOL    $@"
+	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+targets: $(B)/tools/dump

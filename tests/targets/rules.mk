@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Targets that need more than "compile this file". Included by tests/rules.mk.
+
+TFLAGS_ifunc := -Wno-attributes
+TLIBS_dlopen := -ldl
+$(T)/plt $(T)/plt-now: $(T)/plugin.so
+
+$(T)/plugin.so: tests/targets/plugin.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -shared -fPIC -Wl,-soname,plugin.so -o $@ $<
+$(T)/plt: tests/targets/plt.c
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -o $@ $< $(T)/plugin.so -Wl,-z,lazy -Wl,-rpath,'$$ORIGIN'
+$(T)/plt-now: tests/targets/plt.c
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -o $@ $< $(T)/plugin.so -fno-plt -Wl,-z,now -Wl,-rpath,'$$ORIGIN'
+
+# simple.c in many builds
+SIMPLE := nopie static static-pie O0 O3 fp cf clang
+$(T)/simple-nopie: SIMPLE_FLAGS = -no-pie -fno-pie
+$(T)/simple-static: SIMPLE_FLAGS = -static
+$(T)/simple-static-pie: SIMPLE_FLAGS = -static-pie -fPIE
+$(T)/simple-O0: SIMPLE_FLAGS = -O0
+$(T)/simple-O3: SIMPLE_FLAGS = -O3 -march=x86-64-v2
+$(T)/simple-fp: SIMPLE_FLAGS = -fno-omit-frame-pointer
+$(T)/simple-cf: SIMPLE_FLAGS = -fcf-protection=full
+$(T)/simple-clang: CC = $(CLANG)
+$(SIMPLE:%=$(T)/simple-%): tests/targets/simple.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) $(SIMPLE_FLAGS) -o $@ $<
+# Without symbols; with them in a file of their own, found by .gnu_debuglink, by build id, or inside.
+$(T)/simple-stripped: $(T)/simple
+	$(Q)strip -o $@ $<
+$(T)/simple-debuglink: $(T)/simple
+	@mkdir -p $(T)/.debug
+	$(Q)objcopy --only-keep-debug $< $(T)/.debug/simple-debuglink.debug
+	$(Q)strip -o $@ $<
+	$(Q)cd $(T) && objcopy --add-gnu-debuglink=.debug/simple-debuglink.debug $(@F)
+$(T)/simple-minidebug: $(T)/simple
+	$(Q)nm $< --format=posix --defined-only | awk '$$2 ~ /[Tt]/ { print $$1 }' >$@.keep
+	$(Q)objcopy --only-keep-debug $< $@.debug
+	$(Q)objcopy -S --remove-section .comment --keep-symbols=$@.keep $@.debug $@.mini && xz -f $@.mini
+	$(Q)strip -o $@ $< && objcopy --add-section .gnu_debugdata=$@.mini.xz $@ && rm -f $@.mini.xz $@.debug $@.keep
+TARGETS += $(T)/plugin.so $(T)/plt-now $(SIMPLE:%=$(T)/simple-%) \
+	$(T)/simple-stripped $(T)/simple-debuglink $(T)/simple-minidebug
+
+# Symbols by the hundred thousand, and by the million.
+define many_symbols
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)awk -v n=$(1) 'BEGIN { print ".text"; for (i = 0; i < n; i++) \
+		printf ".globl many_%d\n.type many_%d,@function\nmany_%d: push %%rbp\npop %%rbp\nret\n.size many_%d,4\n", i, i, i, i; \
+		print ".section .note.GNU-stack,\"\",@progbits" }' | as -o $@.o -
+	$(Q)printf 'extern void many_77(void); int usleep(unsigned); int main(void) { for (;;) { many_77(); usleep(1000); } }' | \
+		$(CC) -O2 -c -x c -o $@.main.o - && $(CC) -o $@ $@.main.o $@.o && rm -f $@.o $@.main.o
+endef
+$(T)/many_symbols: tests/targets/rules.mk
+	$(call many_symbols,100000)
+$(T)/million_symbols: tests/targets/rules.mk
+	$(call many_symbols,1000000)
+TARGETS += $(T)/many_symbols $(T)/million_symbols
+
+$(T)/elf32: tests/targets/elf32.s
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)as --32 -o $@.o $< && ld -m elf_i386 -o $@ $@.o && rm -f $@.o
+TARGETS += $(T)/elf32
+
+ifneq ($(shell command -v go),)
+$(T)/gotarget: tests/targets/go/main.go
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$(abspath $(T))/.gocache go build -o $@ ./tests/targets/go
+TARGETS += $(T)/gotarget
+endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * values [N]: by_argument(kind, size) takes 40 us of CPU, or sleeps 5 ms where kind is 7 (one call in ten);
+ * by_return(i) returns -1 after 4 ms and a number after 30 us. Nothing else differs between the peaks.
+ */
+#include "target.h"
+
+WATCHED int by_argument(int kind, size_t size)
+{
+	if (kind == 7)
+		sleep_ns(5000000);
+	else
+		burn_ns(40000);
+	return (int)size;
+}
+
+WATCHED int by_return(uint64_t i)
+{
+	if (i % 10 == 3) {
+		sleep_ns(4000000);
+		return -1;
+	}
+	burn_ns(30000);
+	return (int)(i % 1000) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n, i, seed = 11, slow = 0, failed = 0;
+
+	target_begin(&argc, &argv);
+	n = target_arg(argc, argv, 1, 2000);
+	target_go();
+	for (i = 0; i < n; i++) {
+		int kind = draw(&seed) % 10 ? (int)(draw(&seed) % 6) : 7;
+
+		slow += kind == 7;
+		KEEP(by_argument(kind, draw(&seed) % 4096));
+		failed += by_return(draw(&seed) % 1000) < 0;
+	}
+	target_truth("{\"by_argument\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
+		     "\"by_return\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"slow\":%llu,\"failed\":%llu,\"ok\":true}",
+		     (unsigned long long)n, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n,
+		     (unsigned long long)slow, (unsigned long long)failed);
+	return 0;
+}

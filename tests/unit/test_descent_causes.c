@@ -1,0 +1,777 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What time goes into beside callees, on one scale with them; witnesses; the result. */
+#include <math.h>
+
+#include "analysis/descent/change.h"
+#include "analysis/descent/witness.h"
+#include "tests/unit/descent/bench.h"
+
+static const struct rec_sleep on_purpose = {
+    .syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER};
+static const struct rec_sleep read_file = {.syscall = 0,
+					   .call = "read",
+					   .object = SLEEP_ON_FILE,
+					   .name = "/var/db",
+					   .ended_by = ENDED_REQUEST};
+
+/* --- the words */
+
+static void test_causes_of_sleeps(void **state)
+{
+	static const struct {
+		struct rec_sleep sleep;
+		enum cause_kind kind;
+		const char *name, *detail;
+	} row[] = {
+	    {{.call = "clock_nanosleep", .ended_by = ENDED_TIMER},
+	     CAUSE_SLEEP,
+	     "",
+	     "clock_nanosleep"},
+	    {{.call = "nanosleep", .ended_by = ENDED_SIGNAL},
+	     CAUSE_SLEEP,
+	     "",
+	     "nanosleep, ended by a signal"},
+	    {{.call = "poll", .ended_by = ENDED_TIMER}, CAUSE_SLEEP, "", "poll"},
+	    {{.call = "fsync",
+	      .object = SLEEP_ON_FILE,
+	      .name = "/a",
+	      .ended_by = ENDED_TASK,
+	      .waker = "jbd2",
+	      .waker_tid = 9},
+	     CAUSE_IO,
+	     "/a",
+	     "fsync, woken by jbd2 9"},
+	    {{.call = "io_getevents", .object = SLEEP_ON_DEVICE, .name = "sda"},
+	     CAUSE_IO,
+	     "sda",
+	     "io_getevents"},
+	    {{.call = "sync", .ended_by = ENDED_REQUEST, .name = "sdb"}, CAUSE_IO, "sdb", "sync"},
+	    {{.call = "recv",
+	      .object = SLEEP_ON_SOCKET,
+	      .name = "10.0.0.1:80",
+	      .ended_by = ENDED_NETWORK},
+	     CAUSE_NETWORK,
+	     "10.0.0.1:80",
+	     "recv"},
+	    {{.call = "poll",
+	      .object = SLEEP_ON_SOCKET,
+	      .name = "10.0.0.1:80",
+	      .ended_by = ENDED_TIMER},
+	     CAUSE_TIMEOUT,
+	     "10.0.0.1:80",
+	     "poll"},
+	    {{.call = "read",
+	      .object = SLEEP_ON_PIPE,
+	      .ended_by = ENDED_TASK,
+	      .waker = "gzip",
+	      .waker_tid = 12},
+	     CAUSE_WAIT,
+	     "gzip",
+	     "read, woken by gzip 12"},
+	    {{.call = "wait4", .object = SLEEP_ON_CHILD, .ended_by = ENDED_TASK, .waker = "cc1"},
+	     CAUSE_WAIT,
+	     "cc1",
+	     "wait4, woken by cc1 0"},
+	    {{.call = "recv", .object = SLEEP_ON_LOCAL, .ended_by = ENDED_TIMER, .name = "/run/s"},
+	     CAUSE_TIMEOUT,
+	     "/run/s",
+	     "recv"},
+	    {{.call = "futex",
+	      .object = SLEEP_ON_FUTEX,
+	      .exclusive = 1,
+	      .holder = "writer",
+	      .ended_by = ENDED_TASK,
+	      .waker = "other"},
+	     CAUSE_LOCK,
+	     "writer",
+	     "futex, woken by other 0"},
+	    {{.call = "futex",
+	      .object = SLEEP_ON_FUTEX,
+	      .exclusive = 1,
+	      .ended_by = ENDED_TASK,
+	      .waker = "other"},
+	     CAUSE_LOCK,
+	     "other",
+	     "futex, woken by other 0"},
+	    {{.call = "futex", .object = SLEEP_ON_FUTEX, .ended_by = ENDED_TASK, .waker = "pool"},
+	     CAUSE_WAIT,
+	     "pool",
+	     "futex, woken by pool 0"},
+	    {{.call = "futex", .object = SLEEP_ON_FUTEX, .ended_by = ENDED_TIMER},
+	     CAUSE_TIMEOUT,
+	     "",
+	     "futex"},
+	    {{.call = "mmap", .object = SLEEP_ON_KERNEL_LOCK, .holder = "x"},
+	     CAUSE_LOCK,
+	     "x",
+	     "mmap"},
+	    {{.object = SLEEP_ON_PAGE, .name = "/lib/a", .ended_by = ENDED_REQUEST},
+	     CAUSE_PAGE_FAULT,
+	     "/lib/a",
+	     ""},
+	    {{.call = "ioctl", .object = SLEEP_ON_OTHER}, CAUSE_UNKNOWN, "", "ioctl"},
+	    {{.call = "ioctl", .object = SLEEP_ON_OTHER, .ended_by = ENDED_TASK, .waker = "drv"},
+	     CAUSE_WAIT,
+	     "drv",
+	     "ioctl, woken by drv 0"},
+	    /* An interrupt on top of an innocent task: it is named, no task is. */
+	    {{.call = "ioctl",
+	      .object = SLEEP_ON_NOTHING,
+	      .ended_by = ENDED_INTERRUPT,
+	      .waker = "nvme0q1"},
+	     CAUSE_UNKNOWN,
+	     "nvme0q1",
+	     "ioctl, ended by interrupt nvme0q1"},
+	    {{.call = NULL, .object = 999}, CAUSE_UNKNOWN, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct cause c;
+
+		cause_of_sleep(&row[i].sleep, &c);
+		assert_string_equal(cause_kind_text(c.kind), cause_kind_text(row[i].kind));
+		assert_string_equal(c.name, row[i].name);
+		assert_string_equal(c.detail, row[i].detail);
+	}
+}
+
+static void test_words(void **state)
+{
+	static const char *const kinds[] = {"own code",
+					    "loop",
+					    "preemption",
+					    "run queue",
+					    "interrupt",
+					    "page fault",
+					    "io",
+					    "lock",
+					    "sleep",
+					    "timeout",
+					    "network",
+					    "wait",
+					    "unmeasured callees",
+					    "unknown"};
+	static const char *const statuses[] = {"root cause found", "maximum depth reached",
+					       "in progress",	   "distribution changed",
+					       "not enough calls", "target ended"};
+	static const char *const evidences[] = {"measured", "witnessed", "sampled", "estimated"};
+	char long_name[300];
+	struct rec_sleep s = {.object = SLEEP_ON_FILE, .name = long_name};
+	struct cause c;
+	int i;
+
+	for (i = 0; i < CAUSE_KINDS; i++)
+		assert_string_equal(cause_kind_text((enum cause_kind)i), kinds[i]);
+	for (i = 0; i < DESCENT_STATUSES; i++)
+		assert_string_equal(descent_status_text((enum descent_status)i), statuses[i]);
+	for (i = 0; i < EVIDENCE_KINDS; i++)
+		assert_string_equal(evidence_text((enum evidence)i), evidences[i]);
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	cause_of_sleep(&s, &c);
+	assert_int_equal(strlen(c.name), CAUSE_TEXT - 1);
+}
+
+static void test_tally_keeps_the_heaviest(void **state)
+{
+	struct cause_tally t = {0};
+	struct cause c = {.kind = CAUSE_IO};
+	uint64_t sum = 0;
+	unsigned int i;
+
+	assert_null(cause_tally_top(&t));
+	for (i = 0; i < 1000; i++) {
+		snprintf(c.name, sizeof(c.name), "file %u", i % 40);
+		cause_tally_add(&t, &c, i % 40 == 7 ? 100 : 1);
+	}
+	assert_int_equal(t.nr, CAUSE_NAMES);
+	assert_string_equal(cause_tally_top(&t)->name, "file 7");
+	for (i = 0; i < t.nr; i++)
+		sum += t.entry[i].ns;
+	assert_int_equal(sum, 25 * 100 + 975); /* nothing gets lost */
+}
+
+/* --- on one scale with callees */
+
+static void test_preemption(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	start(&b, true);
+	b.call.runqueue_ns = 7 * MS;
+	b.call.preempted_ns = 6900 * US;
+	b.call.preempted_by = "hog";
+	b.call.preempted_by_pid = 77;
+	/* It stood in a or in c, by chance: neither is to blame. */
+	for (int i = 0; i < 20; i++) {
+		if (i % 2)
+			CALL(&b, 10 * MS, P("a", 8 * MS, .runqueue = 7 * MS), P("c", MS));
+		else
+			CALL(&b, 10 * MS, P("c", 8 * MS, .runqueue = 7 * MS), P("a", MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "", CAUSE_PREEMPTION);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].place, 0);
+	assert_string_equal(r.paths[0].cause.name, "hog");
+	assert_string_equal(r.paths[0].cause.detail, "pid 77");
+	assert_true(fabs(r.explained - 0.69) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* When it always stands in one callee, that is the place of it. */
+static void test_place_of_preemption(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.runqueue_ns = 7 * MS;
+	CALLS(20, &b, 10 * MS, P("a", 8 * MS, .runqueue = 7 * MS));
+	expect_path(&b, 0, "", CAUSE_RUN_QUEUE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nodes[r.paths[0].place].function.offset, code('a').offset);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+static void test_interrupt(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.interrupt_ns = 6 * MS;
+	b.call.interrupt = 24;
+	b.call.interrupt_name = "eth0";
+	CALLS(20, &b, 10 * MS, P("a", 3 * MS, .interrupt = 2 * MS));
+	expect_path(&b, 0, "", CAUSE_INTERRUPT);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_string_equal(r.paths[0].cause.name, "eth0");
+	assert_string_equal(r.paths[0].cause.detail, "24");
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* Where the sender cannot say in which fnode it stood, callees get no vote for it. */
+static void test_preemption_that_hides(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	b.known &= ~(uint32_t)CALL_KNOWN_NODE_RUNQUEUE;
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.runqueue_ns = b.call.preempted_ns = 7 * MS;
+	CALLS(20, &b, 10 * MS, P("a", 8 * MS));
+	assert_int_equal(nr_paths(&b), 1);
+	expect_path(&b, 0, "", CAUSE_PREEMPTION);
+	bench_end(&b);
+}
+
+static void test_page_faults(void **state)
+{
+	struct bench b;
+	struct record rec = ask_record(true);
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.fault_ns = 7 * MS;
+	CALLS(40, &b, 10 * MS, P("a", 9 * MS, .fault = 7 * MS));
+	expect_path(&b, 0, "a", CAUSE_PAGE_FAULT);
+	bench_end(&b);
+	/* Only counted: a constant times the count, and f0's. */
+	bench_begin(&b);
+	b.known &= ~(uint32_t)(CALL_KNOWN_FAULT_NS | CALL_KNOWN_NODE_FAULT);
+	site(&b, '0', 'a');
+	rec.descent.minor_fault_ns = 500;
+	assert_int_equal(feed(&b, &rec), 0);
+	profile(&b, 100, 10 * MS);
+	b.call.minor_faults = 14000;
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS));
+	expect_path(&b, 0, "", CAUSE_PAGE_FAULT);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].evidence, EVIDENCE_ESTIMATED);
+	assert_string_equal(r.paths[0].cause.detail, "1.4e+04 minor, 0 major in a call");
+	assert_true(fabs(r.explained - 0.7) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+static void test_blocked_by_cause(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 40; i++) {
+		stack(&b, "a", 8 * MS, &read_file);
+		CALL(&b, 10 * MS, P("a", 9500 * US, .blocked = 9 * MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "a", CAUSE_IO);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_string_equal(r.paths[0].cause.name, "/var/db");
+	assert_string_equal(r.paths[0].cause.detail, "read");
+	assert_true(fabs(r.paths[0].share - 0.9) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+static void test_blocked_for_nobody_knows_what(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	start(&b, true);
+	b.call.blocked_ns = 9 * MS;
+	CALLS(20, &b, 10 * MS, NOTHING);
+	expect_path(&b, 0, "", CAUSE_UNKNOWN);
+	bench_end(&b);
+	/* A sender that does not measure it must not make it own code. */
+	bench_begin(&b);
+	b.known = 0;
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, NOTHING);
+	expect_path(&b, 0, "", CAUSE_UNKNOWN);
+	bench_end(&b);
+}
+
+/* Two kinds of sleep in one function are two paths that share its time. */
+static void test_two_kinds_of_sleep(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	start(&b, true);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 20; i++) {
+		stack(&b, "", 6 * MS, &on_purpose);
+		stack(&b, "", 3 * MS, &read_file);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_SLEEP);
+	assert_true(fabs(r.paths[0].share - 0.6) < 1e-9);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_IO);
+	assert_true(fabs(r.paths[1].share - 0.3) < 1e-9);
+	assert_true(fabs(r.explained - 0.9) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* --- witnesses */
+
+/* A chain of eight, proposed by its sleeps: armed at once, measured, done. */
+static void test_chain_in_one_round(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'x');
+	for (char c = 'a'; c < 'h'; c++) {
+		site(&b, c, (char)(c + 1));
+		site(&b, c, 'y');
+	}
+	start(&b, false);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 10; i++) {
+		stack(&b, "abcdefgh", 9 * MS, &on_purpose);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "abcdefgh"));
+	assert_non_null(armed(&b, "abcdefgy")); /* a sibling, to be shown */
+	assert_null(armed(&b, "x"));
+	CALLS(20, &b, 10 * MS, P("a", 9900 * US, .blocked = 9 * MS),
+	      P("ab", 9800 * US, .blocked = 9 * MS), P("abc", 9700 * US, .blocked = 9 * MS),
+	      P("abcd", 9600 * US, .blocked = 9 * MS), P("abcde", 9500 * US, .blocked = 9 * MS),
+	      P("abcdef", 9400 * US, .blocked = 9 * MS), P("abcdefg", 9300 * US, .blocked = 9 * MS),
+	      P("abcdefgh", 9200 * US, .blocked = 9 * MS), P("abcdefgy", 20 * US));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "abcdefgh", CAUSE_SLEEP);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.rounds, 1);
+	assert_int_equal(p.witnesses, 10);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.paths[0].nr_siblings, 1);
+	assert_int_equal(r.nodes[r.paths[0].siblings[0]].function.offset, code('y').offset);
+	assert_int_equal(r.nodes[r.paths[0].siblings[0]].latency_ns, 20 * US);
+	assert_int_equal(r.nodes[r.paths[0].frames[8]].records, 20);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* The commonest stack is the wrong answer: probes refute it. */
+static void test_witnesses_are_refuted(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c')->flags |= CALL_SITE_LOOP; /* not one to be shown beside a */
+	start(&b, false);
+	for (int i = 0; i < 10; i++) {
+		stack(&b, "a", 9 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "a"));
+	assert_null(armed(&b, "c"));
+	CALLS(20, &b, 10 * MS, P("a", MS));
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	assert_non_null(armed(&b, "c"));
+	CALLS(20, &b, 10 * MS, P("a", MS), P("c", 8 * MS));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "c", CAUSE_OWN_CODE);
+	assert_int_equal(nr_paths(&b), 1);
+	bench_end(&b);
+}
+
+static void test_level_by_level_does_not_listen(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	site(&b, 'a', 'b');
+	ask(&b, true);
+	for (int i = 0; i < 10; i++) {
+		stack(&b, "ab", 9 * MS, &on_purpose);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	profile(&b, 100, 10 * MS);
+	assert_int_equal(b.nr_armed, 2);
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS));
+	assert_non_null(armed(&b, "ab"));
+	bench_end(&b);
+}
+
+/* A stack counts when its call is in the peak, before or after the call is told of. */
+static void test_witnesses_of_other_calls(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, false);
+	stack(&b, "a", MS, &on_purpose);
+	CALL(&b, 7 * MS, NOTHING); /* too fast */
+	stack(&b, "a", MS, &on_purpose);
+	CALL(&b, 10 * MS, NOTHING);
+	b.now -= 10 * MS; /* late: its call is over */
+	stack(&b, "a", MS, &on_purpose);
+	b.now += 20 * MS; /* of no call */
+	stack(&b, "a", MS, &on_purpose);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.witnesses, 2);
+	bench_end(&b);
+}
+
+static void test_bad_stacks(void **state)
+{
+	struct rec_frame frame[200];
+	struct record rec = {.type = REC_WITNESS};
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	start(&b, false);
+	rec.witness.op = OP;
+	rec.witness.tid = 5;
+	rec.witness.at_ns = b.now + 1;
+	assert_int_equal(feed(&b, &rec), -EINVAL); /* no frames */
+	for (int i = 0; i < 200; i++)
+		frame[i] = (struct rec_frame){1, code('a').offset + 9, code('a').offset};
+	rec.witness.nr_frames = 200;
+	rec.witness.frames = frame;
+	assert_int_equal(feed(&b, &rec), -EINVAL); /* not from f0 */
+	frame[0] = (struct rec_frame){1, code('0').offset + 9, code('0').offset};
+	assert_int_equal(feed(&b, &rec), 0); /* too deep: cut */
+	rec.witness.op = OP + 1;
+	assert_int_equal(feed(&b, &rec), 0);
+	CALL(&b, 10 * MS, NOTHING);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.witnesses, 1);
+	bench_end(&b);
+}
+
+/* A frame that was left by a jump is missing in the stack. */
+static void test_witness_of_a_tail_call(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'b')->kind = CALLEE_TAIL;
+	start(&b, false);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 10; i++) {
+		struct rec_frame frame[2] = {{1, site_offset('0', 0) + 5, code('0').offset},
+					     {1, code('b').offset + 1, code('b').offset}};
+		struct record rec = {.type = REC_WITNESS};
+
+		rec.witness = (struct rec_witness){.op = OP,
+						   .tid = 5,
+						   .at_ns = b.now + 5,
+						   .weight_ns = 9 * MS,
+						   .kind = WITNESS_SLEEP,
+						   .sleep = on_purpose,
+						   .nr_frames = 2,
+						   .frames = frame};
+		assert_int_equal(feed(&b, &rec), 0);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "ab"));
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS, .blocked = 9 * MS),
+	      P("ab", 9 * MS, .blocked = 9 * MS));
+	expect_path(&b, 0, "ab", CAUSE_SLEEP);
+	bench_end(&b);
+}
+
+/* A callee that only the stacks know is timed from its own entry. */
+static void test_witness_of_an_indirect_call(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
+	start(&b, false);
+	for (int i = 0; i < 10; i++) {
+		stack(&b, i % 2 ? "a" : "b", 9 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_int_equal(b.nr_armed, 2);
+	assert_true(armed(&b, "a")->only_callee);
+	assert_true(armed(&b, "b")->only_callee);
+	for (int i = 0; i < 60; i++)
+		CALL(&b, 10 * MS, P(i % 2 ? "a" : "b", 9 * MS));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(nr_paths(&b), 2);
+	bench_end(&b);
+}
+
+/* Memory is bounded however many stacks come. */
+static void test_many_witnesses(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+	struct record rec = {.type = REC_WITNESS};
+	struct rec_frame frame[64];
+	int full = 0;
+
+	bench_begin(&b);
+	start(&b, false);
+	for (unsigned int i = 0; i < 20000; i++) {
+		frame[0] = (struct rec_frame){1, code('0').offset + 5, code('0').offset};
+		for (unsigned int k = 1; k < 64; k++)
+			frame[k] =
+			    (struct rec_frame){1, (uint64_t)i * 4096 + k, (uint64_t)i * 4096};
+		rec.witness = (struct rec_witness){.op = OP,
+						   .tid = 5,
+						   .at_ns = b.now + 1,
+						   .weight_ns = 1,
+						   .nr_frames = 64,
+						   .frames = frame};
+		full += feed(&b, &rec) != 0;
+		if (i % 500 == 499) {
+			struct record call = {.type = REC_CALL};
+
+			call.call = (struct rec_call){
+			    .op = OP, .tid = 5, .start_ns = b.now, .latency_ns = 10 * MS};
+			full += feed(&b, &call) == -ENOSPC;
+			b.now += 20 * MS;
+		}
+	}
+	descent_progress(b.d, &p);
+	assert_int_equal(p.witnesses, 20000);
+	assert_true(full > 0);
+	bench_end(&b);
+}
+
+/* --- the result */
+
+static void test_shares_of_two_paths(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+	double sum = 0;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	site(&b, '0', 's');
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", 5 * MS), P("c", 4500 * US), P("s", 100 * US));
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_ROOT_CAUSE);
+	assert_int_equal(r.rounds, 1);
+	assert_int_equal(r.calls_used, 20);
+	assert_int_equal(r.latency_ns, 10 * MS);
+	assert_int_equal(r.nr_paths, 2);
+	assert_string_equal(letters_of(&r, 0), "a");
+	assert_true(fabs(r.paths[0].share - 0.5) < 1e-9);
+	assert_true(fabs(r.paths[1].share - 0.45) < 1e-9);
+	for (unsigned int i = 0; i < r.nr_paths; i++)
+		sum += r.paths[i].share;
+	assert_true(fabs(sum - r.explained) < 1e-12);
+	/* c and s stand beside a, largest first. */
+	assert_int_equal(r.paths[0].nr_siblings, 2);
+	assert_int_equal(r.nodes[r.paths[0].siblings[0]].function.offset, code('c').offset);
+	assert_int_equal(r.nodes[r.paths[0].siblings[1]].function.offset, code('s').offset);
+	assert_int_equal(r.nodes[0].maxcount, 20);
+	assert_true(r.nodes[0].share == 1);
+	assert_int_equal(r.nodes[r.paths[0].frames[1]].maxcount, 20);
+	assert_int_equal(r.nodes[r.paths[0].frames[1]].latency_ns, 5 * MS);
+	assert_int_equal(r.nodes[r.paths[0].frames[1]].decisions, 1);
+	assert_true(r.nodes[r.paths[0].frames[1]].root_cause);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* An answer is there at any time. */
+static void test_result_in_progress(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'b');
+	start(&b, true);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_IN_PROGRESS);
+	descent_result_release(&r);
+	CALLS(25, &b, 10 * MS, P("a", 9 * MS), P("ab", 8 * MS));
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_IN_PROGRESS);
+	assert_int_equal(r.nr_paths, 1);
+	assert_string_equal(letters_of(&r, 0), "a");
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_UNMEASURED);
+	assert_int_equal(r.calls_used, 25);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* --- the distribution */
+
+static void test_distribution_changed(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (int i = 0; i < 10; i++)
+		profile(&b, 150, 10 * MS); /* the same */
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_CHANGED);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(strlen(r.change) > 0);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* What a fuse had to end is no change of the program. */
+static void test_probes_are_no_change(void **state)
+{
+	struct bench b;
+	struct record lost = {.type = REC_FNODE_LOST};
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	start(&b, true);
+	profile(&b, 250, 80 * MS);
+	lost.fnode_lost.epoch = b.epoch;
+	lost.fnode_lost.node = armed(&b, "a")->node;
+	assert_int_equal(feed(&b, &lost), 0);
+	act(&b);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	bench_end(&b);
+}
+
+/* The same distribution, sampled again and again, is not said to have changed. */
+static void test_noise_is_no_change(void **state)
+{
+	static struct change c;
+	uint64_t rng = 12345;
+	unsigned int changed = 0;
+
+	for (unsigned int run = 0; run < 200; run++) {
+		change_init(&c);
+		for (unsigned int i = 0; i < 100 + 200 * 20; i++) {
+			struct profile one;
+			double u;
+
+			profile_init(&one);
+			rng = rng * 6364136223846793005u + 1442695040888963407u;
+			u = (double)(rng >> 11) / 9007199254740992.0;
+			/* two modes, one with 5% of the calls */
+			profile_add(&one, (uint64_t)(u < 0.05 ? 12e6 * exp(u * 20)
+							      : 1e5 * exp((u - 0.5) * 2)));
+			change_add(&c, &one, 100);
+			c.fixed = i > 100;
+		}
+		changed += change_seen(&c);
+	}
+	assert_true(changed <= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_causes_of_sleeps),
+	    cmocka_unit_test(test_words),
+	    cmocka_unit_test(test_tally_keeps_the_heaviest),
+	    cmocka_unit_test(test_preemption),
+	    cmocka_unit_test(test_place_of_preemption),
+	    cmocka_unit_test(test_interrupt),
+	    cmocka_unit_test(test_preemption_that_hides),
+	    cmocka_unit_test(test_page_faults),
+	    cmocka_unit_test(test_blocked_by_cause),
+	    cmocka_unit_test(test_blocked_for_nobody_knows_what),
+	    cmocka_unit_test(test_two_kinds_of_sleep),
+	    cmocka_unit_test(test_chain_in_one_round),
+	    cmocka_unit_test(test_witnesses_are_refuted),
+	    cmocka_unit_test(test_level_by_level_does_not_listen),
+	    cmocka_unit_test(test_witnesses_of_other_calls),
+	    cmocka_unit_test(test_bad_stacks),
+	    cmocka_unit_test(test_witness_of_a_tail_call),
+	    cmocka_unit_test(test_witness_of_an_indirect_call),
+	    cmocka_unit_test(test_many_witnesses),
+	    cmocka_unit_test(test_shares_of_two_paths),
+	    cmocka_unit_test(test_result_in_progress),
+	    cmocka_unit_test(test_distribution_changed),
+	    cmocka_unit_test(test_probes_are_no_change),
+	    cmocka_unit_test(test_noise_is_no_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

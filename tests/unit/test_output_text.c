@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The text of watch, from models made of records. */
+#include <locale.h>
+
+#include "tests/unit/output_models.h"
+#include "tui/sanitise.h"
+#include "tui/words.h"
+
+static struct output_options plain;
+
+static void assert_width(char *text, unsigned int columns)
+{
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (text_columns(line) > columns)
+			fail_msg("%u columns: %s", text_columns(line), line);
+		if (line[0] && line[strlen(line) - 1] == ' ')
+			fail_msg("ends in a space: '%s'", line);
+	}
+}
+
+static void test_text(void **state)
+{
+	struct model *m = rich_model();
+	char *text = print(output_watch_text, m, &plain);
+
+	assert_non_null(strstr(text, "redis-server (pid 4321, in its container 7), 20 s"));
+	assert_non_null(strstr(text, "1% of the target's CPU time"));
+	assert_non_null(strstr(text, "3 records, 5 samples"));
+	assert_non_null(strstr(text, "kernel functions cannot be probed here"));
+	assert_true(strstr(text, "lookup(") < strstr(text, "syscall:fsync"));
+	assert_non_null(strstr(text, "Peak 1: "));
+	assert_non_null(strstr(text, "near TCP delayed ACK (40 ms)"));
+	assert_non_null(strstr(text, "█"));
+	/* what the user named is shown in full, and nothing else */
+	assert_null(strstr(text, "syscall:read: "));
+	assert_non_null(strstr(text, "syscall:splice: 0 calls"));
+	assert_width(text, 80);
+	free(text);
+	model_free(m);
+}
+
+static void test_period(void **state)
+{
+	const struct mode fast[] = {{5 * US, 500}}, both[] = {{5 * US, 500}, {20 * MS, 8}};
+	struct model *m = model_new();
+	unsigned int i;
+	char *text;
+
+	feed_op(m, 1, LAYER_SYSCALL, "syscall:pwrite64", "");
+	for (i = 0; i < 60; i++) {
+		feed_slice(m, 1, i, i % 5 ? fast : both, i % 5 ? 1 : 2, 0);
+		feed_tick(m, i);
+	}
+	text = print(output_watch_text, m, &plain);
+	assert_non_null(strstr(text, "- comes every 5 s, as does: writeback or journal commit"));
+	free(text);
+	model_free(m);
+}
+
+static void test_text_without_request(void **state)
+{
+	const struct mode mode[] = {{5 * US, 50}, {2 * MS, 20}};
+	struct output_options o = {.details = 2};
+	struct model *m = model_new();
+	char name[16], *text;
+	uint32_t i;
+
+	for (i = 1; i <= 5; i++) {
+		snprintf(name, sizeof(name), "syscall:s%u", i);
+		feed_op(m, i, LAYER_SYSCALL, name, "");
+		feed_slice(m, i, 0, mode, i < 3 ? 1 : 2, 0);
+	}
+	feed_tick(m, 0);
+	text = print(output_watch_text, m, &o);
+	assert_non_null(strstr(text, "\nsyscall:s3: "));
+	assert_non_null(strstr(text, "\nsyscall:s4: "));
+	assert_null(strstr(text, "\nsyscall:s5: "));
+	assert_null(strstr(text, "\nsyscall:s1: "));
+	free(text);
+	model_free(m);
+}
+
+static void test_ascii_and_narrow(void **state)
+{
+	struct output_options o = {.ascii = true, .columns = 60};
+	struct model *m = rich_model();
+	char *text = print(output_watch_text, m, &o), *c;
+
+	for (c = text; *c; c++)
+		assert_true(*c == '\n' || (*c >= 0x20 && *c < 0x7f));
+	assert_width(text, 60);
+	free(text);
+	model_free(m);
+}
+
+static void test_wrap(void **state)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	assert_int_equal(words_wrap(&b, "one two three four five", 14, "- ", 4), 0);
+	assert_string_equal(b.data, "- one two\n    three four\n    five\n");
+	buf_reset(&b);
+	assert_int_equal(words_wrap(&b, "first\nsecond\n", 40, "- ", 2), 0);
+	assert_string_equal(b.data, "- first\n- second\n");
+	buf_reset(&b);
+	assert_int_equal(words_wrap(&b, "abcdefghijklmnopqrstuvwxyz", 12, "", 2), 0);
+	assert_string_equal(b.data, "abcdefghijkl\n  mnopqrstuv\n  wxyz\n");
+	buf_reset(&b);
+	assert_int_equal(words_wrap(&b, "", 12, "x", 2), 0);
+	assert_int_equal(b.len, 0);
+	buf_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_period),
+	    cmocka_unit_test(test_text_without_request),
+	    cmocka_unit_test(test_ascii_and_narrow),
+	    cmocka_unit_test(test_wrap),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

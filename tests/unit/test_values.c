@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Value correlation on calls whose cause is known: every case makes its calls
+ * from a rule of its own and asks that this rule, and no other, is found.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/value_set.h"
+
+static void test_error(void **state)
+{
+	struct set *s = set_new(1);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 4 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = i % 4 == 0 ? -11 : 1 + (int64_t)(rng_next(&s->rng) % 4096);
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "return value", "-11 (EAGAIN) in 100% of these, 0% of the others");
+	assert_true(s->out.value[0].separation == 1);
+	free(s);
+}
+
+static void test_error_mostly(void **state)
+{
+	struct set *s = set_new(2);
+	unsigned int in, out;
+
+	for (int i = 0; i < 1000; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = chance(s, i % 2 == 0 ? 0.9 : 0.05) ? -110 : 0;
+	}
+	find(s, LAYER_SYSCALL, "syscall:futex");
+	assert_int_equal(s->out.nr, 1);
+	assert_int_equal(sscanf(s->out.value[0].text,
+				"-110 (ETIMEDOUT) in %u%% of these, %u%% of the others", &in, &out),
+			 2);
+	assert_in_range(in, 84, 96);
+	assert_in_range(out, 1, 10);
+	assert_true(fabs(s->out.value[0].separation - (in - out) / 100.0) < 0.011);
+	free(s);
+}
+
+/* Of a peak of successes among many kinds of error, the success is the news. */
+static void test_success(void **state)
+{
+	struct set *s = set_new(3);
+
+	for (int i = 0; i < 600; i++) {
+		struct call_sample *c = add(s, i % 3 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = i % 3 == 0 ? 1 + (int64_t)(rng_next(&s->rng) % 100000)
+				    : -1 - (int64_t)(rng_next(&s->rng) % 60);
+	}
+	find(s, LAYER_SYSCALL, "syscall:open");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "return value", "above 0 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_any_error(void **state)
+{
+	struct set *s = set_new(4);
+
+	for (int i = 0; i < 600; i++) {
+		struct call_sample *c = add(s, i % 3 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = i % 3 ? (int64_t)(rng_next(&s->rng) % 100000)
+			       : -1 - (int64_t)(rng_next(&s->rng) % 60);
+	}
+	find(s, LAYER_SYSCALL, "syscall:open");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "return value", "an error in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_result_size(void **state)
+{
+	struct set *s = set_new(5);
+
+	for (int i = 0; i < 600; i++) {
+		struct call_sample *c = add(s, i % 3 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = i % 3 == 0 ? 60000 + (int64_t)(rng_next(&s->rng) % 5000)
+				    : 1 + (int64_t)(rng_next(&s->rng) % 5000);
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	expect(s, 0, "return value", "at least 16384 in 100% of these, 0% of the others");
+	free(s);
+}
+
+/* "under 16384" would not say whether errors are meant. */
+static void test_result_below_with_errors(void **state)
+{
+	struct set *s = set_new(6);
+
+	for (int i = 0; i < 900; i++) {
+		struct call_sample *c = add(s, i % 3 == 0);
+
+		c->known = SAMPLE_RET;
+		if (i % 3 == 0)
+			c->ret = 1 + (int64_t)(rng_next(&s->rng) % 5000);
+		else if (i % 30 != 1)
+			c->ret = 60000 + (int64_t)(rng_next(&s->rng) % 5000);
+		else
+			c->ret = -1 - (int64_t)(rng_next(&s->rng) % 60);
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	for (unsigned int i = 0; i < s->out.nr; i++)
+		assert_null(strstr(s->out.value[i].text, "under"));
+	/* Without them it is clear. */
+	for (unsigned int i = 0; i < s->n; i++)
+		if (s->calls[i].ret < 0)
+			s->calls[i].ret = 60000;
+	find(s, LAYER_SYSCALL, "syscall:read");
+	expect(s, 0, "return value", "under 16384 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_file_descriptor(void **state)
+{
+	struct set *s = set_new(7);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 4 == 0);
+
+		c->known = SAMPLE_ARG0 | SAMPLE_ARG0 << 1 | SAMPLE_ARG0 << 2;
+		c->args[0] = i % 4 == 0 ? 7 : 3 + rng_next(&s->rng) % 4;
+		/* The buffer is another one too, but a pointer says nothing. */
+		c->args[1] = i % 4 == 0 ? 0x7f0000001000 : 0x7f0000002000;
+		c->args[2] = 4096;
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "argument 0 (fd)", "7 in 100% of these, 0% of the others");
+	free(s);
+}
+
+/* One descriptor among a thousand; nothing else tells. */
+static void test_one_of_many(void **state)
+{
+	struct set *s = set_new(8);
+
+	for (int i = 0; i < 2000; i++) {
+		struct call_sample *c = add(s, i % 4 == 0);
+
+		c->known = SAMPLE_ARG0;
+		c->args[0] = i % 4 == 0 ? 555 : 100 + rng_next(&s->rng) % 1000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:close");
+	assert_int_equal(s->out.nr, 1);
+	assert_non_null(strstr(s->out.value[0].text, "555 in 100% of these,"));
+	free(s);
+}
+
+static void test_several_values(void **state)
+{
+	struct set *s = set_new(9);
+
+	for (int i = 0; i < 800; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0;
+		c->args[0] = i % 2 == 0 ? 7 + (uint64_t)i / 2 % 2 * 4 : 20 + rng_next(&s->rng) % 40;
+	}
+	find(s, LAYER_SYSCALL, "syscall:close");
+	assert_int_equal(s->out.nr, 1);
+	assert_true(!strcmp(s->out.value[0].text, "7 or 11 in 100% of these, 0% of the others") ||
+		    !strcmp(s->out.value[0].text, "11 or 7 in 100% of these, 0% of the others"));
+	free(s);
+}
+
+static void test_everything_but(void **state)
+{
+	struct set *s = set_new(10);
+
+	for (int i = 0; i < 800; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0;
+		c->args[0] = i % 2 ? 7 : 20 + rng_next(&s->rng) % 4000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:close");
+	expect(s, 0, "argument 0 (fd)", "not 7 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_negative_descriptor(void **state)
+{
+	struct set *s = set_new(11);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0;
+		/* AT_FDCWD in 32 bits, as registers have it. */
+		c->args[0] = i % 2 == 0 ? 0xffffff9c : 5 + rng_next(&s->rng) % 100;
+	}
+	find(s, LAYER_SYSCALL, "syscall:openat");
+	expect(s, 0, "argument 0 (dirfd)", "-100 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_size_threshold(void **state)
+{
+	struct set *s = set_new(12);
+
+	for (int i = 0; i < 800; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0 << 2;
+		c->args[2] =
+		    i % 2 == 0 ? 100000 + rng_next(&s->rng) % 900000 : 1 + rng_next(&s->rng) % 9000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:write");
+	expect(s, 0, "argument 2 (count)", "at least 32768 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_flags_by_equality(void **state)
+{
+	struct set *s = set_new(13);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0 << 2;
+		c->args[2] = i % 2 == 0 ? 0x101000 : 0x8000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:openat");
+	expect(s, 0, "argument 2 (flags)", "0x101000 in 100% of these, 0% of the others");
+	free(s);
+}
+
+/* open has three arguments: what is in the fourth register is nobody's. */
+static void test_no_such_argument(void **state)
+{
+	struct set *s = set_new(14);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0 << 3;
+		c->args[3] = i % 2 == 0 ? 1 : 2;
+	}
+	find(s, LAYER_SYSCALL, "syscall:open");
+	assert_int_equal(s->out.nr, 0);
+	/* Of a call that is not in the table nobody knows. */
+	find(s, LAYER_SYSCALL, "syscall:landlock_add_rule");
+	expect(s, 0, "argument 3 (unverified)", "1 in 100% of these, 0% of the others");
+	/* Nor of a function, even one of the name of a system call. */
+	find(s, LAYER_FUNCTION, "open@libc.so.6");
+	expect(s, 0, "argument 3 (unverified)", "1 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_function_result(void **state)
+{
+	struct set *s = set_new(15);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_RET;
+		c->ret = i % 2 == 0 ? -11 : 0;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	/* Not an errno: it is not a system call. */
+	expect(s, 0, "return value (unverified)", "-11 in 100% of these, 0% of the others");
+	free(s);
+}
+
+/* Addresses are told apart by equality only. */
+static void test_address_has_no_order(void **state)
+{
+	struct set *s = set_new(16);
+
+	for (int i = 0; i < 800; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0 | SAMPLE_ARG0 << 1;
+		c->args[0] =
+		    (i % 2 == 0 ? 0x7f8000000000 : 0x7f4000000000) + rng_next(&s->rng) % 1000000;
+		c->args[1] = i % 2 == 0 ? 0x7f8000001234 : 0x7f8000000000 + i;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "argument 1 (unverified)",
+	       "0x7f8000001234 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_futex_address(void **state)
+{
+	struct set *s = set_new(17);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ARG0;
+		c->args[0] = i % 2 == 0 ? 0x55d0c0ffee00 : 0x55d0c0fff000 + i * 64;
+	}
+	find(s, LAYER_SYSCALL, "syscall:futex");
+	expect(s, 0, "argument 0 (uaddr)", "0x55d0c0ffee00 in 100% of these, 0% of the others");
+	free(s);
+}
+
+struct counted {
+	const char *name;
+	unsigned int known;
+	size_t offset;
+};
+
+static void test_counters(void **state)
+{
+	static const struct counted c[] = {
+	    {"minor page faults", SAMPLE_FAULTS, offsetof(struct call_sample, minor_faults)},
+	    {"major page faults", SAMPLE_FAULTS, offsetof(struct call_sample, major_faults)},
+	    {"migrations", SAMPLE_MIGRATIONS, offsetof(struct call_sample, migrations)},
+	    {"sleeps", SAMPLE_SWITCHES, offsetof(struct call_sample, sleeps)},
+	    {"preemptions", SAMPLE_SWITCHES, offsetof(struct call_sample, preempted)},
+	};
+
+	for (size_t k = 0; k < sizeof(c) / sizeof(c[0]); k++) {
+		struct set *s = set_new(18 + k);
+
+		for (int i = 0; i < 400; i++) {
+			struct call_sample *call = add(s, i % 2 == 0);
+			uint32_t value = i % 2 == 0 ? 1 + i % 3 : 0;
+
+			call->known = (uint16_t)c[k].known;
+			memcpy((char *)call + c[k].offset, &value, sizeof(value));
+		}
+		find(s, LAYER_FUNCTION, "work@demo");
+		assert_int_equal(s->out.nr, 1);
+		expect(s, 0, c[k].name, "at least 1 in 100% of these, 0% of the others");
+		/* Not known is not 0. */
+		for (unsigned int i = 0; i < s->n; i++)
+			s->calls[i].known = 0;
+		find(s, LAYER_FUNCTION, "work@demo");
+		assert_int_equal(s->out.nr, 0);
+		free(s);
+	}
+}
+
+static void test_none(void **state)
+{
+	struct set *s = set_new(30);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_SWITCHES;
+		c->sleeps = i % 2 ? 1 + i % 5 : 0;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "sleeps", "none in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_times(void **state)
+{
+	struct set *s = set_new(31);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_ONCPU | SAMPLE_RUNQUEUE;
+		c->oncpu_ns = i % 2 == 0 ? 1500000 + rng_next(&s->rng) % 400000
+					 : 5000 + rng_next(&s->rng) % 3000;
+		c->runqueue_ns = rng_next(&s->rng) % 3000;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "on-CPU time", "over 100 us in 100% of these, 0% of the others");
+	for (unsigned int i = 0; i < s->n; i++) {
+		s->calls[i].oncpu_ns = 5000;
+		s->calls[i].runqueue_ns = i % 2 == 0 ? 1800000 + i : 3 * i;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, 1);
+	assert_string_equal(s->out.value[0].name, "run-queue delay");
+	assert_non_null(strstr(s->out.value[0].text, "over 50 us in 100%"));
+	free(s);
+}
+
+static void test_thread(void **state)
+{
+	struct set *s = set_new(32);
+
+	for (int i = 0; i < 400; i++)
+		add(s, i % 4 == 0)->tid = i % 4 == 0 ? 4711 : 4700 + i % 4;
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "thread", "4711 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_other_layers(void **state)
+{
+	static const struct {
+		enum layer layer;
+		const char *op;
+		unsigned int argument;
+		uint64_t in, out;
+		const char *name, *text;
+	} c[] = {
+	    {LAYER_SYSCALL, "syscall:futex", 1, 128, 129, "argument 1 (op)", "FUTEX_WAIT"},
+	    {LAYER_SYSCALL, "syscall:futex", 1, 393, 129, "argument 1 (op)", "FUTEX_WAIT_BITSET"},
+	    {LAYER_BLOCK, "block", 0, 1, 0, "operation", "write"},
+	    {LAYER_BLOCK, "block", 0, 34, 0, "operation", "34"},
+	    {LAYER_BLOCK, "block", 1, 1 << 20, 4096, "bytes", "1048576"},
+	    {LAYER_BLOCK, "block", 3, 0x800010, 0x800000, "device", "0x800010"},
+	    {LAYER_LOCK, "lock", 0, 0xffff888012345678, 0xffff888000000000, "lock",
+	     "0xffff888012345678"},
+	    {LAYER_LOCK, "lock", 1, 32, 1, "kind of lock", "mutex"},
+	    {LAYER_LOCK, "lock", 1, 128, 1, "kind of lock", "futex"},
+	    {LAYER_RUNQUEUE, "runqueue", 0, 1, 0, "queued", "after a preemption"},
+	    {LAYER_RUNQUEUE, "runqueue", 1, 3, 0, "CPU", "3"},
+	    {LAYER_RUNQUEUE, "runqueue", 2, 3, 0, NULL, NULL},
+	};
+
+	for (size_t k = 0; k < sizeof(c) / sizeof(c[0]); k++) {
+		struct set *s = set_new(60 + k);
+		char text[128];
+
+		for (int i = 0; i < 400; i++) {
+			struct call_sample *call = add(s, i % 2 == 0);
+
+			call->known = (uint16_t)(SAMPLE_ARG0 << c[k].argument);
+			call->args[c[k].argument] = i % 2 == 0 ? c[k].in : c[k].out;
+		}
+		find(s, c[k].layer, c[k].op);
+		assert_int_equal(s->out.nr, c[k].name ? 1 : 0);
+		if (c[k].name) {
+			snprintf(text, sizeof(text), "%s in 100%% of these, 0%% of the others",
+				 c[k].text);
+			expect(s, 0, c[k].name, text);
+		}
+		free(s);
+	}
+}
+
+static void test_ranked(void **state)
+{
+	struct set *s = set_new(33);
+
+	for (int i = 0; i < 2000; i++) {
+		bool slow = i % 2 == 0;
+		struct call_sample *c = add(s, slow);
+
+		c->known = SAMPLE_RET | SAMPLE_ARG0 | SAMPLE_SWITCHES | SAMPLE_ONCPU;
+		c->ret = chance(s, slow ? 0.7 : 0.1) ? -4 : 0;
+		c->args[0] = chance(s, slow ? 0.9 : 0.1) ? 3 : 4;
+		c->sleeps = slow;
+		c->oncpu_ns = slow ? 90000 : 8000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	assert_int_equal(s->out.nr, 4);
+	/* Of two that tell everything, the one that explains more comes first. */
+	assert_string_equal(s->out.value[0].name, "sleeps");
+	assert_string_equal(s->out.value[1].name, "on-CPU time");
+	assert_string_equal(s->out.value[2].name, "argument 0 (fd)");
+	assert_string_equal(s->out.value[3].name, "return value");
+	for (unsigned int i = 1; i < 4; i++)
+		assert_true(s->out.value[i].separation <= s->out.value[i - 1].separation + 0.05);
+	assert_true(fabs(s->out.value[2].separation - 0.8) < 0.08);
+	assert_true(fabs(s->out.value[3].separation - 0.6) < 0.1);
+	free(s);
+}
+
+static void test_at_most_six(void **state)
+{
+	struct set *s = set_new(34);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = 0xfff;
+		c->ret = i % 2;
+		for (int k = 0; k < SAMPLE_ARGS; k++)
+			c->args[k] = i % 2;
+		c->oncpu_ns = i % 2;
+		c->sleeps = i % 2;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, VALUES_MAX);
+	assert_string_equal(s->out.value[0].name, "return value (unverified)");
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_error),
+	    cmocka_unit_test(test_error_mostly),
+	    cmocka_unit_test(test_success),
+	    cmocka_unit_test(test_any_error),
+	    cmocka_unit_test(test_result_size),
+	    cmocka_unit_test(test_result_below_with_errors),
+	    cmocka_unit_test(test_file_descriptor),
+	    cmocka_unit_test(test_one_of_many),
+	    cmocka_unit_test(test_several_values),
+	    cmocka_unit_test(test_everything_but),
+	    cmocka_unit_test(test_negative_descriptor),
+	    cmocka_unit_test(test_size_threshold),
+	    cmocka_unit_test(test_flags_by_equality),
+	    cmocka_unit_test(test_no_such_argument),
+	    cmocka_unit_test(test_function_result),
+	    cmocka_unit_test(test_address_has_no_order),
+	    cmocka_unit_test(test_futex_address),
+	    cmocka_unit_test(test_counters),
+	    cmocka_unit_test(test_none),
+	    cmocka_unit_test(test_times),
+	    cmocka_unit_test(test_thread),
+	    cmocka_unit_test(test_other_layers),
+	    cmocka_unit_test(test_ranked),
+	    cmocka_unit_test(test_at_most_six),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

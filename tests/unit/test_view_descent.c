@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The view of a descent over made-up states: whole grids against tests/unit/golden
+ * (UPDATE_GOLDEN=1 writes them anew), and what the keys do.
+ */
+#include <errno.h>
+#include <locale.h>
+
+#include "tests/unit/screen_harness.h"
+#include "tui/screen_descent.h"
+
+static const struct screen_descent_node nodes[] = {
+    {.node = 0,
+     .depth = 0,
+     .name = "serve_request",
+     .line = 40,
+     .share = 1,
+     .latency_ns = 12300000,
+     .maxcount = 29,
+     .votes = 29,
+     .root_cause = true,
+     .file = "/src/server.c",
+     .evidence = "measured",
+     .remark = ""},
+    {.node = 3,
+     .depth = 1,
+     .name = "fetch",
+     .line = 58,
+     .share = 0.982,
+     .latency_ns = 12100000,
+     .maxcount = 26,
+     .votes = 29,
+     .root_cause = true,
+     .file = "/src/server.c",
+     .evidence = "measured",
+     .remark = ""},
+    {.node = 7,
+     .depth = 2,
+     .name = "usleep",
+     .line = 88,
+     .share = 0.975,
+     .latency_ns = 12000000,
+     .maxcount = 29,
+     .votes = 29,
+     .root_cause = true,
+     .file = "/src/store.c",
+     .evidence = "measured",
+     .remark = ""},
+    {.node = 9,
+     .depth = 3,
+     .name = "clock_nanosleep",
+     .share = 0.97,
+     .latency_ns = 11900000,
+     .root_cause = true,
+     .file = "",
+     .evidence = "witnessed",
+     .remark = ""},
+    {.node = 8,
+     .depth = 2,
+     .name = "read_index(std::vector<int> const&)",
+     .line = 90,
+     .share = 0.007,
+     .latency_ns = 84000,
+     .maxcount = 0,
+     .votes = 29,
+     .file = "/src/store.c",
+     .evidence = "measured",
+     .remark = "in a loop"},
+    {.node = 4,
+     .depth = 1,
+     .name = "parse",
+     .line = 61,
+     .share = 0.012,
+     .latency_ns = 150000,
+     .maxcount = 3,
+     .votes = 29,
+     .file = "/src/a\ttab\033[31m.c",
+     .evidence = "measured",
+     .remark = ""},
+    {.node = 5,
+     .depth = 2,
+     .name = "tokenise",
+     .line = 12,
+     .share = 0.01,
+     .latency_ns = 120000,
+     .maxcount = 3,
+     .votes = 3,
+     .file = "/src/parse.c",
+     .evidence = "measured",
+     .remark = ""},
+    {.node = 6,
+     .depth = 1,
+     .name = "strlen",
+     .line = 63,
+     .share = 0.0001,
+     .latency_ns = 800,
+     .votes = 0,
+     .file = "/src/server.c",
+     .evidence = "witnessed",
+     .remark = "too frequent to be timed"},
+};
+enum { NR_NODES = sizeof(nodes) / sizeof(nodes[0]) };
+
+static const struct screen_descent_path paths[] = {
+    {.share = 0.97,
+     .latency_ns = 11900000,
+     .cause = "asleep on purpose (nanosleep)",
+     .evidence = "witnessed",
+     .file = "",
+     .node = 9},
+    {.share = 0.012,
+     .latency_ns = 150000,
+     .cause = "in its own code",
+     .evidence = "sampled",
+     .file = "/src/parse.c",
+     .line = 14,
+     .node = 5},
+};
+
+static const struct screen_descent answer = {
+    .sentence = "peak 3, 12 ms, 2% of calls and 41% of time: serve_request > fetch > usleep at "
+		"store.c:88, asleep on "
+		"purpose (nanosleep)",
+    .status = "root cause found",
+    .over = true,
+    .rounds = 2,
+    .decisions = 3,
+    .calls_used = 58,
+    .explained = 0.982,
+    .nr_nodes = NR_NODES,
+    .nr_paths = 2,
+    .nodes = nodes,
+    .paths = paths,
+};
+
+/* The same while it goes on: fetch and what it calls are armed. */
+static struct screen_descent running(void)
+{
+	static struct screen_descent_node now[NR_NODES];
+	struct screen_descent d = answer;
+
+	memcpy(now, nodes, sizeof(now));
+	for (int i = 0; i < NR_NODES; i++) {
+		now[i].root_cause = false;
+		now[i].armed = i == 1 || i == 2;
+	}
+	d.sentence = "peak 3, 12 ms, 2% of calls and 41% of time: its cause is being looked for";
+	d.status = "in progress";
+	d.over = false;
+	d.nodes = now;
+	d.nr_paths = 0;
+	d.armed = 2;
+	d.until_next = 11;
+	d.rounds = 1;
+	d.explained = 0;
+	return d;
+}
+
+static struct harness *opened_with(const struct screen_descent *d,
+				   const struct screen_options *options)
+{
+	struct harness *h = harness_new(40, options);
+
+	harness_run(h, "key /\ntype read\nkey Enter Enter 3 Enter");
+	assert_true(!strncmp(harness_log(h), "descend op 2 peak ", 18));
+	screen_open_descent(h->screen, 2, 3);
+	if (d)
+		assert_int_equal(screen_set_descent(h->screen, d), 0);
+	screen_tick(h->screen, 1);
+	return h;
+}
+
+/* --- goldens -----------------------------------------------------------------------------------
+ */
+
+static const struct screen_options ascii = {
+    .root = SCREEN_OPERATIONS, .layers = 0x39, .layers_available = 0x3b, .ascii = true};
+
+static const struct golden {
+	const char *name, *script;
+	int state; /* 0: nothing came yet, 1: running, 2: the answer */
+	bool ascii;
+} goldens[] = {
+    {"descent-waiting", "dump-roles", 0, false},
+    {"descent-running-80x24", "dump-roles", 1, false},
+    {"descent-80x24", "dump-roles", 2, false},
+    {"descent-120x40", "size 120 40\nkey E\ndump-roles", 2, false},
+    {"descent-40x12", "size 40 12\ndump-roles", 2, false},
+    {"descent-20x5", "size 20 5\ndump-roles", 2, false},
+    {"descent-paths", "key Tab j\ndump-roles", 2, false},
+    {"descent-collapsed", "key C\ndump-roles", 2, false},
+    {"descent-ascii", "dump-roles", 2, true},
+    {"descent-text", "key E\nview", 2, false},
+    {"help-descent", "key ?\nview", 2, false},
+};
+enum { NR_GOLDENS = sizeof(goldens) / sizeof(goldens[0]) };
+
+static void compare(const char *name, const char *got)
+{
+	char path[256], *want = calloc(1, 1 << 20);
+	FILE *f;
+
+	assert_non_null(want);
+	snprintf(path, sizeof(path), "tests/unit/golden/%s.txt", name);
+	if (getenv("UPDATE_GOLDEN")) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(got, f);
+		fclose(f);
+	} else {
+		f = fopen(path, "r");
+		if (f) {
+			want[fread(want, 1, (1 << 20) - 1, f)] = '\0';
+			fclose(f);
+		}
+		if (strcmp(want, got))
+			fail_msg("golden %s differs; UPDATE_GOLDEN=1 writes it anew:\n%s", name,
+				 got);
+	}
+	free(want);
+}
+
+static void test_golden(void **state)
+{
+	const struct golden *golden = *state;
+	struct screen_descent d = golden->state == 1 ? running() : answer;
+	struct harness *h = opened_with(golden->state ? &d : NULL, golden->ascii ? &ascii : NULL);
+
+	harness_run(h, golden->script);
+	compare(golden->name, harness_out(h));
+	harness_free(h);
+}
+
+/* --- keys ----------------------------------------------------------------------------------------
+ */
+
+static void test_closing_stops(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "key q\nexpect syscall:read");
+	assert_string_equal(harness_log(h), "undescend op 2\n");
+	harness_free(h);
+	h = opened_with(&answer, NULL);
+	harness_run(h, "key Esc\nexpect syscall:read");
+	assert_string_equal(harness_log(h), "undescend op 2\n");
+	harness_free(h);
+}
+
+static void test_again(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "key a");
+	assert_string_equal(harness_log(h), "descend op 2 peak 3\n");
+	/* the same view: closing it once leads back */
+	screen_open_descent(h->screen, 2, 3);
+	harness_run(h, "key q\nexpect syscall:read");
+	harness_free(h);
+}
+
+static void test_source(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	/* the end of the path is selected, and has no source */
+	harness_run(h, "key Enter\nexpect the source of this one is not known");
+	assert_string_equal(harness_log(h), "");
+	harness_run(h, "key k Enter");
+	assert_string_equal(harness_log(h), "source '/src/store.c' line 88\n");
+	screen_show_source(h->screen, "/src/store.c:3", "one\n\ttwo\nthree \033[1m\nfour", 3);
+	harness_run(
+	    h, "expect /src/store.c:3\nexpect >     3  three \\x1b[1m\nexpect      2          two\n"
+	       "expect 4  four\nkey q\nexpect clock_nanosleep");
+	harness_free(h);
+}
+
+static void test_source_of_a_line_far_down(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+	struct buf b;
+
+	buf_init(&b, 1 << 20);
+	for (int i = 1; i <= 9000; i++)
+		buf_printf(&b, "line %d\n", i);
+	screen_show_source(h->screen, "t", b.data, 8000);
+	harness_run(h, "expect >  8000  line 8000\nexpect  t");
+	harness_run(h, "key q");
+	/* beyond the end: shown without a mark */
+	screen_show_source(h->screen, "t", "one\n", 7);
+	harness_run(h, "expect 1  one\nreject >");
+	buf_release(&b);
+	harness_free(h);
+}
+
+static void test_expand_and_collapse(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	/* what is no cause is closed at first, its siblings are shown */
+	harness_run(h, "reject tokenise\nexpect parse\nexpect strlen\nexpect read_index");
+	harness_run(h, "key j j\nexpect + parse\nkey e\nexpect tokenise\nexpect - parse\nkey "
+		       "c\nreject tokenise");
+	harness_run(h, "key l\nexpect tokenise\nkey l h\nreject tokenise");
+	harness_run(
+	    h, "key E\nexpect tokenise\nkey C\nreject usleep    \nexpect + fetch\nexpect + parse");
+	harness_run(h, "key g c\nreject fetch  \nexpect + serve_request");
+	/* nothing is selected that cannot be seen */
+	harness_run(h, "key Enter");
+	assert_string_equal(harness_log(h), "source '/src/server.c' line 40\n");
+	harness_free(h);
+}
+
+static void test_costliest(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "key C g > Enter");
+	assert_string_equal(harness_log(h), "source '/src/server.c' line 58\n");
+	harness_run(h, "key > Enter");
+	assert_string_equal(harness_log(h), "source '/src/store.c' line 88\n");
+	harness_run(h, "key > >\nexpect nothing below it was looked at");
+	harness_free(h);
+}
+
+static void test_find_opens_what_hides(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "reject tokenise\nkey /\ntype token\nkey Enter\nexpect tokenise\nkey Enter");
+	assert_string_equal(harness_log(h), "source '/src/parse.c' line 12\n");
+	harness_free(h);
+}
+
+static void test_paths_lead_to_their_frame(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "key Tab j Enter\nexpect tokenise\nkey Enter");
+	assert_string_equal(harness_log(h), "source '/src/parse.c' line 12\n");
+	harness_free(h);
+}
+
+static void test_selection_follows_its_node(void **state)
+{
+	struct screen_descent_node other[NR_NODES];
+	struct screen_descent d = running();
+	struct harness *h = opened_with(&d, NULL);
+
+	/* strlen, the last row; then it comes first */
+	harness_run(h, "key G Enter");
+	assert_string_equal(harness_log(h), "source '/src/server.c' line 63\n");
+	other[0] = nodes[0];
+	other[1] = nodes[7];
+	memcpy(&other[2], &nodes[1], 6 * sizeof(nodes[0]));
+	d = answer;
+	d.nodes = other;
+	assert_int_equal(screen_set_descent(h->screen, &d), 0);
+	assert_true(screen_tick(h->screen, 2));
+	harness_run(h, "key Enter");
+	assert_string_equal(harness_log(h), "source '/src/server.c' line 63\n");
+	/* gone altogether: something else that exists is selected */
+	d.nr_nodes = 1;
+	d.nr_paths = 0;
+	assert_int_equal(screen_set_descent(h->screen, &d), 0);
+	harness_run(h, "tick\nkey Enter");
+	assert_string_equal(harness_log(h), "source '/src/server.c' line 40\n");
+	harness_free(h);
+}
+
+static void test_paused_stays(void **state)
+{
+	struct screen_descent d = running();
+	struct harness *h = opened_with(&d, NULL);
+
+	harness_run(h, "key Space\nexpect in progress");
+	assert_int_equal(screen_set_descent(h->screen, &answer), 0);
+	harness_run(h, "tick\nexpect in progress\nreject root cause found\nkey Space\nexpect root "
+		       "cause found");
+	harness_free(h);
+}
+
+static void test_a_state_that_is_no_tree(void **state)
+{
+	struct screen_descent_node bad[3] = {nodes[0], nodes[1], nodes[3]};
+	struct screen_descent d = answer;
+	struct harness *h = opened_with(&answer, NULL);
+
+	d.nodes = bad;
+	d.nr_nodes = 3; /* depths 0 1 3 */
+	assert_int_equal(screen_set_descent(h->screen, &d), -EINVAL);
+	bad[2] = nodes[0]; /* a second root */
+	assert_int_equal(screen_set_descent(h->screen, &d), -EINVAL);
+	bad[2] = nodes[2];
+	bad[2].node = SCREEN_DESCENT_MAX_NODES;
+	assert_int_equal(screen_set_descent(h->screen, &d), -EINVAL);
+	bad[2].node = SCREEN_DESCENT_MAX_NODES - 1;
+	assert_int_equal(screen_set_descent(h->screen, &d), 0);
+	harness_run(h, "tick\nkey E C e c > Enter");
+	harness_free(h);
+}
+
+/* Every key at every size over a deep chain with long names: nothing may be written outside. */
+static void test_sizes(void **state)
+{
+	static struct screen_descent_node deep[200];
+	static const int sizes[][2] = {{1, 1},	{2, 2},	  {5, 3},   {10, 4},  {20, 6},
+				       {33, 9}, {60, 15}, {80, 24}, {250, 70}};
+	struct screen_descent d = answer;
+	char name[600], script[128];
+	struct harness *h;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (unsigned int i = 0; i < 200; i++) {
+		deep[i] = nodes[i % NR_NODES];
+		deep[i].node = i;
+		deep[i].depth = i < 150 ? i : 150;
+		deep[i].name = i & 1 ? name : "short";
+		deep[i].maxcount = UINT64_MAX;
+		deep[i].votes = i % 3 ? 1 : UINT64_MAX;
+	}
+	d.nodes = deep;
+	d.nr_nodes = 200;
+	d.sentence = name;
+	h = opened_with(&d, NULL);
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		snprintf(script, sizeof(script),
+			 "size %d %d\ndump-roles\nkey E G PgUp > e c h l Ctrl-D\ndump\nkey Tab j "
+			 "Tab g C\nview",
+			 sizes[i][0], sizes[i][1]);
+		harness_run(h, script);
+	}
+	harness_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest keys[] = {
+	    cmocka_unit_test(test_closing_stops),
+	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_source),
+	    cmocka_unit_test(test_source_of_a_line_far_down),
+	    cmocka_unit_test(test_expand_and_collapse),
+	    cmocka_unit_test(test_costliest),
+	    cmocka_unit_test(test_find_opens_what_hides),
+	    cmocka_unit_test(test_paths_lead_to_their_frame),
+	    cmocka_unit_test(test_selection_follows_its_node),
+	    cmocka_unit_test(test_paused_stays),
+	    cmocka_unit_test(test_a_state_that_is_no_tree),
+	    cmocka_unit_test(test_sizes),
+	};
+	struct CMUnitTest tests[NR_GOLDENS];
+	int failed;
+
+	for (unsigned int i = 0; i < NR_GOLDENS; i++)
+		tests[i] = (struct CMUnitTest){.name = goldens[i].name,
+					       .test_func = test_golden,
+					       .initial_state = (void *)(uintptr_t)&goldens[i]};
+	setlocale(LC_ALL, "C.UTF-8");
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(keys, NULL, NULL) + failed;
+}
