@@ -111,6 +111,8 @@ static enum parse_type answer_type(enum parse_type request)
 		return PARSED_FRAMES;
 	case PARSE_INLINES:
 		return PARSED_INLINES;
+	case PARSE_CODE:
+		return PARSED_CODE;
 	default:
 		return PARSED_PLAN;
 	}
@@ -161,6 +163,13 @@ static void answer_failure(struct parser *p, const struct pending *r, int error,
 	case PARSED_INLINES:
 		answer->inlines = (struct parsed_inlines){
 		    .module = r->request.module, .error = error, .reason = reason};
+		break;
+	case PARSED_CODE:
+		answer->code = (struct parsed_code){.module = r->request.module,
+						    .offset = r->request.offset,
+						    .error = error,
+						    .reason = reason,
+						    .function = ""};
 		break;
 	default:
 		answer->plan = (struct parsed_plan){.module = r->request.module,

@@ -77,6 +77,22 @@ static void add_register(struct insn_effects *e, unsigned reg)
 	e->sp_written |= arch_is_stack_pointer(reg);
 }
 
+void decode_text(struct decoder *d, const struct insn *insn, char *out, size_t size)
+{
+	const uint8_t *at = insn->bytes;
+	size_t left = insn->length, n;
+	uint64_t next = insn->vaddr;
+	cs_insn *ci = d->full_insn;
+
+	if (cs_disasm_iter(d->full, &at, &left, &next, ci)) {
+		snprintf(out, size, "%s%s%s", ci->mnemonic, ci->op_str[0] ? " " : "", ci->op_str);
+		return;
+	}
+	n = (size_t)snprintf(out, size, ".byte");
+	for (unsigned i = 0; i < insn->length && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, " 0x%02x", insn->bytes[i]);
+}
+
 int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effects *out)
 {
 	const uint8_t *at = insn->bytes;

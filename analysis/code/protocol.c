@@ -174,6 +174,9 @@ static STRUCT_TABLE(parsed_inline);
 static const struct field parsed_chain_fields[] = {
 	U64(parsed_chain, offset),
 	ARRAY(parsed_chain, calls, nr, FIELD_STRUCTS, PARSE_MAX_INLINES, &parsed_inline_layout),
+	U32(parsed_chain, loop_call),
+	U32(parsed_chain, loop_first),
+	U32(parsed_chain, loop_last),
 };
 static STRUCT_TABLE(parsed_chain);
 
@@ -185,6 +188,30 @@ static const struct field parsed_inlines_fields[] = {
 	ARRAY(parsed_inlines, chains, nr, FIELD_STRUCTS, PARSE_MAX_OFFSETS, &parsed_chain_layout),
 };
 static STRUCT_TABLE(parsed_inlines);
+
+static const struct field parsed_insn_fields[] = {
+	U64(parsed_insn, offset),
+	TEXT(parsed_insn, text),
+	TEXT(parsed_insn, file),
+	U32(parsed_insn, line),
+	U32(parsed_insn, flags),
+};
+static STRUCT_TABLE(parsed_insn);
+
+static const struct field parsed_code_fields[] = {
+	U32(parsed_code, id),
+	U32(parsed_code, module),
+	U64(parsed_code, offset),
+	I32(parsed_code, error),
+	TEXT(parsed_code, reason),
+	TEXT(parsed_code, function),
+	U64(parsed_code, start),
+	U64(parsed_code, size),
+	U32(parsed_code, total),
+	U32(parsed_code, site),
+	ARRAY(parsed_code, insns, nr, FIELD_STRUCTS, PARSE_MAX_INSNS, &parsed_insn_layout),
+};
+static STRUCT_TABLE(parsed_code);
 
 static const struct field parsed_at_fields[] = {
 	U32(parsed_at, id),
@@ -242,6 +269,7 @@ const struct struct_layout *parse_layout(unsigned int type)
 		[PARSED_MAPPINGS - PARSED_MODULE] = &parsed_mappings_layout,
 		[PARSED_FRAMES - PARSED_MODULE] = &parsed_frames_layout,
 		[PARSED_INLINES - PARSED_MODULE] = &parsed_inlines_layout,
+		[PARSED_CODE - PARSED_MODULE] = &parsed_code_layout,
 	};
 
 	if (type >= PARSE_ADD_MODULE && type < PARSE_LAST)

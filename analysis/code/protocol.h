@@ -32,7 +32,8 @@ enum parse_type {
 	PARSE_CALL_SITES, /* what the function at `offset` calls, and how to time that. PARSED_CALL_SITES */
 	PARSE_MAPPINGS, /* where modules are in `pid`; replaces what was said of it. PARSED_MAPPINGS */
 	PARSE_UNWIND,	/* the frames of a thread of `pid`. PARSED_FRAMES */
-	PARSE_INLINES,	/* the chains of inlined calls at `offsets`. PARSED_INLINES */
+	PARSE_INLINES,	/* the inlined calls at `offsets`; `max` 1: their loops too. PARSED_INLINES */
+	PARSE_CODE, /* the instructions around `offset`, of its function. PARSED_CODE */
 	PARSE_LAST,
 
 	/* answers */
@@ -47,6 +48,7 @@ enum parse_type {
 	PARSED_MAPPINGS,
 	PARSED_FRAMES,
 	PARSED_INLINES,
+	PARSED_CODE,
 	PARSED_LAST,
 };
 
@@ -61,6 +63,7 @@ enum {
 	PARSE_MAX_WORDS = 2048,	   /* of a stack: 16 KiB */
 	PARSE_MAX_FRAMES = 128,	   /* UNWIND_MAX_FRAMES */
 	PARSE_MAX_INLINES = 64,	   /* MODULE_MAX_INLINES */
+	PARSE_MAX_INSNS = 2048,	   /* in one answer */
 };
 
 /* Bits of parse_request.policy: struct place_policy of placement.h. */
@@ -249,6 +252,11 @@ struct parsed_chain {
 	uint64_t offset;
 	uint32_t nr; /* 0: nothing is known, or the answer was full: ask again for less */
 	const struct parsed_inline *calls; /* innermost first */
+	/*
+	 * The loop around it: lines [first, last] of calls[loop_call], the innermost one
+	 * that holds all of the loop; 0: in no loop, or its lines are not known.
+	 */
+	uint32_t loop_call, loop_first, loop_last;
 };
 
 struct parsed_inlines {
@@ -258,6 +266,33 @@ struct parsed_inlines {
 	const char *reason;
 	uint32_t nr; /* as many as asked, in that order */
 	const struct parsed_chain *chains;
+};
+
+enum insn_flags {
+	INSN_OF_LOOP = 1 << 0,
+	INSN_JUMPED_TO = 1 << 1, /* a jump of the same function goes here */
+};
+
+struct parsed_insn {
+	uint64_t offset;
+	const char *text; /* AT&T syntax; "callq fetch", "jne +0x1c" (from `start`) where known */
+	const char *file; /* where that changes, else "" */
+	uint32_t line;	  /* 0: the same as that of the one before, or unknown */
+	uint32_t flags;	  /* enum insn_flags */
+};
+
+struct parsed_code {
+	uint32_t id;
+	uint32_t module;
+	uint64_t offset; /* as asked */
+	int32_t error;
+	const char *reason;
+	const char *function; /* for a person */
+	uint64_t start, size; /* of its code that contains `offset` */
+	uint32_t total;	      /* instructions that this has */
+	uint32_t site;	      /* index of the one at `offset`, or that it lies in */
+	uint32_t nr;
+	const struct parsed_insn *insns;
 };
 
 struct parsed_at {
@@ -290,6 +325,7 @@ struct parsed {
 		struct parsed_mappings mappings;
 		struct parsed_frames frames;
 		struct parsed_inlines inlines;
+		struct parsed_code code;
 	};
 };
 

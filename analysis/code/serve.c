@@ -78,6 +78,8 @@ static int dispatch(struct server *s, unsigned int type)
 		return serve_unwind(s);
 	case PARSE_INLINES:
 		return serve_inlines(s);
+	case PARSE_CODE:
+		return serve_code(s);
 	default:
 		return refuse(s, type, "no such request");
 	}

@@ -7,7 +7,9 @@
  * serve_names.c    FIND, NEAREST, LIST, IFUNC, SYMBOLS
  * serve_plan.c     PLAN, PLAN_RETURN, COVERAGE
  * serve_call_sites.c  CALL_SITES
- * serve_unwind.c   MAPPINGS, UNWIND, INLINES
+ * serve_unwind.c   MAPPINGS, UNWIND
+ * serve_inlines.c  INLINES
+ * serve_code.c     CODE
  */
 #ifndef PEAKTOP_CODE_SERVE_INTERNAL_H
 #define PEAKTOP_CODE_SERVE_INTERNAL_H
@@ -91,9 +93,14 @@ int serve_call_sites(struct server *s);
 /* ---- serve_unwind.c ---- */
 int serve_mappings(struct server *s);
 int serve_unwind(struct server *s);
-int serve_inlines(struct server *s);
 /* The file of this module, or what names it, is another one now. */
 void server_unwind_forget(struct server *s, uint32_t module);
 void server_unwind_free(struct server *s);
+
+/* ---- serve_inlines.c ---- */
+int serve_inlines(struct server *s);
+
+/* ---- serve_code.c ---- */
+int serve_code(struct server *s);
 
 #endif

@@ -9,12 +9,9 @@
 enum {
 	MAX_PROCESSES = 1024,
 	MAX_MAPPINGS = 1 << 19, /* of all processes together */
-	ANSWER_BYTES = FRAME_MAX_PAYLOAD - (64 << 10),
-	NUMBERS_BYTES = 24, /* of one inlined call, without its text */
 };
 
 _Static_assert((int)PARSE_MAX_FRAMES == (int)UNWIND_MAX_FRAMES, "frames of one stack");
-_Static_assert((int)PARSE_MAX_INLINES == (int)MODULE_MAX_INLINES, "calls of one chain");
 _Static_assert((int)PARSE_MAX_REGS == (int)UNWIND_PT_REGS, "registers of one thread");
 
 struct process {
@@ -228,81 +225,4 @@ int serve_unwind(struct server *s)
 	s->unwind->announced = 0;
 	unwind(s->unwind->unwinder, &in, &stack);
 	return answer_frames(s, &stack);
-}
-
-/* ---- inlined calls ---- */
-
-/* The chain at an offset, or the function alone where no more is known. */
-static size_t chain_at(struct module *m, uint64_t offset, struct module_inline *calls)
-{
-	const struct function *f;
-	uint64_t vaddr;
-	int n;
-
-	if (module_vaddr_of(m, offset, &vaddr))
-		return 0;
-	n = module_inlines(m, vaddr, calls, MODULE_MAX_INLINES);
-	if (n > 0)
-		return (size_t)n;
-	f = module_function_at(m, vaddr);
-	if (!f)
-		return 0;
-	calls[0] = (struct module_inline){.name = module_function_name(m, f)};
-	if (module_line(m, vaddr, &calls[0].file, &calls[0].line)) {
-		calls[0].file = NULL;
-		calls[0].line = 0;
-	}
-	return 1;
-}
-
-static size_t text_bytes(const char *text)
-{
-	return text ? strnlen(text, CODEC_MAX_TEXT) : 0;
-}
-
-/* Fill one chain while `*room` bytes of the answer are left. 0 or -ENOMEM. */
-static int describe_chain(struct server *s, struct module *m, struct parsed_chain *chain,
-			  size_t *room)
-{
-	struct module_inline calls[MODULE_MAX_INLINES];
-	size_t n = chain_at(m, chain->offset, calls), bytes = NUMBERS_BYTES, i;
-	struct parsed_inline *out;
-
-	for (i = 0; i < n; i++)
-		bytes += NUMBERS_BYTES + text_bytes(calls[i].name) + text_bytes(calls[i].file);
-	if (!n || bytes > *room)
-		return 0;
-	out = arena_alloc(&s->arena, n * sizeof(*out));
-	if (!out)
-		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		out[i] = (struct parsed_inline){calls[i].name, calls[i].file, calls[i].line,
-						calls[i].inlined};
-	*room -= bytes;
-	chain->nr = (uint32_t)n;
-	chain->calls = out;
-	return 0;
-}
-
-int serve_inlines(struct server *s)
-{
-	const struct parse_request *r = &s->request;
-	struct parsed_inlines answer = {.id = r->id, .module = r->module};
-	size_t room = ANSWER_BYTES - r->nr_offsets * (size_t)NUMBERS_BYTES;
-	struct parsed_chain *chains;
-	struct module *m;
-	uint32_t i;
-
-	chains = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*chains));
-	if (!chains)
-		return -ENOMEM;
-	m = server_module(s, r->module, &answer.error, &answer.reason);
-	for (i = 0; m && i < r->nr_offsets; i++) {
-		chains[i] = (struct parsed_chain){.offset = r->offsets[i]};
-		if (describe_chain(s, m, &chains[i], &room))
-			return -ENOMEM;
-	}
-	answer.nr = m ? r->nr_offsets : 0;
-	answer.chains = chains;
-	return server_answer(s, PARSED_INLINES, &answer);
 }
