@@ -86,7 +86,7 @@ INLINE u32 fnode_choose(struct pt_descent *d, u32 first, u64 ret)
 INLINE void descent_fnode_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u32 tid)
 {
 	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
-	u64 cfa = ctx->sp + (s64)s->start_cfa, ret = 0, depth;
+	u64 cfa = ctx->sp + (s64)s->fnode_cfa, ret = 0, depth;
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;

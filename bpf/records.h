@@ -63,6 +63,7 @@ enum pt_site_flags {
 	PT_SITE_READ_RET = 1 << 1, /* look at the return address; report unknown ones */
 	PT_SITE_NEED_RET = 1 << 2, /* do not begin one that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
+	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
 
 /* What the probe at one address does; found by the probe's cookie. */
@@ -77,7 +78,7 @@ struct pt_site {
 	pt_u32 start_fnode; /* index + 1 of the first of those that begin here; chained by `next` */
 	pt_u32 closed; /* begins nothing at the moment */
 	pt_u32 seen;   /* hits as of the governor's last look */
-	pt_u32 spare;
+	pt_s32 fnode_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
 	pt_u64 fuse; /* hits after which the site counts as blown */

@@ -33,6 +33,7 @@ struct node_site {
 	uint32_t index; /* in the site table */
 	uint32_t seen;	/* hits as of the last look */
 	bool dead;
+	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its fuse */
 };
 
 struct descent_arming {
@@ -66,6 +67,15 @@ static void links_release(struct descent_arming *d)
 	d->nr_links = 0;
 }
 
+/* f0's own entry of the site table does nothing for the descent any more. */
+static void site_unshare(struct collector *c, uint32_t index)
+{
+	struct pt_site *s = &kernel_side_sites(c->kernel)[index];
+
+	s->flags &= ~PT_SITE_OF_DESCENT;
+	s->start_fnode = 0;
+}
+
 void descend_end(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
@@ -79,8 +89,12 @@ void descend_end(struct collector *c)
 		attachment_release(&d->clocks[i], false);
 	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
 		free(d->asleep[i]);
-	for (uint32_t i = 0; i < d->nr_sites; i++)
-		site_index_drop(c, d->sites[i].index);
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		if (d->sites[i].shared)
+			site_unshare(c, d->sites[i].index);
+		else
+			site_index_drop(c, d->sites[i].index);
+	}
 	free(d);
 	c->descent = NULL;
 	units_layers(c);
@@ -88,14 +102,37 @@ void descend_end(struct collector *c)
 
 /* ---- arming ----------------------------------------------------------- */
 
+/*
+ * A call at which f0 begins, too: f0's entry of the table, 0 if it is none. Two probes at one
+ * address run in the order of the kernel's list, the fnode's first; one probe begins f0 first.
+ */
+static uint32_t shared_with_f0(const struct descent_arming *d, const struct rec_site *s)
+{
+	for (uint32_t i = 0; i < d->function->nr_sites; i++) {
+		const struct function_site *fs = &d->function->sites[i];
+
+		if (fs->site.role == SITE_ENTRY && !fs->dead && fs->site.module == s->module &&
+		    fs->site.offset == s->offset)
+			return fs->index;
+	}
+	return 0;
+}
+
 static struct node_site *site_at(struct collector *c, struct descent_arming *d, const struct rec_site *s)
 {
 	struct node_site *n;
+	uint32_t shared;
 	int index;
 
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
 		if (d->sites[i].module == s->module && d->sites[i].offset == s->offset)
 			return &d->sites[i];
+	}
+	shared = d->nr_sites < MAX_NODE_SITES ? shared_with_f0(d, s) : 0;
+	if (shared) {
+		n = &d->sites[d->nr_sites++];
+		*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = shared, .shared = true};
+		return n;
 	}
 	index = site_index_take(c);
 	if (index < 0 || d->nr_sites == MAX_NODE_SITES)
@@ -148,7 +185,7 @@ static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 	if (req->only_return)
 		f->only_return = address_of(c, req->end.module, req->only_return);
 	s->flags |= PT_SITE_FNODE_START;
-	s->start_cfa = (pt_s32)req->start.cfa;
+	s->fnode_cfa = (pt_s32)req->start.cfa;
 	s->start_fnode = i + 1;
 	if (!req->end.module)
 		return 0;
@@ -189,7 +226,7 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 	for (;;) {
 		n = 0;
 		for (uint32_t i = 0; i < d->nr_sites; i++) {
-			if (d->sites[i].dead || d->sites[i].module != module)
+			if (d->sites[i].dead || d->sites[i].shared || d->sites[i].module != module)
 				continue;
 			of[n] = i;
 			points[n++] = (struct attach_point){.offset = d->sites[i].offset, .cookie = d->sites[i].index};
@@ -342,6 +379,8 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 		struct pt_site *s = &table[d->sites[i].index];
 		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
 
+		if (d->sites[i].shared)
+			continue;
 		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
 		d->sites[i].seen = (uint32_t)now;
 		if (renew)
@@ -355,7 +394,7 @@ bool descend_blown(struct collector *c, uint32_t site_index)
 	struct descent_arming *d = c->descent;
 
 	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
-		if (d->sites[i].index != site_index)
+		if (d->sites[i].index != site_index || d->sites[i].shared)
 			continue;
 		if (d->sites[i].dead)
 			return true;

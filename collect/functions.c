@@ -81,7 +81,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->start_slot = f->slot;
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
-		s->flags = PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
+		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
 		if (!has_exits(f))
 			s->flags |= PT_SITE_NEED_RET;
 	} else {
