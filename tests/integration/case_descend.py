@@ -74,6 +74,14 @@ def depth_8():
     chain(8)
 
 
+@case("a callee whose call is the instruction at which f0 itself is begun counts from the first round")
+def first_call():
+    document = descend(Target("descend_first", 60), "serve", "--level-by-level")
+    path = path_with(document, "serve", "first")
+    measured(path, "first")
+    between("its share", path["share"], 0.5, 1)
+
+
 @case("own code is named where no callee takes the time")
 def own():
     document = descend(Target("descend_shapes", "own", 60), "serve_own", "--level-by-level")
