@@ -3,6 +3,7 @@
 #define PT_DEFINE_MAPS
 #include "bpf/measure.h"
 #include "bpf/descend.h"
+#include "bpf/phases.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -53,7 +54,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	snapshot_take(&t->sys_snap, bpf_get_current_task_btf(), t);
 	t->sys_start = bpf_ktime_get_ns();
 	t->sys_burst = c->sys_burst;
-	t->sys_open = 1;
+	if (c->phase_begin_call == (u32)nr + 1)
+		phase_begin(c, id >> 32);
+	t->sys_open = in_phase(c, id >> 32) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
 	return 0;
 }
 
@@ -81,6 +84,16 @@ INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* The end of a call closes a phase; one that only ends what it began itself must have been seen to begin. */
+INLINE void syscall_phase(struct pt_control *c, struct pt_thread *t, u64 nr, u32 tgid)
+{
+	if (c->phase_end_call != (u32)nr + 1)
+		return;
+	if (phase_nests(c) && t->sys_open != PT_SYS_COUNTS && t->sys_open != PT_SYS_OUTSIDE)
+		return;
+	phase_end(c, tgid);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
@@ -96,8 +109,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!t)
 		return 0;
 	if (t->sys_burst != c->sys_burst)
-		t->sys_open = 0;
-	if (t->sys_open == 1 && (c->layers & ON_SYSCALL)) {
+		t->sys_open = PT_SYS_NONE;
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_SYSCALL)) {
 		raw = now - t->sys_start;
 		slot = syscall_slot(c, t->sys_nr);
 		if (slot && slot < PT_SLOTS) {
@@ -105,15 +118,15 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			call_sample(c, t, slot, id, ns, ret);
 		}
 	}
-	if (t->sys_burst != c->sys_burst)
-		t->sys_open = 0;
-	if (t->sys_open == 1 && (c->layers & ON_LOCK) && waited_for_lock(t) && c->slot_lock < PT_SLOTS) {
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) && c->slot_lock < PT_SLOTS) {
 		ns = hist_count(c, c->slot_lock, now - t->sys_start);
 		call_sample(c, t, c->slot_lock, id, ns, ret);
 	}
 	if (t->sys_open && ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
 		record_send(c, PT_RECORD_MAPPED, 0, id >> 32, tid, t->sys_args[0]);
-	t->sys_open = 0;
+	if (c->phase_end_call)
+		syscall_phase(c, t, regs->orig_ax, id >> 32);
+	t->sys_open = PT_SYS_NONE;
 	return 0;
 }
 
@@ -203,16 +216,13 @@ INLINE void act_state(struct pt_act *a, u64 state)
 	*(volatile u64 *)&a->state = state;
 }
 
-/* End the activation with this frame, if there is one. Returns whether there was. */
-INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid, u64 now, u32 tid)
+/* Count a call that has returned, and sample it. */
+INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struct pt_act *a, u64 ret, bool ret_valid,
+			     u64 now, u32 tid)
 {
-	struct pt_act *a = act_find(key, act_hash(key));
 	struct pt_record_sample *r;
-	u64 ns;
+	u64 ns = now - a->start;
 
-	if (!a)
-		return false;
-	ns = now - a->start;
 	if (c->descend_slot == key->slot)
 		ns -= descent_end(c, key, a, now, tid);
 	if (c->nested)
@@ -233,7 +243,20 @@ INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret
 			r->args[i] = a->args[i];
 		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	}
+}
+
+/* End the activation with this frame, if there is one. Returns whether there was. */
+INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid, u64 now, u32 tid)
+{
+	struct pt_act *a = act_find(key, act_hash(key));
+
+	if (!a)
+		return false;
+	if (!(a->arg_mask & PT_ACT_OUTSIDE))
+		activation_count(c, key, a, ret, ret_valid, now, tid);
 	act_state(a, 0);
+	if (c->phase_end_slot && c->phase_end_slot == key->slot)
+		phase_end(c, key->tgid);
 	return true;
 }
 
@@ -291,19 +314,44 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 	}
 	if (s->flags & PT_SITE_REPEATS)
 		return 0;
-	if (a->exit)
+	if (a->exit && !(a->arg_mask & PT_ACT_OUTSIDE))
 		hist_count(c, key->slot, a->exit - a->start);
-	else
+	else if (!(a->arg_mask & PT_ACT_OUTSIDE))
 		__sync_fetch_and_add(&h->abnormal, 1);
+	if (c->phase_end_slot && c->phase_end_slot == key->slot)
+		phase_end(c, key->tgid);
 	act_state(a, PT_ACT_TAKEN);
 	a->exit = 0;
 	return a;
 }
 
+/*
+ * How a call of this slot that begins now counts: 0, or PT_ACT_OUTSIDE. Where the same
+ * function ends phases, its own begin is told by nest_begin(), once it is sure that its end will be seen.
+ */
+INLINE u32 phase_of_start(struct pt_control *c, u32 slot, u32 tgid)
+{
+	if (!c->phase_mode)
+		return 0;
+	if (slot == c->phase_begin_slot) {
+		if (!phase_nests(c))
+			phase_begin(c, tgid);
+		else if (!c->phase_blind)
+			return 0;
+	}
+	return in_phase(c, tgid) ? 0 : PT_ACT_OUTSIDE;
+}
+
+INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
+{
+	if (c->phase_mode && slot == c->phase_begin_slot && phase_nests(c))
+		phase_begin(c, tgid);
+}
+
 INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 id)
 {
 	struct pt_act_key key = {};
-	u32 tid = (u32)id, mask = 0;
+	u32 tid = (u32)id, mask = 0, outside;
 	struct pt_thread *t;
 	struct pt_hist *h;
 	struct pt_act *a;
@@ -315,6 +363,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	h = hist_of(c, key.slot);
 	if (!h)
 		return;
+	outside = phase_of_start(c, key.slot, key.tgid);
 	if (s->flags & PT_SITE_READ_RET) {
 		if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(ctx->sp + (s64)s->start_cfa - 8)))
 			ret = 0;
@@ -325,16 +374,23 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 			mask = PT_ACT_RETURNS;
 			s->last_ret = ret;
 		} else if (s->flags & PT_SITE_NEED_RET) {
-			__sync_fetch_and_add(&h->unseen, 1);
+			if (!outside)
+				__sync_fetch_and_add(&h->unseen, 1);
 			return;
 		}
 	}
 	a = activation_begin(c, s, h, &key);
 	if (!a)
 		return;
+	/* what stood at this frame is done with; the end of this one says something only if it closes a phase */
+	if (outside && key.slot != c->phase_end_slot) {
+		act_state(a, 0);
+		return;
+	}
+	nest_begin(c, key.slot, key.tgid);
 	a->ret = ret;
 	a->tid = tid;
-	a->arg_mask = mask | s->arg_mask;
+	a->arg_mask = mask | s->arg_mask | outside;
 	a->args[0] = ctx->di;
 	a->args[1] = ctx->si;
 	a->args[2] = ctx->dx;
@@ -343,9 +399,10 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->args[5] = ctx->r9;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
-	if (c->descend_slot == key.slot)
+	if (c->descend_slot == key.slot && !outside)
 		descent_start(c, &key, a);
-	__sync_fetch_and_add(&h->entries, 1);
+	if (!outside)
+		__sync_fetch_and_add(&h->entries, 1);
 	if (t)
 		t->last_cfa = key.cfa;
 	a->start = bpf_ktime_get_ns();
@@ -369,8 +426,11 @@ INLINE int site_hit(struct pt_regs *ctx)
 		now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
 	/* a blown fuse lets nothing begin any more; what is open may end */
-	if (__sync_fetch_and_add(&s->hits, 1) >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1))
+	if (__sync_fetch_and_add(&s->hits, 1) >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
+		if (s->start_slot && (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
+			c->phase_blind = 1;
+	}
 	if (s->flags & PT_SITE_FNODE_END)
 		descent_fnode_end(c, s, ctx, now, (u32)id);
 	if (s->flags & PT_SITE_END)
@@ -433,7 +493,7 @@ int on_kernel_entry(struct pt_regs *ctx)
 	u64 id = bpf_get_current_pid_tgid();
 	struct pt_control *c = the_control();
 	struct pt_act_key key = {};
-	u32 tid = (u32)id, hash;
+	u32 tid = (u32)id, hash, outside;
 	struct pt_act *a;
 
 	if (!c || !is_target(c, id >> 32))
@@ -443,12 +503,16 @@ int on_kernel_entry(struct pt_regs *ctx)
 	hash = act_hash(&key);
 	if (act_find(&key, hash))
 		return 0;
+	outside = phase_of_start(c, key.slot, key.tgid);
+	if (outside && key.slot != c->phase_end_slot)
+		return 0;
 	a = act_take(&key, hash);
 	if (!a)
 		return 0;
+	nest_begin(c, key.slot, key.tgid);
 	a->ret = 0;
 	a->tid = tid;
-	a->arg_mask = 0x3f;
+	a->arg_mask = 0x3f | outside;
 	a->args[0] = ctx->di;
 	a->args[1] = ctx->si;
 	a->args[2] = ctx->dx;

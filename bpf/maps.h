@@ -76,6 +76,13 @@ PT_MAP struct {
 } targets SEC(".maps");
 
 PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_TARGETS);
+	__type(key, u32);
+	__type(value, struct pt_phase);
+} phases SEC(".maps");
+
+PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
 	__type(key, u64);

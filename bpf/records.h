@@ -107,6 +107,8 @@ struct pt_snapshot {
 
 /* In arg_mask: an armed site will see this activation return in its caller. */
 #define PT_ACT_RETURNS (1u << 31)
+/* In arg_mask: it began outside of a phase and counts for nothing; kept because its end closes a phase. */
+#define PT_ACT_OUTSIDE (1u << 30)
 
 enum { PT_ACT_TAKEN = 1, PT_ACT_OPEN = 2, PT_ACT_PROBES = 8 };
 
@@ -168,10 +170,27 @@ struct pt_ret_key {
 };
 enum pt_ret_state { PT_RET_REPORTED = 1, PT_RET_ENDED = 2 };
 
+enum pt_sys_open {
+	PT_SYS_NONE = 0,
+	PT_SYS_COUNTS, /* in a system call */
+	PT_SYS_BEFORE, /* in one since before we came */
+	PT_SYS_OUTSIDE, /* in one that began outside of a phase */
+};
+
+/*
+ * A process while only what begins between two operations counts. Where both are
+ * the same, `depth` is the number of its calls that are open.
+ */
+struct pt_phase {
+	pt_u32 epoch; /* of pt_control: an older one's state says nothing */
+	pt_u32 depth; /* 0: outside */
+	pt_u64 since;
+};
+
 /* One thread of a target. */
 struct pt_thread {
 	pt_u32 tgid;
-	pt_u32 sys_open;  /* 1: in a system call; 2: since before we came */
+	pt_u32 sys_open;  /* enum pt_sys_open */
 	pt_u32 sys_nr;
 	pt_u32 lock_open; /* kernel lock contention */
 	pt_u64 sys_start;
@@ -195,10 +214,12 @@ struct pt_thread {
 	pt_u32 irq_number;
 	pt_u32 waker_tid, waker_tgid, waker_irq;
 	char waker_comm[PT_COMM];
+	pt_u32 wake_outside; /* the wait for a CPU now going on began outside of a phase */
+	pt_u32 spare;
 };
 
 struct pt_request {
-	pt_u64 start;
+	pt_u64 start; /* 0: outside of a phase */
 	pt_u64 sector;
 	pt_u32 tgid, tid;
 	pt_u32 bytes;
@@ -207,7 +228,10 @@ struct pt_request {
 	pt_u32 spare;
 };
 
-/* The one control block: written by the collector but for `next_slot` and `sys_slot`. */
+/*
+ * The one control block: written by the collector but for `next_slot`, `sys_slot`, what is lost and
+ * what is counted of phases.
+ */
 struct pt_control {
 	pt_u32 nr_targets; /* 0: measure nothing */
 	pt_u32 only_tgid;  /* the target, when there is one */
@@ -226,6 +250,13 @@ struct pt_control {
 	pt_u32 hit_ns[2]; /* what a hit costs, by class */
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
+	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
+	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */
+	pt_u32 phase_epoch;
+	pt_u32 phase_begin_slot, phase_end_slot; /* functions; 0: none */
+	pt_u32 phase_begin_call, phase_end_call; /* system calls, number + 1; 0: none */
+	pt_u32 phase_spare;
+	pt_u64 phases, phase_ns; /* seen to begin; time in those that ended */
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };

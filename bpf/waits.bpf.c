@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Scheduling, block requests and lock contention; life and death of targets. */
 #include "bpf/descend.h"
+#include "bpf/phases.h"
 
 /* The interrupt that a CPU is in: the outermost one. An interrupt never spans a switch. */
 struct irq_context {
@@ -55,6 +56,7 @@ INLINE void woken(struct task_struct *p)
 	burst_check(c, t);
 	if (!t->wake_since) {
 		t->wake_since = bpf_ktime_get_ns();
+		t->wake_outside = !in_phase(c, tgid);
 		t->preempted = 0;
 	}
 }
@@ -86,6 +88,7 @@ INLINE void switched_out(struct pt_control *c, struct task_struct *prev, struct 
 	/* state 0: preempted or yielding, it waits for a CPU from now on */
 	t->wake_since = state ? 0 : now;
 	t->preempted = !state;
+	t->wake_outside = !in_phase(c, prev->tgid);
 	if (state && c->descend_slot)
 		descent_stack(c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 	if (!state) {
@@ -160,7 +163,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 			__builtin_memcpy(t->preempt_comm, t->next_comm, PT_COMM);
 		}
 	}
-	if (slot && slot < PT_SLOTS) {
+	if (slot && slot < PT_SLOTS && !t->wake_outside) {
 		ns = hist_count(c, slot, ns);
 		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
 		if (r) {
@@ -314,7 +317,8 @@ INLINE void request_seen(struct request *rq)
 	if (bpf_map_lookup_elem(&requests, &key))
 		return;
 	count_hit(PT_HIT_BLOCK);
-	q.start = bpf_ktime_get_ns();
+	/* one from outside of a phase is noted, or its next step would be taken for its begin */
+	q.start = in_phase(c, id >> 32) ? bpf_ktime_get_ns() : 0;
 	q.sector = rq->__sector;
 	q.bytes = rq->__data_len;
 	q.flags = rq->cmd_flags;
@@ -362,7 +366,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	if (!q || rq->__data_len > bytes)
 		return 0;
 	count_hit(PT_HIT_BLOCK);
-	if (c->slot_block && c->slot_block < PT_SLOTS) {
+	if (q->start && c->slot_block && c->slot_block < PT_SLOTS) {
 		ns = hist_count(c, c->slot_block, now - q->start);
 		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);
 		if (r) {
@@ -394,7 +398,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	}
 	count_hit(PT_HIT_LOCK);
 	t = thread_of(c, id >> 32, (u32)id);
-	if (!t || t->lock_open)
+	if (!t || t->lock_open || !in_phase(c, id >> 32))
 		return 0;
 	t->lock_open = 1;
 	t->lock_address = (u64)lock;
@@ -468,6 +472,12 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 
 	if (c && is_target(c, p->tgid))
 		record_send(c, PT_RECORD_EXEC, 0, p->tgid, p->pid, old_pid);
+	if (c && c->phase_mode && is_target(c, p->tgid)) {
+		u32 tgid = p->tgid;
+
+		/* another program */
+		bpf_map_delete_elem(&phases, &tgid);
+	}
 	return 0;
 }
 
@@ -475,10 +485,16 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
 	struct pt_control *c = the_control();
+	struct pt_thread *t;
 	u32 tid = p->pid;
 
 	if (!c || !is_target(c, p->tgid))
 		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	/* it dies in the call that is its phase */
+	if (t && c->phase_begin_call && phase_nests(c) && t->sys_nr + 1 == c->phase_begin_call &&
+	    (t->sys_open == PT_SYS_COUNTS || t->sys_open == PT_SYS_OUTSIDE))
+		phase_end(c, p->tgid);
 	bpf_map_delete_elem(&threads, &tid);
 	record_send(c, PT_RECORD_EXIT, 0, p->tgid, tid, 0);
 	return 0;

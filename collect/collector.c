@@ -41,7 +41,7 @@ static void seed_thread(void *ctx, pid_t tid)
 	/* what is open already: age counts from here, and its end is not counted as a call */
 	t.tgid = (uint32_t)c->targets[c->nr_targets - 1]->pid;
 	if (!target_thread_now((pid_t)t.tgid, tid, &now) && !now.running && now.nr >= 0) {
-		t.sys_open = 2;
+		t.sys_open = PT_SYS_BEFORE;
 		t.sys_nr = (uint32_t)now.nr;
 		t.sys_start = now_ns();
 		memcpy(t.sys_args, now.args, sizeof(t.sys_args));
@@ -331,6 +331,10 @@ static void on_request(struct loop *l, const struct record *rec)
 	case REQ_DISARM:
 		if (!kernel_function_disarm(c, rec->disarm.op))
 			function_disarm(c, rec->disarm.op);
+		phases_look(c);
+		break;
+	case REQ_PHASES:
+		phases_request(c, &rec->phases_wanted);
 		break;
 	case REQ_FILE:
 		give_file(c, &rec->req_file, false);
@@ -516,6 +520,7 @@ static int begin(struct collector *c)
 	for (uint32_t s = 0; s < PT_SLOTS; s++)
 		control->correction[s] = 0;
 	control->follow = o->follow;
+	control->phase_mode = o->phases;
 	if (o->command) {
 		err = launch_start(c);
 		if (err) {

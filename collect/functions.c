@@ -262,6 +262,7 @@ void function_links_start(struct collector *c, struct function *f)
 	f->state = FUNCTION_ON;
 	f->state_since = now;
 	armed_on(&f->time, now);
+	phases_look(c);
 }
 
 void function_links_stop(struct function *f, bool ends_too)
@@ -555,6 +556,7 @@ void functions_sleep(struct collector *c)
 		armed_off(&f->time, now_ns());
 		f->state = FUNCTION_OFF;
 		function_drop_open(c, f);
+		phases_look(c);
 	}
 }
 

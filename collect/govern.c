@@ -78,7 +78,8 @@ static int drop_slot(void *ctx, const struct pt_act_key *key, const struct pt_ac
 
 	if (key->slot != f->slot)
 		return 0;
-	f->censored++;
+	if (!(a->arg_mask & PT_ACT_OUTSIDE))
+		f->censored++;
 	return 1;
 }
 
@@ -180,6 +181,7 @@ static void burst_stop(struct collector *c, struct function *f, uint64_t now)
 	f->state = FUNCTION_DRAINING;
 	f->state_since = now;
 	f->time.bursting = true;
+	phases_look(c);
 }
 
 static void burst_drained(struct collector *c, struct function *f, uint64_t now, uint64_t open)
@@ -256,6 +258,32 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	return now + CHECK_MS * MS;
 }
 
+/* Govern the functions that are edges of phases, or the others; returns what they spent of what they share. */
+static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, bool edges, uint64_t *next)
+{
+	unsigned int nr = 0;
+	int64_t spent = 0;
+
+	for (unsigned int i = 0; i < c->nr_functions; i++)
+		nr += phases_edge(c, c->functions[i]) == edges;
+	for (unsigned int i = 0; i < c->nr_functions; i++) {
+		struct function *f = c->functions[i];
+		uint64_t before = f->spent_ns, when;
+
+		if (phases_edge(c, f) != edges)
+			continue;
+		if (c->options->budget_ppm >= 1000000) {
+			f->spent_ns += function_spending(c, f);
+			continue;
+		}
+		when = govern_one(c, f, now, earned / (int64_t)nr);
+		if (when < *next)
+			*next = when;
+		spent += (int64_t)(f->spent_ns - before);
+	}
+	return spent < earned ? spent : earned;
+}
+
 uint64_t functions_govern(struct collector *c, uint64_t now)
 {
 	uint64_t next = now + CHECK_MS * MS, cpu, when, base, wall;
@@ -276,18 +304,10 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 	when = units_govern(c, now, base, wall);
 	if (when < next)
 		next = when;
-	earned = c->nr_functions ? (int64_t)(base * c->options->budget_ppm / 1000000 / budget_parts(c) / c->nr_functions) : 0;
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
-
-		if (c->options->budget_ppm >= 1000000) {
-			f->spent_ns += function_spending(c, f);
-			continue;
-		}
-		when = govern_one(c, f, now, earned);
-		if (when < next)
-			next = when;
-	}
+	earned = (int64_t)(base * c->options->budget_ppm / 1000000 / budget_parts(c));
+	/* what begins and ends phases comes first: without it the rest says nothing */
+	earned -= govern_some(c, now, earned * 3 / 4, true, &next);
+	govern_some(c, now, earned, false, &next);
 	return next;
 }
 

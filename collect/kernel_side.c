@@ -69,7 +69,7 @@ static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32
 
 static void links_declare(struct kernel_side *k)
 {
-	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS, sched = 1u << LAYER_RUNQUEUE;
+	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES, sched = 1u << LAYER_RUNQUEUE;
 	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
 
 	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
@@ -404,6 +404,7 @@ void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
 	int fd = bpf_map__fd(k->skel->maps.targets);
 	uint32_t left;
 
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.phases), &tgid);
 	if (bpf_map_delete_elem(fd, &tgid))
 		return;
 	if (!bpf_map_get_next_key(fd, NULL, &left))

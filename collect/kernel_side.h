@@ -28,6 +28,8 @@ struct bpf_link;
 
 /* Beside enum layer: waits for locks in user space, seen as futex calls. */
 #define KERNEL_SIDE_USER_LOCKS (1u << 30)
+/* System calls that begin or end phases. */
+#define KERNEL_SIDE_PHASES (1u << 28)
 /* Wakers and interrupts, during a descent. */
 #define KERNEL_SIDE_DESCENT (1u << 29)
 

@@ -220,9 +220,12 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	uint32_t slot;
 
 	control = kernel_side_control(w->c->kernel);
-	if (!t->sys_open || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
+	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
 		return 0;
-	if (t->sys_open == 1 && t->sys_burst != control->sys_burst && !still_in_call(t, tid))
+	/* what began before we came began outside of any phase that we know of */
+	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
+		return 0;
+	if (t->sys_open == PT_SYS_COUNTS && t->sys_burst != control->sys_burst && !still_in_call(t, tid))
 		return 0;
 	slot = control->sys_slot[t->sys_nr];
 	if (!slot || slot >= PT_SLOTS) {
@@ -294,10 +297,15 @@ static int open_activation(void *ctx, const struct pt_act_key *key, const struct
 		return 1;
 	if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid) || ((w->last || w->now - a->start > STALE_NS) && (!info->function || !function_is_go(info->function)) &&
 	     (a->exit || outer_begun(w->c, key, a) || frame_left(key, a)))) {
-		info->extra_abnormal++;
-		info->abnormal_total++;
+		phases_left(w->c, key->slot);
+		if (!(a->arg_mask & PT_ACT_OUTSIDE)) {
+			info->extra_abnormal++;
+			info->abnormal_total++;
+		}
 		return 1;
 	}
+	if (a->arg_mask & PT_ACT_OUTSIDE)
+		return 0;
 	open_note(w, key->slot, key->tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
 	return 0;
 }
@@ -498,6 +506,7 @@ void slots_begin(struct collector *c, uint64_t now)
 		c->units[u].time.on_since = c->units[u].time.period_start = now;
 	}
 	c->nr_samples = 0;
+	phases_begin(c);
 	kernel_side_counters(c->kernel, c->hits_before);
 	c->own_before = own_cpu_ns();
 	c->cpu_before = 0;
@@ -581,6 +590,7 @@ void slice_end(struct collector *c, uint64_t now, bool last)
 	if (w)
 		open_send(c, w);
 	free(w);
+	phases_tell(c);
 	cost_send(c, now);
 	loss_send(c);
 	rec.tick = (struct rec_tick){.slice = c->slice, .start_ns = c->slice_start - c->start_ns,

@@ -164,6 +164,11 @@ struct collector {
 	struct slot_info slots[PT_SLOTS];
 	struct probe_cost cost;
 	struct descent_arming *descent; /* NULL: none going on */
+	struct {
+		struct req_phases asked;
+		char *begin, *end; /* as the user gave them */
+		uint64_t blind_times;
+	} phases;
 	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
 	uint64_t interval_ns, slice, slice_start, slice_end;
 	uint64_t hits_before[PT_COUNTERS]; /* the measurement began: calibration and arming */
@@ -185,6 +190,19 @@ struct collector {
 uint64_t now_ns(void);
 /* Since the start of the session. */
 uint64_t session_ns(const struct collector *c);
+
+/* phases.c: only what begins between two operations counts. */
+void phases_request(struct collector *c, const struct req_phases *req);
+/* An edge was armed, or is not watched any more: is it known whether a phase is open? */
+void phases_look(struct collector *c);
+/* A call of this slot was left without being seen to end. */
+void phases_left(struct collector *c, uint32_t slot);
+bool phases_need_syscalls(const struct collector *c);
+/* Does this function begin or end phases? */
+bool phases_edge(const struct collector *c, const struct function *f);
+/* The measurement begins: what was seen so far does not count. */
+void phases_begin(struct collector *c);
+void phases_tell(struct collector *c);
 
 /* stream.c: records to the front. A full queue counts as loss, never blocks. */
 int send_record(struct collector *c, const struct record *rec);

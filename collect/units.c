@@ -84,6 +84,8 @@ void units_layers(struct collector *c)
 	run = c->layers & ~off;
 	if (run & 1u << LAYER_LOCK && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_USER_LOCKS;
+	if (phases_need_syscalls(c) && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
+		run |= KERNEL_SIDE_PHASES;
 	if (c->descent)
 		run |= KERNEL_SIDE_DESCENT;
 	run = kernel_side_layers(c->kernel, run);
@@ -95,7 +97,7 @@ static int count_open(void *ctx, uint32_t tid, const struct pt_thread *t)
 {
 	struct collector *c = ctx;
 
-	if (t->sys_open == 1 && t->sys_burst == kernel_side_control(c->kernel)->sys_burst)
+	if (t->sys_open == PT_SYS_COUNTS && t->sys_burst == kernel_side_control(c->kernel)->sys_burst)
 		c->units[UNIT_SYSCALLS].open_calls++;
 	return 0;
 }
@@ -134,6 +136,7 @@ static void unit_off(struct collector *c, enum unit u, uint64_t now)
 	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
 		g->state = FUNCTION_DRAINING;
 		kernel_side_syscalls_drain(c->kernel);
+		phases_look(c);
 		return;
 	}
 	g->state = FUNCTION_OFF;
@@ -156,6 +159,7 @@ static void unit_on(struct collector *c, enum unit u, uint64_t now)
 	g->state_since = now;
 	units_layers(c);
 	armed_on(&g->time, now_ns());
+	phases_look(c);
 }
 
 static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
@@ -207,7 +211,7 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, ui
 		g->credit_ns += own < others ? own : others;
 		if (g->credit_ns > CREDIT_MAX_NS)
 			g->credit_ns = CREDIT_MAX_NS;
-		if (!(c->layers & unit_layers(u)))
+		if (!(c->layers & unit_layers(u)) && !(u == UNIT_SYSCALLS && phases_need_syscalls(c)))
 			continue;
 		/* a descent needs to know of every switch: it lasts seconds */
 		if (c->descent && u == UNIT_SCHED && g->credit_ns < 0)
@@ -226,6 +230,7 @@ void units_sleep(struct collector *c)
 		c->units[u].state = FUNCTION_OFF;
 	}
 	kernel_side_layers(c->kernel, 0);
+	phases_look(c);
 }
 
 void units_wake(struct collector *c)

@@ -137,6 +137,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->uid = uid;
 	c->gid = gid;
 	c->follow = o->follow;
+	c->phases = o->has_begin;
 	c->pick = fo->pick;
 	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
 	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
@@ -242,6 +243,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	}
 	for (size_t i = 0; i < f->options->nr_ops; i++)
 		watches_add(f, &f->options->ops[i], true);
+	phases_add(f);
 	*out = f;
 	return 0;
 }
@@ -284,6 +286,8 @@ static const char *requested_by(const struct front *f, const struct rec_op *op)
 {
 	const struct options *o = f->options;
 
+	if (phases_only(f, op->op))
+		return NULL;
 	for (size_t i = 0; i < o->nr_ops; i++) {
 		const struct op_spec *s = &o->ops[i];
 

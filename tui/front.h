@@ -67,6 +67,9 @@ bool front_ready(const struct front *f);
 bool front_nothing_to_do(const struct front *f);
 uint64_t front_now_ns(void);
 
+/* --begin and --end: no phase was seen, in one line; NULL: some were, or none were asked for. */
+const char *phases_missing(const struct front *f);
+
 /* Why there will be no answer: exit status and one line; 0 when nothing is wrong. */
 int front_failure(const struct front *f, const char **line);
 

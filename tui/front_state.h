@@ -49,6 +49,7 @@ enum watch_stage {
 	WATCH_ARMED,
 	WATCH_DORMANT,	   /* its module or function is not there yet */
 	WATCH_REFUSED,
+	WATCH_SAME, /* begins or ends phases, and is watched already */
 };
 
 /* One function that the user wants watched. */
@@ -57,6 +58,8 @@ struct watch {
 	char *text; /* spec.text points here */
 	enum watch_stage stage;
 	bool from_command_line;
+	bool edge; /* only begins or ends phases: its own calls are not shown */
+	struct watch *same; /* WATCH_SAME: the one that stands for it */
 	uint32_t op;
 	uint32_t request; /* of the parser, going on */
 	uint32_t epoch;	  /* of the last REQ_ARM */
@@ -101,6 +104,9 @@ struct front {
 	struct watch *watches[FRONT_MAX_WATCHES];
 	size_t nr_watches;
 	uint32_t next_op, next_epoch;
+	struct watch *begin, *end; /* of the phases, where these are functions */
+	struct req_phases phases_sent;
+	char phases_line[640];
 	struct {
 		uint32_t request;
 		size_t watch;
@@ -126,6 +132,21 @@ int front_request(struct front *f, const struct record *rec);
 /* Give a record to the model and the recording. */
 void front_feed(struct front *f, const struct record *rec);
 
+/* front_phases.c */
+void phases_add(struct front *f);
+/* Tell the collector which operations begin and end phases, when that is known or has changed. */
+void phases_send(struct front *f);
+/* The edge `w` was found to be this place: is that watched already? */
+bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
+/* Must this edge wait until the other functions are found? */
+bool phases_wait(const struct front *f, const struct watch *w);
+/* One of the two cannot be watched: nothing would ever count. */
+bool phases_refused(const struct front *f);
+/* Is this operation watched only because it begins or ends phases? */
+bool phases_only(const struct front *f, uint32_t op);
+/* Why there are none: "--begin NAME" or "--end NAME" of a watch, for a reason; NULL: it is no edge. */
+const char *phases_option(const struct front *f, const struct watch *w);
+
 /* verb_coverage.c */
 void coverage_take(struct front *f, const struct parsed_coverage *a);
 
@@ -137,7 +158,8 @@ bool stacks_answer(struct front *f, const struct parsed *a);
 int front_descend_init(struct front *f);
 
 /* watches.c */
-void watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
+/* NULL: not a function, or no room. */
+struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
 void watches_target(struct front *f, const struct rec_target *t);
 void watches_module(struct front *f, const struct rec_module *m);
 void watches_mapping(struct front *f, const struct rec_mapping *m);

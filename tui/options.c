@@ -329,6 +329,29 @@ static int option_take(struct options *o, int opt, char **argv, char *e, size_t 
 	}
 }
 
+static bool can_be_edge(const struct op_spec *op)
+{
+	return op->kind == OP_FUNCTION || op->kind == OP_OFFSET || op->kind == OP_KERNEL || op->kind == OP_SYSCALL;
+}
+
+static int phases_check(struct options *o, char *e, size_t n)
+{
+	if (!o->has_begin && !o->has_end)
+		return 0;
+	if (!o->has_begin || !o->has_end)
+		return fail(e, n, "%s is missing: phases need --begin OP and --end OP (the same OP: what happens inside its calls)",
+			    o->has_begin ? "--end" : "--begin");
+	if (!can_be_edge(&o->begin_op) || !can_be_edge(&o->end_op))
+		return fail(e, n, "%s %.100s: a phase begins and ends with a function or syscall:NAME",
+			    can_be_edge(&o->begin_op) ? "--end" : "--begin",
+			    can_be_edge(&o->begin_op) ? o->end_op.text : o->begin_op.text);
+	if (o->verb != VERB_SCREEN && o->verb != VERB_WATCH && o->verb != VERB_RECORD && o->verb != VERB_DESCEND)
+		return fail(e, n, "--begin and --end go with watch, record, descend and the live screen");
+	if (o->nr_files)
+		return fail(e, n, "--begin and --end limit a measurement: a saved session has its own");
+	return 0;
+}
+
 static int check(struct options *o, char *e, size_t n)
 {
 	bool target = o->nr_pids || o->name || o->command;
@@ -338,8 +361,8 @@ static int check(struct options *o, char *e, size_t n)
 		return fail(e, n, "give one target: -p PID, -n NAME or -- CMD");
 	if (o->command && !o->command[0])
 		return fail(e, n, "no command after --");
-	if (o->has_begin || o->has_end)
-		return fail(e, n, "--begin and --end are not built yet; watch the operations by -f");
+	if (phases_check(o, e, n))
+		return -EINVAL;
 	switch (o->verb) {
 	case VERB_WATCH:
 	case VERB_DESCEND:
@@ -433,6 +456,7 @@ const char *options_usage(void)
 	       "  --resolution 1|2|4|8   buckets per doubling (4)\n"
 	       "  --max-overhead PERCENT of the target's CPU time (1; 100 = no governor)\n"
 	       "  --follow               children too\n"
+	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"
 	       "  --json, --json-lines   one document at the end; one a slice\n"
 	       "  --quiet, --ascii, --script FILE, --version, --help\n"
 	       "\n"

@@ -12,6 +12,7 @@
 
 #include "analysis/base/buf.h"
 #include "tui/sanitise.h"
+#include "tui/words.h"
 
 enum { JSON_VERSION = 1, MAX_TEXT = 64 << 10 };
 
@@ -158,6 +159,30 @@ static json_t *lost_json(const struct rec_loss *l)
 	return finish(&o);
 }
 
+static json_t *phases_note(const struct rec_phases *p)
+{
+	json_t *note;
+	struct buf b;
+
+	buf_init(&b, 1 << 16);
+	words_phases(&b, p);
+	note = text(b.data && !b.err ? b.data : "only phases are counted");
+	buf_release(&b);
+	return note;
+}
+
+static json_t *phases_json(const struct rec_phases *p)
+{
+	struct object o = new_object();
+
+	put(&o, "begin", text(p->begin));
+	put(&o, "end", text(p->end));
+	put_u64(&o, "seen", p->seen);
+	put_u64(&o, "ns", p->ns);
+	put_u64(&o, "blind", p->blind);
+	return finish(&o);
+}
+
 json_t *output_json_head(struct model *m, const char *kind, const struct output_options *opt)
 {
 	static const struct rec_cost no_cost;
@@ -177,7 +202,11 @@ json_t *output_json_head(struct model *m, const char *kind, const struct output_
 	put(&o, "lost", lost_json(loss ? loss : &no_loss));
 	for (i = 0; i < model_nr_notes(m); i++)
 		append(&o, notes, text(model_note(m, i)->text));
+	if (model_phases(m))
+		append(&o, notes, phases_note(model_phases(m)));
 	put(&o, "notes", notes);
+	if (model_phases(m))
+		put(&o, "phases", phases_json(model_phases(m)));
 	return finish(&o);
 }
 

@@ -108,6 +108,11 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
 	}
+	if (model_phases(m)) {
+		buf_reset(&line);
+		words_phases(&line, model_phases(m));
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
+	}
 	buf_release(&line);
 }
 

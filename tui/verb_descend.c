@@ -280,6 +280,8 @@ static void explain(const struct run *r)
 	if (report.no_such_peak) {
 		output_descend_sentence(&report, &b);
 		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text, b.data ? b.data : "no such peak");
+	} else if (phases_missing(r->front)) {
+		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
 	} else if (!descend_asked(r->descend)) {
 		const struct op *op = model_op_by_number(report.model, report.op);
 
@@ -305,8 +307,6 @@ static const char *refusal(const struct options *o)
 		return "descend: give the function with -f; without it there is nothing to descend from yet";
 	if (o->nr_ops > 1)
 		return "descend: one -f at a time";
-	if (o->has_begin)
-		return "descend: --begin and --end are not available yet";
 	switch (o->ops[0].kind) {
 	case OP_FUNCTION:
 	case OP_OFFSET:

@@ -167,6 +167,10 @@ static int run_status(struct run *r)
 	}
 	if (front_nothing_to_do(r->front))
 		return EXIT_NO_ANSWER;
+	if (phases_missing(r->front)) {
+		complain(phases_missing(r->front));
+		return EXIT_NO_ANSWER;
+	}
 	if (anything_measured(m))
 		return EXIT_ANSWERED;
 	if (model_nr_targets(m) && model_target_ended(m, 0) && !r->options->command) {

@@ -111,9 +111,17 @@ static void add_notes(struct pager *p, struct model *m, int columns)
 	size_t i, n = model_nr_notes(m);
 	char safe[2048];
 
-	if (!n)
+	if (!n && !model_phases(m))
 		return;
 	heading(p, "Notes");
+	if (model_phases(m)) {
+		struct buf b;
+
+		buf_init(&b, 1 << 16);
+		words_phases(&b, model_phases(m));
+		pager_wrap(p, ROLE_TEXT, b.data ? b.data : "", columns, 2);
+		buf_release(&b);
+	}
 	for (i = 0; i < n; i++) {
 		const struct rec_note *note = model_note(m, i);
 

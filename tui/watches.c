@@ -24,7 +24,10 @@ static void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	w->stage = WATCH_REFUSED;
-	front_message(f, "%s", text);
+	if (phases_option(f, w))
+		front_fail(f, EXIT_NO_ANSWER, "%s%s", phases_option(f, w), text);
+	else
+		front_message(f, "%s", text);
 	rec.note = (struct rec_note){.level = NOTE_ERROR, .text = text};
 	front_feed(f, &rec);
 }
@@ -73,19 +76,19 @@ static const char *module_name(const struct front *f, uint32_t module)
 	return module && module <= f->nr_modules && f->modules[module - 1].name ? f->modules[module - 1].name : "";
 }
 
-void watches_add(struct front *f, const struct op_spec *spec, bool from_command_line)
+struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line)
 {
 	struct watch *w;
 
 	if (spec->kind != OP_FUNCTION && spec->kind != OP_OFFSET && spec->kind != OP_KERNEL)
-		return;
+		return NULL;
 	if (f->nr_watches == FRONT_MAX_WATCHES) {
 		front_message(f, "%s: more than %d functions are watched; remove one first", spec->text, FRONT_MAX_WATCHES);
-		return;
+		return NULL;
 	}
 	w = calloc(1, sizeof(*w));
 	if (!w)
-		return;
+		return NULL;
 	w->spec = *spec;
 	w->text = strdup(spec->text);
 	w->spec.text = w->text;
@@ -96,6 +99,7 @@ void watches_add(struct front *f, const struct op_spec *spec, bool from_command_
 	f->watches[f->nr_watches++] = w;
 	if (spec->kind != OP_KERNEL)
 		modules_want(f);
+	return w;
 }
 
 void front_watch(struct front *f, const struct op_spec *op)
@@ -120,6 +124,10 @@ void front_unwatch(struct front *f, uint32_t op)
 	for (size_t i = 0; i < f->nr_watches; i++) {
 		if (f->watches[i]->op != op)
 			continue;
+		if (phases_option(f, f->watches[i])) {
+			front_message(f, "%s: it begins or ends the phases and stays", f->watches[i]->text);
+			return;
+		}
 		rec.disarm = (struct req_disarm){.epoch = ++f->next_epoch, .op = op};
 		front_request(f, &rec);
 		watch_free(f->watches[i]);
@@ -159,6 +167,8 @@ static void watch_find(struct front *f, struct watch *w)
 		w->offset = w->spec.offset;
 		w->function = strdup(w->spec.name);
 		w->symbol = strdup("");
+		if (phases_same(f, w, w->module, w->offset))
+			return;
 		plan_ask(f, w, req.module, w->spec.offset);
 		return;
 	}
@@ -193,6 +203,8 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	w->function = strdup(fn->function[0] ? fn->function : fn->symbol);
 	w->nr_sites = 0;
 	w->plans_left = 1;
+	if (phases_same(f, w, fn->module, fn->offset))
+		return;
 	if (!fn->ifunc) {
 		plan_ask(f, w, fn->module, fn->offset);
 		return;
@@ -446,10 +458,11 @@ static void watches_move(struct front *f)
 
 		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING && model_nr_targets(f->model))
 			kernel_arm(f, w);
-		else if (settled && w->stage == WATCH_WAITING)
+		else if (settled && w->stage == WATCH_WAITING && !phases_wait(f, w))
 			watch_find(f, w);
 		all &= w->stage >= WATCH_ARMED;
 	}
+	phases_send(f);
 	/* a command must not run when there is nothing to watch in it */
 	if ((all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
 		struct record rec = {.type = REQ_GO};
@@ -485,12 +498,14 @@ bool front_nothing_to_do(const struct front *f)
 {
 	const struct options *o = f->options;
 
+	if (phases_refused(f))
+		return true;
 	for (size_t i = 0; i < o->nr_ops; i++) {
 		if (o->ops[i].kind != OP_FUNCTION && o->ops[i].kind != OP_OFFSET && o->ops[i].kind != OP_KERNEL)
 			return false;
 	}
 	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->stage != WATCH_REFUSED)
+		if (f->watches[i]->stage != WATCH_REFUSED && !f->watches[i]->edge)
 			return false;
 	}
 	return o->nr_ops > 0 && !f->all_layers;

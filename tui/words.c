@@ -140,6 +140,25 @@ int words_loss(struct buf *out, const struct rec_loss *l)
 	return any ? out->err : buf_puts(out, "nothing");
 }
 
+int words_phases(struct buf *out, const struct rec_phases *p)
+{
+	bool same = !strcmp(p->begin, p->end);
+
+	buf_puts(out, same ? "only what begins inside of calls of " : "only what begins between a call of ");
+	sanitise_append(out, p->begin, strlen(p->begin));
+	if (!same) {
+		buf_puts(out, " and the end of a call of ");
+		sanitise_append(out, p->end, strlen(p->end));
+	}
+	buf_printf(out, " is counted: %s phase%s seen", format_count(p->seen).s, p->seen == 1 ? " was" : "s were");
+	if (p->ns)
+		buf_printf(out, ", %s in all", format_time(p->ns).s);
+	if (p->blind)
+		buf_printf(out, "; %s begin and end were not watched for a while, to hold the budget: what came until the next begin is missing (--max-overhead)",
+			   p->blind == 1 ? "once" : "again and again");
+	return out->err;
+}
+
 /* Length of the piece of `s` to put on a line with `room` columns; at least a byte. */
 static size_t next_piece(const char *s, unsigned int room)
 {

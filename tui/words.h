@@ -24,6 +24,9 @@ int words_op_remarks(struct buf *out, const struct op *op);
 /* What was lost, as one phrase: "nothing", "12 records, 3 samples", ... */
 int words_loss(struct buf *out, const struct rec_loss *l);
 
+/* Only phases were measured: which, and how many were seen. One sentence without its stop. */
+int words_phases(struct buf *out, const struct rec_phases *p);
+
 /*
  * Append sanitised `text` broken at spaces into lines of at most `columns`: the
  * first begins with `first`, the others with `rest` spaces; a word that is too

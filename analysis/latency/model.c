@@ -96,6 +96,8 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_note(m, rec->note.level, rec->note.text);
 	case REC_REFUSED:
 		return feed_refused(m, &rec->refused);
+	case REC_PHASES:
+		return model_feed_phases(m, &rec->phases);
 	case REC_CHECK:
 		return model_feed_check(m, &rec->check);
 	case REC_CONSTANT:
@@ -181,6 +183,11 @@ bool model_target_ended(const struct model *m, size_t i)
 const struct rec_cost *model_cost(const struct model *m)
 {
 	return &m->cost;
+}
+
+const struct rec_phases *model_phases(const struct model *m)
+{
+	return m->has_phases ? &m->phases : NULL;
 }
 
 const struct rec_loss *model_loss(const struct model *m)

@@ -124,6 +124,8 @@ const struct rec_target *model_target(const struct model *m, size_t i);
 bool model_target_ended(const struct model *m, size_t i);
 const struct rec_cost *model_cost(const struct model *m);
 const struct rec_loss *model_loss(const struct model *m);
+/* The phases that alone were measured (--begin, --end); NULL: everything was. */
+const struct rec_phases *model_phases(const struct model *m);
 uint64_t model_elapsed_ns(const struct model *m);
 uint64_t model_nr_slices(const struct model *m);
 size_t model_nr_notes(const struct model *m);

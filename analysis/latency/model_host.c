@@ -243,8 +243,32 @@ int model_feed_constant(struct model *m, const struct rec_constant *rec)
 	return 0;
 }
 
+int model_feed_phases(struct model *m, const struct rec_phases *rec)
+{
+	struct rec_phases copy = *rec;
+
+	copy.begin = model_text(rec->begin);
+	copy.end = model_text(rec->end);
+	if (!copy.begin || !copy.end) {
+		free_text(copy.begin);
+		free_text(copy.end);
+		return -ENOMEM;
+	}
+	if (m->has_phases) {
+		free_text(m->phases.begin);
+		free_text(m->phases.end);
+	}
+	m->phases = copy;
+	m->has_phases = true;
+	return 0;
+}
+
 void model_host_release(struct model *m)
 {
+	if (m->has_phases) {
+		free_text(m->phases.begin);
+		free_text(m->phases.end);
+	}
 	if (m->has_meta) {
 		free_text(m->meta.version);
 		free_text(m->meta.host);

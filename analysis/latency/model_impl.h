@@ -95,6 +95,8 @@ struct model {
 	size_t nr_targets;
 	struct rec_cost cost;
 	struct rec_loss loss;
+	bool has_phases;
+	struct rec_phases phases; /* its texts are owned */
 	struct rec_note note[MODEL_MAX_NOTES];
 	size_t nr_notes;
 	struct rec_check *check;
@@ -120,6 +122,7 @@ int model_feed_meta(struct model *m, const struct rec_meta *rec);
 int model_feed_target(struct model *m, const struct rec_target *rec);
 int model_feed_target_end(struct model *m, const struct rec_target_end *rec);
 int model_feed_note(struct model *m, uint32_t level, const char *text);
+int model_feed_phases(struct model *m, const struct rec_phases *rec);
 int model_feed_check(struct model *m, const struct rec_check *rec);
 int model_feed_constant(struct model *m, const struct rec_constant *rec);
 void model_host_release(struct model *m);

@@ -22,6 +22,7 @@ struct collector_options {
 	uint32_t budget_ppm;  /* of the target's CPU time, in parts per million; 1000000: no governor */
 	uint32_t layers;      /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
+	bool phases;	      /* nothing counts before REQ_PHASES and the first phase */
 	const char *command_line; /* of peaktop, for META */
 };
 

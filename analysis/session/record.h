@@ -50,6 +50,7 @@ enum record_type {
 	REC_WITNESS,	/* a stack inside a call of f0: where it slept or ran */
 	REC_FNODE,	/* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
+	REC_PHASES,	/* the phases that alone were measured, so far */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -70,6 +71,7 @@ enum record_type {
 	REQ_GO,		       /* everything is armed: let -- CMD run */
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
 	REQ_TARGET,	       /* measure this process (only once, only when none was named at the start) */
+	REQ_PHASES,	       /* which operations begin and end a phase */
 };
 
 enum layer {
@@ -526,6 +528,14 @@ struct rec_fnode {
 	uint64_t sum_ns, max_sum_ns, max_ns, blocked_ns, fault_ns, loop_ns, repeated_ns;
 };
 
+/* With --begin and --end; since the start of the session. */
+struct rec_phases {
+	const char *begin, *end; /* as the user gave them */
+	uint64_t seen;		 /* phases that were seen to begin */
+	uint64_t ns;		 /* in those that were seen to end */
+	uint32_t blind;		 /* times that their begin or end was not watched, to hold the budget */
+};
+
 struct rec_learned {
 	uint32_t op;
 	uint32_t pid;
@@ -556,6 +566,17 @@ struct rec_stack {
 
 struct rec_bye {
 	int32_t error;
+};
+
+/*
+ * Only what begins between a call of one operation and the end of a call of another
+ * counts; where both are one, what begins inside its calls. For each an armed function
+ * or a system call; both 0: not there yet.
+ */
+struct req_phases {
+	uint32_t begin_op, end_op;     /* 0: none */
+	uint32_t begin_call, end_call; /* number of the system call + 1; 0: none */
+	const char *begin, *end;       /* as the user gave them */
 };
 
 struct req_layers {
@@ -644,11 +665,13 @@ struct record {
 		struct rec_witness witness;
 		struct rec_fnode fnode;
 		struct rec_fnode_lost fnode_lost;
+		struct rec_phases phases;
 		struct rec_learned learned;
 		struct rec_file file;
 		struct rec_bye bye;
 		struct rec_stack stack;
 		struct req_layers layers;
+		struct req_phases phases_wanted;
 		struct req_arm arm;
 		struct req_disarm disarm;
 		struct req_file req_file; /* REQ_FILE and REQ_DEBUG_FILE */

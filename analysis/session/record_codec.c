@@ -430,6 +430,25 @@ static const struct field rec_bye_fields[] = {
 };
 LAYOUT(rec_bye);
 
+static const struct field rec_phases_fields[] = {
+	TEXT(rec_phases, begin),
+	TEXT(rec_phases, end),
+	U64(rec_phases, seen),
+	U64(rec_phases, ns),
+	U32(rec_phases, blind),
+};
+LAYOUT(rec_phases);
+
+static const struct field req_phases_fields[] = {
+	U32(req_phases, begin_op),
+	U32(req_phases, end_op),
+	U32(req_phases, begin_call),
+	U32(req_phases, end_call),
+	TEXT(req_phases, begin),
+	TEXT(req_phases, end),
+};
+LAYOUT(req_phases);
+
 static const struct field req_layers_fields[] = {
 	U32(req_layers, mask),
 };
@@ -522,6 +541,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_WITNESS] = &rec_witness_layout,
 	    [REC_FNODE] = &rec_fnode_layout,
 	    [REC_FNODE_LOST] = &rec_fnode_lost_layout,
+	    [REC_PHASES] = &rec_phases_layout,
 	    [REC_LEARNED] = &rec_learned_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,
@@ -537,6 +557,7 @@ const struct struct_layout *record_layout(unsigned int type)
     [REQ_GO] = &empty_layout,
     [REQ_DESCEND] = &req_descend_layout,
     [REQ_TARGET] = &req_target_layout,
+    [REQ_PHASES] = &req_phases_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;
