@@ -45,15 +45,21 @@ static uint64_t constant_ns(struct model *m, const char *name)
 	return 0;
 }
 
-static const struct peak *largest_peak(const struct op *op)
+/*
+ * NULL: there is none, or more time lies outside of all peaks than in any: what takes it is still
+ * too rare to be one. With `last_chance` the largest of those that there are.
+ */
+static const struct peak *largest_peak(const struct op *op, bool last_chance)
 {
 	const struct peak *best = NULL;
+	double outside = 1;
 
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
+		outside -= op->peaks[i].share_of_time;
 		if (!best || op->peaks[i].share_of_time > best->share_of_time)
 			best = &op->peaks[i];
 	}
-	return best;
+	return best && (last_chance || outside <= best->share_of_time) ? best : NULL;
 }
 
 int descend_choose(struct model *m, uint32_t number, const struct options *o, bool last_chance, struct rec_descent *ask)
@@ -80,7 +86,7 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, bo
 		ask->high_ns = UINT64_MAX;
 		return 0;
 	}
-	p = !o->peak ? largest_peak(op) : (unsigned int)o->peak <= op->nr_peaks ? &op->peaks[o->peak - 1] : NULL;
+	p = !o->peak ? largest_peak(op, last_chance) : (unsigned int)o->peak <= op->nr_peaks ? &op->peaks[o->peak - 1] : NULL;
 	if (!p)
 		return last_chance ? -ENOENT : -EAGAIN;
 	ask->low_ns = p->low_ns;

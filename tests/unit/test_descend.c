@@ -357,6 +357,29 @@ static void largest_by_default(void **state)
 	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
 }
 
+/* One call in a thousand takes most of the time: no peak yet, so the fast ones are not taken for the question. */
+static void rare_and_slow(void **state)
+{
+	uint32_t bucket[] = {pt_bucket(10 * US), pt_bucket(100 * MS)};
+	uint64_t count[] = {999, 1};
+	struct options o = options();
+	struct rec_descent ask;
+
+	give((struct record){.type = REC_PROFILE,
+			     .profile = {.op = F0, .start_ns = t.time_ns, .end_ns = t.time_ns + S, .armed_ns = S, .calls = 1000,
+					 .sum_ns = 999 * 10 * US + 100 * MS, .min_ns = 10 * US, .max_ns = 100 * MS, .nr_buckets = 2,
+					 .bucket = bucket, .count = count}});
+	t.time_ns += S;
+	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), 0);
+	assert_true(ask.high_ns < 100 * MS);
+	for (int i = 0; i < 5; i++)
+		give_profile(40);
+	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+}
+
 static void no_such_peak(void **state)
 {
 	struct descend_report r = report();
@@ -678,6 +701,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(too_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
+cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_such_peak, setup, teardown),
 		cmocka_unit_test_setup_teardown(slowest, setup, teardown),
 		cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
