@@ -554,7 +554,13 @@ static void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, c
 		s->object = r->args[1] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
 	} else if (!strncmp(call, "wait", 4)) {
 		s->object = SLEEP_ON_CHILD;
-	} else if (strstr(call, "read") || strstr(call, "write") || strstr(call, "sync") || !strncmp(call, "recv", 4) ||
+	} else if (strstr(call, "sync")) {
+		/* a file, also when its descriptor is closed by now */
+		s->object = SLEEP_ON_FILE;
+		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
+		    descriptor_kind(r->head.tgid, r->args[0], name, n) == SLEEP_ON_FILE)
+			s->name = name;
+	} else if (strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) ||
 		   !strncmp(call, "send", 4) || !strncmp(call, "accept", 6) || !strcmp(call, "connect") ||
 		   !strcmp(call, "fallocate") || !strcmp(call, "ftruncate")) {
 		s->object = descriptor_kind(r->head.tgid, r->args[0], name, n);

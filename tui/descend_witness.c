@@ -52,6 +52,7 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 			return;
 		rec.witness.nr_frames = frames_of_node(d, w->node, frames);
 		rec.witness.frames = frames;
+		rec.witness.partial = 1;
 	}
 	if (rec.witness.nr_frames)
 		d->host.feed(d->host.ctx, &rec);

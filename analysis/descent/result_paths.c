@@ -80,16 +80,23 @@ static void add_spread(struct builder *b, uint32_t node, const struct own_times 
 	result_add_path(b, node, own->spread, &cause, n->votes);
 }
 
+static void tally_all(struct cause_tally *t, const struct cause_tally *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < from->nr; i++)
+		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
+}
+
 /* Sleeps in a function itself, or, where nothing is known of these, anywhere below it. */
 static void tally_sleeps(const struct descent *d, uint32_t witness, bool below,
 			 struct cause_tally *t)
 {
 	const struct witness_node *n = witnesses_node(d->witnesses, witness);
-	unsigned int i;
 	uint32_t id;
 
-	for (i = 0; n->own && i < n->own->sleeps.nr; i++)
-		cause_tally_add(t, &n->own->sleeps.entry[i].cause, n->own->sleeps.entry[i].ns);
+	if (n->own)
+		tally_all(t, &n->own->sleeps);
 	for (id = n->first_child; below && id != NO_INDEX;
 	     id = witnesses_node(d->witnesses, id)->next)
 		tally_sleeps(d, id, below, t);
@@ -108,6 +115,9 @@ static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally
 		tally_sleeps(d, set.at[i], true, t);
 	for (i = 0; !t->nr && i < set.nr_beyond; i++)
 		tally_sleeps(d, set.beyond[i], true, t);
+	for (i = 0; !t->nr && i < set.nr_at; i++)
+		if (witnesses_node(d->witnesses, set.at[i])->own)
+			tally_all(t, &witnesses_node(d->witnesses, set.at[i])->own->partial);
 }
 
 /* One path for each kind of sleep that matters, with its part of the time. */

@@ -9,7 +9,7 @@
 
 /* A stack without its texts: what it slept on is reduced to a cause at once. */
 struct stack {
-	bool used;
+	bool used, partial;
 	uint32_t tid, nr_frames;
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
@@ -143,11 +143,12 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 {
 	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
 	uint32_t at = 0, i;
+	uint64_t weight = s->partial ? 0 : s->weight_ns;
 	int child, err = 0;
 
-	w->count++;
-	w->node[0].weight_ns += s->weight_ns;
-	w->node[0].count++;
+	w->count += !s->partial;
+	w->node[0].weight_ns += weight;
+	w->node[0].count += !s->partial;
 	for (i = 1; i < s->nr_frames; i++) {
 		struct rec_code ret = {s->frame[i - 1].module, s->frame[i - 1].offset};
 		struct rec_code function = {s->frame[i].module, s->frame[i].function};
@@ -158,20 +159,22 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 			break;
 		}
 		at = (uint32_t)child;
-		w->node[at].weight_ns += s->weight_ns;
-		w->node[at].count++;
+		w->node[at].weight_ns += weight;
+		w->node[at].count += !s->partial;
 	}
 	if (err)
 		return err;
 	if (!w->node[at].own)
 		w->node[at].own = calloc(1, sizeof(*w->node[at].own));
 	if (s->kind == WITNESS_SLEEP)
-		w->node[at].own_sleep_ns += s->weight_ns;
+		w->node[at].own_sleep_ns += weight;
 	else
-		w->node[at].own_run_ns += s->weight_ns;
+		w->node[at].own_run_ns += weight;
 	if (!w->node[at].own)
 		return -ENOMEM;
-	if (s->kind == WITNESS_SLEEP)
+	if (s->partial)
+		cause_tally_add(&w->node[at].own->partial, &s->cause, s->weight_ns);
+	else if (s->kind == WITNESS_SLEEP)
 		cause_tally_add(&w->node[at].own->sleeps, &s->cause, s->weight_ns);
 	else
 		add_pc(w->node[at].own, (struct rec_code){last->module, last->offset},
@@ -196,6 +199,7 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 	to->at_ns = from->at_ns;
 	to->weight_ns = from->weight_ns;
 	to->kind = from->kind == WITNESS_SLEEP ? WITNESS_SLEEP : WITNESS_RUN;
+	to->partial = from->partial && to->kind == WITNESS_SLEEP;
 	to->nr_frames = n;
 	for (i = 0; i < n; i++)
 		to->frame[i] = from->frames[i];

@@ -2,7 +2,8 @@
 /*
  * Witnesses: stacks at sleeps and on-CPU samples inside in-peak calls, kept as a tree of
  * frames with weights in ns. They propose which sites to arm, and name what a sleep was
- * for; they never vote. Internal to analysis/descent/.
+ * for; they never vote. A sleep whose stack was not read does not say where it was: it
+ * proposes nothing, and names a cause only where no other sleep does. Internal to analysis/descent/.
  *
  * A stack and the call that it belongs to are matched by thread and time, in
  * whatever order the two come; both are kept for a while, in rings.
@@ -26,6 +27,7 @@ enum {
 /* What ended in one frame, beyond its weight; only where something did. */
 struct witness_own {
 	struct cause_tally sleeps;
+	struct cause_tally partial; /* sleeps in it, or somewhere below */
 	unsigned int nr_pcs;
 	struct descent_pc pcs[DESCENT_PCS];
 };
@@ -53,7 +55,7 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 /* An in-peak call has ended. 0, -ENOMEM, -ENOSPC. */
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
-uint64_t witnesses_count(const struct witnesses *w); /* inside in-peak calls */
+uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
 
 /*

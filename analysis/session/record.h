@@ -499,6 +499,7 @@ struct rec_witness {
 	const struct rec_frame *frames; /* from f0's down; may be none: then `node` says where */
 	uint32_t epoch; /* of `node` */
 	uint32_t node;	/* the innermost armed fnode that was open; 0: f0 itself */
+	uint32_t partial; /* no stack was read: below the last frame there may be more */
 };
 
 enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };

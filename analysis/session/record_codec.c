@@ -360,6 +360,7 @@ static const struct field rec_witness_fields[] = {
 	ARRAY(rec_witness, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
 	U32(rec_witness, epoch),
 	U32(rec_witness, node),
+	U32(rec_witness, partial),
 };
 LAYOUT(rec_witness);
 

@@ -422,6 +422,51 @@ static void test_chain_in_one_round(void **state)
 	bench_end(&b);
 }
 
+/* Few stacks are read of calls that sleep often: the sleeps without one do not outweigh them. */
+static void test_stacks_among_many_sleeps(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'x');
+	for (char c = 'a'; c < 'h'; c++)
+		site(&b, c, (char)(c + 1));
+	start(&b, false);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 10; i++) {
+		stack(&b, "abcdefgh", 300 * US, &on_purpose);
+		for (int k = 0; k < 29; k++)
+			sleep_without_stack(&b, 300 * US, &on_purpose);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "abcdefgh"));
+	descent_progress(b.d, &p);
+	assert_int_equal(p.witnesses, 10);
+	bench_end(&b);
+}
+
+/* Where no stack is read at all, such sleeps still name the cause. */
+static void test_sleeps_without_any_stack(void **state)
+{
+	struct descent_progress p;
+	struct bench b;
+
+	bench_begin(&b);
+	start(&b, false);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 60 && descent_status(b.d) == DESCENT_IN_PROGRESS; i++) {
+		sleep_without_stack(&b, 9 * MS, &on_purpose);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	descent_progress(b.d, &p);
+	assert_int_equal(p.witnesses, 0);
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "", CAUSE_SLEEP);
+	bench_end(&b);
+}
+
 /* The commonest stack is the wrong answer: probes refute it. */
 static void test_witnesses_are_refuted(void **state)
 {
@@ -759,6 +804,8 @@ int main(void)
 	    cmocka_unit_test(test_blocked_for_nobody_knows_what),
 	    cmocka_unit_test(test_two_kinds_of_sleep),
 	    cmocka_unit_test(test_chain_in_one_round),
+	    cmocka_unit_test(test_stacks_among_many_sleeps),
+	    cmocka_unit_test(test_sleeps_without_any_stack),
 	    cmocka_unit_test(test_witnesses_are_refuted),
 	    cmocka_unit_test(test_level_by_level_does_not_listen),
 	    cmocka_unit_test(test_witnesses_of_other_calls),
