@@ -190,7 +190,7 @@ INLINE struct pt_act *act_find(struct pt_act_key *key, u32 hash)
 	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
 		struct pt_act *a = act_at(hash, i);
 
-		if (a && a->state == PT_ACT_OPEN && a->key.cfa == key->cfa && a->key.tgid == key->tgid &&
+		if (a && (a->state & PT_ACT_STATE) == PT_ACT_OPEN && a->key.cfa == key->cfa && a->key.tgid == key->tgid &&
 		    a->key.slot == key->slot)
 			return a;
 	}
@@ -408,7 +408,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->start = bpf_ktime_get_ns();
 	if (t)
 		t->last_start = a->start;
-	act_state(a, PT_ACT_OPEN);
+	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 }
 
 INLINE int site_hit(struct pt_regs *ctx)
@@ -521,7 +521,7 @@ int on_kernel_entry(struct pt_regs *ctx)
 	a->args[5] = ctx->r9;
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
 	a->start = bpf_ktime_get_ns();
-	act_state(a, PT_ACT_OPEN);
+	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 	return 0;
 }
 

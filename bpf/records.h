@@ -110,14 +110,15 @@ struct pt_snapshot {
 /* In arg_mask: it began outside of a phase and counts for nothing; kept because its end closes a phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
 
-enum { PT_ACT_TAKEN = 1, PT_ACT_OPEN = 2, PT_ACT_PROBES = 8 };
+enum { PT_ACT_TAKEN = 1, PT_ACT_OPEN = 2, PT_ACT_STATE = 3, PT_ACT_START_SHIFT = 2, PT_ACT_PROBES = 8 };
 
 /*
  * An entry of the table of activations: an array, found by the hash of the key among
  * PT_ACT_PROBES neighbours. A hash map would cost every call two locked updates.
  */
 struct pt_act {
-	pt_u64 state; /* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN */
+	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` above it, so that no two calls have the same */
+	pt_u64 state;
 	struct pt_act_key key;
 	pt_u64 start;
 	pt_u64 exit; /* when it passed an exit that left the end to the caller's side; 0: not yet */

@@ -72,15 +72,19 @@ static uint64_t attach_cost(const struct function *f)
 	return ATTACH_NS + (uint64_t)f->nr_sites * ATTACH_SITE_NS;
 }
 
-static int drop_slot(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
-{
-	struct function *f = ctx;
+struct drop_walk {
+	struct collector *c;
+	struct function *f;
+};
 
-	if (key->slot != f->slot)
-		return 0;
+static void drop_slot(void *ctx, uint32_t index, const struct pt_act *a)
+{
+	struct drop_walk *w = ctx;
+
+	if (a->key.slot != w->f->slot || !kernel_side_activation_drop(w->c->kernel, index, a))
+		return;
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
-		f->censored++;
-	return 1;
+		w->f->censored++;
 }
 
 static void breaks_release(struct function *f)
@@ -95,8 +99,10 @@ static void breaks_release(struct function *f)
 
 void function_drop_open(struct collector *c, struct function *f)
 {
+	struct drop_walk w = {.c = c, .f = f};
+
 	breaks_release(f);
-	kernel_side_activations(c->kernel, drop_slot, f);
+	kernel_side_activations(c->kernel, drop_slot, &w);
 }
 
 struct break_walk {
@@ -105,25 +111,24 @@ struct break_walk {
 	bool failed;
 };
 
-static int break_one(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
+static void break_one(void *ctx, uint32_t index, const struct pt_act *a)
 {
 	struct break_walk *w = ctx;
 	struct attachment *grown;
 
-	if (key->slot != w->f->slot || w->failed)
-		return 0;
+	if (a->key.slot != w->f->slot || w->failed)
+		return;
 	w->failed = !a->ret || w->f->nr_breaks == MAX_BREAKS;
 	grown = w->failed ? NULL : realloc(w->f->breaks, (w->f->nr_breaks + 1) * sizeof(*grown));
 	if (!grown) {
 		w->failed = true;
-		return 0;
+		return;
 	}
 	w->f->breaks = grown;
-	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel), (int)a->tid, a->ret, key->slot))
+	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel), (int)a->tid, a->ret, a->key.slot))
 		w->failed = true;
 	else
 		w->f->nr_breaks++;
-	return 0;
 }
 
 bool function_is_go(const struct function *f)

@@ -466,22 +466,30 @@ int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void 
 	return table_each(bpf_map__fd(k->skel->maps.threads), sizeof(uint32_t), sizeof(struct pt_thread), each_thread, &w);
 }
 
-int kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)
+void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)
 {
 	for (uint32_t i = 0; i < PT_ACTIVATIONS; i++) {
 		struct pt_act *entry = &k->activations[i], copy;
-		pt_u64 open = PT_ACT_OPEN;
+		uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) != PT_ACT_OPEN)
+		if ((state & PT_ACT_STATE) != PT_ACT_OPEN)
 			continue;
 		copy = *entry;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		/* ended, perhaps begun anew, while it was copied? */
-		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) != PT_ACT_OPEN || load(&entry->start) != copy.start)
+		if (__atomic_load_n(&entry->state, __ATOMIC_RELAXED) != state)
 			continue;
-		if (each(ctx, &copy.key, &copy))
-			__atomic_compare_exchange_n(&entry->state, &open, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		copy.state = state;
+		each(ctx, i, &copy);
 	}
-	return 0;
+}
+
+bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const struct pt_act *a)
+{
+	pt_u64 state = a->state;
+
+	return index < PT_ACTIVATIONS && __atomic_compare_exchange_n(&k->activations[index].state, &state, 0, false,
+								     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)

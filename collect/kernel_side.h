@@ -84,11 +84,15 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
 
-/* Iterate over a table; return nonzero from `each` to delete the entry. */
+/* Iterate over the threads; return nonzero from `each` to delete the entry. */
 typedef int (*kernel_side_thread_fn)(void *ctx, uint32_t tid, const struct pt_thread *t);
-typedef int (*kernel_side_act_fn)(void *ctx, const struct pt_act_key *key, const struct pt_act *a);
 int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void *ctx);
-int kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx);
+
+/* Iterate over copies of the open activations. */
+typedef void (*kernel_side_act_fn)(void *ctx, uint32_t index, const struct pt_act *a);
+void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx);
+/* Drop the one that was copied as `a`. False: it has ended in the meantime, and was counted. */
+bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const struct pt_act *a);
 /* What is known of one thread: 0 or -ENOENT. */
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);

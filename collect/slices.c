@@ -285,29 +285,38 @@ static bool thread_exited(const struct collector *c, uint32_t tid)
 	return false;
 }
 
-static int open_activation(void *ctx, const struct pt_act_key *key, const struct pt_act *a)
+/* Did it end without a return? */
+static bool was_left(const struct open_walk *w, const struct slot_info *info, const struct pt_act *a)
+{
+	const struct pt_act_key *key = &a->key;
+
+	if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid))
+		return true;
+	/* one may have begun since the walk did */
+	if (!w->last && a->start + STALE_NS > w->now)
+		return false;
+	if (info->function && function_is_go(info->function))
+		return false;
+	return a->exit || outer_begun(w->c, key, a) || frame_left(key, a);
+}
+
+static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 {
 	struct open_walk *w = ctx;
+	bool outside = a->arg_mask & PT_ACT_OUTSIDE;
 	struct slot_info *info;
 
-	if (key->slot >= PT_SLOTS)
-		return 1;
-	info = &w->c->slots[key->slot];
-	if (!info->function && info->layer != LAYER_KERNEL)
-		return 1;
-	if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid) || ((w->last || w->now - a->start > STALE_NS) && (!info->function || !function_is_go(info->function)) &&
-	     (a->exit || outer_begun(w->c, key, a) || frame_left(key, a)))) {
-		phases_left(w->c, key->slot);
-		if (!(a->arg_mask & PT_ACT_OUTSIDE)) {
-			info->extra_abnormal++;
-			info->abnormal_total++;
-		}
-		return 1;
+	info = a->key.slot < PT_SLOTS ? &w->c->slots[a->key.slot] : NULL;
+	if (!info || (!info->function && info->layer != LAYER_KERNEL)) {
+		kernel_side_activation_drop(w->c->kernel, index, a);
+	} else if (!was_left(w, info, a)) {
+		if (!outside)
+			open_note(w, a->key.slot, a->key.tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
+	} else if (kernel_side_activation_drop(w->c->kernel, index, a)) {
+		phases_left(w->c, a->key.slot);
+		info->extra_abnormal += !outside;
+		info->abnormal_total += !outside;
 	}
-	if (a->arg_mask & PT_ACT_OUTSIDE)
-		return 0;
-	open_note(w, key->slot, key->tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
-	return 0;
 }
 
 static void open_send(struct collector *c, const struct open_walk *w)
