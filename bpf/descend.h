@@ -12,6 +12,9 @@
 /* Sleeps and interrupts are told only for calls that are worth it. */
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
 
+/* How often one call of f0 passes a site before that may be a loop too hot to be timed. */
+enum { DESCEND_HOT_COUNT = 64 };
+
 /* Close the fnode on top of the stack: its time goes to its sum, unless it was left by a throw. */
 INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool returned)
 {
@@ -83,7 +86,21 @@ INLINE u32 fnode_choose(struct pt_descent *d, u32 first, u64 ret)
 	return 0;
 }
 
-INLINE void descent_fnode_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u32 tid)
+/*
+ * A site that one call of f0 passes again and again while probes take more than half of that call: timing this
+ * loop would move the very peak that is asked for.
+ */
+INLINE bool fnode_too_hot(struct pt_descent *d, u32 fnode, u64 now)
+{
+	u64 index = fnode;
+
+	HIDE(index);
+	index &= PT_FNODES - 1;
+	return d->sums[index].count >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / 2;
+}
+
+/* False: it is passed too often in this call to be timed at all. */
+INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u32 tid)
 {
 	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
 	u64 cfa = ctx->sp + (s64)s->fnode_cfa, ret = 0, depth;
@@ -93,11 +110,11 @@ INLINE void descent_fnode_start(struct pt_control *c, struct pt_site *s, struct 
 	u32 index, key;
 
 	if (!d || !d->active || d->epoch != c->descend_epoch)
-		return;
+		return true;
 	key = s->start_fnode - 1;
 	f = bpf_map_lookup_elem(&fnodes, &key);
 	if (!f)
-		return;
+		return true;
 	/* what lies below this frame is gone; a tail call keeps its parent's frame */
 	for (int i = 0; i < PT_DEPTH; i++) {
 		u64 top = top_cfa(d);
@@ -107,18 +124,18 @@ INLINE void descent_fnode_start(struct pt_control *c, struct pt_site *s, struct 
 		fnode_close(d, 0, 0, false);
 	}
 	if (f->only_return && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
-		return;
+		return true;
 	index = fnode_choose(d, s->start_fnode, ret);
 	if (!index)
-		return;
+		return true;
 	key = index - 1;
 	f = bpf_map_lookup_elem(&fnodes, &key);
 	if (!f)
-		return;
+		return true;
 	d->hits++;
 	d->cost += f->cost;
 	if (d->depth >= PT_DEPTH)
-		return;
+		return true;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	depth = d->depth;
 	HIDE(depth);
@@ -130,6 +147,7 @@ INLINE void descent_fnode_start(struct pt_control *c, struct pt_site *s, struct 
 	o->runq_ns = t ? t->runq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
+	return s->flags & PT_SITE_START || !fnode_too_hot(d, index - 1, o->start);
 }
 
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)
@@ -169,6 +187,7 @@ INLINE void descent_start(struct pt_control *c, struct pt_act_key *key, struct p
 	d->depth = 0;
 	d->hits = 0;
 	d->cost = 0;
+	d->start = bpf_ktime_get_ns();
 	d->snap = a->snap;
 #pragma nounroll
 	for (u64 i = 0; i < PT_FNODES; i++) {

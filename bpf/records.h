@@ -155,6 +155,7 @@ struct pt_descent {
 	pt_u32 active;
 	pt_u32 epoch; /* of the armed set when this call of f0 began */
 	pt_u64 cfa;   /* of the outermost call of f0 */
+	pt_u64 start; /* when it began */
 	pt_u64 cost;  /* of the probes inside it so far */
 	pt_u32 depth;
 	pt_u32 hits;

@@ -15,6 +15,7 @@
 #define MS 1000000ull
 
 enum {
+	DESCENT_RING_MS = 5,   /* what is armed costs the target until it is taken off */
 	RING_MS = 20,	       /* the ring buffer is read on a timer: waking up from the programs would trace itself */
 	TOKENS_MS = 50,
 	HEARTBEAT_MS = 2000,   /* dead man's switch */
@@ -197,6 +198,7 @@ static void ring_read(struct collector *c)
 {
 	c->maps_changed = false;
 	kernel_side_drain(c->kernel, on_ring, c);
+	descend_settle(c);
 	if (c->maps_changed)
 		functions_new_mapping(c);
 }
@@ -410,7 +412,7 @@ static void timers(struct loop *l)
 
 	if (now >= l->next_ring) {
 		ring_read(c);
-		l->next_ring = now + (functions_waiting(c) ? 2 : RING_MS) * MS;
+		l->next_ring = now + (functions_waiting(c) ? 2 : descend_is_armed(c) ? DESCENT_RING_MS : RING_MS) * MS;
 	}
 	if (now >= l->next_tokens) {
 		tokens_refill(c);

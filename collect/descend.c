@@ -48,6 +48,7 @@ struct descent_arming {
 	struct attachment *links;
 	uint32_t nr_links;
 	uint64_t renewed_ns; /* when the fuses got their last allowance */
+	bool attach_again;   /* without the sites whose fuses have blown */
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks;
 	struct pt_record_stack *asleep[MAX_ASLEEP]; /* stacks of threads that went to sleep */
@@ -400,12 +401,27 @@ bool descend_blown(struct collector *c, uint32_t site_index)
 			return true;
 		d->sites[i].dead = true;
 		node_lost(c, d, &d->sites[i], FNODE_BLOWN);
-		links_release(d);
-		if (d->function->state == FUNCTION_ON)
-			descend_attach(c, d->function);
+		d->attach_again = true;
 		return true;
 	}
 	return false;
+}
+
+void descend_settle(struct collector *c)
+{
+	struct descent_arming *d = c->descent;
+
+	if (!d || !d->attach_again)
+		return;
+	d->attach_again = false;
+	links_release(d);
+	if (d->function->state == FUNCTION_ON)
+		descend_attach(c, d->function);
+}
+
+bool descend_is_armed(const struct collector *c)
+{
+	return c->descent && c->descent->nr_sites;
 }
 
 /* ---- records ---------------------------------------------------------- */

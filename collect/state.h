@@ -262,6 +262,10 @@ bool descend_is_of(const struct collector *c, const struct function *f);
 uint64_t descend_spending(struct collector *c, const struct function *f);
 /* A site's fuse has blown: true if it was one of the descent's. */
 bool descend_blown(struct collector *c, uint32_t site_index);
+/* The ring has been read: leave out the sites whose fuses have blown, all of them at once. */
+void descend_settle(struct collector *c);
+/* Are sites of fnodes armed? */
+bool descend_is_armed(const struct collector *c);
 void armed_call(struct collector *c, const struct pt_record_call *r);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);

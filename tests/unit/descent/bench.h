@@ -306,13 +306,20 @@ static inline void stack(struct bench *b, const char *letters, uint64_t weight,
 }
 
 /* A sleep inside the next call whose stack was not read: it only says that f0 was open. */
-static inline void sleep_without_stack(struct bench *b, uint64_t weight, const struct rec_sleep *sleep)
+static inline void sleep_without_stack(struct bench *b, uint64_t weight,
+				       const struct rec_sleep *sleep)
 {
 	struct rec_frame frame = {1, code('0').offset, code('0').offset};
 	struct record rec = {.type = REC_WITNESS};
 
-	rec.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = b->now + 1000, .weight_ns = weight,
-					   .kind = WITNESS_SLEEP, .sleep = *sleep, .nr_frames = 1, .frames = &frame,
+	rec.witness = (struct rec_witness){.op = OP,
+					   .tid = 5,
+					   .at_ns = b->now + 1000,
+					   .weight_ns = weight,
+					   .kind = WITNESS_SLEEP,
+					   .sleep = *sleep,
+					   .nr_frames = 1,
+					   .frames = &frame,
 					   .partial = 1};
 	assert_int_equal(feed(b, &rec), 0);
 }
