@@ -293,6 +293,14 @@ INLINE void descent_stack(struct pt_control *c, struct task_struct *task, struct
 		__sync_fetch_and_add(&c->lost_ring, 1);
 }
 
+/* Never more than three quarters, as in hist_count(). */
+INLINE u64 less_probes(u64 raw, u64 cost)
+{
+	u64 least = (raw >> 2) + !raw;
+
+	return raw > cost + least ? raw - cost : least;
+}
+
 /* A call of f0 has returned. Returns what the probes inside it took of its latency. */
 INLINE u64 descent_end(struct pt_control *c, struct pt_act_key *key, struct pt_act *a, u64 now, u32 tid)
 {
@@ -313,11 +321,10 @@ INLINE u64 descent_end(struct pt_control *c, struct pt_act_key *key, struct pt_a
 	}
 	HIDE(index);
 	index &= PT_SLOTS - 1;
-	latency = c->correction[index] + d->cost;
-	latency = raw > latency ? raw - latency : 1;
+	latency = less_probes(raw, c->correction[index] + d->cost);
 	if (latency >= c->descend_low && latency < c->descend_high)
 		descent_record(c, d, key, a, task, t, raw, latency);
-	return d->cost < raw ? d->cost : raw;
+	return raw - less_probes(raw, d->cost);
 }
 
 #endif

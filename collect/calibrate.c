@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -47,11 +49,11 @@ extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_en
  * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would be
  * interrupted, and the best of all is better than what a target gets.
  */
-enum { ROUNDS = 60, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200 };
+enum { ROUNDS = 60, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100 };
 
 /* What the helper is asked to time; its answer: ns of a typical round. */
 struct order {
-	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; -1: end */
+	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; 4: page faults; -1: end */
 	int calls;
 };
 
@@ -82,14 +84,49 @@ static void helper_switches(int calls)
 	close(back[1]);
 }
 
+/* Time of this thread alone: others may want the processor too. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Memory that was given back is touched again. Returns the time of the touching. */
+static uint64_t helper_faults(int pages)
+{
+	static volatile char *memory;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)pages * page;
+	uint64_t start;
+
+	if (!memory) {
+		void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (mapped == MAP_FAILED)
+			_exit(1);
+		memory = mapped;
+		madvise(mapped, size, MADV_NOHUGEPAGE);
+	}
+	madvise((void *)(uintptr_t)memory, size, MADV_DONTNEED);
+	start = cpu_ns();
+	for (int i = 0; i < pages; i++)
+		memory[(size_t)i * page] = 1;
+	return cpu_ns() - start;
+}
+
 static uint64_t helper_time(const struct order *o)
 {
-	uint64_t start = now_ns();
+	uint64_t start;
 
 	if (o->what == 3) {
+		start = now_ns();
 		helper_switches(o->calls);
 		return now_ns() - start;
 	}
+	if (o->what == 4)
+		return helper_faults(o->calls);
+	start = cpu_ns();
 	for (int i = 0; i < o->calls; i++) {
 		if (o->what == SITE_EMULATED)
 			peaktop_calibrate_emulated();
@@ -98,7 +135,7 @@ static uint64_t helper_time(const struct order *o)
 		else
 			syscall(SYS_getppid);
 	}
-	return now_ns() - start;
+	return cpu_ns() - start;
 }
 
 static int ascending(const void *a, const void *b)
@@ -285,6 +322,11 @@ static void calibrate_switches(struct collector *c, const struct helper_process 
 	c->cost.context_switch = (uint32_t)(ns / SWITCHES / 2);
 }
 
+static void calibrate_faults(struct collector *c, const struct helper_process *h)
+{
+	c->cost.minor_fault = (uint32_t)(helper_ask(h, 4, PAGES) / PAGES);
+}
+
 /* Nothing of the helper may show up among the target's operations. */
 static void forget(struct collector *c)
 {
@@ -324,6 +366,7 @@ int calibrate(struct collector *c)
 		calibrate_class(c, &h, SITE_STEPPED, PT_SLOTS - 2);
 	}
 	calibrate_switches(c, &h);
+	calibrate_faults(c, &h);
 	c->layers = layers;
 	calibrate_syscalls(c, &h);
 	c->cost.sched = c->cost.syscall_other + 100;

@@ -47,6 +47,7 @@ struct descent_arming {
 	uint32_t nr_sites;
 	struct attachment *links;
 	uint32_t nr_links;
+	uint64_t spent_ns;   /* by the hits of its sites, since the last profile */
 	uint64_t renewed_ns; /* when the fuses got their last allowance */
 	bool attach_again;   /* without the sites whose fuses have blown */
 	struct attachment clocks[MAX_CLOCKS];
@@ -387,6 +388,19 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 		if (renew)
 			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? NODE_FUSE_HITS / 5 : NODE_FUSE_HITS);
 	}
+	d->spent_ns += cost;
+	return cost;
+}
+
+uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls)
+{
+	struct descent_arming *d = c->descent;
+	uint64_t cost;
+
+	if (!d || d->function->slot != slot || !calls)
+		return 0;
+	cost = d->spent_ns / calls;
+	d->spent_ns = 0;
 	return cost;
 }
 
@@ -429,6 +443,14 @@ bool descend_is_armed(const struct collector *c)
 static uint64_t less(uint64_t from, uint64_t what)
 {
 	return from > what ? from - what : 0;
+}
+
+/* As the programs in the kernel do it: never more than three quarters. */
+static uint64_t less_probes(uint64_t raw, uint64_t cost)
+{
+	uint64_t least = raw / 4 + !raw;
+
+	return raw > cost + least ? raw - cost : least;
 }
 
 /* What the probes below each fnode cost the calls of that fnode, and all of them together. */
@@ -506,7 +528,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r)
 		.tid = r->head.tid,
 		.start_ns = less(r->head.at, c->start_ns),
 		.raw_ns = r->raw,
-		.latency_ns = less(r->raw, kernel_side_control(c->kernel)->correction[d->function->slot] + probes),
+		.latency_ns = less_probes(r->raw, kernel_side_control(c->kernel)->correction[d->function->slot] + probes),
 		.outcome = CALL_RETURNED,
 		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_INTERRUPT,
 		.interrupt_ns = r->irq_ns,

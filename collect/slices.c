@@ -407,6 +407,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		p->calls += h->count[i] - old->count[i];
 	}
 	p->nr_buckets = nr;
+	p->correction_ns += descend_cost_of_call(c, slot, p->calls);
 	if (nr && h->min) {
 		p->min_ns = h->min - 1;
 		p->max_ns = h->max;

@@ -44,7 +44,7 @@ struct probe_cost {
 	uint32_t inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
-	uint32_t system_call, context_switch; /* of this host without probes */
+	uint32_t system_call, context_switch, minor_fault; /* of this host without probes */
 };
 
 enum function_state {
@@ -260,6 +260,8 @@ void descend_attach(struct collector *c, struct function *f);
 void descend_detach(struct collector *c, const struct function *f);
 bool descend_is_of(const struct collector *c, const struct function *f);
 uint64_t descend_spending(struct collector *c, const struct function *f);
+/* What the armed fnodes took of each of these calls of f0, on average, since this was asked last. */
+uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
 /* A site's fuse has blown: true if it was one of the descent's. */
 bool descend_blown(struct collector *c, uint32_t site_index);
 /* The ring has been read: leave out the sites whose fuses have blown, all of them at once. */

@@ -118,4 +118,5 @@ void send_constants(struct collector *c)
 {
 	send_constant(c, "system call", c->cost.system_call, c->cost.system_call);
 	send_constant(c, "context switch", c->cost.context_switch, c->cost.context_switch);
+	send_constant(c, "page fault", c->cost.minor_fault, c->cost.minor_fault);
 }

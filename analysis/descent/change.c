@@ -6,7 +6,11 @@
 
 #include "analysis/latency/compare.h"
 
-enum { MIN_WINDOW = 200, STRIKES = 2 };
+enum {
+	MIN_WINDOW = 200,
+	STRIKES = 2,
+	BLUR = 4, /* times its probes: from here on the latency of a call is known well enough */
+};
 
 void change_init(struct change *c)
 {
@@ -18,6 +22,7 @@ void change_init(struct change *c)
 void change_forget_window(struct change *c)
 {
 	profile_init(&c->window);
+	c->probes_ns = 0;
 	c->strikes = 0;
 }
 
@@ -38,16 +43,34 @@ static void options(struct compare_options *o)
 	o->sigmas = 5;
 }
 
+/*
+ * The price of a probe is known to some ten percent, and less where others share the
+ * processor: what is not far longer than the probes inside it is all one.
+ */
+static void blur(struct profile *p, uint64_t probes_ns)
+{
+	unsigned int limit = probes_ns ? pt_bucket(BLUR * probes_ns) : 0, i;
+
+	for (i = 0; i < limit && limit < PT_BUCKETS; i++) {
+		p->count[limit] += p->count[i];
+		p->count[i] = 0;
+	}
+}
+
 static void compare(struct change *c)
 {
-	struct compare_item before = {"f0", &c->start, 0}, after = {"f0", &c->window, 0};
+	struct profile start = c->start;
+	struct compare_item before = {"f0", &start, 0}, after = {"f0", &c->window, 0};
 	struct compare_options o;
 	struct compare_pair pair;
 	struct buf words;
 
 	options(&o);
+	blur(&start, c->probes_ns);
+	blur(&c->window, c->probes_ns);
 	compare_profiles(&before, &after, 0, 0, &o, &pair);
 	profile_init(&c->window);
+	c->probes_ns = 0;
 	if (pair.verdict != COMPARE_CHANGED) {
 		c->strikes = 0;
 		return;
@@ -59,7 +82,13 @@ static void compare(struct change *c)
 	buf_release(&words);
 }
 
-void change_add(struct change *c, const struct profile *delta, uint64_t enough)
+void change_probes(struct change *c, uint64_t probes_ns)
+{
+	if (probes_ns > c->probes_ns)
+		c->probes_ns = probes_ns;
+}
+
+void change_add(struct change *c, const struct profile *delta, uint64_t enough, uint64_t probes_ns)
 {
 	if (change_seen(c))
 		return;
@@ -67,6 +96,7 @@ void change_add(struct change *c, const struct profile *delta, uint64_t enough)
 		profile_merge(&c->start, delta);
 		return;
 	}
+	change_probes(c, probes_ns);
 	profile_merge(&c->window, delta);
 	if (c->window.calls >= MIN_WINDOW && c->window.calls >= 2 * enough)
 		compare(c);

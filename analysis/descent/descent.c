@@ -215,7 +215,7 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 	p.max_ns = r->max_ns;
 	if (!p.calls)
 		return 0;
-	change_add(&d->change, &p, d->ask.start_ops);
+	change_add(&d->change, &p, d->ask.start_ops, r->correction_ns);
 	if (change_seen(&d->change))
 		end(d, DESCENT_CHANGED);
 	return begin_when_ready(d);
@@ -245,6 +245,8 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	    c->outcome == CALL_OPEN || c->latency_ns < d->ask.low_ns ||
 	    c->latency_ns >= d->ask.high_ns)
 		return 0;
+	if (c->raw_ns > c->latency_ns)
+		change_probes(&d->change, c->raw_ns - c->latency_ns);
 	/* Stacks are of the call as it was, with what the probes cost. */
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));

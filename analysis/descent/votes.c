@@ -251,7 +251,8 @@ static void share_of_host(const struct descent *d, const struct rec_call *call, 
 /*
  * Where the sender does not know in which fnode such time was spent, the callees still
  * hold it: when what the largest of them has beside it is in no higher doubling, no
- * callee gets a vote.
+ * callee gets a vote; nor has the function's own rest, from which it was subtracted,
+ * more than that.
  */
 static bool host_hides_callees(const struct rec_call *call, const struct shares *s)
 {
@@ -267,10 +268,13 @@ static bool host_hides_callees(const struct rec_call *call, const struct shares 
 	unsigned int i;
 
 	for (i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
-		uint64_t ns = s->candidate[rule[i].candidate];
+		uint64_t ns = s->candidate[rule[i].candidate], other = minus(s->largest, ns);
 
-		if (!(call->known & rule[i].known) && ns &&
-		    doubling(ns) >= doubling(minus(s->largest, ns)))
+		if (s->candidate[CANDIDATE_SELF] > other)
+			other = s->candidate[CANDIDATE_SELF];
+		if (s->candidate[CANDIDATE_BLOCKED] > other)
+			other = s->candidate[CANDIDATE_BLOCKED];
+		if (!(call->known & rule[i].known) && ns && doubling(ns) >= doubling(other))
 			return true;
 	}
 	return false;

@@ -157,7 +157,7 @@ struct rec_profile {
 	uint64_t oldest_open_ns;   /* age of the oldest */
 	uint64_t unseen;	   /* calls counted but not timed (the caller was not yet known) */
 	uint64_t armed_ns;	   /* how much of the slice new calls were seen; = length without bursts */
-	uint64_t correction_ns;	   /* what was subtracted from each latency */
+	uint64_t correction_ns;	   /* what was subtracted from each latency, on average */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */

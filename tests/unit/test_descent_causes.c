@@ -279,6 +279,33 @@ static void test_preemption_that_hides(void **state)
 	bench_end(&b);
 }
 
+/* A little of it is no cause where the function's own rest is far more, armed callees or not. */
+static void test_a_little_hides_nothing(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	b.known &= ~(uint32_t)(CALL_KNOWN_NODE_RUNQUEUE | CALL_KNOWN_NODE_INTERRUPT);
+	site(&b, '0', 'a');
+	site(&b, '0', 'b');
+	start(&b, true);
+	b.call.interrupt_ns = 30 * US;
+	b.call.runqueue_ns = 20 * US;
+	CALLS(20, &b, 10 * MS, P("a", 10 * US), P("b", 1 * US));
+	assert_int_equal(nr_paths(&b), 1);
+	expect_path(&b, 0, "", CAUSE_OWN_CODE);
+	bench_end(&b);
+	/* nothing but f0 is timed yet */
+	bench_begin(&b);
+	b.known &= ~(uint32_t)CALL_KNOWN_NODE_INTERRUPT;
+	site(&b, '0', 'a');
+	start(&b, false);
+	b.call.interrupt_ns = 30 * US;
+	CALLS(20, &b, 10 * MS, NOTHING);
+	assert_non_null(armed(&b, "a"));
+	bench_end(&b);
+}
+
 static void test_page_faults(void **state)
 {
 	struct bench b;
@@ -781,12 +808,44 @@ static void test_noise_is_no_change(void **state)
 			/* two modes, one with 5% of the calls */
 			profile_add(&one, (uint64_t)(u < 0.05 ? 12e6 * exp(u * 20)
 							      : 1e5 * exp((u - 0.5) * 2)));
-			change_add(&c, &one, 100);
+			change_add(&c, &one, 100, 0);
 			c.fixed = i > 100;
 		}
 		changed += change_seen(&c);
 	}
 	assert_true(changed <= 1);
+}
+
+/* Two modes, with `fast` and `slow` as their latencies, in `n` slices; has it changed? */
+static bool changes(uint64_t fast, uint64_t slow, uint64_t probes_ns)
+{
+	static struct change c;
+	struct profile one;
+
+	change_init(&c);
+	for (int i = 0; i < 12; i++) {
+		bool before = i < 4;
+
+		profile_init(&one);
+		one.count[pt_bucket(before ? 30 * US : fast)] = 75;
+		one.count[pt_bucket(before ? MS : slow)] = 25;
+		one.calls = 100;
+		one.sum_ns = before ? 75 * 30 * US + 25 * MS : 75 * fast + 25 * slow;
+		c.fixed = !before;
+		change_add(&c, &one, 100, before ? 0 : probes_ns);
+	}
+	return change_seen(&c);
+}
+
+/* Of calls that are no longer than their probes the latency is not known. */
+static void test_a_wrong_price_is_no_change(void **state)
+{
+	assert_false(changes(30 * US, MS, 0));
+	assert_true(changes(8 * US, MS, 0));
+	assert_true(changes(8 * US, MS, 1 * US));
+	assert_false(changes(8 * US, MS, 40 * US));
+	assert_true(changes(30 * US, 4 * MS, 40 * US));
+	assert_true(changes(8 * US, 10 * US, 40 * US));
 }
 
 int main(void)
@@ -799,6 +858,7 @@ int main(void)
 	    cmocka_unit_test(test_place_of_preemption),
 	    cmocka_unit_test(test_interrupt),
 	    cmocka_unit_test(test_preemption_that_hides),
+	    cmocka_unit_test(test_a_little_hides_nothing),
 	    cmocka_unit_test(test_page_faults),
 	    cmocka_unit_test(test_blocked_by_cause),
 	    cmocka_unit_test(test_blocked_for_nobody_knows_what),
@@ -818,6 +878,7 @@ int main(void)
 	    cmocka_unit_test(test_distribution_changed),
 	    cmocka_unit_test(test_probes_are_no_change),
 	    cmocka_unit_test(test_noise_is_no_change),
+	    cmocka_unit_test(test_a_wrong_price_is_no_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
