@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -84,15 +83,6 @@ static void helper_switches(int calls)
 	close(back[1]);
 }
 
-/* Time of this thread alone: others may want the processor too. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Memory that was given back is touched again. Returns the time of the touching. */
 static uint64_t helper_faults(int pages)
 {
@@ -109,10 +99,10 @@ static uint64_t helper_faults(int pages)
 		madvise(mapped, size, MADV_NOHUGEPAGE);
 	}
 	madvise((void *)(uintptr_t)memory, size, MADV_DONTNEED);
-	start = cpu_ns();
+	start = now_ns();
 	for (int i = 0; i < pages; i++)
 		memory[(size_t)i * page] = 1;
-	return cpu_ns() - start;
+	return now_ns() - start;
 }
 
 static uint64_t helper_time(const struct order *o)
@@ -126,7 +116,7 @@ static uint64_t helper_time(const struct order *o)
 	}
 	if (o->what == 4)
 		return helper_faults(o->calls);
-	start = cpu_ns();
+	start = now_ns();
 	for (int i = 0; i < o->calls; i++) {
 		if (o->what == SITE_EMULATED)
 			peaktop_calibrate_emulated();
@@ -135,7 +125,7 @@ static uint64_t helper_time(const struct order *o)
 		else
 			syscall(SYS_getppid);
 	}
-	return cpu_ns() - start;
+	return now_ns() - start;
 }
 
 static int ascending(const void *a, const void *b)

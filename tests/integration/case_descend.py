@@ -5,6 +5,10 @@ from harness import *
 FAST = ("--max-overhead", 100, "--timeout", 30)
 
 
+def Shape(*args):
+    return Target(*args, preexec_fn=undisturbed)
+
+
 def descend(target, function, *args, status=0):
     """Run a descent on a target that works; its document."""
     target.go()
@@ -47,7 +51,7 @@ def measured(path, function):
 
 
 def chain(depth):
-    document = descend(Target("descend_chain", depth, 60), "serve", "--level-by-level")
+    document = descend(Shape("descend_chain", depth, 60), "serve", "--level-by-level")
     equal("status", document["status"], "root cause found")
     links = ["link%d" % i for i in range(1, depth + 1)]
     path = path_with(document, "serve", *links, "last", "culprit")
@@ -76,7 +80,7 @@ def depth_8():
 
 @case("a callee whose call is the instruction at which f0 itself is begun counts from the first round")
 def first_call():
-    document = descend(Target("descend_first", 60), "serve", "--level-by-level")
+    document = descend(Shape("descend_first", 60), "serve", "--level-by-level")
     path = path_with(document, "serve", "first")
     measured(path, "first")
     between("its share", path["share"], 0.5, 1)
@@ -84,7 +88,7 @@ def first_call():
 
 @case("own code is named where no callee takes the time")
 def own():
-    document = descend(Target("descend_shapes", "own", 60), "serve_own", "--level-by-level")
+    document = descend(Shape("descend_shapes", "own", 60), "serve_own", "--level-by-level")
     path = path_with(document, "serve_own", "compute")
     equal("last frame", names(path)[-1], "compute")
     equal("cause", path["cause"]["kind"], "own code")
@@ -93,7 +97,7 @@ def own():
 
 @case("a sleep on purpose is named as one, by the function that sleeps")
 def sleep():
-    document = descend(Target("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
+    document = descend(Shape("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
     path = path_with(document, "serve_sleep", "pause_a_while", "usleep")
     between("its share", path["share"], 0.5, 1)
     equal("cause", path["cause"]["kind"], "sleep")
@@ -101,14 +105,14 @@ def sleep():
 
 @case("recursion is followed down to what runs at the bottom")
 def recursion():
-    document = descend(Target("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
+    document = descend(Shape("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
     path = path_with(document, "serve_recursion", "dive", "dive", "dive", "dive", "dive", "dive", "bottom", "spin")
     measured(path, "spin")
 
 
 @case("two causes give two paths, each with its share")
 def two():
-    document = descend(Target("descend_shapes", "two", 60), "serve_two", "--level-by-level")
+    document = descend(Shape("descend_shapes", "two", 60), "serve_two", "--level-by-level")
     for function in ("parse", "store"):
         between("share of " + function, path_with(document, "serve_two", function)["share"], 0.15, 0.85)
     shares_add_up(document)
@@ -116,7 +120,7 @@ def two():
 
 @case("the slowest function overall is not blamed for a peak that another one makes")
 def rare():
-    document = descend(Target("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
+    document = descend(Shape("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
     path = path_with(document, "serve_rare", "spike")
     for other in document["paths"]:
         if "steady" in names(other):
@@ -126,7 +130,7 @@ def rare():
 @case("a loop around short calls is blamed, not the calls")
 def loop():
     # arming item() slows serve_loop() a hundredfold: what was found before that must stay, whatever the status
-    document = descend(Target("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
+    document = descend(Shape("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
     path = document["paths"][0]
     equal("first frames", names(path)[:2], ["serve_loop", "batch"])
     equal("last frame", names(path)[-1], "batch")
@@ -135,7 +139,7 @@ def loop():
 
 @case("a callee through a pointer is named by its call site")
 def pointer():
-    document = descend(Target("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
+    document = descend(Shape("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
     path = document["paths"][0]
     check(len(path["frames"]) >= 2, "frames: %s" % names(path))
     check(path["frames"][1]["call_site"]["line"] > 0, "call site: %s" % path["frames"][1])
@@ -143,20 +147,20 @@ def pointer():
 
 @case("without --level-by-level the same culprit is found")
 def witnessed():
-    document = descend(Target("descend_chain", 3, 60), "serve")
+    document = descend(Shape("descend_chain", 3, 60), "serve")
     path_with(document, "serve", "link1", "link2", "link3", "last", "culprit")
 
 
 @case("--slowest asks for the slow end where no peak is named")
 def slowest():
-    document = descend(Target("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
+    document = descend(Shape("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
     check("peak" not in document, "no peak was asked for")
     path_with(document, "serve", "link1", "last", "culprit")
 
 
 @case("no such peak: exit 1, and the peaks that there are")
 def no_such_peak():
-    t = Target("descend_chain", 1, 60)
+    t = Shape("descend_chain", 1, 60)
     t.go()
     status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--peak", 60, "--json", "--max-overhead", 100,
                                   "--timeout", 3)
@@ -169,7 +173,7 @@ def no_such_peak():
 
 @case("not enough calls: exit 1, with the document all the same")
 def too_few():
-    t = Target("descend_chain", 1, 60)
+    t = Shape("descend_chain", 1, 60)
     with NothingLeft(t.pid):
         status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--json", "--timeout", 1.5)
     equal("exit status", status, 1)
@@ -179,7 +183,7 @@ def too_few():
 
 @case("the target ends in the middle: exit 1 or an answer, never a crash, nothing left")
 def target_ends():
-    t = Target("descend_chain", 8, 60)
+    t = Shape("descend_chain", 8, 60)
     t.go()
     program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--json", "--level-by-level", "--decision-ops", 1000, *FAST)
     with NothingLeft():
@@ -192,7 +196,7 @@ def target_ends():
 
 @case("Ctrl-C with something found: exit 0 and what there is")
 def interrupted():
-    t = Target("descend_chain", 8, 60)
+    t = Shape("descend_chain", 8, 60)
     t.go()
     program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--json-lines", "--level-by-level", "--decision-ops", 60, *FAST)
     with NothingLeft(t.pid):
@@ -205,7 +209,7 @@ def interrupted():
 @case("a recorded descent is computed again from its records: the same document")
 def recorded():
     path = os.path.join(scratch(), "session")
-    live = descend(Target("descend_chain", 3, 60), "serve", "--level-by-level", "-o", path)
+    live = descend(Shape("descend_chain", 3, 60), "serve", "--level-by-level", "-o", path)
     status, program = run_peaktop("descend", "-r", path, "--json")
     equal("exit status of the replay (%s)" % program.error_text(), status, 0)
     equal("replay", program.document(), live)
@@ -216,7 +220,7 @@ def recorded():
 
 @case("text: one sentence first, then the paths, then what it cost")
 def text():
-    t = Target("descend_chain", 1, 60)
+    t = Shape("descend_chain", 1, 60)
     t.go()
     for attempt in range(4):
         status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--level-by-level", *FAST, seconds=70)
@@ -246,7 +250,7 @@ def refused():
 
 @case("a function that is not there: exit 1, with names like it")
 def no_such_function():
-    t = Target("descend_chain", 1, 60)
+    t = Shape("descend_chain", 1, 60)
     status, program = run_peaktop("descend", "-p", t.pid, "-f", "serv", "--timeout", 5)
     equal("exit status", status, 1)
     check("serve@descend_chain" in program.error_text(), program.error_text())
