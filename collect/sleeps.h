@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread slept on, and who ended it: from the system call that it slept in and from its waker. */
+#ifndef PEAKTOP_COLLECT_SLEEPS_H
+#define PEAKTOP_COLLECT_SLEEPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+/* Fills in object, lock and exclusive of `s`, whose call is known; a name goes into `name`, which `s` then points to. */
+void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
+/* enum sleep_end. */
+uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
+
+#endif
