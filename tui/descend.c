@@ -52,6 +52,7 @@ void descend_free(struct descend *d)
 	free(d->starts);
 	callees_release(d);
 	names_release(d);
+	inlines_release(d);
 	free(d);
 }
 
@@ -305,6 +306,9 @@ void descend_take(struct descend *d, const struct record *rec)
 	case REC_SYMBOL:
 		names_symbol(d, &rec->symbol);
 		return;
+	case REC_INLINES:
+		inlines_take(d, &rec->inlines);
+		return;
 	case REC_OP:
 		start_op(d, &rec->op);
 		return;
@@ -343,7 +347,7 @@ void descend_take(struct descend *d, const struct record *rec)
 
 bool descend_answer(struct descend *d, const struct parsed *a)
 {
-	return names_answer(d, a) || callees_answer(d, a);
+	return names_answer(d, a) || inlines_answer(d, a) || callees_answer(d, a);
 }
 
 int descend_begin(struct descend *d, const struct rec_descent *ask)

@@ -3,7 +3,7 @@
  * One descent between its state machine (analysis/descent/descent.h), the
  * collector and the parser. It takes every record of the stream, live or saved:
  * what it makes itself (REC_DESCENT, REC_CALLEES, REC_LEARNT, REC_FNODE_LOST,
- * REC_SYMBOL) goes into the stream too and comes back by descend_take(), so that
+ * REC_SYMBOL, REC_INLINES) goes into the stream too and comes back by descend_take(), so that
  * a replay computes the same answer from the records alone.
  *
  * Names of the host are kept as they came: sanitise them where they are shown.
@@ -17,6 +17,7 @@
 
 #include "analysis/code/protocol.h"
 #include "analysis/descent/descent.h"
+#include "analysis/descent/inlined.h"
 #include "analysis/session/record.h"
 
 struct descend;
@@ -84,5 +85,12 @@ const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t mo
 const char *descend_module(const struct descend *d, uint32_t module);
 /* The name of a fnode's function for a person: never empty, cut to fit. */
 const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size);
+
+/* ---- inlined calls (descend_inlines.c) ---- */
+
+/* What was inlined at a place; NULL: not known. Valid until the next record. */
+const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_code place);
+/* Where in the last function of a path its time went; as long valid. */
+void descend_narrow(const struct descend *d, const struct descent_path *p, struct inlined *out);
 
 #endif

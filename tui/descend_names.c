@@ -194,6 +194,7 @@ bool descend_names(struct descend *d)
 	struct descent_result r;
 	struct rec_code *list;
 	uint32_t nr = 0, max;
+	bool settled;
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
@@ -211,8 +212,9 @@ bool descend_names(struct descend *d)
 	if (list)
 		ask_all(d, list, nr);
 	free(list);
+	settled = inlines_ask(d, &r);
 	descent_result_release(&r);
-	return !d->nr_names;
+	return settled && !d->nr_names;
 }
 
 bool names_answer(struct descend *d, const struct parsed *a)

@@ -5,6 +5,7 @@
  * descend.c          records, actions
  * descend_callees.c  call sites of functions, imports, places of fnodes
  * descend_names.c    names of places
+ * descend_inlines.c  inlined calls at places
  */
 #ifndef PEAKTOP_DESCEND_PRIVATE_H
 #define PEAKTOP_DESCEND_PRIVATE_H
@@ -19,6 +20,7 @@ enum {
 	DESCEND_MAX_SYMBOLS = 32768,
 	DESCEND_MAX_MODULES = 4096,
 	DESCEND_MAX_STARTS = 256,
+	DESCEND_MAX_INLINES = 8192,
 };
 
 enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
@@ -88,6 +90,10 @@ struct descend {
 	size_t nr_symbols, cap_symbols;
 	struct names_asked *names;
 	size_t nr_names, cap_names;
+	struct rec_inlines *inlines; /* ascending places; no calls: asked for */
+	size_t nr_inlines, cap_inlines;
+	struct names_asked *inlines_asked;
+	size_t nr_inlines_asked, cap_inlines_asked;
 	char **modules; /* by number */
 	uint32_t nr_modules;
 };
@@ -109,6 +115,12 @@ bool names_answer(struct descend *d, const struct parsed *a);
 void names_symbol(struct descend *d, const struct rec_symbol *s);
 void names_module(struct descend *d, const struct rec_module *m);
 void names_release(struct descend *d);
+
+/* True: none is awaited. */
+bool inlines_ask(struct descend *d, const struct descent_result *r);
+bool inlines_answer(struct descend *d, const struct parsed *a);
+void inlines_take(struct descend *d, const struct rec_inlines *r);
+void inlines_release(struct descend *d);
 
 /* descend.c: arm what was to wait for entries, if nothing is missing any more. */
 void descend_arm(struct descend *d);

@@ -104,15 +104,59 @@ void report_short_name(struct buf *out, const char *name)
 	sanitise_append(out, name, end && end > name ? (size_t)(end - name) : strlen(name));
 }
 
+bool report_line(struct buf *out, const char *file, uint32_t line)
+{
+	const char *slash = strrchr(file, '/');
+
+	if (!file[0] || !line)
+		return false;
+	append_safe(out, slash ? slash + 1 : file);
+	buf_printf(out, ":%u", line);
+	return true;
+}
+
 bool report_place(struct buf *out, const struct descend *d, struct rec_code place)
 {
 	const struct descend_symbol *s = place.module ? descend_symbol(d, place.module, place.offset) : NULL;
-	const char *slash;
 
-	if (!s || !s->file[0] || !s->line)
-		return false;
-	slash = strrchr(s->file, '/');
-	append_safe(out, slash ? slash + 1 : s->file);
-	buf_printf(out, ":%u", s->line);
+	return s && report_line(out, s->file, s->line);
+}
+
+bool report_where(struct buf *out, const struct descend *d, const struct descent_path *p)
+{
+	const struct inlined_level *l;
+	struct inlined in;
+
+	descend_narrow(d, p, &in);
+	l = in.nr ? &in.level[in.nr - 1] : NULL;
+	if (!l || !l->file[0] || !l->line) {
+		if (!p->nr_pcs || !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset) ||
+		    !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset)->line)
+			return false;
+		buf_puts(out, "at ");
+		return report_place(out, d, p->pcs[0].place);
+	}
+	buf_puts(out, l->loop_first ? "in the loop at " : "at ");
+	report_line(out, l->file, l->loop_first ? l->loop_first : l->line);
+	if (l->loop_last > l->loop_first)
+		buf_printf(out, "-%u", l->loop_last);
+	if (in.nr > 1) {
+		buf_puts(out, " of ");
+		report_short_name(out, l->function);
+		buf_puts(out, " (inlined)");
+	}
 	return true;
+}
+
+bool report_inlined_at(struct buf *out, const struct descend *d, struct rec_code site)
+{
+	const struct rec_inlines *in = descend_inlines(d, site);
+	bool any = false;
+
+	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++) {
+		buf_puts(out, any ? " < " : "");
+		report_short_name(out, in->calls[i].function);
+		any = true;
+	}
+	return any;
 }

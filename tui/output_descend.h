@@ -43,5 +43,11 @@ void report_cause(struct buf *out, const struct cause *c);
 void report_short_name(struct buf *out, const char *name);
 /* "store.c:88", sanitised; nothing where the source is not known. */
 bool report_place(struct buf *out, const struct descend *d, struct rec_code place);
+/* "store.c:88", sanitised; nothing without a line. */
+bool report_line(struct buf *out, const char *file, uint32_t line);
+/* Where the time of a path's last function went: "in the loop at hash.c:40-44 of mix (inlined)"; nothing if unknown. */
+bool report_where(struct buf *out, const struct descend *d, const struct descent_path *p);
+/* The functions inlined at a call site, innermost first, of which the site is in the first: none, or "mix < fold". */
+bool report_inlined_at(struct buf *out, const struct descend *d, struct rec_code site);
 
 #endif

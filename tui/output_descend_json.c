@@ -65,6 +65,20 @@ static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
 		put_u64(o, "line", s->line, failed);
 }
 
+/* Names of what is inlined where a call site stands, innermost first. */
+static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code site, bool *failed)
+{
+	const struct rec_inlines *in = descend_inlines(d, site);
+	json_t *names = json_array();
+
+	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
+		*failed |= json_array_append_new(names, text_json(in->calls[i].function));
+	if (json_array_size(names))
+		put(o, "inlined", names, failed);
+	else
+		json_decref(names);
+}
+
 static json_t *call_site_json(const struct descend *d, struct rec_code site, bool *failed)
 {
 	json_t *o = json_object();
@@ -72,6 +86,39 @@ static json_t *call_site_json(const struct descend *d, struct rec_code site, boo
 	put_line(o, descend_symbol(d, site.module, site.offset), failed);
 	put_address(o, site.offset, failed);
 	put_text(o, "module", descend_module(d, site.module), failed);
+	put_inlined_at(o, d, site, failed);
+	return o;
+}
+
+static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
+{
+	json_t *loop;
+
+	if (!l->loop_first)
+		return;
+	loop = json_object();
+	put_u64(loop, "first_line", l->loop_first, failed);
+	put_u64(loop, "last_line", l->loop_last, failed);
+	put(o, "loop", loop, failed);
+}
+
+/* A function that is only inlined into the last frame. */
+static json_t *inlined_json(const struct descend *d, const struct descent_path *p, const struct inlined *in, unsigned int i,
+			    bool *failed)
+{
+	const struct inlined_level *l = &in->level[i];
+	json_t *o = json_object();
+
+	put(o, "function", text_json(l->function), failed);
+	put_text(o, "module", descend_module(d, l->place.module), failed);
+	put(o, "inlined", json_true(), failed);
+	put_text(o, "file", l->file, failed);
+	if (l->line)
+		put_u64(o, "line", l->line, failed);
+	put_address(o, l->place.offset, failed);
+	put_loop(o, l, failed);
+	put_share(o, "share", p->share * (double)l->ns / (double)in->ns, failed);
+	put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)), failed);
 	return o;
 }
 
@@ -140,8 +187,12 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	} else if (c->detail[0]) {
 		put_text(o, "detail", c->detail, failed);
 	} else if (p->nr_pcs) {
+		struct inlined in;
+
+		descend_narrow(d, p, &in);
 		buf_init(&where, TEXT_MAX);
-		if (report_place(&where, d, p->pcs[0].place))
+		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line) :
+			    report_place(&where, d, p->pcs[0].place))
 			put_text(o, "detail", where.data, failed);
 		buf_release(&where);
 	}
@@ -151,12 +202,18 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 static json_t *path_json(const struct descend *d, const struct descent_result *r, const struct descent_path *p, bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
+	struct inlined in;
 
+	descend_narrow(d, p, &in);
 	put_share(o, "share", p->share, failed);
 	put(o, "cause", cause_json(d, p, failed), failed);
 	put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
 		*failed |= json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
+	if (in.nr && p->nr_frames)
+		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0], failed);
+	for (unsigned int i = 1; i < in.nr; i++)
+		*failed |= json_array_append_new(frames, inlined_json(d, p, &in, i, failed));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
 		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
 	put(o, "frames", frames, failed);

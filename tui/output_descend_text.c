@@ -84,8 +84,8 @@ static void put_path(struct buf *out, const struct descend_report *r, const stru
 	buf_puts(out, ", ");
 	report_cause(out, &p->cause);
 	buf_reset(&place);
-	if (p->nr_pcs && report_place(&place, r->descend, p->pcs[0].place))
-		buf_printf(out, ", mostly at %s", place.data);
+	if (report_where(&place, r->descend, p))
+		buf_printf(out, ", mostly %s", place.data);
 	buf_release(&place);
 }
 
@@ -146,10 +146,36 @@ static void put_frame(struct buf *out, const struct descend_report *r, const str
 	buf_init(&place, NAME_BYTES * 4);
 	if (report_place(&place, r->descend, n->site))
 		buf_printf(out, " at %s", place.data);
+	buf_reset(&place);
+	if (report_inlined_at(&place, r->descend, n->site))
+		buf_printf(out, " in %s (inlined)", place.data);
 	buf_release(&place);
 	if (n->in_loop)
 		buf_puts(out, ", in a loop");
 	buf_putc(out, '\n');
+}
+
+/* The functions that are only inlined into the last frame, by sampling. */
+static void put_inlined(struct buf *out, const struct descend_report *r, const struct descent_path *p)
+{
+	struct inlined in;
+
+	descend_narrow(r->descend, p, &in);
+	for (unsigned int i = 1; i < in.nr; i++) {
+		const struct inlined_level *l = &in.level[i];
+
+		buf_printf(out, "  %s %7s %5s    %-5s %-9s %*s", format_percent_fixed(p->share * (double)l->ns / (double)in.ns).s, "",
+			   "-", "", evidence_text(EVIDENCE_SAMPLED), (int)(2 * (p->nr_frames + i - 1)), "");
+		report_short_name(out, l->function);
+		buf_puts(out, ", inlined");
+		if (l->file[0] && l->line) {
+			buf_puts(out, ", at ");
+			report_line(out, l->file, l->line);
+		}
+		if (l->loop_first)
+			buf_printf(out, ", in the loop of lines %u-%u", l->loop_first, l->loop_last);
+		buf_putc(out, '\n');
+	}
 }
 
 static void put_siblings(struct buf *out, const struct descend_report *r, const struct descent_result *result,
@@ -191,6 +217,7 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 			buf_puts(out, "   share    time maximum in   evidence  function\n");
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
+		put_inlined(out, r, p);
 		put_siblings(out, r, result, p, o);
 	}
 	buf_release(&line);

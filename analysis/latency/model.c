@@ -117,6 +117,7 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_WITNESS:
 	case REC_FNODE:
 	case REC_FNODE_LOST:
+	case REC_INLINES:
 	case REC_LEARNED:
 	case REC_FILE:
 	case REC_BYE:

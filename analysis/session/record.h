@@ -51,6 +51,7 @@ enum record_type {
 	REC_FNODE,	/* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases that alone were measured, so far */
+	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -380,6 +381,21 @@ struct rec_learnt {
 	const struct rec_code *callees; /* functions */
 };
 
+struct rec_inline {
+	const char *function; /* demangled */
+	const char *file;     /* where in it, "" if unknown */
+	uint32_t line;
+	uint32_t inlined; /* 0: the function that was really called, the last one */
+};
+
+struct rec_inlines {
+	struct rec_code place;
+	uint32_t nr_calls;
+	const struct rec_inline *calls; /* innermost first */
+	/* The loop around the place: lines of calls[loop_call]; loop_first 0: none is known. */
+	uint32_t loop_call, loop_first, loop_last;
+};
+
 enum call_outcome { CALL_RETURNED = 0, CALL_ABNORMAL, CALL_OPEN };
 
 /* A bit for each thing that the sender measures. */
@@ -667,6 +683,7 @@ struct record {
 		struct rec_fnode fnode;
 		struct rec_fnode_lost fnode_lost;
 		struct rec_phases phases;
+		struct rec_inlines inlines;
 		struct rec_learned learned;
 		struct rec_file file;
 		struct rec_bye bye;

@@ -288,6 +288,23 @@ static const struct field rec_learnt_fields[] = {
 };
 LAYOUT(rec_learnt);
 
+static const struct field rec_inline_fields[] = {
+	TEXT(rec_inline, function),
+	TEXT(rec_inline, file),
+	U32(rec_inline, line),
+	U32(rec_inline, inlined),
+};
+LAYOUT(rec_inline);
+
+static const struct field rec_inlines_fields[] = {
+	STRUCT(rec_inlines, place, &rec_code_layout),
+	ARRAY(rec_inlines, calls, nr_calls, FIELD_STRUCTS, FRAME_MAX_INLINES, &rec_inline_layout),
+	U32(rec_inlines, loop_call),
+	U32(rec_inlines, loop_first),
+	U32(rec_inlines, loop_last),
+};
+LAYOUT(rec_inlines);
+
 static const struct field rec_call_node_fields[] = {
 	U32(rec_call_node, node),
 	U64(rec_call_node, count),
@@ -543,6 +560,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_FNODE] = &rec_fnode_layout,
 	    [REC_FNODE_LOST] = &rec_fnode_lost_layout,
 	    [REC_PHASES] = &rec_phases_layout,
+	    [REC_INLINES] = &rec_inlines_layout,
 	    [REC_LEARNED] = &rec_learned_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,

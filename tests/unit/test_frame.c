@@ -50,6 +50,7 @@ static const uint16_t all_types[] = {
     REQ_INTERVAL,  REQ_STOP, REQ_GO, REQ_DESCEND, REQ_TARGET,
     REC_DESCENT,   REC_CALLEES, REC_LEARNT, REC_CALL, REC_WITNESS, REC_FNODE, REC_FNODE_LOST,
     REC_PHASES,	   REQ_PHASES,
+    REC_INLINES,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 
