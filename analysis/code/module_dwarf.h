@@ -34,7 +34,7 @@ struct unit_index {
 };
 
 struct kept {
-	const char *linkage; /* as libdw gave it */
+	const char *linkage; /* as libdw gave it: a linkage name, or the name of a file */
 	const char *name;
 };
 
@@ -53,6 +53,10 @@ struct lines {
 struct lines *module_lines(struct module *m);
 /* DIE of the unit that covers vaddr. */
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
+/* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too many. */
+struct kept *lines_keep(struct lines *l, const char *linkage);
+/* The name of a source file in full: a relative one is joined to the folder of its compilation. */
+const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const char *name);
 /* Add the ranges of a DIE that are in executable segments. false: no memory or too many. */
 bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die);
 void ranges_sort(struct ranges *r);

@@ -114,7 +114,22 @@ static bool grow_kept(struct lines *l)
 	return true;
 }
 
-/* Demangled once: libdw gives the same pointer for the same string each time. */
+/* libdw gives the same pointer for the same string each time. */
+struct kept *lines_keep(struct lines *l, const char *linkage)
+{
+	struct kept *k;
+
+	if (2 * (l->nr_kept + 1) > l->size_kept && !grow_kept(l))
+		return NULL;
+	k = kept_at(l->kept, l->size_kept, linkage);
+	if (!k->linkage) {
+		k->linkage = linkage;
+		l->nr_kept++;
+	}
+	return k;
+}
+
+/* Demangled once. */
 static const char *keep_demangled(struct module *m, struct lines *l, const char *linkage)
 {
 	char text[NAME_MAX_TEXT];
@@ -122,19 +137,12 @@ static const char *keep_demangled(struct module *m, struct lines *l, const char 
 
 	if (!name_is_mangled(linkage))
 		return linkage;
-	if (2 * (l->nr_kept + 1) > l->size_kept && !grow_kept(l))
+	k = lines_keep(l, linkage);
+	if (!k)
 		return linkage;
-	k = kept_at(l->kept, l->size_kept, linkage);
-	if (k->linkage)
-		return k->name;
-	if (!name_demangle(linkage, NAME_FULL, text))
-		return linkage;
-	k->name = module_keep_name(m, text, strlen(text));
-	if (!k->name)
-		return linkage;
-	k->linkage = linkage;
-	l->nr_kept++;
-	return k->name;
+	if (!k->name && name_demangle(linkage, NAME_FULL, text))
+		k->name = module_keep_name(m, text, strlen(text));
+	return k->name ? k->name : linkage;
 }
 
 static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
@@ -155,7 +163,8 @@ static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
 /* ---- the chain ---- */
 
 /* The call that put an inlined body where it is. */
-static void call_position(Dwarf_Die *unit, Dwarf_Die *die, struct module_inline *caller)
+static void call_position(struct module *m, struct lines *l, Dwarf_Die *unit, Dwarf_Die *die,
+			  struct module_inline *caller)
 {
 	Dwarf_Word file = 0, line = 0;
 	Dwarf_Attribute attr;
@@ -168,7 +177,7 @@ static void call_position(Dwarf_Die *unit, Dwarf_Die *die, struct module_inline 
 	    !dwarf_attr(die, DW_AT_call_line, &attr) || dwarf_formudata(&attr, &line) ||
 	    line > UINT32_MAX || dwarf_getsrcfiles(unit, &files, &nr) || file >= nr)
 		return;
-	caller->file = dwarf_filesrc(files, file, NULL, NULL);
+	caller->file = lines_path(m, l, unit, dwarf_filesrc(files, file, NULL, NULL));
 	caller->line = (uint32_t)line;
 }
 
@@ -224,7 +233,7 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 
 		out[i].name = die_name(m, l, body);
 		out[i].inlined = true;
-		call_position(&unit, body, &out[i + 1]);
+		call_position(m, l, &unit, body, &out[i + 1]);
 	}
 	out[nr].name = die_name(m, l, &subprogram);
 	out[nr].inlined = false;

@@ -250,6 +250,63 @@ bool module_has_lines(struct module *m)
 	return image_with_dwarf(m) != NULL;
 }
 
+/* Append `path` component by component: "." goes, ".." takes the one before it away. */
+static size_t add_components(char *out, size_t n, size_t size, const char *path)
+{
+	while (*path) {
+		size_t length = strcspn(path, "/");
+		const char *last = memrchr(out, '/', n);
+		size_t before = last ? (size_t)(last - out) : 0;
+		bool up = length == 2 && !memcmp(path, "..", 2);
+		/* nothing is known above the first component, or above another ".." */
+		bool removable = n > (out[0] == '/') && strcmp(last ? last + 1 : out, "..") != 0;
+
+		if (up && removable) {
+			n = before + (before == 0 && out[0] == '/');
+			out[n] = '\0';
+		} else if (length && !(length == 1 && *path == '.') && !(up && n == 1 && out[0] == '/')) {
+			if (n + length + 2 > size)
+				return size;
+			if (n && out[n - 1] != '/')
+				out[n++] = '/';
+			memcpy(out + n, path, length);
+			n += length;
+			out[n] = '\0';
+		}
+		path += length + (path[length] == '/');
+	}
+	return n;
+}
+
+const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const char *name)
+{
+	const char *folder = NULL;
+	char path[MODULE_MAX_NAME];
+	Dwarf_Attribute attr;
+	struct kept *k;
+	size_t n;
+
+	if (!name || name[0] == '/')
+		return name;
+	k = lines_keep(l, name);
+	if (!k || k->name)
+		return k ? k->name : name;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attr))
+		folder = dwarf_formstring(&attr);
+	n = folder ? strnlen(folder, sizeof(path)) : 0;
+	/* libdw joins some of them by itself */
+	if (n && !strncmp(name, folder, n) && name[n] == '/')
+		n = 0;
+	path[0] = '\0';
+	if (n && folder[0] == '/')
+		memcpy(path, "/", 2);
+	n = n < sizeof(path) ? add_components(path, strlen(path), sizeof(path), n ? folder : "") : sizeof(path);
+	if (n < sizeof(path))
+		n = add_components(path, n, sizeof(path), name);
+	k->name = n && n < sizeof(path) ? module_keep_name(m, path, n) : NULL;
+	return k->name ? k->name : name;
+}
+
 int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line)
 {
 	struct lines *l = module_lines(m);
@@ -264,7 +321,7 @@ int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *l
 	name = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
 	if (!name || dwarf_lineno(row, &number) || number < 0)
 		return -ENOENT;
-	*file = name;
+	*file = lines_path(m, l, &unit, name);
 	*line = (uint32_t)number;
 	return 0;
 }
