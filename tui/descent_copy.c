@@ -55,7 +55,7 @@ static void copy_all(struct descent_copy *c, const struct screen_descent *d)
 		*p = d->paths[i];
 		p->cause = put(&c->text, p->cause);
 		p->evidence = put(&c->text, p->evidence);
-		p->file = put(&c->text, p->file);
+		p->where = put(&c->text, p->where);
 	}
 }
 
@@ -72,7 +72,7 @@ static void relocate_all(struct descent_copy *c)
 	for (uint32_t i = 0; i < c->d.nr_paths; i++) {
 		relocate(&c->text, &c->paths[i].cause);
 		relocate(&c->text, &c->paths[i].evidence);
-		relocate(&c->text, &c->paths[i].file);
+		relocate(&c->text, &c->paths[i].where);
 	}
 	c->d.nodes = c->nodes;
 	c->d.paths = c->paths;

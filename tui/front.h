@@ -94,6 +94,14 @@ struct descend *front_descend(struct front *f);
 /* Wait for answers of the parser alone, also when the stream is over. */
 void front_parser_turn(struct front *f, int timeout_ms);
 
+/*
+ * The instructions around a place (PARSE_CODE). The answer comes once, in some later front_turn() or
+ * front_parser_turn(), and is valid only there; a newer question makes an older one void. False: nobody can be asked.
+ */
+struct parsed_code;
+bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
+		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx);
+
 /* End the recording in order: the first error of the file, or 0. */
 int front_recording_close(struct front *f);
 /* Write the whole stream so far, with a mark at its end, to this file. 0 or negative errno. */

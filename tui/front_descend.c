@@ -4,6 +4,8 @@
 
 #include "tui/front_state.h"
 
+enum { CODE_INSNS = 1024 };
+
 static void host_feed(void *ctx, const struct record *rec)
 {
 	front_feed(ctx, rec);
@@ -39,6 +41,45 @@ int front_descend_init(struct front *f)
 struct descend *front_descend(struct front *f)
 {
 	return f->descend;
+}
+
+bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
+		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx)
+{
+	struct parse_request req = {.module = module, .offset = offset, .text = "", .max = CODE_INSNS};
+	int64_t id = f->parser && module ? parser_ask(f->parser, PARSE_CODE, &req) : 0;
+
+	f->code.request = id > 0 ? (uint32_t)id : 0;
+	f->code.answer = answer;
+	f->code.ctx = ctx;
+	return id > 0;
+}
+
+bool code_answer(struct front *f, const struct parsed *a)
+{
+	if (a->type != PARSED_CODE)
+		return false;
+	if (a->code.id == f->code.request && f->code.answer)
+		f->code.answer(f->code.ctx, &a->code);
+	return true;
+}
+
+void parser_watch(struct front *f)
+{
+	struct record rec = {.type = REC_NOTE};
+	const char *module = parser_lost_on(f->parser);
+	unsigned int n = parser_restarts(f->parser);
+	char text[512], times[32] = "once";
+
+	if (n == f->parser_deaths)
+		return;
+	f->parser_deaths = n;
+	if (n > 1)
+		snprintf(times, sizeof(times), "%u times, the last one", n);
+	snprintf(text, sizeof(text), "the parser died %s%s%s; its answers may be missing", times, module[0] ? ", on " : "", module);
+	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
+	front_feed(f, &rec);
+	front_message(f, "%s", text);
 }
 
 void front_parser_turn(struct front *f, int timeout_ms)

@@ -118,6 +118,12 @@ struct front {
 	size_t nr_candidates;
 
 	struct descend *descend;
+	struct {
+		uint32_t request;
+		void (*answer)(void *ctx, const struct parsed_code *code);
+		void *ctx;
+	} code; /* who wants instructions */
+	unsigned int parser_deaths; /* that were told */
 	struct parsed_coverage coverage; /* the last answer; its texts below */
 	char coverage_text[2048];
 	bool coverage_answered;
@@ -156,6 +162,9 @@ bool stacks_answer(struct front *f, const struct parsed *a);
 
 /* front_descend.c */
 int front_descend_init(struct front *f);
+bool code_answer(struct front *f, const struct parsed *a);
+/* Say in the stream that a parser was lost, each time. */
+void parser_watch(struct front *f);
 
 /* watches.c */
 /* NULL: not a function, or no room. */

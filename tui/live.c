@@ -15,6 +15,7 @@
 #include "tui/front.h"
 #include "tui/grid.h"
 #include "tui/live_descent.h"
+#include "tui/live_source.h"
 #include "tui/processes.h"
 #include "tui/replay.h"
 #include "tui/screen.h"
@@ -32,6 +33,7 @@ struct live {
 	struct screen *screen;
 	struct grid *grid;
 	struct live_descent descent;
+	struct live_source source;
 	uint64_t processes_at;
 	bool opened; /* the one function asked for, or the person has pressed a key */
 	bool quit, lost, dirty;
@@ -192,6 +194,9 @@ static void live_descent(struct live *l)
 	l->descent.replay = l->replay != NULL;
 	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
 	l->descent.descend = l->front ? front_descend(l->front) : replay_descend(l->replay);
+	l->source.screen = l->screen;
+	l->source.front = l->front;
+	l->source.descend = l->descent.descend;
 }
 
 static void live_action(struct live *l, const struct screen_action *a)
@@ -246,7 +251,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 		live_descent_stop(&l->descent);
 		break;
 	case SCREEN_SOURCE:
-		live_source(l->screen, a->text, a->line);
+	case SCREEN_CODE:
+		live_descent(l);
+		live_source_show(&l->source, a);
 		break;
 	default:
 		break;
@@ -435,6 +442,7 @@ int live_run(struct options *o)
 	term_close();
 	if (l.goodbye[0] && !l.lost)
 		fprintf(stderr, "peaktop: %s\n", l.goodbye);
+	live_descent_release(&l.descent);
 	screen_free(l.screen);
 	grid_free(l.grid);
 	front_free(l.front);

@@ -10,6 +10,14 @@
 #include "tui/options.h"
 #include "tui/screen.h"
 
+/* One that was given before, while this screen was open. */
+struct live_answer {
+	uint32_t op;
+	uint64_t low_ns, high_ns, mode_ns; /* of the peak */
+	struct descent_result result;
+};
+enum { LIVE_ANSWERS = 16 };
+
 struct live_descent {
 	struct screen *screen;
 	struct model *model;	 /* of the session, or of the replay as it is now */
@@ -21,7 +29,11 @@ struct live_descent {
 	uint32_t op; /* 0: no view of a descent is open */
 	bool told;   /* the end of it was handed to the screen, with all names */
 	uint64_t next_ns;
+	unsigned int nr_answers;
+	struct live_answer answers[LIVE_ANSWERS];
 };
+
+void live_descent_release(struct live_descent *l);
 
 /* SCREEN_DESCEND: begin and open the view, or say why not. A replay shows the descent that it holds. */
 void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
@@ -29,8 +41,5 @@ void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
 void live_descent_stop(struct live_descent *l);
 /* Every turn: hand the state to the screen, some times a second. True: there was something new. */
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns);
-
-/* SCREEN_SOURCE: read the file as the user that we are, or say why not. */
-void live_source(struct screen *s, const char *path, uint32_t line);
 
 #endif

@@ -60,6 +60,7 @@ void parser_free(struct parser *p)
 		handed_release(&p->modules[i]);
 	arena_release(&p->arena);
 	free(p->reason);
+	free(p->lost_on);
 	free(p);
 }
 
@@ -88,6 +89,11 @@ pid_t parser_pid(const struct parser *p)
 unsigned int parser_restarts(const struct parser *p)
 {
 	return p->restarts;
+}
+
+const char *parser_lost_on(const struct parser *p)
+{
+	return p->lost_on ? p->lost_on : "";
 }
 
 int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name)

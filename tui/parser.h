@@ -45,6 +45,8 @@ uint64_t parser_deadline_ns(const struct parser *p);
 pid_t parser_pid(const struct parser *p);
 /* How often a worker had to be replaced. */
 unsigned int parser_restarts(const struct parser *p);
+/* What the last one that was lost was reading: base name of the module, "" if none. */
+const char *parser_lost_on(const struct parser *p);
 
 /*
  * Hand over the file of a module, or its separate debug file. `fd` is

@@ -224,6 +224,8 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 			 sigabbrev_np(sig) ? sigabbrev_np(sig) : "?");
 	else
 		snprintf(how, sizeof(how), "%s", why ? why : "ended reading it");
+	free(p->lost_on);
+	p->lost_on = p->asked && p->at && p->modules[p->at].name ? strdup(p->modules[p->at].name) : NULL;
 	blamed = p->asked && blame(p, how);
 	p->deaths = blamed ? 0 : p->deaths + 1;
 	p->restarts++;

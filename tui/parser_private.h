@@ -41,6 +41,7 @@ struct parser {
 	struct handed modules[PARSE_MAX_MODULES];
 	struct arena arena; /* of the last answer */
 	char *reason;	    /* of the last answer, when we made it */
+	char *lost_on;
 };
 
 static inline bool module_valid(uint32_t module)

@@ -113,7 +113,9 @@ enum screen_action_type {
 	SCREEN_REPLAY_JUMP,	/* at_ns since the start of the session */
 	SCREEN_REPLAY_REWIND,
 	SCREEN_DESCEND_STOP, /* op: its view was closed */
-	SCREEN_SOURCE,	     /* text: file, line; answer: screen_show_source(), or a message */
+	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(), screen_show_code(), or a message */
+	SCREEN_SOURCE,
+	SCREEN_CODE, /* module, offset; answer: screen_show_code(), or a message */
 };
 
 struct screen_action {
@@ -127,6 +129,8 @@ struct screen_action {
 	int flag;
 	int step;
 	uint64_t at_ns;
+	uint32_t module; /* a place in code, as REC_MODULE numbers it */
+	uint64_t offset;
 };
 
 /* Take the oldest action; false (and SCREEN_NONE) when there is none. */

@@ -12,7 +12,13 @@
 
 #include "tui/screen.h"
 
-enum { SCREEN_DESCENT_MAX_NODES = 4096, SCREEN_DESCENT_MAX_PATHS = 256 };
+enum {
+	SCREEN_DESCENT_FNODES = 4096, /* numbers from here on: of inlined functions */
+	SCREEN_DESCENT_INLINED = 8,   /* at most so many below one fnode */
+	SCREEN_DESCENT_MAX_NODES = SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED),
+	SCREEN_DESCENT_MAX_PATHS = 256,
+	SCREEN_MAX_INSNS = 2048,
+};
 
 /* One fnode, in preorder: what it calls follows it, one deeper. No pointer may be NULL. */
 struct screen_descent_node {
@@ -21,6 +27,8 @@ struct screen_descent_node {
 	const char *name;
 	const char *file; /* where it is called; of f0: where it is defined; "" unknown */
 	uint32_t line;
+	uint32_t code_module; /* the same place in the code; 0 unknown */
+	uint64_t code_offset;
 	double share;	     /* of the time of the in-peak calls */
 	uint64_t latency_ns; /* mean */
 	uint64_t maxcount;
@@ -35,9 +43,8 @@ struct screen_descent_path {
 	uint64_t latency_ns;
 	const char *cause;    /* "asleep on purpose (nanosleep)" */
 	const char *evidence; /* of the cause */
-	const char *file;     /* where the last frame mostly was, "" unknown */
-	uint32_t line;
-	uint32_t node; /* number of its last frame */
+	const char *where;    /* "in the loop at hash.c:40-44", "" unknown */
+	uint32_t node;	      /* number of its last frame */
 };
 
 struct screen_descent {
@@ -62,5 +69,27 @@ int screen_set_descent(struct screen *s, const struct screen_descent *d);
 
 /* In answer to SCREEN_SOURCE: lines of a file with this one (from 1) marked. */
 void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);
+
+/* One instruction. No pointer may be NULL. */
+struct screen_insn {
+	uint64_t offset;
+	const char *text;
+	const char *file; /* where that changes, else "" */
+	uint32_t line;	  /* 0: as the one before */
+	double share;	  /* of the samples in this function's own code; 0: none */
+	bool loop;	  /* lies in a loop */
+	bool jumped_to;
+};
+
+struct screen_code {
+	const char *title;
+	uint64_t start; /* of the function's code: positions are told from there */
+	uint32_t site;	/* index of the one to mark */
+	uint32_t nr;
+	const struct screen_insn *insns;
+};
+
+/* In answer to SCREEN_CODE, or to a SCREEN_SOURCE whose file cannot be read. */
+void screen_show_code(struct screen *s, const struct screen_code *code);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "tui/pager.h"
-#include "tui/sanitise.h"
 #include "tui/theme.h"
 
 static struct view_descent *descent_of(struct view *v)
@@ -198,15 +196,18 @@ static void costliest(struct view_descent *v)
 		screen_message(v->view.screen, NOTE_INFO, "nothing below it was looked at");
 }
 
-static void show_source(struct view_descent *v, const char *file, uint32_t line)
+static void show_place(struct view_descent *v, const struct screen_descent_node *n, enum screen_action_type type)
 {
-	if (!file[0] || !line)
-		screen_message(
-		    v->view.screen, NOTE_INFO,
-		    "the source of this one is not known: its module has no debug information");
+	bool source = type == SCREEN_SOURCE && n->file[0] && n->line;
+
+	if (!source && !n->code_module)
+		screen_message(v->view.screen, NOTE_INFO, "where this one is in the code is not known");
 	else
-		screen_act(v->view.screen, (struct screen_action){
-					       .type = SCREEN_SOURCE, .text = file, .line = line});
+		screen_act(v->view.screen, (struct screen_action){.type = type,
+								  .text = source ? n->file : "",
+								  .line = source ? n->line : 0,
+								  .module = n->code_module,
+								  .offset = n->code_offset});
 }
 
 static void open_selected(struct view_descent *v)
@@ -223,7 +224,15 @@ static void open_selected(struct view_descent *v)
 	if (i < 0)
 		screen_message(v->view.screen, NOTE_INFO, "there is no frame yet");
 	else
-		show_source(v, node_at(v, (uint32_t)i)->file, node_at(v, (uint32_t)i)->line);
+		show_place(v, node_at(v, (uint32_t)i), SCREEN_SOURCE);
+}
+
+static void show_code(struct view_descent *v)
+{
+	int i = selected_index(v);
+
+	if (i >= 0)
+		show_place(v, node_at(v, (uint32_t)i), SCREEN_CODE);
 }
 
 static void ask_again(struct view_descent *v)
@@ -297,6 +306,9 @@ static bool descent_request(struct view *view, enum request request, int key)
 		return true;
 	case REQUEST_ASK_AGAIN:
 		ask_again(v);
+		return true;
+	case REQUEST_CODE:
+		show_code(v);
 		return true;
 	default:
 		return false;
@@ -388,87 +400,4 @@ int screen_set_descent(struct screen *s, const struct screen_descent *d)
 	s->descent = c;
 	s->descent_changed = true;
 	return 0;
-}
-
-/* --- source ------------------------------------------------------------------------------------
- */
-
-static const struct view_hint source_hints[] = {
-    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
-    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
-};
-
-/* Its first line, the name of the file, stays in sight. */
-static void source_draw(const struct view *v, struct grid *g, struct rect r)
-{
-	const struct pager *p = (const struct pager *)v;
-
-	if (p->nr_lines > r.h && p->list.selected > 0 && r.h > 2) {
-		grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-		grid_put_cut(g, r.x + 1, r.y, r.w - 1, ROLE_HEADING,
-			     p->text.data + p->line[0].text);
-		r.y++;
-		r.h--;
-	}
-	pager_draw(v, g, r);
-}
-
-static const struct view_methods source_methods = {
-    .name = "source",
-    .keymap = KEYMAP_PAGER,
-    .hints = source_hints,
-    .close = pager_close,
-    .draw = source_draw,
-    .request = pager_request,
-    .height = pager_height,
-    .find = pager_find,
-};
-
-/* One line with its number, tabs as blanks. */
-static void add_line(struct pager *p, uint32_t number, const char *text, size_t bytes)
-{
-	char raw[1024], safe[2048], line[2080];
-	size_t n = 0;
-
-	for (size_t i = 0; i < bytes && n + 8 < sizeof(raw); i++) {
-		if (text[i] == '\t') {
-			do
-				raw[n++] = ' ';
-			while (n % 8);
-		} else if (text[i] != '\r') {
-			raw[n++] = text[i];
-		}
-	}
-	raw[n] = '\0';
-	sanitise(safe, sizeof(safe), raw);
-	snprintf(line, sizeof(line), "%6u  %s", number, safe);
-	pager_add(p, ROLE_TEXT, line);
-}
-
-void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line)
-{
-	struct pager *p = calloc(1, sizeof(*p));
-	uint32_t number = 1, first = line > PAGER_MAX_LINES / 2 ? line - PAGER_MAX_LINES / 2 : 1;
-	int height = screen_body(s->cols, s->rows).h;
-	char safe[1024];
-
-	if (!p) {
-		screen_push(s, NULL);
-		return;
-	}
-	pager_init(p, s, &source_methods);
-	sanitise(safe, sizeof(safe), title);
-	pager_add(p, ROLE_HEADING, safe);
-	for (; *text; number++) {
-		size_t n = strcspn(text, "\n");
-
-		if (number == line)
-			p->found = p->nr_lines;
-		if (number >= first)
-			add_line(p, number, text, n);
-		text += n + (text[n] == '\n');
-	}
-	list_resize(&p->list, p->nr_lines);
-	list_select(&p->list, p->found > height / 2 ? p->found - height / 2 : 0);
-	screen_push(s, &p->view);
 }

@@ -81,12 +81,11 @@ static void status_text(const struct view_descent *v, bool ascii, struct buf *ou
 static void path_text(const struct view_descent *v, uint32_t i, struct buf *out)
 {
 	const struct screen_descent_path *p = &v->copy->paths[i];
-	const char *slash = strrchr(p->file, '/');
 
 	buf_printf(out, "%s of the time of these calls: %s; %s, %s", format_percent(p->share).s,
 		   p->cause, format_time(p->latency_ns).s, p->evidence);
-	if (p->file[0] && p->line)
-		buf_printf(out, "; mostly at %s:%u", slash ? slash + 1 : p->file, p->line);
+	if (p->where[0])
+		buf_printf(out, "; mostly %s", p->where);
 }
 
 /* All paths in lines; the number of lines before path `at` in *top if asked for. */

@@ -587,7 +587,7 @@ static void answer(struct front *f, const struct parsed *a)
 		search_answer(f, &a->functions);
 		return;
 	}
-	if (stacks_answer(f, a))
+	if (stacks_answer(f, a) || code_answer(f, a))
 		return;
 	if (a->type == PARSED_COVERAGE) {
 		coverage_take(f, &a->coverage);
@@ -622,6 +622,7 @@ void watches_parser(struct front *f, uint64_t now_ns)
 
 	while (parser_next(f->parser, now_ns, &a) == 1)
 		answer(f, &a);
+	parser_watch(f);
 	watches_move(f);
 }
 

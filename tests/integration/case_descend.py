@@ -137,6 +137,32 @@ def loop():
     check(path["cause"]["kind"] in ("loop", "own code", "unmeasured callees"), "cause: %s" % path["cause"])
 
 
+@case("functions that are only inlined follow the last frame, down to the loop with its lines")
+def inlined():
+    t = Target("descend_inlined", 60)
+    document = descend(t, "serve")
+    path = path_with(document, "serve", "digest")
+    equal("the path", names(path), ["serve", "digest", "fold", "mix"])
+    real, fold, mix = path["frames"][1:]
+    check(not real.get("inlined") and fold["inlined"] and mix["inlined"], "who is inlined: %s" % path["frames"])
+    equal("evidence", (fold["evidence"], mix["evidence"]), ("sampled", "sampled"))
+    check(mix["share"] <= fold["share"] <= real["share"] + 0.001, "shares: %s" % path["frames"])
+    truth = t.truth()
+    first, last = truth["mix"]
+    for line in (mix["loop"]["first_line"], mix["loop"]["last_line"], mix["line"]):
+        between("a line of the loop", line, first, last)
+    check(mix["file"].endswith("tests/targets/descend_inlined.c"), mix["file"])
+
+
+@case("a call site that lies in an inlined function names it")
+def inlined_site():
+    t = Target("descend_inlined", -60)
+    document = descend(t, "serve", "--level-by-level")
+    site = path_with(document, "serve", "nap", "usleep")["frames"][1]["call_site"]
+    equal("inlined there", site.get("inlined"), ["hand_over"])
+    equal("line of the call", site["line"], t.truth()["hand_over"])
+
+
 @case("a callee through a pointer is named by its call site")
 def pointer():
     document = descend(Shape("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")

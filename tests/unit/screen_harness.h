@@ -37,7 +37,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 	    "none",    "quit",	   "suspend", "repaint", "pause", "pick",
 	    "refresh", "search",   "watch",   "unwatch", "ask",	  "layers",
 	    "descend", "snapshot", "text",    "step",	 "jump",  "rewind",
-	    "undescend", "source",
+	    "undescend", "source", "code",
 	};
 	struct harness *h = ctx;
 
@@ -52,6 +52,8 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " peak %d", a->peak);
 	if (a->line)
 		buf_printf(&h->log, " line %u", a->line);
+	if (a->module)
+		buf_printf(&h->log, " at %u:%llx", a->module, (unsigned long long)a->offset);
 	if (a->type == SCREEN_LAYERS)
 		buf_printf(&h->log, " %x", a->layers);
 	if (a->type == SCREEN_PAUSE)

@@ -38,6 +38,8 @@ static const struct screen_descent_node nodes[] = {
      .depth = 2,
      .name = "usleep",
      .line = 88,
+     .code_module = 1,
+     .code_offset = 0x1234,
      .share = 0.975,
      .latency_ns = 12000000,
      .maxcount = 29,
@@ -49,6 +51,8 @@ static const struct screen_descent_node nodes[] = {
     {.node = 9,
      .depth = 3,
      .name = "clock_nanosleep",
+     .code_module = 2,
+     .code_offset = 0x7a0,
      .share = 0.97,
      .latency_ns = 11900000,
      .root_cause = true,
@@ -106,14 +110,13 @@ static const struct screen_descent_path paths[] = {
      .latency_ns = 11900000,
      .cause = "asleep on purpose (nanosleep)",
      .evidence = "witnessed",
-     .file = "",
+     .where = "",
      .node = 9},
     {.share = 0.012,
      .latency_ns = 150000,
      .cause = "in its own code",
      .evidence = "sampled",
-     .file = "/src/parse.c",
-     .line = 14,
+     .where = "at parse.c:14",
      .node = 5},
 };
 
@@ -263,11 +266,17 @@ static void test_source(void **state)
 {
 	struct harness *h = opened_with(&answer, NULL);
 
-	/* the end of the path is selected, and has no source */
-	harness_run(h, "key Enter\nexpect the source of this one is not known");
-	assert_string_equal(harness_log(h), "");
+	/* the end of the path is selected, and has no source: its code is asked for */
+	harness_run(h, "key Enter");
+	assert_string_equal(harness_log(h), "source at 2:7a0\n");
+	harness_run(h, "key d");
+	assert_string_equal(harness_log(h), "code at 2:7a0\n");
 	harness_run(h, "key k Enter");
-	assert_string_equal(harness_log(h), "source '/src/store.c' line 88\n");
+	assert_string_equal(harness_log(h), "source '/src/store.c' line 88 at 1:1234\n");
+	harness_run(h, "key d");
+	assert_string_equal(harness_log(h), "code at 1:1234\n");
+	harness_run(h, "key g d\nexpect where this one is in the code is not known");
+	assert_string_equal(harness_log(h), "");
 	screen_show_source(h->screen, "/src/store.c:3", "one\n\ttwo\nthree \033[1m\nfour", 3);
 	harness_run(
 	    h, "expect /src/store.c:3\nexpect >     3  three \\x1b[1m\nexpect      2          two\n"
@@ -290,6 +299,35 @@ static void test_source_of_a_line_far_down(void **state)
 	screen_show_source(h->screen, "t", "one\n", 7);
 	harness_run(h, "expect 1  one\nreject >");
 	buf_release(&b);
+	harness_free(h);
+}
+
+static void test_code(void **state)
+{
+	static const struct screen_insn insns[] = {
+	    {.offset = 0x1200, .text = "pushq %rbx", .file = "/src/hash.c", .line = 40},
+	    {.offset = 0x1201, .text = "callq mix\033[1m", .file = "", .line = 41, .loop = true, .jumped_to = true, .share = 0.382},
+	    {.offset = 0x1206, .text = "jne +0x1", .file = "", .loop = true},
+	    {.offset = 0x1208, .text = "retq", .file = "/src/other.c", .line = 41},
+	};
+	struct screen_code c = {.title = "fold in libhash.so", .start = 0x1200, .site = 2, .nr = 4, .insns = insns};
+	struct harness *h = opened_with(&answer, NULL);
+
+	screen_show_code(h->screen, &c);
+	harness_run(h, "expect fold in libhash.so\nexpect hash.c:40\nexpect +0x0    pushq %rbx\n"
+		       "expect 38.2%      +0x1 >│ callq mix\\x1b[1m\nexpect >            +0x6  │ jne +0x1\n"
+		       "expect other.c:41\nexpect +0x8    retq\ndump-roles");
+	harness_run(h, "size 20 5\ndump\nkey q\nsize 80 24\nexpect serve_request");
+	/* nothing sampled: no column for it; nothing at all */
+	c.insns = insns + 2;
+	c.nr = 2;
+	c.site = 0;
+	c.start = 0x1207;
+	screen_show_code(h->screen, &c);
+	harness_run(h, "size 80 24\nexpect >      -0x1  │ jne +0x1\nkey q");
+	c.nr = 0;
+	screen_show_code(h->screen, &c);
+	harness_run(h, "expect fold in libhash.so\nkey j k Enter q\nexpect clock_nanosleep");
 	harness_free(h);
 }
 
@@ -318,7 +356,7 @@ static void test_costliest(void **state)
 	harness_run(h, "key C g > Enter");
 	assert_string_equal(harness_log(h), "source '/src/server.c' line 58\n");
 	harness_run(h, "key > Enter");
-	assert_string_equal(harness_log(h), "source '/src/store.c' line 88\n");
+	assert_string_equal(harness_log(h), "source '/src/store.c' line 88 at 1:1234\n");
 	harness_run(h, "key > >\nexpect nothing below it was looked at");
 	harness_free(h);
 }
@@ -440,6 +478,7 @@ int main(void)
 	    cmocka_unit_test(test_closing_stops),
 	    cmocka_unit_test(test_again),
 	    cmocka_unit_test(test_source),
+	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_source_of_a_line_far_down),
 	    cmocka_unit_test(test_expand_and_collapse),
 	    cmocka_unit_test(test_costliest),
