@@ -137,6 +137,7 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 			more[i].related[more[i].nr_related++].peak_id = p->related[k].peak_id;
 		}
 		peaks[i].near = copy_text(h, p->near);
+		peaks[i].period_near = copy_text(h, p->period_near);
 		peaks[i].nr_values = peaks[i].nr_related = 0;
 		peaks[i].values = NULL;
 		peaks[i].related = NULL;

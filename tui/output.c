@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tui/format.h"
+
 static bool worth_printing(const struct op *op)
 {
 	return op->total.calls || op->open || op->abnormal || op->unseen || op->requested[0];
@@ -37,6 +39,14 @@ long output_sorted_ops(struct model *m, const struct op ***ops)
 	}
 	qsort(*ops, (size_t)kept, sizeof(**ops), by_latency);
 	return kept;
+}
+
+void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)
+{
+	const struct rec_meta *meta = model_meta(m);
+	uint64_t at = model_elapsed_ns(m), from = meta ? meta->monotonic_ns + at : now_ns;
+
+	fprintf(f, "State at %s, %s old:\n", format_time(at).s, format_time(now_ns > from ? now_ns - from : 0).s);
 }
 
 double output_cost_target_percent(const struct rec_cost *c)

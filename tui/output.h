@@ -52,6 +52,9 @@ struct json_t *output_json_head(struct model *m, const char *kind, const struct 
 struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution);
 struct json_t *output_json_peak(struct model *m, const struct peak *p);
 
+/* The line before a state that was asked for in the middle of things: when it is from. `now_ns`: CLOCK_MONOTONIC. */
+void output_state_head(const struct model *m, uint64_t now_ns, FILE *f);
+
 struct buf;
 /* Targets, cost, losses and notes as text. */
 void output_text_state(struct buf *out, const struct model *m, const struct output_options *o);

@@ -226,9 +226,16 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 static void put_status(struct buf *out, const struct descend_report *r, const struct descent_result *result,
 		       const struct output_options *o)
 {
+	struct descent_progress now = {0};
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
+	if (result->status == DESCENT_IN_PROGRESS && !descend_over(r->descend))
+		descent_progress(descend_state(r->descend), &now);
+	if (now.armed)
+		buf_printf(&line, "%u call sites armed now; ", now.armed);
+	if (now.until_next)
+		buf_printf(&line, "next decision in %u calls; ", now.until_next);
 	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained", report_status(r, result),
 		   result->rounds, result->rounds == 1 ? "time" : "times", format_count(result->calls_used).s,
 		   format_percent(result->explained).s);

@@ -313,6 +313,7 @@ static json_t *peak_json(struct model *m, const struct peak *p)
 	put_real(&o, "rate_hz", p->rate_hz);
 	if (p->period_ns > 0)
 		put_u64(&o, "period_ns", (uint64_t)p->period_ns);
+	put_text(&o, "period_near", p->period_near);
 	put_text(&o, "near", p->near);
 	put_share(&o, "share_in_run_queue", p->run_queue_share);
 	if (p->expected_preempted >= 0)

@@ -153,10 +153,12 @@ static void signals_take(struct run *r)
 	struct signalfd_siginfo info;
 
 	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
-			output_descend_text(&r->report, &oo, stderr);
-		else
+		if (info.ssi_signo != SIGUSR1) {
 			r->interrupted = true;
+			continue;
+		}
+		output_state_head(r->report.model, front_now_ns(), stderr);
+		output_descend_text(&r->report, &oo, stderr);
 	}
 }
 

@@ -98,10 +98,12 @@ static void signals_take(struct run *r)
 	struct signalfd_siginfo info;
 
 	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
-			output_watch_text(front_model(r->front), &oo, stderr);
-		else
+		if (info.ssi_signo != SIGUSR1) {
 			r->interrupted = true;
+			continue;
+		}
+		output_state_head(front_model(r->front), front_now_ns(), stderr);
+		output_watch_text(front_model(r->front), &oo, stderr);
 	}
 }
 

@@ -35,21 +35,12 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 }
 
 /* A period is told with what is known to come in it. */
-static void period_words(struct buf *out, const struct model *m, double period_ns)
+static void period_words(struct buf *out, const struct peak *p)
 {
-	uint64_t ns = (uint64_t)period_ns;
-	struct constants known;
-	const char *name;
-	size_t i;
-
-	constants_init(&known);
-	for (i = 0; i < model_nr_constants(m); i++)
-		constants_add(&known, model_constant(m, i));
-	name = constants_near(&known, ns, ns, ns);
-	buf_printf(out, "comes every %s", format_time(ns).s);
-	if (name[0]) {
+	buf_printf(out, "comes every %s", format_time((uint64_t)p->period_ns).s);
+	if (p->period_near[0]) {
 		buf_puts(out, ", as does: ");
-		sanitise_append(out, name, strlen(name));
+		sanitise_append(out, p->period_near, strlen(p->period_near));
 	}
 	buf_putc(out, '\n');
 }
@@ -59,7 +50,7 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 	unsigned int i;
 
 	if (p->period_ns > 0)
-		period_words(out, m, p->period_ns);
+		period_words(out, p);
 	if (p->near[0]) {
 		buf_puts(out, "near ");
 		sanitise_append(out, p->near, strlen(p->near));

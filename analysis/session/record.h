@@ -382,8 +382,7 @@ struct rec_learnt {
 };
 
 struct rec_inline {
-	const char *function; /* demangled */
-	const char *file;     /* where in it, "" if unknown */
+	const char *function, *file; /* demangled; "" if unknown */
 	uint32_t line;
 	uint32_t inlined; /* 0: the function that was really called, the last one */
 };
@@ -392,8 +391,7 @@ struct rec_inlines {
 	struct rec_code place;
 	uint32_t nr_calls;
 	const struct rec_inline *calls; /* innermost first */
-	/* The loop around the place: lines of calls[loop_call]; loop_first 0: none is known. */
-	uint32_t loop_call, loop_first, loop_last;
+	uint32_t loop_call, loop_first, loop_last; /* lines of calls[loop_call]; loop_first 0: none */
 };
 
 enum call_outcome { CALL_RETURNED = 0, CALL_ABNORMAL, CALL_OPEN };

@@ -151,7 +151,8 @@ def dead_man():
 def usr1():
     t, program = attached()
     program.signal(signal.SIGUSR1)
-    wait_for(lambda: program.err, "something on standard error", 5)
+    program.line(lambda s: re.match(r"State at [\d.]+ \w+, [\d.]+ \w+ old:", s), stream=program.err)
+    program.line(lambda s: s.startswith("Target: "), stream=program.err)
     check(alive(program.pid), "it ended")
     equal("exit status", program.stop(), 0)
     program.document()
