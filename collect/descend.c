@@ -20,7 +20,7 @@ enum {
 	NODE_CREDIT_NS = 150000000, /* what one armed set may cost the target before bursts begin */
 	MAX_CLOCKS = 256,	    /* CPUs that are sampled */
 	MAX_ASLEEP = 256,
-	SAMPLE_HZ = 199,
+	SAMPLE_HZ = 997,
 	STACKS = 25, /* per refill, 20 times a second */
 	NODE_FUSE_HITS = 15000,	    /* of one site in NODE_FUSE_NS: some fifth of one CPU */
 	NODE_FUSE_NS = 40000000,
