@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell."""
+from harness import *
+import case_real
+import random
+
+CASES.clear()  # those of case_real.py: what it starts is wanted, not what it tests
+
+SECONDS = 60  # that peaktop may take in all
+
+
+def alone(pid):
+    """Nobody takes the CPU from it: on a busy machine the first thing to be blamed would be the other work."""
+    for tid in os.listdir("/proc/%d/task" % pid):
+        try:
+            os.sched_setscheduler(int(tid), os.SCHED_RR, os.sched_param(1))
+        except OSError:
+            pass
+
+
+def needs_a_disk(directory):
+    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], stdout=subprocess.PIPE).stdout.decode().strip()
+    if kind in ("tmpfs", "ramfs"):
+        raise Skip("%s is a %s: fsync waits for nothing there" % (directory, kind))
+
+
+def culprit(pid, function, accepted, *args):
+    """Ask until the answer is one (what else happens on the machine may change the latencies under it)."""
+    for attempt in range(5):
+        with NothingLeft(pid):
+            status, program = run_peaktop("descend", "-p", pid, "-f", function, "--json", "--timeout", 15, *args, seconds=SECONDS)
+        document = program.document()
+        found = status == 0 and accepted(document)
+        if found:
+            check(alive(pid), "the target died")
+            check(found["share"] <= document["explained"] + 0.01, "share %s of %s" % (found["share"], document["explained"]))
+            return document, found
+        print("# attempt %d: exit %d, %s: %s" % (attempt, status, document["status"], told(document)), flush=True)
+        check(alive(pid), "the target died")
+    raise AssertionError("not named: %s: %s" % (document["status"], told(document)))
+
+
+def names(path):
+    return [frame["function"].split("(")[0].split("@")[0] for frame in path["frames"]]
+
+
+def told(document):
+    return "; ".join("%d%% %s: %s" % (100 * p["share"], " > ".join(names(p)), p["cause"]) for p in document["paths"][:3])
+
+
+def through(*wanted, kinds):
+    """The first path is one through these functions, in this order, and its cause is of one of these kinds."""
+    def accepted(document):
+        for path in document["paths"][:1]:
+            rest = iter(names(path))
+            if all(any(name == w for name in rest) for w in wanted) and path["cause"]["kind"] in kinds:
+                return path
+        return None
+    return accepted
+
+
+def measured(path, functions):
+    for frame in path["frames"]:
+        if frame["function"].split("(")[0] in functions:
+            equal("evidence of " + frame["function"], frame["evidence"], "measured")
+
+
+class Feeder(threading.Thread):
+    """Sends requests until the case is over."""
+
+    def __init__(self, request):
+        super().__init__(daemon=True)
+        self.request, self.over, self.sent = request, False, 0
+        EXIT.append(self.end)
+        self.start()
+
+    def run(self):
+        try:
+            while not self.over:
+                self.request(self.sent)
+                self.sent += 1
+                time.sleep(0.0003)
+        except (OSError, ValueError):
+            pass
+
+    def end(self):
+        self.over = True
+        self.join(5)
+
+
+def redis_keys():
+    import socket
+    server, path = case_real.redis()
+    alone(server.pid)
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(path)
+    EXIT.append(client.close)
+    answers = client.makefile("rb")
+
+    def command(*words):
+        client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+        line = answers.readline()
+        if line[:1] == b"$" and int(line[1:]) >= 0:
+            answers.read(int(line[1:]) + 2)
+
+    for i in range(5000):
+        command(b"SET", b"key:%d" % i, b"value")
+    feeder = Feeder(lambda n: command(b"KEYS", b"*no such*") if n % 20 == 0 else command(b"GET", b"key:%d" % (n * 7 % 5000)))
+    wait_for(lambda: feeder.sent > 200, "redis answers")
+    return server, feeder
+
+
+@case("redis-server: a slow KEYS among GETs is named, and its own loop is blamed, not the short calls in it")
+def redis():
+    server, feeder = redis_keys()
+    document, path = culprit(server.pid, "processCommand", through("processCommand", "call", "keysCommand",
+                                                                   kinds=("loop", "own code", "unmeasured callees")))
+    frame = next(f for f in path["frames"] if f["function"] == "keysCommand")
+    between("share of keysCommand", frame["share"], 0.5, 1)
+    before = feeder.sent
+    wait_for(lambda: feeder.sent > before + 100, "redis still answers")
+
+
+@case("a PostgreSQL backend: the commit's peak is the flush of the log to disk; a read's is not")
+def postgres():
+    need("stat")
+    needs_a_disk(tempfile.gettempdir())
+    pid, bench = case_real.postgres()
+    alone(pid)
+    alone(bench.pid)
+    document, path = culprit(pid, "CommitTransactionCommand", through("CommitTransactionCommand", "XLogFlush", "fdatasync",
+                                                                      kinds=("io",)))
+    measured(path, ("XLogFlush", "fdatasync"))
+    check("pg_wal" in path["cause"].get("name", "pg_wal"), "the file: %s" % path["cause"])
+    # statements are run under PortalRun; their commit is not among what it does
+    document, path = culprit(pid, "PortalRun", lambda d: d["paths"][0] if d["paths"] else None)
+    check("XLogFlush" not in names(path), "a statement does not flush the log: %s" % told(document))
+
+
+@case("the sqlite3 shell: INSERT among SELECTs waits for the disk in fdatasync")
+def sqlite():
+    need("sqlite3", "stat")
+    directory = scratch()
+    needs_a_disk(directory)
+    shell = Program(["sqlite3", os.path.join(directory, "test.db")])
+    shell.say("create table t(i integer primary key, v text); select 'ready';")
+    shell.line(lambda s: s == "ready")
+    alone(shell.pid)
+
+    def request(n):
+        if n % 20 == 0:
+            text = "insert into t(v) values('row %d'); select 'n';\n" % n
+        else:
+            text = "select 'n' from (select count(*) from t where i = %d);\n" % random.randrange(1, n + 2)
+        with shell.changed:
+            have = len(shell.out)
+        shell.process.stdin.write(text.encode())
+        shell.process.stdin.flush()
+        shell.line(lambda s: True, 20, Later(shell.out, have))
+
+    feeder = Feeder(request)
+    wait_for(lambda: feeder.sent > 200, "the shell answers", 30)
+    document, path = culprit(shell.pid, "sqlite3_step", through("sqlite3_step", "sqlite3PagerCommitPhaseOne", "fdatasync",
+                                                                kinds=("io",)))
+    measured(path, ("sqlite3PagerCommitPhaseOne", "fdatasync"))
+    frame = next(f for f in path["frames"] if f["function"] == "sqlite3PagerCommitPhaseOne")
+    between("share of the commit", frame["share"], 0.3, 1)
+
+
+class Later:
+    """The lines of a program from a number on."""
+
+    def __init__(self, lines, first):
+        self.lines, self.first = lines, first
+
+    def __len__(self):
+        return max(0, len(self.lines) - self.first)
+
+    def __getitem__(self, i):
+        return self.lines[self.first:][i]
+
+
+if __name__ == "__main__":
+    main()
