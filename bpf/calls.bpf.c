@@ -406,6 +406,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	if (t)
 		t->last_cfa = key.cfa;
 	a->start = bpf_ktime_get_ns();
+	s->last = a->start;
 	if (t)
 		t->last_start = a->start;
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
@@ -425,7 +426,7 @@ INLINE int site_hit(struct pt_regs *ctx)
 	if (s->flags & (PT_SITE_END | PT_SITE_FNODE_END))
 		now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
-	/* a blown fuse lets nothing begin any more; what is open may end */
+	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it */
 	if (__sync_fetch_and_add(&s->hits, 1) >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
 		if (s->start_slot && (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
@@ -436,11 +437,11 @@ INLINE int site_hit(struct pt_regs *ctx)
 	if (s->flags & PT_SITE_END)
 		site_end(c, s, ctx, now, id);
 	charge_hit(c, s, (u32)id);
-	if (s->blown || s->closed)
+	if (s->closed)
 		return 0;
 	if (s->flags & PT_SITE_START)
 		site_start(c, s, ctx, id);
-	if (s->flags & PT_SITE_FNODE_START && !descent_fnode_start(c, s, ctx, (u32)id) &&
+	if (s->flags & PT_SITE_FNODE_START && !s->blown && !descent_fnode_start(c, s, ctx, (u32)id) &&
 	    !__sync_fetch_and_add(&s->blown, 1))
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
 	return 0;

@@ -82,6 +82,7 @@ struct pt_site {
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
 	pt_u64 fuse; /* hits after which the site counts as blown */
+	pt_u64 last; /* when it began a call last */
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
 };

@@ -53,6 +53,8 @@ bool site_is_mapped(const struct collector *c, const struct rec_site *s)
 
 static bool has_exits(const struct function *f)
 {
+	if (f->exits_wait || f->exits_dropped)
+		return false;
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
 		if (f->sites[i].site.role == SITE_EXIT && !f->sites[i].dead)
 			return true;
@@ -75,7 +77,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 	s->op = f->op;
 	s->last_ret = 0;
 	s->class = r->class;
-	s->fuse = c->options->budget_ppm >= 1000000 ? UINT64_MAX : s->hits + 20000;
+	s->fuse = s->hits + function_allowance(c, f, r->class);
 	s->blown = 0;
 	if (starts(r)) {
 		s->start_slot = f->slot;
@@ -89,6 +91,12 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->end_cfa = (pt_s32)r->cfa;
 		s->flags = PT_SITE_END | (r->ret_valid ? PT_SITE_RET_VALID : 0) | site_flags(r);
 	}
+}
+
+static void sites_write(struct collector *c, struct function *f)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++)
+		site_write(c, f, &f->sites[i]);
 }
 
 /* The return addresses that the armed sites of `f` end, for every mapping of their file. */
@@ -216,6 +224,8 @@ static int links_attach(struct collector *c, struct function *f, unsigned int fr
 	int err, first = 0;
 
 	for (enum group g = 0; g < GROUPS; g++) {
+		if (g == GROUP_EXITS && !has_exits(f))
+			continue;
 		for (unsigned int t = 0; t < c->nr_targets; t++) {
 			for (uint32_t m = 1; m <= c->nr_modules; m++) {
 				struct function before = *f;
@@ -248,8 +258,7 @@ void function_links_start(struct collector *c, struct function *f)
 {
 	uint64_t now;
 
-	for (unsigned int i = 0; i < f->nr_sites; i++)
-		site_write(c, f, &f->sites[i]);
+	sites_write(c, f);
 	function_gate(c, f, false);
 	returns_publish(c, f);
 	descend_attach(c, f);
@@ -415,18 +424,49 @@ static void op_announce(struct collector *c, const struct function *f)
 	send_record(c, &rec);
 }
 
+/* A hot function's stepped exits would stop the target for as long as it takes to remove them again. */
+static bool exits_should_wait(const struct collector *c, const struct function *f)
+{
+	if (c->options->budget_ppm >= 1000000 || f->keep_exits || f->exits_dropped)
+		return false;
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].site.role == SITE_EXIT && f->sites[i].site.class == SITE_STEPPED)
+			return true;
+	}
+	return false;
+}
+
+int function_exits_arm(struct collector *c, struct function *f)
+{
+	int err, first = 0;
+
+	if (!f->exits_wait && !f->exits_dropped)
+		return 0;
+	f->exits_wait = f->exits_dropped = false;
+	if (f->state != FUNCTION_ON) /* attached with the next burst */
+		return 0;
+	for (unsigned int t = 0; t < c->nr_targets; t++) {
+		for (uint32_t m = 1; m <= c->nr_modules; m++) {
+			if (!target_maps(c, c->targets[t]->pid, m))
+				continue;
+			err = attach_one(c, f, 0, GROUP_EXITS, c->targets[t]->pid, m);
+			if (err && err != -ESRCH && !first)
+				first = err;
+		}
+	}
+	/* only now may calls begin that nothing but an exit ends */
+	sites_write(c, f);
+	return first;
+}
+
 /* From now on calls end on the callers' side alone. */
 void function_exits_drop(struct collector *c, struct function *f)
 {
 	if (f->exits_dropped)
 		return;
 	f->exits_dropped = true;
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (f->sites[i].site.role == SITE_EXIT)
-			f->sites[i].dead = true;
-	}
-	for (unsigned int i = 0; i < f->nr_sites; i++)
-		site_write(c, f, &f->sites[i]);
+	f->exits_wait = false;
+	sites_write(c, f);
 	for (unsigned int i = 0; i < f->nr_links; i++) {
 		if (f->links[i].exits)
 			attachment_release(&f->links[i].ends, false);
@@ -490,11 +530,14 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		control->nested = 1;
 		send_note(c, NOTE_INFO, "several functions are watched: where one calls another many times, its latency less the probes' cost is an estimate");
 	}
-	for (unsigned int i = 0; i < f->nr_sites; i++)
-		site_write(c, f, &f->sites[i]);
+	if (fresh)
+		f->exits_wait = exits_should_wait(c, f);
+	sites_write(c, f);
 	if (f->state == FUNCTION_ON || fresh) {
 		if (!err)
 			err = links_attach(c, f, from, false);
+		if (!err && f->keep_exits)
+			err = function_exits_arm(c, f);
 		if (f->state != FUNCTION_ON) {
 			f->state = FUNCTION_ON;
 			f->state_since = f->time.period_start = now_ns();

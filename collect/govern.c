@@ -19,9 +19,16 @@ enum {
 	CHECK_MS = 40,
 	BURST_MIN_MS = 4,
 	CREDIT_MAX_NS = 20000000,
+	BURST_NS = 1000000, /* a burst may cost this much whatever is left */
+	HITS_MIN = 64,	    /* of one site in a burst */
+	HITS_MAX = 40000,
 	CALLERS_QUIET_MS = 30,
 	DRAIN_MAX_MS = 1500,
-	DRAIN_ENDS_MS = 10, /* then breakpoints take over from the ends */
+	DRAIN_ENDS_MS = 4,	/* then breakpoints take over from the ends */
+	DRAIN_STARTS_MS = 1000, /* a kernel that takes longer to remove probes counts as done */
+	EXITS_LOOK_MS = 15,
+	DETACH_MS = 80, /* the kernel's, about */
+	DETACH_NS = 2000000, /* that stepped exits may cost the target meanwhile */
 	MAX_BREAKS = 64,
 	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
 	ATTACH_SITE_NS = 12000, /* and per site in it */
@@ -34,6 +41,20 @@ static uint64_t targets_cpu(const struct collector *c)
 	for (unsigned int i = 0; i < c->nr_targets; i++)
 		sum += target_cpu_ns(c->targets[i]);
 	return sum;
+}
+
+/*
+ * Hits of a site until its fuse blows, and with it the burst ends: what is left to spend,
+ * so that no delay of the collector makes a burst dearer, and at least enough to see something.
+ */
+uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class)
+{
+	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS;
+	uint64_t hits = ns / (c->cost.hit[class] ? c->cost.hit[class] : 1);
+
+	if (c->options->budget_ppm >= 1000000)
+		return UINT64_MAX / 2;
+	return hits < HITS_MIN ? HITS_MIN : hits > HITS_MAX ? HITS_MAX : hits;
 }
 
 /* What the hits since the last look cost; the fuses get new allowances. */
@@ -50,8 +71,7 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 		s->seen = (uint32_t)now;
 		hits += more;
 		cost += more * c->cost.hit[f->sites[i].site.class];
-		if (c->options->budget_ppm < 1000000)
-			s->fuse = now + (f->sites[i].site.class == SITE_STEPPED ? 10000 : 40000);
+		s->fuse = now + function_allowance(c, f, f->sites[i].site.class);
 	}
 	f->hits_seen += hits;
 	return cost + descend_spending(c, f);
@@ -177,12 +197,60 @@ bool functions_waiting(const struct collector *c)
 	return false;
 }
 
-/* `now`: when the last activation that counts may have begun. */
+static uint64_t starts_hits(const struct collector *c, const struct function *f, uint64_t *last)
+{
+	const struct pt_site *table = kernel_side_sites(c->kernel);
+	uint64_t hits = 0;
+
+	*last = 0;
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct pt_site *s = &table[f->sites[i].index];
+
+		if (!(s->flags & PT_SITE_START))
+			continue;
+		hits += __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&s->last, __ATOMIC_RELAXED) > *last)
+			*last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
+	}
+	return hits;
+}
+
+/* No start was passed since the last look. The burst was over one mean gap after the last call began. */
+static void starts_gone(struct collector *c, struct function *f, uint64_t now)
+{
+	uint64_t last, hits = starts_hits(c, f, &last) - f->burst_hits, end = f->state_since;
+
+	function_gate(c, f, false);
+	if (last > end)
+		end = last + (last - f->time.on_since) / (hits ? hits : 1);
+	armed_off(&f->time, end < now ? end : now);
+	f->starts_going = false;
+	f->state_since = now;
+}
+
+/* Still being detached? */
+static bool starts_pass(const struct collector *c, struct function *f, uint64_t age)
+{
+	uint64_t last, hits = starts_hits(c, f, &last);
+	bool more = hits != f->starts_hits && age < DRAIN_STARTS_MS * MS;
+
+	f->starts_hits = hits;
+	return more;
+}
+
+/*
+ * The kernel takes tens of milliseconds to remove probes, and till then they cost
+ * what they cost: so what begins meanwhile still counts.
+ */
 static void burst_stop(struct collector *c, struct function *f, uint64_t now)
 {
-	function_gate(c, f, false);
+	uint64_t last;
+
+	if (f->exits_wait)
+		function_exits_drop(c, f);
+	f->starts_going = true;
+	f->starts_hits = starts_hits(c, f, &last);
 	function_links_stop(f, false);
-	armed_off(&f->time, now);
 	f->state = FUNCTION_DRAINING;
 	f->state_since = now;
 	f->time.bursting = true;
@@ -207,8 +275,14 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 
 static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t now)
 {
-	uint64_t open = function_open(c, f), age = now - f->state_since;
+	uint64_t open, age = now > f->state_since ? now - f->state_since : 0;
 
+	if (f->starts_going) {
+		if (!starts_pass(c, f, age))
+			starts_gone(c, f, now);
+		return now + CHECK_FAST_MS * MS;
+	}
+	open = function_open(c, f);
 	if (!open || age > DRAIN_MAX_MS * MS)
 		burst_drained(c, f, now, open);
 	else if (!f->ends_gone && age > DRAIN_ENDS_MS * MS)
@@ -235,9 +309,22 @@ static bool exits_too_dear(const struct function *f, uint64_t now)
 	return stepped && returns;
 }
 
+/* Are the exits that wait affordable for as long as it takes to remove them? */
+static void exits_look(struct collector *c, struct function *f, uint64_t now)
+{
+	uint64_t last, age = now - f->state_since, hits = starts_hits(c, f, &last) - f->burst_hits;
+
+	if (!f->exits_wait || age < EXITS_LOOK_MS * MS)
+		return;
+	if (hits * c->cost.hit[SITE_STEPPED] / (age / MS) * DETACH_MS <= DETACH_NS)
+		function_exits_arm(c, f);
+	else
+		function_exits_drop(c, f);
+}
+
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned)
 {
-	uint64_t spent = function_spending(c, f);
+	uint64_t spent = function_spending(c, f), last;
 
 	f->spent_ns += spent;
 	f->credit_ns += earned - (int64_t)spent;
@@ -245,6 +332,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 		f->credit_ns = CREDIT_MAX_NS;
 	switch (f->state) {
 	case FUNCTION_ON:
+		exits_look(c, f, now);
 		if (spent > (uint64_t)earned && exits_too_dear(f, now))
 			function_exits_drop(c, f);
 		if (f->credit_ns < 0 && now - f->state_since >= BURST_MIN_MS * MS) {
@@ -256,8 +344,10 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_DRAINING:
 		return govern_drain(c, f, now);
 	case FUNCTION_OFF:
-		if (!f->hopeless && f->credit_ns > 0 && now - f->state_since > 45 * MS)
+		if (!f->hopeless && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
 			function_links_start(c, f);
+			f->burst_hits = starts_hits(c, f, &last);
+		}
 		return now + CHECK_MS * MS;
 	}
 	return now + CHECK_MS * MS;

@@ -119,6 +119,10 @@ struct function {
 	uint64_t censored; /* open calls given up at the end of a burst */
 	bool hopeless;	   /* every site was refused */
 	bool exits_dropped, keep_exits;
+	bool exits_wait; /* stepped ones are not armed before it is known how often it is called */
+	bool starts_going; /* draining: the starts are being detached, calls that begin still count */
+	uint64_t burst_hits;  /* of the starts before the burst */
+	uint64_t starts_hits; /* of the starts, as of the last look while that lasts */
 	uint64_t changed_ns; /* when sites were last added */
 };
 
@@ -236,6 +240,8 @@ void function_drop_open(struct collector *c, struct function *f);
 /* A breakpoint saw a call of this slot return. */
 void function_closed(struct collector *c, uint32_t slot);
 /* Governor; returns the time of the next check. */
+/* Hits that a site of this class may take until its fuse blows. */
+uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class);
 uint64_t functions_govern(struct collector *c, uint64_t now);
 /* A breakpoint waits for an open call: its hit must be heard at once. */
 bool functions_waiting(const struct collector *c);
@@ -243,6 +249,8 @@ void functions_release(struct collector *c);
 void functions_sleep(struct collector *c);
 void functions_wake(struct collector *c);
 void function_exits_drop(struct collector *c, struct function *f);
+/* The opposite: arm the exits that wait or were dropped. 0 or the first errno. */
+int function_exits_arm(struct collector *c, struct function *f);
 /* The fuse of a site has blown at this instant: it begins nothing since. */
 void function_blown(struct collector *c, uint32_t site_index, uint64_t at);
 /* Frames of Go are not known by their address. */
