@@ -63,6 +63,9 @@ struct bpf_perf_event_data {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct sched_info {
+	u64 run_delay;
+};
 struct task_struct {
 	pid_t pid;
 	pid_t tgid;
@@ -71,10 +74,21 @@ struct task_struct {
 	unsigned long min_flt, maj_flt;
 	struct task_struct *real_parent;
 	struct {
+		u64 exec_start;
 		u64 sum_exec_runtime;
 		u64 nr_migrations;
 	} se;
+	struct sched_info sched_info;
 	char comm[16];
+};
+
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 struct gendisk {

@@ -36,6 +36,9 @@ enum {
 	PT_COMM = 16,
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
+	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
+	PT_LOOK_STEP = 256,
+	PT_LOOK_KERNEL = 32, /* frames in the kernel */
 	PT_ARGS = 6,
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
@@ -252,6 +255,9 @@ struct pt_control {
 	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
 	pt_u32 hit_ns[2]; /* what a hit costs, by class */
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
+	pt_u32 looks; /* stacks of running threads are wanted, wherever they are */
+	pt_s32 looks_left;
+	pt_u64 looks_done, looks_dropped, look_ns; /* looks taken, not taken, and what they took */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
 	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
 	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */
@@ -293,6 +299,7 @@ enum pt_record_kind {
 	PT_RECORD_SLEEP,  /* a sleep inside a call of f0 */
 	PT_RECORD_STACK,  /* the stack of a thread inside f0: as it goes to sleep, or sampled */
 	PT_RECORD_CLOSED, /* a hardware breakpoint saw an open call return */
+	PT_RECORD_LOOK,	  /* the stack of a thread that runs */
 };
 
 struct pt_record {
@@ -356,6 +363,32 @@ struct pt_record_stack {
 	pt_u32 bytes;  /* of the stack that were copied, from the stack pointer up */
 	pt_u32 epoch;
 	unsigned char stack[PT_STACK];
+};
+
+/* A running thread as the clock of its CPU met it. Registers: those of user code. */
+struct pt_record_look {
+	struct pt_record head;
+	pt_u64 regs[PT_REGS];
+	pt_u64 kernel[PT_LOOK_KERNEL]; /* innermost first */
+	pt_u32 nr_kernel;
+	pt_u32 in_kernel; /* 1: it was in the kernel, called by the system call in orig_ax, or interrupted */
+	pt_u32 bytes;
+	pt_u32 spare;
+	unsigned char stack[PT_LOOK_STACK];
+};
+
+/* A thread as the iterator of tasks shows it. */
+struct pt_task_now {
+	pt_u32 tgid, tid;
+	pt_u32 state; /* 0: runs, or could */
+	pt_u32 nr_kernel;
+	pt_u64 switches; /* unchanged: it has not run in between */
+	pt_u64 cpu_ns, runq_ns;
+	pt_u64 ran_ns; /* when it ran last, on the clock of `clock_ns` */
+	pt_u64 clock_ns;
+	pt_u64 regs[PT_REGS];
+	pt_u64 kernel[PT_LOOK_KERNEL];
+	char comm[PT_COMM];
 };
 
 struct pt_record_fork {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/kernel_names.h"
 #include "collect/state.h"
 
 #define MS 1000000ull
@@ -26,7 +27,7 @@ enum {
 struct loop {
 	struct collector *c;
 	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
-	uint64_t next_ring, next_govern, next_tokens;
+	uint64_t next_ring, next_govern, next_tokens, next_looks;
 	bool going; /* the targets are measured */
 	bool waiting; /* for REQ_TARGET */
 };
@@ -185,6 +186,10 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		if (size >= offsetof(struct pt_record_stack, stack))
 			armed_stack(c, (const struct pt_record_stack *)rec);
 		break;
+	case PT_RECORD_LOOK:
+		if (size >= offsetof(struct pt_record_look, stack))
+			looked_running(c, (const struct pt_record_look *)rec, size);
+		break;
 	case PT_RECORD_CLOSED:
 		function_closed(c, rec->slot);
 		break;
@@ -292,6 +297,7 @@ static void fall_asleep(struct collector *c)
 	c->asleep = true;
 	functions_sleep(c);
 	units_sleep(c);
+	looks_end(c);
 }
 
 static void wake_up(struct collector *c)
@@ -329,6 +335,10 @@ static void on_request(struct loop *l, const struct record *rec)
 		break;
 	case REQ_DESCEND:
 		descend_request(c, &rec->descend);
+		break;
+	case REQ_LOOK:
+		look_request(c, &rec->req_look);
+		l->next_looks = 0;
 		break;
 	case REQ_DISARM:
 		if (!kernel_function_disarm(c, rec->disarm.op))
@@ -379,6 +389,12 @@ static void front_read(struct loop *l)
 
 /* ---- the loop --------------------------------------------------------- */
 
+/* A command that has not begun is still peaktop itself: nothing to look at. */
+static bool can_look(const struct loop *l)
+{
+	return l->going || !l->c->options->command;
+}
+
 static int next_timer_ms(const struct loop *l, uint64_t now)
 {
 	uint64_t next = l->going ? l->c->slice_end : now + 100 * MS;
@@ -389,6 +405,8 @@ static int next_timer_ms(const struct loop *l, uint64_t now)
 		next = l->next_govern;
 	if (l->next_tokens < next)
 		next = l->next_tokens;
+	if (l->next_looks < next && can_look(l))
+		next = l->next_looks;
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
 }
 
@@ -417,8 +435,11 @@ static void timers(struct loop *l)
 	if (now >= l->next_tokens) {
 		tokens_refill(c);
 		descend_refill(c);
+		looks_refill(c);
 		l->next_tokens = now + TOKENS_MS * MS;
 	}
+	if (now >= l->next_looks && can_look(l))
+		l->next_looks = looks_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
 	if (now >= l->next_govern)
@@ -471,6 +492,8 @@ static void finish(struct collector *c)
 
 	if (c->kernel && c->slice_start && c->heartbeat_ns) {
 		functions_govern(c, now_ns());
+		kernel_side_drain(c->kernel, on_ring, c);
+		looks_end(c);
 		for (unsigned int i = 0; i < c->nr_functions; i++)
 			function_links_stop(c->functions[i], true);
 		kernel_functions_release(c);
@@ -576,6 +599,7 @@ int collector_run(int fd, const struct collector_options *options)
 	functions_release(c);
 	attach_settle();
 	kernel_side_free(c->kernel);
+	kernel_names_release();
 	modules_release(c);
 	status = c->error ? 1 : 0;
 	channel_free(c->front);

@@ -47,6 +47,8 @@ struct kernel_side {
 	int nr_cpus;
 	kernel_side_record_fn each;
 	void *each_ctx;
+	struct bpf_link *tasks; /* an iterator of the threads of `tasks_pid`, or of all */
+	uint32_t tasks_pid;
 };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -182,6 +184,7 @@ void kernel_side_free(struct kernel_side *k)
 		return;
 	for (unsigned int i = 0; i < k->nr_links; i++)
 		bpf_link__destroy(k->links[i].link);
+	bpf_link__destroy(k->tasks);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
 	free(k);
@@ -280,6 +283,52 @@ int kernel_side_break_program(const struct kernel_side *k)
 int kernel_side_sample_program(const struct kernel_side *k)
 {
 	return bpf_program__fd(k->skel->progs.on_sample);
+}
+
+int kernel_side_look_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_look);
+}
+
+static int tasks_link(struct kernel_side *k, uint32_t pid)
+{
+	union bpf_iter_link_info info = {.task = {.pid = pid}};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	if (k->tasks && k->tasks_pid == pid)
+		return 0;
+	bpf_link__destroy(k->tasks);
+	k->tasks_pid = pid;
+	k->tasks = pid ? bpf_program__attach_iter(k->skel->progs.on_task, &opts) : NULL;
+	/* older kernels (6.0) know no single process: the program itself passes over who is no target */
+	if (!k->tasks)
+		k->tasks = bpf_program__attach_iter(k->skel->progs.on_task, NULL);
+	return k->tasks ? 0 : -errno;
+}
+
+int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx)
+{
+	static struct pt_task_now tasks[64];
+	size_t have = 0, n;
+	ssize_t got = 0;
+	int fd, err = tasks_link(k, pid);
+
+	if (err)
+		return err;
+	fd = bpf_iter_create(bpf_link__fd(k->tasks));
+	if (fd < 0)
+		return -errno;
+	while ((got = read(fd, (char *)tasks + have, sizeof(tasks) - have)) > 0 || (got < 0 && errno == EAGAIN)) {
+		have += got > 0 ? (size_t)got : 0;
+		n = have / sizeof(tasks[0]);
+		for (size_t i = 0; i < n; i++)
+			each(ctx, &tasks[i]);
+		have -= n * sizeof(tasks[0]);
+		memmove(tasks, &tasks[n], have);
+	}
+	err = got < 0 ? -errno : 0;
+	close(fd);
+	return err;
 }
 
 struct pt_control *kernel_side_control(struct kernel_side *k)

@@ -51,6 +51,14 @@ enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 int kernel_side_site_program(const struct kernel_side *k);
 int kernel_side_break_program(const struct kernel_side *k);
 int kernel_side_sample_program(const struct kernel_side *k);
+int kernel_side_look_program(const struct kernel_side *k);
+
+/*
+ * Show every thread of the targets as it is now; of one process, where it is the
+ * only one asked about (`pid`, else 0). Negative errno: -EOPNOTSUPP where the kernel has no iterators.
+ */
+typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
+int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
 
 /*
  * Attach entry and return of a kernel function, counted in `slot`. Links are to be

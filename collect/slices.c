@@ -541,6 +541,9 @@ static void cost_send(struct collector *c, uint64_t now)
 	cost->ns = cost->other_ns + n[PT_HIT_EMULATED] * c->cost.hit[SITE_EMULATED] +
 		   n[PT_HIT_STEPPED] * c->cost.hit[SITE_STEPPED] + n[PT_HIT_SYSCALL] * c->cost.syscall +
 		   (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+	/* looks are few and long: they are timed, not estimated */
+	cost->hits += kernel_side_control(c->kernel)->looks_done;
+	cost->ns += kernel_side_control(c->kernel)->look_ns;
 	cost->target_cpu_ns = c->target_cpu_gone_ns;
 	for (unsigned int i = 0; i < c->nr_targets; i++)
 		cost->target_cpu_ns += target_cpu_ns(c->targets[i]);

@@ -173,6 +173,7 @@ struct collector {
 		char *begin, *end; /* as the user gave them */
 		uint64_t blind_times;
 	} phases;
+	struct looking *looking;	/* NULL: nobody asks where threads are */
 	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
 	uint64_t interval_ns, slice, slice_start, slice_end;
 	uint64_t hits_before[PT_COUNTERS]; /* the measurement began: calibration and arming */
@@ -282,6 +283,15 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r);
 /* Allow some more stacks to be copied. */
 void descend_refill(struct collector *c);
 void descend_end(struct collector *c);
+
+/* looks.c: where the threads of the targets are. */
+void look_request(struct collector *c, const struct req_look *req);
+void looked_running(struct collector *c, const struct pt_record_look *r, size_t size);
+/* Allow some more stacks of running threads to be copied. */
+void looks_refill(struct collector *c);
+/* What is due now; the time of the next turn. */
+uint64_t looks_turn(struct collector *c, uint64_t now);
+void looks_end(struct collector *c);
 
 /* Free entries of the site table. */
 int site_index_take(struct collector *c);

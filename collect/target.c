@@ -310,6 +310,26 @@ int target_read(pid_t pid, uint64_t address, void *out, size_t n)
 	return got == (ssize_t)n ? 0 : got < 0 ? -errno : -EFAULT;
 }
 
+ssize_t target_read_some(pid_t pid, uint64_t address, void *out, size_t n)
+{
+	struct iovec to = {.iov_base = out, .iov_len = n}, from[16];
+	unsigned int nr = 0;
+	size_t done = 0;
+	ssize_t got;
+
+	/* a part that cannot be read whole is not read at all: a part for each page */
+	while (done < n && nr < sizeof(from) / sizeof(from[0])) {
+		size_t part = 4096 - ((address + done) & 4095);
+
+		if (part > n - done)
+			part = n - done;
+		from[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)(address + done), .iov_len = part};
+		done += part;
+	}
+	got = process_vm_readv(pid, &to, 1, from, nr, 0);
+	return got < 0 ? -errno : got;
+}
+
 int target_thread_now(pid_t pid, pid_t tid, struct thread_now *now)
 {
 	char path[96], buf[256], *p = buf, *end;

@@ -67,5 +67,7 @@ struct thread_now {
 int target_thread_now(pid_t pid, pid_t tid, struct thread_now *now);
 /* Read the target's memory: 0 or a negative errno. */
 int target_read(pid_t pid, uint64_t address, void *out, size_t n);
+/* As much of it as there is from this address on: bytes, or a negative errno. */
+ssize_t target_read_some(pid_t pid, uint64_t address, void *out, size_t n);
 
 #endif

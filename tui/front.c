@@ -15,6 +15,7 @@
 
 #include "analysis/code/sandbox.h"
 #include "tui/front_state.h"
+#include "tui/walker.h"
 
 #define MS 1000000ull
 
@@ -85,6 +86,9 @@ static uint32_t layers_of(const struct front_options *fo)
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
 
+	/* a walk looks at threads from outside: no probe, no tracepoint */
+	if (o->verb == VERB_DESCEND && !o->nr_ops)
+		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
 	for (size_t i = 0; i < o->nr_ops; i++) {
@@ -255,6 +259,8 @@ void front_free(struct front *f)
 	channel_free(f->channel);
 	parser_free(f->parser);
 	watches_release(f);
+	looks_release(f);
+	walker_free(f->walker);
 	descend_free(f->descend);
 	free(f->stacks);
 	model_free(f->model);
@@ -348,6 +354,7 @@ void front_feed(struct front *f, const struct record *from)
 		}
 	}
 	descend_take(f->descend, &rec);
+	walker_take(f->walker, &rec);
 }
 
 static int refused_status(int error)
@@ -379,7 +386,12 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 	case REC_STACK:
 		stacks_take(f, &rec->stack);
 		break;
+	case REC_LOOKED:
+		looks_take(f, &rec->looked);
+		break;
 	case REC_ACK:
+		if (rec->ack.epoch > LOOK_ROUNDS)
+			looks_acknowledged(f, rec->ack.epoch);
 		watches_acknowledged(f, &rec->ack);
 		break;
 	case REC_LEARNED:

@@ -102,6 +102,16 @@ struct parsed_code;
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx);
 
+/* The walk of this run (tui/walker.h). */
+struct walker *front_walker(struct front *f);
+/* Begin to look at all threads again and again, or stop. */
+void front_walk(struct front *f, bool stop);
+/* Look at all threads once: what they told is complete when front_looks_told() says so of this round. */
+uint32_t front_look(struct front *f, uint32_t op);
+bool front_looks_told(const struct front *f, uint32_t round);
+/* Looks that wait for the parser. */
+bool front_looks_pending(const struct front *f);
+
 /* End the recording in order: the first error of the file, or 0. */
 int front_recording_close(struct front *f);
 /* Write the whole stream so far, with a mark at its end, to this file. 0 or negative errno. */

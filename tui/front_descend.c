@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "tui/front_state.h"
+#include "tui/walker.h"
 
 enum { CODE_INSNS = 1024 };
 
@@ -35,7 +36,9 @@ int front_descend_init(struct front *f)
 	    .ctx = f, .feed = host_feed, .request = host_request, .ask = host_ask, .message = host_message};
 
 	f->descend = descend_new(&host);
-	return f->descend ? 0 : -ENOMEM;
+	if (f->descend)
+		f->walker = walker_new(f->descend, &host);
+	return f->walker ? 0 : -ENOMEM;
 }
 
 struct descend *front_descend(struct front *f)

@@ -31,13 +31,18 @@ static void texts_point(struct pending_stack *p)
 	p->stack.sleep.holder = p->holder;
 }
 
-static bool mappings_send(struct front *f, uint32_t pid)
+bool stacks_mappings(struct front *f, uint32_t pid)
 {
-	struct front_stacks *s = f->stacks;
+	struct front_stacks *s;
 	struct parse_mapping *list;
 	struct parse_request req = {.pid = pid, .text = ""};
 	bool sent;
 
+	if (!f->stacks)
+		f->stacks = calloc(1, sizeof(*f->stacks));
+	s = f->stacks;
+	if (!s)
+		return false;
 	if (s->pid == pid && s->mappings_version == f->mappings_version)
 		return true;
 	list = calloc(f->nr_mappings ? f->nr_mappings : 1, sizeof(*list));
@@ -58,6 +63,12 @@ static bool mappings_send(struct front *f, uint32_t pid)
 	return sent;
 }
 
+void stacks_mappings_forget(struct front *f)
+{
+	if (f->stacks)
+		f->stacks->mappings_version = 0;
+}
+
 void stacks_take(struct front *f, const struct rec_stack *stack)
 {
 	struct parse_request req = {.pid = stack->pid, .text = "", .nr_regs = stack->nr_regs, .regs = stack->regs,
@@ -67,7 +78,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 
 	if (!f->stacks)
 		f->stacks = calloc(1, sizeof(*f->stacks));
-	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS || !mappings_send(f, stack->pid)) {
+	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid)) {
 		descend_stack(f->descend, stack, NULL, 0);
 		return;
 	}

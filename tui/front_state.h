@@ -22,6 +22,8 @@ enum {
 	FRONT_MAX_MAPPINGS = 65536,
 	FRONT_MAX_WATCHES = 64,
 	FRONT_MAX_STACKS = 64, /* at the parser */
+	FRONT_MAX_LOOKS = 1024,
+	LOOK_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
 	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
 	WATCH_FIRST_OP = 1024,	 /* numbers of functions begin here; the collector's own lie below */
 };
@@ -37,6 +39,7 @@ struct front_module {
 struct front_mapping {
 	uint32_t pid, module;
 	uint64_t start, end, offset;
+	bool gone; /* kept for the looks that were taken while it was there */
 };
 
 enum watch_stage {
@@ -129,6 +132,9 @@ struct front {
 	bool coverage_answered;
 	struct front_stacks *stacks; /* NULL before the first */
 	uint64_t mappings_version;
+	struct front_looks *looks; /* NULL before the first */
+	uint32_t next_round;
+	struct walker *walker;
 };
 
 void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -159,6 +165,17 @@ void coverage_take(struct front *f, const struct parsed_coverage *a);
 /* front_stacks.c: true if the answer was one of its own. */
 void stacks_take(struct front *f, const struct rec_stack *stack);
 bool stacks_answer(struct front *f, const struct parsed *a);
+/* The parser has the mappings of this process, or gets them first. */
+bool stacks_mappings(struct front *f, uint32_t pid);
+/* It is a new one: it has none. */
+void stacks_mappings_forget(struct front *f);
+
+/* front_looks.c */
+void looks_take(struct front *f, const struct rec_looked *looked);
+void looks_move(struct front *f);
+bool looks_answer(struct front *f, const struct parsed *a);
+void looks_acknowledged(struct front *f, uint32_t round);
+void looks_release(struct front *f);
 
 /* front_descend.c */
 int front_descend_init(struct front *f);
@@ -184,6 +201,8 @@ void watches_release(struct front *f);
 
 /* watch_modules.c: files of the target on their way to the parser. */
 void modules_want(struct front *f);
+/* Forget the mappings that were only kept. */
+void mappings_purge(struct front *f);
 void modules_answer(struct front *f, const struct parsed_module *m);
 /* All modules that can be read have been read. */
 bool modules_settled(const struct front *f);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tui/descend.h"
+#include "tui/walker.h"
 #include "tui/front.h"
 #include "tui/session_file.h"
 
@@ -17,6 +18,7 @@ struct replay {
 	struct session_reader *reader;
 	struct model *model;
 	struct descend *descend;
+	struct walker *walker;
 	uint64_t at_ns, total_ns, interval_ns;
 	uint64_t *ticks; /* ends of the slices read so far, ascending */
 	size_t nr_ticks, cap_ticks;
@@ -44,10 +46,9 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	struct replay *r = calloc(1, sizeof(*r));
 	int err;
 
-	if (!r || !(r->model = model_new()) || !(r->descend = descend_new(NULL))) {
-		if (r)
-			model_free(r->model);
-		free(r);
+	if (!r || !(r->model = model_new()) || !(r->descend = descend_new(NULL)) ||
+	    !(r->walker = walker_new(r->descend, NULL))) {
+		replay_free(r);
 		snprintf(why, n, "no memory");
 		return EXIT_NO_ANSWER;
 	}
@@ -76,6 +77,7 @@ void replay_free(struct replay *r)
 		return;
 	if (r->reader)
 		session_reader_close(r->reader);
+	walker_free(r->walker);
 	descend_free(r->descend);
 	model_free(r->model);
 	free(r->ticks);
@@ -92,16 +94,25 @@ struct descend *replay_descend(struct replay *r)
 	return r->descend;
 }
 
+struct walker *replay_walker(struct replay *r)
+{
+	return r->walker;
+}
+
 int replay_rewind(struct replay *r)
 {
 	struct descend *d = descend_new(NULL);
-	struct model *m = d ? model_new() : NULL;
+	struct walker *w = d ? walker_new(d, NULL) : NULL;
+	struct model *m = w ? model_new() : NULL;
 
 	if (!m) {
+		walker_free(w);
 		descend_free(d);
 		return -ENOMEM;
 	}
+	walker_free(r->walker);
 	descend_free(r->descend);
+	r->walker = w;
 	model_free(r->model);
 	r->descend = d;
 	r->model = m;
@@ -134,6 +145,7 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		if (err == -ENOMEM)
 			return err;
 		descend_take(r->descend, rec);
+		walker_take(r->walker, rec);
 		if (rec->type == REC_META && rec->meta.interval_ns)
 			r->interval_ns = rec->meta.interval_ns;
 		if (rec->type == REC_TICK) {

@@ -17,6 +17,8 @@ void replay_free(struct replay *r);
 struct model *replay_model(struct replay *r);
 /* The descent of the session (tui/descend.h), as far as it was fed. */
 struct descend *replay_descend(struct replay *r);
+/* Its walk (tui/walker.h). */
+struct walker *replay_walker(struct replay *r);
 /*
  * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX:
  * all). Returns the time reached or a negative errno. Going back makes a new

@@ -12,6 +12,7 @@
 #include "tui/output_descend.h"
 #include "tui/replay.h"
 #include "tui/verb_descend.h"
+#include "tui/verb_walk.h"
 #include "tui/verbs.h"
 
 enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10 };
@@ -311,8 +312,6 @@ static void explain(const struct run *r)
 /* What this verb does not do, in one line; NULL: all is well. */
 static const char *refusal(const struct options *o)
 {
-	if (!o->nr_ops)
-		return "descend: give the function with -f; without it there is nothing to descend from yet";
 	if (o->nr_ops > 1)
 		return "descend: one -f at a time";
 	switch (o->ops[0].kind) {
@@ -377,6 +376,12 @@ static int descend_file(struct options *o)
 	if (status)
 		return status;
 	report = descend_report_of(r);
+	if (!report.op && walker_asked(replay_walker(r))) {
+		status = verb_walk_replayed(r, o);
+		damaged = replay_damage(r)[0];
+		replay_free(r);
+		return damaged ? EXIT_DAMAGED : status;
+	}
 	if (!report.op) {
 		fprintf(stderr, "peaktop: %s: holds no descent; peaktop descend TARGET -f OP -o FILE records one\n", o->files[0]);
 		replay_free(r);
@@ -402,6 +407,8 @@ int verb_descend(struct options *o)
 
 	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
 		return descend_file(o);
+	if (!o->nr_ops)
+		return verb_walk(o);
 	why = refusal(o);
 	if (!why)
 		return descend_live(o);

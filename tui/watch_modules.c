@@ -54,11 +54,20 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 			struct front_mapping *fm = &f->mappings[i];
 
 			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
-				*fm = f->mappings[--f->nr_mappings];
+				fm->gone = front_looks_pending(f);
+				if (!fm->gone)
+					*fm = f->mappings[--f->nr_mappings];
 				return;
 			}
 		}
 		return;
+	}
+	/* what was only kept makes room */
+	for (size_t i = f->nr_mappings; i > 0; i--) {
+		const struct front_mapping *fm = &f->mappings[i - 1];
+
+		if (fm->gone && fm->pid == m->pid && fm->start < m->end && m->start < fm->end)
+			f->mappings[i - 1] = f->mappings[--f->nr_mappings];
 	}
 	if (f->nr_mappings == f->cap_mappings) {
 		size_t cap = f->cap_mappings ? 2 * f->cap_mappings : 64;
@@ -74,6 +83,16 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 	}
 	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid, .module = m->module, .start = m->start,
 							       .end = m->end, .offset = m->offset};
+}
+
+void mappings_purge(struct front *f)
+{
+	for (size_t i = f->nr_mappings; i > 0; i--) {
+		if (!f->mappings[i - 1].gone)
+			continue;
+		f->mappings[i - 1] = f->mappings[--f->nr_mappings];
+		f->mappings_version++;
+	}
 }
 
 void watches_file(struct front *f, const struct rec_file *file, int fd)

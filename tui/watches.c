@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tui/front_state.h"
+#include "tui/walker.h"
 
 enum { LIST_MAX = 12, IFUNC_MAX = 16, DROP_EXITS_RATE = 2000, LEARNT_QUIET_MS = 100, SEARCH_MAX = 48 };
 
@@ -587,7 +588,7 @@ static void answer(struct front *f, const struct parsed *a)
 		search_answer(f, &a->functions);
 		return;
 	}
-	if (stacks_answer(f, a) || code_answer(f, a))
+	if (looks_answer(f, a) || stacks_answer(f, a) || code_answer(f, a) || walker_answer(f->walker, a))
 		return;
 	if (a->type == PARSED_COVERAGE) {
 		coverage_take(f, &a->coverage);
@@ -624,6 +625,7 @@ void watches_parser(struct front *f, uint64_t now_ns)
 		answer(f, &a);
 	parser_watch(f);
 	watches_move(f);
+	looks_move(f);
 }
 
 void watches_release(struct front *f)

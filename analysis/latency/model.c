@@ -118,6 +118,9 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_FNODE:
 	case REC_FNODE_LOST:
 	case REC_INLINES:
+	case REC_WALK:
+	case REC_LOOK:
+	case REC_THREAD:
 	case REC_LEARNED:
 	case REC_FILE:
 	case REC_BYE:

@@ -52,6 +52,9 @@ enum record_type {
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases that alone were measured, so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
+	REC_WALK,	/* a walk by share of wall time begins: what was asked; or is over */
+	REC_LOOK,	/* a thread as it was found: where it is, what it waits for */
+	REC_THREAD,	/* how a thread has spent its time since it was last told of */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -59,6 +62,7 @@ enum record_type {
 	REC_FILE,	    /* answer to REQ_FILE; the descriptor travels with the frame */
 	REC_BYE,	    /* the collector is about to end in order */
 	REC_STACK,	    /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
+	REC_LOOKED,	    /* a look with raw bytes of the stack: becomes a REC_LOOK */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
@@ -73,6 +77,7 @@ enum record_type {
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
 	REQ_TARGET,	       /* measure this process (only once, only when none was named at the start) */
 	REQ_PHASES,	       /* which operations begin and end a phase */
+	REQ_LOOK,	       /* look at all threads: once, or again and again for a walk */
 };
 
 enum layer {
@@ -452,54 +457,7 @@ struct rec_call {
 	const struct rec_call_node *nodes; /* those with count > 0, in any order */
 };
 
-/* One frame of a user stack. */
-struct rec_frame {
-	uint32_t module;
-	uint64_t offset;   /* the innermost frame's instruction; else the return address */
-	uint64_t function; /* first byte of the function that it is in */
-};
-
-enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
-
-enum sleep_object {
-	SLEEP_ON_NOTHING = 0, /* no descriptor, no lock: nanosleep, poll without descriptors */
-	SLEEP_ON_FILE,
-	SLEEP_ON_DEVICE,
-	SLEEP_ON_SOCKET, /* to another host */
-	SLEEP_ON_LOCAL,	 /* local socket, loopback */
-	SLEEP_ON_PIPE,
-	SLEEP_ON_CHILD,
-	SLEEP_ON_FUTEX,
-	SLEEP_ON_KERNEL_LOCK,
-	SLEEP_ON_PAGE, /* in a page fault */
-	SLEEP_ON_OTHER,
-	SLEEP_OBJECTS
-};
-
-/* Who ended a sleep (WAITS: rules of section 3). */
-enum sleep_end {
-	ENDED_UNKNOWN = 0,
-	ENDED_REQUEST, /* a block request was completed */
-	ENDED_TIMER,   /* its own timer */
-	ENDED_TASK,
-	ENDED_NETWORK,
-	ENDED_INTERRUPT,
-	ENDED_SIGNAL,
-	ENDED_KINDS
-};
-
-struct rec_sleep {
-	int32_t syscall;     /* number; -1: none */
-	const char *call;    /* name of the system call, "" */
-	uint32_t object;     /* enum sleep_object */
-	const char *name;    /* file, device, peer */
-	uint32_t ended_by;   /* enum sleep_end */
-	uint32_t waker_pid, waker_tid;
-	const char *waker;   /* comm of the task, name of the interrupt */
-	uint64_t lock;	     /* address */
-	const char *holder;  /* of the lock, "" */
-	uint32_t exclusive;  /* futex: waits like a mutex, not like a condition */
-};
+#include "analysis/session/record_look.h"
 
 /* A stack inside a call of f0, seen at the end of a sleep or by a sample of the CPU. */
 struct rec_witness {
@@ -682,6 +640,10 @@ struct record {
 		struct rec_fnode_lost fnode_lost;
 		struct rec_phases phases;
 		struct rec_inlines inlines;
+		struct rec_walk walk;
+		struct rec_look look;
+		struct rec_thread thread;
+		struct rec_looked looked;
 		struct rec_learned learned;
 		struct rec_file file;
 		struct rec_bye bye;
@@ -693,6 +655,7 @@ struct record {
 		struct req_file req_file; /* REQ_FILE and REQ_DEBUG_FILE */
 		struct req_interval interval;
 		struct req_target req_target;
+		struct req_look req_look;
 		struct req_descend descend;
 	};
 };

@@ -413,6 +413,49 @@ static const struct field rec_fnode_lost_fields[] = {
 };
 LAYOUT(rec_fnode_lost);
 
+static const struct field rec_walk_fields[] = {
+	U32(rec_walk, maxcount_ppm),
+	U32(rec_walk, max_depth),
+	U32(rec_walk, min_looks),
+	U32(rec_walk, stop),
+};
+LAYOUT(rec_walk);
+
+static const struct field rec_look_fields[] = {
+	U32(rec_look, reason),
+	U32(rec_look, round),
+	U32(rec_look, pid),
+	U32(rec_look, tid),
+	TEXT(rec_look, comm),
+	U64(rec_look, at_ns),
+	U64(rec_look, weight_ns),
+	U32(rec_look, kind),
+	U32(rec_look, state),
+	STRUCT(rec_look, sleep, &rec_sleep_layout),
+	NUMBERS(rec_look, args),
+	U32(rec_look, serves),
+	U64(rec_look, asleep_ns),
+	U64(rec_look, open_ns),
+	U32(rec_look, op),
+	TEXT(rec_look, kernel),
+	U32(rec_look, stop),
+	TEXT(rec_look, stop_text),
+	ARRAY(rec_look, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
+};
+LAYOUT(rec_look);
+
+static const struct field rec_thread_fields[] = {
+	U32(rec_thread, pid),
+	U32(rec_thread, tid),
+	TEXT(rec_thread, comm),
+	U64(rec_thread, at_ns),
+	U64(rec_thread, wall_ns),
+	U64(rec_thread, cpu_ns),
+	U64(rec_thread, runqueue_ns),
+	U32(rec_thread, ended),
+};
+LAYOUT(rec_thread);
+
 static const struct field rec_learned_fields[] = {
 	U32(rec_learned, op),
 	U32(rec_learned, pid),
@@ -442,6 +485,13 @@ static const struct field rec_stack_fields[] = {
 	ARRAY(rec_stack, words, nr_words, FIELD_U64S, 4096, NULL),
 };
 LAYOUT(rec_stack);
+
+static const struct field rec_looked_fields[] = {
+	STRUCT(rec_looked, look, &rec_look_layout),
+	ARRAY(rec_looked, regs, nr_regs, FIELD_U64S, 32, NULL),
+	ARRAY(rec_looked, words, nr_words, FIELD_U64S, 4096, NULL),
+};
+LAYOUT(rec_looked);
 
 static const struct field rec_bye_fields[] = {
 	I32(rec_bye, error),
@@ -518,6 +568,14 @@ static const struct field req_target_fields[] = {
 };
 LAYOUT(req_target);
 
+static const struct field req_look_fields[] = {
+	U32(req_look, reason),
+	U32(req_look, round),
+	U32(req_look, op),
+	U32(req_look, stop),
+};
+LAYOUT(req_look);
+
 static const struct field req_interval_fields[] = {
 	U64(req_interval, interval_ns),
 };
@@ -561,10 +619,14 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_FNODE_LOST] = &rec_fnode_lost_layout,
 	    [REC_PHASES] = &rec_phases_layout,
 	    [REC_INLINES] = &rec_inlines_layout,
+	    [REC_WALK] = &rec_walk_layout,
+	    [REC_LOOK] = &rec_look_layout,
+	    [REC_THREAD] = &rec_thread_layout,
 	    [REC_LEARNED] = &rec_learned_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,
     [REC_STACK] = &rec_stack_layout,
+	    [REC_LOOKED] = &rec_looked_layout,
 	    [REQ_HEARTBEAT] = &empty_layout,
 	    [REQ_LAYERS] = &req_layers_layout,
 	    [REQ_ARM] = &req_arm_layout,
@@ -577,6 +639,7 @@ const struct struct_layout *record_layout(unsigned int type)
     [REQ_DESCEND] = &req_descend_layout,
     [REQ_TARGET] = &req_target_layout,
     [REQ_PHASES] = &req_phases_layout,
+	    [REQ_LOOK] = &req_look_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

@@ -51,6 +51,7 @@ static const uint16_t all_types[] = {
     REC_DESCENT,   REC_CALLEES, REC_LEARNT, REC_CALL, REC_WITNESS, REC_FNODE, REC_FNODE_LOST,
     REC_PHASES,	   REQ_PHASES,
     REC_INLINES,
+    REC_WALK,	   REC_LOOK,   REC_THREAD,     REC_LOOKED, REQ_LOOK,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

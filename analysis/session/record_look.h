@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a thread is, what it sleeps on, and the records of looks at threads: a part of record.h, which includes it. */
+#include "analysis/session/record.h"
+#ifndef PEAKTOP_RECORD_LOOK_H
+#define PEAKTOP_RECORD_LOOK_H
+
+/* One frame of a user stack. */
+struct rec_frame {
+	uint32_t module;
+	uint64_t offset;   /* the innermost frame's instruction; else the return address */
+	uint64_t function; /* first byte of the function that it is in */
+};
+
+enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
+
+enum sleep_object {
+	SLEEP_ON_NOTHING = 0, /* no descriptor, no lock: nanosleep, poll without descriptors */
+	SLEEP_ON_FILE,
+	SLEEP_ON_DEVICE,
+	SLEEP_ON_SOCKET, /* to another host */
+	SLEEP_ON_LOCAL,	 /* local socket, loopback */
+	SLEEP_ON_PIPE,
+	SLEEP_ON_CHILD,
+	SLEEP_ON_FUTEX,
+	SLEEP_ON_KERNEL_LOCK,
+	SLEEP_ON_PAGE, /* in a page fault */
+	SLEEP_ON_OTHER,
+	SLEEP_OBJECTS
+};
+
+/* Who ended a sleep (WAITS: rules of section 3). */
+enum sleep_end {
+	ENDED_UNKNOWN = 0,
+	ENDED_REQUEST, /* a block request was completed */
+	ENDED_TIMER,   /* its own timer */
+	ENDED_TASK,
+	ENDED_NETWORK,
+	ENDED_INTERRUPT,
+	ENDED_SIGNAL,
+	ENDED_KINDS
+};
+
+struct rec_sleep {
+	int32_t syscall;     /* number; -1: none */
+	const char *call;    /* name of the system call, "" */
+	uint32_t object;     /* enum sleep_object */
+	const char *name;    /* file, device, peer */
+	uint32_t ended_by;   /* enum sleep_end */
+	uint32_t waker_pid, waker_tid;
+	const char *waker;   /* comm of the task, name of the interrupt */
+	uint64_t lock;	     /* address */
+	const char *holder;  /* of the lock, "" */
+	uint32_t exclusive;  /* futex: waits like a mutex, not like a condition */
+};
+
+/* What a walk was asked (analysis/walk/walk.h). */
+struct rec_walk {
+	uint32_t maxcount_ppm; /* of the largest share: what is followed */
+	uint32_t max_depth;
+	uint32_t min_looks; /* at work, before there is an answer */
+	uint32_t stop;	    /* 1: it is over; nothing else is said */
+};
+
+enum look_reason { LOOK_WALK = 0, LOOK_OPEN };
+
+/*
+ * One thread: where it is and what it waits for. For a walk it stands for some
+ * time; else it is an answer to the question what is open now.
+ */
+struct rec_look {
+	uint32_t reason; /* enum look_reason */
+	uint32_t round;	 /* of the REQ_LOOK */
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t at_ns;
+	uint64_t weight_ns; /* LOOK_WALK: slept, or the CPU time that it stands for */
+	uint32_t kind;	    /* enum witness_kind */
+	uint32_t state;	    /* letter as in /proc: S, D, T, R */
+	struct rec_sleep sleep;
+	uint64_t args[SAMPLE_ARGS]; /* of the system call */
+	uint32_t serves;    /* 1: it waits on the serving side of a connection, or for one */
+	uint64_t asleep_ns; /* since it last ran; 0: it runs */
+	uint64_t open_ns;   /* age of the call of `op`, or of the system call; 0: not known, it began before */
+	uint32_t op;	    /* 0: none was asked for */
+	const char *kernel; /* functions of the kernel, outermost first, a semicolon between; "" */
+	uint32_t stop;	    /* enum unwind_stop: why there are no more frames; 0: the stack is complete */
+	const char *stop_text;
+	uint32_t nr_frames;
+	const struct rec_frame *frames; /* outermost first */
+};
+
+/* Since the last one of this thread; what is left of wall_ns it slept. */
+struct rec_thread {
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t at_ns;
+	uint64_t wall_ns, cpu_ns, runqueue_ns;
+	uint32_t ended;
+};
+
+/* Unwound by the front's parser, it becomes a REC_LOOK. */
+struct rec_looked {
+	struct rec_look look; /* without frames */
+	uint32_t nr_regs;
+	const uint64_t *regs; /* as in struct rec_stack */
+	uint32_t nr_words;
+	const uint64_t *words;
+};
+
+/*
+ * LOOK_OPEN: each thread is looked at once; ACK with the round as epoch says that all
+ * were told. LOOK_WALK: again and again, until one with `stop`.
+ */
+struct req_look {
+	uint32_t reason; /* enum look_reason */
+	uint32_t round;
+	uint32_t op; /* LOOK_OPEN: whose calls are meant; 0: any */
+	uint32_t stop;
+};
+
+#endif

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/walk/walk_tree.h"
+
+enum { CHECK_LOOKS = 50, SAME_CHECKS = 4, MAX_DEPTH = 256 };
+
+struct walk *walk_new(void)
+{
+	return calloc(1, sizeof(struct walk));
+}
+
+void walk_free(struct walk *w)
+{
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < w->nr_nodes; i++)
+		free(w->nodes[i].self);
+	for (uint32_t i = 0; i < w->nr_names; i++)
+		free(w->names[i]);
+	free(w->nodes);
+	free(w->names);
+	free(w);
+}
+
+bool walk_asked(const struct walk *w)
+{
+	return w->asked;
+}
+
+double walk_run_scale(const struct walk *w)
+{
+	return w->run_weight_ns && w->cpu_ns ? (double)w->cpu_ns / (double)w->run_weight_ns : 1;
+}
+
+/* ---- what kind of time it is */
+
+static bool one_of(const char *call, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(call, list[i]))
+			return true;
+	}
+	return false;
+}
+
+#define ONE_OF(call, list) one_of(call, list, sizeof(list) / sizeof((list)[0]))
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+enum walk_class walk_class_of(const struct rec_look *look)
+{
+	static const char *const events[] = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
+					     "accept", "accept4", "rt_sigtimedwait", "rt_sigsuspend", "pause", "wait4",
+					     "waitid", "io_uring_enter", "mq_timedreceive", "msgrcv", "semop",
+					     "semtimedop"};
+	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
+	const struct rec_sleep *s = &look->sleep;
+	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "";
+
+	if (look->kind == WITNESS_RUN)
+		return WALK_WORK;
+	if (look->state == 'T' || look->state == 't')
+		return WALK_IDLE;
+	if (!strcmp(call, "pause"))
+		return WALK_IDLE;
+	if (s->object == SLEEP_ON_NOTHING)
+		return WALK_SLEEP;
+	if (s->object == SLEEP_ON_FUTEX)
+		return s->exclusive ? WALK_WORK : WALK_IDLE;
+	if (ONE_OF(call, events))
+		return WALK_IDLE;
+	if (!ONE_OF(call, reads))
+		return WALK_WORK;
+	if (starts_with(name, "anon_inode:[timerfd"))
+		return WALK_SLEEP;
+	/* a pipe, a person, the client of a connection: input that comes when it comes */
+	if (look->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") || starts_with(name, "/dev/tty") ||
+	    starts_with(name, "/dev/console") || starts_with(name, "anon_inode:"))
+		return WALK_IDLE;
+	return WALK_WORK;
+}
+
+/* ---- the tree */
+
+static void *grow(void *array, uint32_t nr, uint32_t *cap, uint32_t max, size_t size)
+{
+	uint32_t want = *cap ? 2 * *cap : 64;
+	void *grown;
+
+	if (nr < *cap)
+		return array;
+	if (nr >= max)
+		return NULL;
+	grown = realloc(array, want * size);
+	if (grown)
+		*cap = want;
+	return grown;
+}
+
+static int name_number(struct walk *w, const char *text, size_t n, uint32_t *out)
+{
+	char **grown;
+
+	for (uint32_t i = 0; i < w->nr_names; i++) {
+		if (strlen(w->names[i]) == n && !memcmp(w->names[i], text, n)) {
+			*out = i;
+			return 0;
+		}
+	}
+	grown = grow(w->names, w->nr_names, &w->cap_names, WALK_MAX_NAMES, sizeof(*grown));
+	if (!grown)
+		return w->nr_names >= WALK_MAX_NAMES ? -ENOSPC : -ENOMEM;
+	w->names = grown;
+	grown[w->nr_names] = strndup(text, n);
+	if (!grown[w->nr_names])
+		return -ENOMEM;
+	*out = w->nr_names++;
+	return 0;
+}
+
+static bool same_node(const struct tree_node *a, const struct tree_node *b)
+{
+	return a->kind == b->kind && a->function.module == b->function.module && a->function.offset == b->function.offset &&
+	       a->name == b->name;
+}
+
+/* The child of `parent` that is like `key`, made if need be; NO_NODE: no room. */
+static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node *key)
+{
+	struct tree_node *grown;
+	uint32_t i, *link;
+
+	/* the one called last comes first: it is the one that is looked for most */
+	for (link = &w->nodes[parent].first; (i = *link) != NO_NODE; link = &w->nodes[i].next) {
+		if (!same_node(&w->nodes[i], key))
+			continue;
+		*link = w->nodes[i].next;
+		w->nodes[i].next = w->nodes[parent].first;
+		w->nodes[parent].first = i;
+		return i;
+	}
+	grown = grow(w->nodes, w->nr_nodes, &w->cap_nodes, WALK_MAX_NODES, sizeof(*grown));
+	if (!grown)
+		return NO_NODE;
+	w->nodes = grown;
+	i = w->nr_nodes++;
+	grown[i] = *key;
+	grown[i].parent = parent;
+	grown[i].first = NO_NODE;
+	grown[i].next = grown[parent].first;
+	grown[parent].first = i;
+	return i;
+}
+
+static int root_make(struct walk *w)
+{
+	struct tree_node *grown = grow(w->nodes, 0, &w->cap_nodes, WALK_MAX_NODES, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	w->nodes = grown;
+	grown[0] = (struct tree_node){.kind = WALK_PROCESS, .first = NO_NODE, .next = NO_NODE};
+	w->nr_nodes = 1;
+	return 0;
+}
+
+/* One look on its way down the tree. */
+struct descent_of {
+	struct walk *w;
+	uint32_t at;	     /* node */
+	struct rec_code site; /* in `at`: what it calls next */
+	uint64_t ns;
+	bool full;
+};
+
+/* Go down to a callee; one that is open already further up is the same again. */
+static void step(struct descent_of *d, struct tree_node key)
+{
+	struct walk *w = d->w;
+	struct tree_node *n;
+	uint32_t i;
+
+	if (d->full)
+		return;
+	for (i = d->at; key.kind == WALK_FUNCTION && i; i = w->nodes[i].parent) {
+		if (same_node(&w->nodes[i], &key)) {
+			w->nodes[i].recursive = true;
+			d->at = i;
+			return;
+		}
+	}
+	i = child_of(w, d->at, &key);
+	if (i == NO_NODE) {
+		d->full = true;
+		return;
+	}
+	n = &w->nodes[i];
+	/* the site that leads by weight, found in one pass: others take from its lead */
+	if (n->site.module == d->site.module && n->site.offset == d->site.offset) {
+		n->site_ns += d->ns;
+	} else if (n->site_ns >= d->ns) {
+		n->site_ns -= d->ns;
+	} else {
+		n->site = d->site;
+		n->site_ns = d->ns - n->site_ns;
+	}
+	d->at = i;
+}
+
+static void step_frames(struct descent_of *d, const struct rec_look *look)
+{
+	if (look->stop || !look->nr_frames)
+		step(d, (struct tree_node){.kind = WALK_UNKNOWN});
+	for (uint32_t i = 0; i < look->nr_frames; i++) {
+		const struct rec_frame *f = &look->frames[i];
+		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION : WALK_UNKNOWN};
+
+		if (key.kind == WALK_FUNCTION)
+			key.function = (struct rec_code){f->module, f->function};
+		else
+			key.name = 1 + !f->module; /* apart from missing callers */
+		step(d, key);
+		d->site = (struct rec_code){f->module, f->module && f->offset ? f->offset - (i + 1 < look->nr_frames) : f->offset};
+	}
+}
+
+/* What every system call passes, and what every sleep ends in, says nothing. */
+static bool says_nothing(const char *name, size_t n, bool sleeps)
+{
+	static const char *const always[] = {"entry_SYSCALL_64_after_hwframe", "entry_SYSCALL_64", "do_syscall_64",
+					     "x64_sys_call", "ret_from_fork", "ret_from_fork_asm"};
+	static const char *const asleep[] = {"schedule", "__schedule", "schedule_timeout", "schedule_hrtimeout_range",
+					     "schedule_hrtimeout_range_clock", "schedule_hrtimeout", "io_schedule",
+					     "io_schedule_timeout"};
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+		if (strlen(always[i]) == n && !memcmp(always[i], name, n))
+			return true;
+	}
+	for (size_t i = 0; sleeps && i < sizeof(asleep) / sizeof(asleep[0]); i++) {
+		if (strlen(asleep[i]) == n && !memcmp(asleep[i], name, n))
+			return true;
+	}
+	return (n > 9 && !memcmp(name, "__x64_sys", 9)) || (n > 8 && (!memcmp(name, "__do_sys", 8) || !memcmp(name, "__se_sys", 8)));
+}
+
+static void step_kernel(struct descent_of *d, const struct rec_look *look)
+{
+	const char *at = look->kernel ? look->kernel : "";
+	struct tree_node key = {.kind = WALK_SYSCALL};
+	unsigned int depth = 0;
+
+	d->site = (struct rec_code){0};
+	if (look->sleep.syscall >= 0 && look->sleep.call && look->sleep.call[0]) {
+		if (name_number(d->w, look->sleep.call, strlen(look->sleep.call), &key.name))
+			return;
+		step(d, key);
+	}
+	key.kind = WALK_KERNEL;
+	while (*at && depth < WALK_KERNEL_DEPTH) {
+		size_t n = strcspn(at, ";");
+
+		if (n && !says_nothing(at, n, look->kind == WITNESS_SLEEP)) {
+			if (name_number(d->w, at, n, &key.name))
+				return;
+			step(d, key);
+			depth++;
+		}
+		at += n + (at[n] == ';');
+	}
+}
+
+/* ---- causes */
+
+static void cause_of_run(const struct rec_look *look, struct cause *out)
+{
+	const char *kernel = look->kernel ? look->kernel : "";
+
+	*out = (struct cause){.kind = CAUSE_OWN_CODE};
+	if (strstr(kernel, "exc_page_fault"))
+		out->kind = CAUSE_PAGE_FAULT;
+	else if (look->sleep.syscall < 0 && (strstr(kernel, "asm_sysvec_") || strstr(kernel, "asm_common_interrupt")))
+		out->kind = CAUSE_INTERRUPT;
+}
+
+static void self_pc(struct walk_self *self, struct rec_code place, uint64_t ns)
+{
+	unsigned int lightest = 0, i;
+
+	for (i = 0; i < self->nr_pcs; i++) {
+		if (self->pcs[i].place.module == place.module && self->pcs[i].place.offset == place.offset) {
+			self->pcs[i].ns += ns;
+			return;
+		}
+		if (self->pcs[i].ns < self->pcs[lightest].ns)
+			lightest = i;
+	}
+	if (i < WALK_PCS)
+		self->pcs[self->nr_pcs++] = (struct walk_pc){place, ns};
+	else /* space saving: the newcomer inherits the weight of the lightest */
+		self->pcs[lightest] = (struct walk_pc){place, self->pcs[lightest].ns + ns};
+}
+
+static int self_add(struct tree_node *n, const struct rec_look *look, enum walk_class class)
+{
+	struct cause cause;
+
+	if (!n->self)
+		n->self = calloc(1, sizeof(*n->self));
+	if (!n->self)
+		return -ENOMEM;
+	n->self->looks++;
+	if (look->kind == WITNESS_RUN) {
+		cause_of_run(look, &cause);
+		n->self->run_ns += look->weight_ns;
+		if (n->kind == WALK_FUNCTION && look->nr_frames) {
+			const struct rec_frame *f = &look->frames[look->nr_frames - 1];
+
+			self_pc(n->self, (struct rec_code){f->module, f->offset}, look->weight_ns);
+		}
+	} else {
+		cause_of_sleep(&look->sleep, &cause);
+		n->self->wait_ns[class] += look->weight_ns;
+	}
+	cause_tally_add(&n->self->causes[class], &cause, look->weight_ns);
+	return 0;
+}
+
+/* ---- records */
+
+static int take_look(struct walk *w, const struct rec_look *look)
+{
+	struct descent_of d = {.w = w, .ns = look->weight_ns};
+	enum walk_class class = walk_class_of(look);
+	int err = 0;
+
+	if (!look->weight_ns)
+		return 0;
+	step_frames(&d, look);
+	step_kernel(&d, look);
+	w->looks++;
+	w->work_looks += class != WALK_IDLE;
+	if (look->kind == WITNESS_RUN)
+		w->run_weight_ns += look->weight_ns;
+	for (uint32_t i = d.at;; i = w->nodes[i].parent) {
+		struct tree_node *n = &w->nodes[i];
+
+		n->looks++;
+		if (look->kind == WITNESS_RUN)
+			n->run_ns += look->weight_ns;
+		else
+			n->wait_ns[class] += look->weight_ns;
+		if (!i)
+			break;
+	}
+	err = self_add(&w->nodes[d.at], look, class);
+	return err ? err : d.full ? -ENOSPC : 0;
+}
+
+static void take_thread(struct walk *w, const struct rec_thread *t)
+{
+	uint32_t hash = (t->tid * 2654435761u) >> 17;
+
+	w->wall_ns += t->wall_ns;
+	w->cpu_ns += t->cpu_ns;
+	w->runqueue_ns += t->runqueue_ns;
+	if (!(w->threads[hash / 32 % 1024] & 1u << hash % 32)) {
+		w->threads[hash / 32 % 1024] |= 1u << hash % 32;
+		w->nr_threads++;
+	}
+}
+
+/* Does the first path still lead to where it led? */
+static void check(struct walk *w)
+{
+	uint64_t signature = 1469598103934665603ull;
+	struct walk_result r;
+
+	w->checked = w->looks;
+	if (walk_result(w, NULL, NULL, &r))
+		return;
+	for (unsigned int i = 0; r.nr_paths && i < r.paths[0].nr_frames; i++) {
+		const struct walk_node *n = &r.nodes[r.paths[0].frames[i]];
+
+		/* what the kernel does in a call may vary: that does not matter */
+		if (n->kind == WALK_KERNEL)
+			break;
+		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) * 1099511628211ull;
+	}
+	walk_result_release(&r);
+	w->same = signature == w->signature ? w->same + 1 : 0;
+	w->signature = signature;
+}
+
+bool walk_settled(const struct walk *w)
+{
+	return w->asked && w->work_looks >= w->ask.min_looks && w->same >= SAME_CHECKS;
+}
+
+static int take_walk(struct walk *w, const struct rec_walk *ask)
+{
+	if (ask->stop) {
+		w->over = true;
+		return 0;
+	}
+	if (!ask->maxcount_ppm || ask->maxcount_ppm > 1000000 || !ask->max_depth || ask->max_depth > MAX_DEPTH)
+		return -EINVAL;
+	w->ask = *ask;
+	w->asked = true;
+	w->over = false;
+	return w->nr_nodes ? 0 : root_make(w);
+}
+
+int walk_feed(struct walk *w, const struct record *rec)
+{
+	int err;
+
+	if (rec->type == REC_WALK)
+		return take_walk(w, &rec->walk);
+	if (!w->asked || w->over)
+		return 0;
+	switch (rec->type) {
+	case REC_LOOK:
+		err = rec->look.reason == LOOK_WALK ? take_look(w, &rec->look) : 0;
+		/* what a check costs grows with the tree */
+		if (w->looks >= w->checked + CHECK_LOOKS + w->nr_nodes / 16)
+			check(w);
+		return err;
+	case REC_THREAD:
+		take_thread(w, &rec->thread);
+		return 0;
+	case REC_TARGET_END:
+		w->target_ended = true;
+		return 0;
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk by share of wall time (CrossWalk, ParCo 2003): from the roots of a
+ * program, main and what its threads begin with, through functions and system calls
+ * into the kernel, along the largest share of the time of all threads.
+ *
+ * Looks at threads (REC_LOOK) become a tree of calls: functions by module and offset,
+ * recursion folded onto the outermost call, below them the system call and what the
+ * kernel did in it. A thread's own account (REC_THREAD) says how much time there was.
+ * At each node those children are followed whose time is within
+ * maxcount_percentage of the largest, the node itself counting as one of them.
+ *
+ * A server that waits for a request does nothing, for most of its time. So time is of
+ * three kinds, each with paths of its own, and none hides another: work (on a CPU, or
+ * blocked on I/O, locks, the network, pages), sleep on purpose, and idle (waiting to be
+ * given something to do: events, connections, signals, children, other threads).
+ *
+ * Records in, answers out: no clock, no I/O. Memory is bounded.
+ */
+#ifndef PEAKTOP_WALK_H
+#define PEAKTOP_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/descent/causes.h"
+#include "analysis/descent/descent.h"
+#include "analysis/session/record.h"
+
+enum {
+	WALK_MAX_NODES = 1 << 14,
+	WALK_MAX_NAMES = 1 << 12, /* of functions of the kernel and system calls */
+	WALK_MAX_PATHS = 32,
+	WALK_MAX_FRAMES = 160, /* on a path */
+	WALK_KERNEL_DEPTH = 8, /* functions of the kernel below a system call */
+	WALK_PCS = 8,
+};
+
+enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
+
+/* Which kind of time this is: see above. */
+enum walk_class walk_class_of(const struct rec_look *look);
+
+struct walk;
+
+/* Nothing is asked yet: feed REC_WALK. NULL: no memory. */
+struct walk *walk_new(void);
+void walk_free(struct walk *w);
+
+/*
+ * Takes REC_WALK, REC_LOOK of a walk, REC_THREAD, REC_TARGET_END; others are ignored. 0,
+ * -EINVAL (options out of range), -ENOMEM, -ENOSPC (the tree is full; shares stay right).
+ */
+int walk_feed(struct walk *w, const struct record *rec);
+
+bool walk_asked(const struct walk *w);
+/* There are enough looks, and the path has been the same for a while. */
+bool walk_settled(const struct walk *w);
+
+enum walk_node_kind {
+	WALK_PROCESS = 0, /* all roots together */
+	WALK_FUNCTION,
+	WALK_UNKNOWN, /* code of no file, or callers that could not be told */
+	WALK_SYSCALL,
+	WALK_KERNEL,
+};
+
+struct walk_node {
+	uint32_t parent; /* index; the process: itself */
+	enum walk_node_kind kind;
+	struct rec_code function; /* WALK_FUNCTION */
+	const char *name;	  /* WALK_SYSCALL, WALK_KERNEL; else "" */
+	struct rec_code site;	  /* a place in the call that most often led here; module 0: not known */
+	double share[WALK_CLASSES]; /* of all time, inclusive */
+	bool followed;		    /* lies on a path */
+	bool start;		    /* only starts a program or a thread: its callees are the roots */
+	bool recursive;		    /* its time holds calls of itself */
+};
+
+struct walk_pc {
+	struct rec_code place;
+	uint64_t ns;
+};
+
+struct walk_path {
+	enum walk_class class;
+	double share;	 /* of all time; those of all paths sum to `explained` */
+	double of_class; /* of the time of its class */
+	struct cause cause;
+	enum evidence evidence;
+	uint64_t looks;
+	unsigned int nr_frames;
+	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
+	bool cut;		/* the maximum depth ended it */
+	unsigned int nr_pcs;
+	struct walk_pc pcs[WALK_PCS]; /* where it ran, heaviest first */
+};
+
+struct walk_result {
+	uint64_t total_ns; /* time of all threads */
+	uint64_t looks;
+	uint32_t threads;
+	double share[WALK_CLASSES]; /* of total_ns */
+	double runqueue;	    /* of it, and part of work */
+	double unknown_callers;	    /* share whose callers could not be told */
+	double explained;
+	bool settled, target_ended, depth_reached;
+	unsigned int nr_paths;
+	struct walk_path *paths; /* work and sleep by share, then idle by share */
+	unsigned int nr_nodes;
+	struct walk_node *nodes; /* parents before children; [0] is the process */
+};
+
+/*
+ * Functions that only start a program or a thread are no roots: `starts` tells them
+ * (NULL: there are none); those at the top are passed over.
+ */
+typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
+int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct walk_result *out);
+void walk_result_release(struct walk_result *r);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Looks: where threads of the targets are, without anything armed. Those that sleep
+ * are shown by an iterator of tasks, those that run are met by a clock on each CPU.
+ */
+#include "bpf/measure.h"
+
+/* Room for one record of each kind. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_record_look);
+} look_room SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_task_now);
+} task_room SEC(".maps");
+
+/* From the stack pointer up, as far as there is a stack. */
+INLINE u32 stack_copy(unsigned char *to, u64 sp)
+{
+	u32 bytes = 0;
+
+	if (!bpf_probe_read_user(to, PT_LOOK_STACK, (void *)sp))
+		return PT_LOOK_STACK;
+	for (u32 i = 0; i < PT_LOOK_STACK / PT_LOOK_STEP; i++) {
+		if (bpf_probe_read_user(to + i * PT_LOOK_STEP, PT_LOOK_STEP, (void *)(sp + i * PT_LOOK_STEP)))
+			break;
+		bytes += PT_LOOK_STEP;
+	}
+	return bytes;
+}
+
+SEC("perf_event")
+int on_look(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_control *c = the_control();
+	u64 begin = bpf_ktime_get_ns(), bytes;
+	struct pt_record_look *r;
+	u32 zero = 0;
+	long got;
+
+	if (!c || !c->looks || !is_target(c, task->tgid))
+		return 0;
+	if (c->looks_left <= 0) {
+		__sync_fetch_and_add(&c->looks_dropped, 1);
+		return 0;
+	}
+	r = bpf_map_lookup_elem(&look_room, &zero);
+	if (!r)
+		return 0;
+	__sync_fetch_and_add(&c->looks_left, -1);
+	r->head.kind = PT_RECORD_LOOK;
+	r->head.slot = 0;
+	r->head.tgid = task->tgid;
+	r->head.tid = task->pid;
+	r->head.at = begin;
+	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
+		return 0;
+	r->in_kernel = !(ctx->regs.cs & 3);
+	r->nr_kernel = 0;
+	if (r->in_kernel) {
+		got = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
+		if (got > 0)
+			r->nr_kernel = (u32)got / sizeof(u64);
+	}
+	bytes = stack_copy(r->stack, r->regs[PT_REG_SP]);
+	r->bytes = bytes;
+	HIDE(bytes);
+	if (bytes > PT_LOOK_STACK)
+		return 0;
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_look, stack) + bytes, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->looks_dropped, 1);
+	else
+		__sync_fetch_and_add(&c->looks_done, 1);
+	__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - begin);
+	return 0;
+}
+
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct pt_control *c = the_control();
+	struct pt_task_now *r;
+	u32 zero = 0;
+	long got;
+
+	if (!task || !c || !is_target(c, task->tgid))
+		return 0;
+	r = bpf_map_lookup_elem(&task_room, &zero);
+	if (!r)
+		return 0;
+	r->tgid = task->tgid;
+	r->tid = task->pid;
+	r->state = BPF_CORE_READ(task, __state);
+	r->switches = task->nvcsw + task->nivcsw;
+	r->cpu_ns = task->se.sum_exec_runtime;
+	r->runq_ns = 0;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		r->runq_ns = task->sched_info.run_delay;
+	r->ran_ns = task->se.exec_start;
+	r->clock_ns = bpf_get_current_task_btf()->se.exec_start;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
+	r->nr_kernel = 0;
+	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
+		return 0;
+	if (r->state) {
+		got = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
+		if (got > 0)
+			r->nr_kernel = (u32)got / sizeof(u64);
+	}
+	bpf_seq_write(ctx->meta->seq, r, sizeof(*r));
+	return 0;
+}

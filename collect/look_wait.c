@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/look_wait.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/base/syscall_names.h"
+#include "collect/sleeps.h"
+#include "collect/target.h"
+
+/* Registers of a system call, in the order of its arguments: indices in struct pt_regs. */
+enum { REG_R10 = 7, REG_R9 = 8, REG_R8 = 9, REG_DX = 12, REG_SI = 13, REG_DI = 14, REG_ORIG_AX = 15 };
+enum { TCP_LISTEN = 10, MAX_LINES = 4096, PID_RESERVED = 300 };
+
+/* ---- sockets */
+
+struct socket {
+	unsigned long inode;
+	bool found, local, serves, listens;
+	char peer[128];
+};
+
+static bool loopback(const char *hex, bool six)
+{
+	return six ? !strcmp(hex, "00000000000000000000000001000000") || !strncmp(hex, "0000000000000000FFFF0000", 24) :
+		     strlen(hex) == 8 && !strcmp(hex + 6, "7F");
+}
+
+static void peer_text(struct socket *s, const char *hex, unsigned int port, bool six)
+{
+	unsigned char bytes[16];
+	char text[INET6_ADDRSTRLEN];
+
+	for (unsigned int w = 0; w < (six ? 4u : 1u); w++) {
+		uint32_t word;
+
+		if (sscanf(hex + 8 * w, "%8" SCNx32, &word) != 1)
+			return;
+		memcpy(bytes + 4 * w, &word, 4);
+	}
+	if (inet_ntop(six ? AF_INET6 : AF_INET, bytes, text, sizeof(text)))
+		snprintf(s->peer, sizeof(s->peer), six ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+/* Find it in one table of the process's network namespace; note on which ports somebody listens. */
+static void inet_find(struct socket *s, uint32_t pid, const char *table)
+{
+	bool six = strchr(table, '6') != NULL, listening[2] = {false};
+	unsigned int own = 0, port, far, state, lines = 0;
+	char path[64], line[512], here[40], there[40];
+	unsigned long inode;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, table);
+	/* twice: whether its port is listened on is known once its port is */
+	for (int pass = 0; pass < 2; pass++) {
+		f = fopen(path, "re");
+		if (!f)
+			return;
+		while (lines++ < 2 * MAX_LINES && fgets(line, sizeof(line), f)) {
+			if (sscanf(line, " %*[^:]: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*s %*s %lu", here, &port, there,
+				   &far, &state, &inode) != 6)
+				continue;
+			if (!pass && inode == s->inode) {
+				s->found = true;
+				own = port;
+				s->listens = state == TCP_LISTEN;
+				s->local = loopback(there, six);
+				if (!s->listens && far)
+					peer_text(s, there, far, six);
+				else if (s->listens)
+					snprintf(s->peer, sizeof(s->peer), "port %u", port);
+			}
+			listening[1] |= pass && state == TCP_LISTEN && port == own;
+		}
+		fclose(f);
+		if (!s->found)
+			return;
+	}
+	s->serves = s->listens || listening[1];
+}
+
+static void unix_find(struct socket *s, uint32_t pid)
+{
+	char path[64], line[512], name[200];
+	unsigned int lines = 0, type, state;
+	unsigned long inode;
+	FILE *f;
+	int got;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/unix", pid);
+	f = fopen(path, "re");
+	while (f && !s->found && lines++ < MAX_LINES && fgets(line, sizeof(line), f)) {
+		unsigned int flags;
+
+		name[0] = '\0';
+		got = sscanf(line, "%*x: %*x %*x %x %x %x %lu %199[^\n]", &flags, &type, &state, &inode, name);
+		if (got < 4 || inode != s->inode)
+			continue;
+		s->found = s->local = true;
+		s->listens = flags & 0x10000;
+		/* only the serving side of a connection carries the name that was bound */
+		s->serves = s->listens || name[0];
+		snprintf(s->peer, sizeof(s->peer), "unix socket%s%.100s", name[0] ? " " : "", name);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void socket_find(struct socket *s, uint32_t pid)
+{
+	static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s->found; i++)
+		inet_find(s, pid, tables[i]);
+	if (!s->found)
+		unix_find(s, pid);
+}
+
+/* A socket by its peer, and on which side of the connection it is. */
+static void socket_name(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+{
+	struct socket socket = {0};
+
+	if (sscanf(text->name, "socket:[%lu]", &socket.inode) != 1)
+		return;
+	socket_find(&socket, t->tgid);
+	out->sleep.object = socket.local ? SLEEP_ON_LOCAL : SLEEP_ON_SOCKET;
+	out->serves = socket.serves;
+	if (socket.peer[0])
+		snprintf(text->name, sizeof(text->name), "%s", socket.peer);
+}
+
+/* ---- locks */
+
+static bool thread_of(uint32_t pid, uint32_t tid, char *out, size_t n)
+{
+	char comm[TARGET_COMM];
+
+	target_thread_comm((pid_t)pid, (pid_t)tid, comm, sizeof(comm));
+	if (comm[0])
+		snprintf(out, n, "%s %u", comm, tid);
+	return comm[0];
+}
+
+/* The threads of a process in a pid namespace call themselves otherwise: no names then. */
+static bool in_our_namespace(uint32_t pid)
+{
+	char path[64];
+	char mine[64] = "", theirs[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid_for_children", pid);
+	return readlink("/proc/self/ns/pid", mine, sizeof(mine) - 1) > 0 && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
+	       !strcmp(mine, theirs);
+}
+
+/* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell. */
+static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+{
+	uint32_t op = out->args[1] & FUTEX_CMD_MASK, value = (uint32_t)out->args[2], owner = 0, word[5] = {0};
+	bool priority = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	struct rec_sleep *s = &out->sleep;
+
+	if (!in_our_namespace(t->tgid) || target_read((pid_t)t->tgid, s->lock, word, priority ? 4 : sizeof(word)))
+		return;
+	if (priority)
+		owner = word[0] & FUTEX_TID_MASK;
+	else if (waits && value == 2 && word[0] <= 2 && word[3] < 1 << 16 && word[4] < 1 << 9)
+		owner = word[2]; /* pthread_mutex_t: lock, count, owner, users, kind */
+	if (s->exclusive && owner && owner != t->tid && thread_of(t->tgid, owner, text->holder, sizeof(text->holder)))
+		s->holder = text->holder;
+	/* pthread_join() waits for the number of the thread to be cleared */
+	if (!s->exclusive && waits && value > PID_RESERVED && value == word[0] && value != t->tid &&
+	    thread_of(t->tgid, value, text->waker, sizeof(text->waker)))
+		s->waker = text->waker;
+}
+
+void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+{
+	static const int registers[SAMPLE_ARGS] = {REG_DI, REG_SI, REG_DX, REG_R10, REG_R8, REG_R9};
+	struct pt_record_sleep as_sleep = {.head = {.tgid = t->tgid, .tid = t->tid}};
+	int64_t nr = (int64_t)t->regs[REG_ORIG_AX];
+	struct rec_sleep *s = &out->sleep;
+	const char *call = nr >= 0 && nr < PT_SYSCALLS ? syscall_name((unsigned int)nr) : NULL;
+
+	*text = (struct wait_text){0};
+	*s = (struct rec_sleep){.syscall = call ? (int32_t)nr : -1, .call = call ? call : "", .name = "", .waker = "",
+				.holder = ""};
+	for (int i = 0; call && i < SAMPLE_ARGS; i++)
+		out->args[i] = t->regs[registers[i]];
+	as_sleep.syscall = call ? nr : -1;
+	memcpy(as_sleep.args, out->args, sizeof(as_sleep.args));
+	sleep_object(&as_sleep, s, text->name, sizeof(text->name));
+	if (s->object == SLEEP_ON_SOCKET || s->object == SLEEP_ON_LOCAL)
+		socket_name(t, out, text);
+	else if (s->object == SLEEP_ON_FUTEX)
+		futex(t, out, text);
+	else if (!strcmp(s->call, "pause") || ((!strcmp(s->call, "select") || !strcmp(s->call, "pselect6")) && !out->args[0]))
+		s->object = SLEEP_ON_NOTHING;
+}

@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Looks at the threads of the targets, from outside: nothing is stopped, nothing armed.
+ * An iterator of tasks tells which threads sleep, with their registers; their
+ * stacks are read from their memory, and only count if they slept all the while.
+ * What runs is met by a clock on each CPU. Time asleep and on a CPU is the
+ * scheduler's own account; a look tells where it went.
+ */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/kernel_names.h"
+#include "collect/look_wait.h"
+
+#define MS 1000000ull
+
+enum {
+	MAX_THREADS = 2048,
+	BUCKETS = 4096,
+	MAX_CLOCKS = 256,
+	MAX_MOVING = 64,	/* stacks read in one scan: the others have their turn later */
+	WALK_HZ = 99,
+	OPEN_HZ = 499,
+	SAMPLES = 20,	      /* stacks of running threads per refill, 20 times a second */
+	SCAN_MS = 20,	      /* between two scans; longer if that is too dear */
+	SCAN_MAX_MS = 1000,
+	TELL_MS = 250,	      /* a sleep that goes on is told this often */
+	OPEN_MS = 300,	      /* how long running threads are waited for */
+	MAX_RUNNING = 256,
+	OPEN_PASSES = 4,      /* looks at a thread that moves all the time */
+	KERNEL_LINE = 1024,
+	REG_ORIG_AX = 15, /* in struct pt_regs */
+};
+
+struct look_thread {
+	struct pt_task_now now; /* at the last scan; while `held`: as it went to sleep */
+	uint64_t at;		/* of the last scan */
+	uint64_t wall, cpu, runq; /* since they were told last */
+	uint64_t carried; /* slept, and not known where */
+	uint64_t pending; /* ns that the held look stands for and that were not told */
+	uint64_t told;
+	uint32_t scan;	/* in which it was seen */
+	uint32_t next;	/* in its bucket: index + 1 */
+	bool used, held;
+	bool moved;	/* its stack could not be read while it stood still */
+	uint32_t bytes;
+	unsigned char *stack;
+};
+
+struct looking {
+	bool walking;
+	struct req_look open; /* the question that is being answered */
+	bool opening;
+	uint64_t open_since;
+	struct pt_task_now running[MAX_RUNNING]; /* and not met by a clock yet */
+	uint32_t nr_running;
+	struct attachment clocks[MAX_CLOCKS];
+	uint32_t nr_clocks, hz;
+	uint64_t next;
+	uint64_t done, dropped; /* of the samples, as of the last refill */
+	double scale;		/* what one sample stands for, in periods */
+	struct look_thread threads[MAX_THREADS];
+	uint32_t bucket[BUCKETS]; /* index + 1 */
+	uint32_t nr_threads, scan, moving;
+	uint32_t list[MAX_MOVING];
+	uint32_t seed;
+	bool too_many;
+	uint32_t error;
+};
+
+/* ---- the table */
+
+static struct look_thread *thread_find(struct looking *l, uint32_t tid)
+{
+	uint32_t i = l->bucket[tid % BUCKETS];
+
+	while (i && l->threads[i - 1].now.tid != tid)
+		i = l->threads[i - 1].next;
+	return i ? &l->threads[i - 1] : NULL;
+}
+
+static struct look_thread *thread_new(struct looking *l, const struct pt_task_now *now)
+{
+	struct look_thread *t;
+
+	for (uint32_t i = 0; i < MAX_THREADS; i++) {
+		t = &l->threads[(l->nr_threads + i) % MAX_THREADS];
+		if (t->used)
+			continue;
+		*t = (struct look_thread){.used = true, .now = *now, .next = l->bucket[now->tid % BUCKETS]};
+		l->bucket[now->tid % BUCKETS] = (uint32_t)(t - l->threads) + 1;
+		l->nr_threads++;
+		return t;
+	}
+	return NULL;
+}
+
+static void thread_drop(struct looking *l, struct look_thread *t)
+{
+	uint32_t *link = &l->bucket[t->now.tid % BUCKETS], index = (uint32_t)(t - l->threads) + 1;
+
+	while (*link && *link != index)
+		link = &l->threads[*link - 1].next;
+	*link = t->next;
+	free(t->stack);
+	*t = (struct look_thread){0};
+	l->nr_threads--;
+}
+
+/* ---- telling */
+
+static uint32_t letter(uint32_t state)
+{
+	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
+}
+
+static uint64_t since_start(const struct collector *c, uint64_t at)
+{
+	return at > c->start_ns ? at - c->start_ns : 0;
+}
+
+/* Send a look, with its stack if there is one. */
+static void look_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now, const unsigned char *stack,
+		      uint32_t bytes)
+{
+	static uint64_t words[PT_LOOK_STACK / 8];
+	struct record rec = {.type = REC_LOOKED};
+	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
+
+	memcpy(words, stack ? stack : (const unsigned char *)"", stack ? bytes / 8 * 8 : 0);
+	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, now->comm);
+	kernel_names_line(now->kernel, now->nr_kernel, kernel, sizeof(kernel));
+	look->pid = now->tgid;
+	look->tid = now->tid;
+	look->comm = comm;
+	look->kernel = kernel;
+	look->stop_text = "";
+	rec.looked = (struct rec_looked){.look = *look, .nr_regs = stack ? PT_REGS : 0, .regs = (const uint64_t *)now->regs,
+					 .nr_words = stack ? bytes / 8 : 0, .words = words};
+	send_record(c, &rec);
+}
+
+/* Tell what a thread slept through, where it stood. */
+static void thread_tell(struct collector *c, struct look_thread *t, uint64_t now)
+{
+	struct rec_look look = {.reason = LOOK_WALK, .kind = WITNESS_SLEEP, .weight_ns = t->pending,
+				.at_ns = since_start(c, now), .state = letter(t->now.state)};
+	struct wait_text text;
+
+	if (!t->held || !t->pending)
+		return;
+	look_wait(&t->now, &look, &text);
+	look_send(c, &look, &t->now, t->moved ? NULL : t->stack, t->bytes);
+	t->pending = 0;
+}
+
+static void thread_times(struct collector *c, struct look_thread *t, bool ended)
+{
+	struct record rec = {.type = REC_THREAD};
+	char comm[PT_COMM + 1];
+
+	if (!t->wall && !ended)
+		return;
+	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, t->now.comm);
+	rec.thread = (struct rec_thread){.pid = t->now.tgid, .tid = t->now.tid, .comm = comm, .at_ns = since_start(c, t->at),
+					 .wall_ns = t->wall, .cpu_ns = t->cpu, .runqueue_ns = t->runq, .ended = ended};
+	send_record(c, &rec);
+	t->wall = t->cpu = t->runq = 0;
+}
+
+/* ---- a scan */
+
+struct scan {
+	struct collector *c;
+	struct looking *l;
+	uint64_t now;
+};
+
+/* Read its stack; whether it stood still all the while is seen afterwards. */
+static bool stack_take(struct look_thread *t)
+{
+	ssize_t got;
+
+	if (!t->stack)
+		t->stack = malloc(PT_LOOK_STACK);
+	if (!t->stack)
+		return false;
+	got = target_read_some((pid_t)t->now.tgid, t->now.regs[PT_REG_SP], t->stack, PT_LOOK_STACK);
+	t->bytes = got > 0 ? (uint32_t)got : 0;
+	return got > 0;
+}
+
+/* How it has spent the time since the last scan. */
+static uint64_t account(struct look_thread *t, const struct pt_task_now *now, uint64_t at)
+{
+	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns, runq = now->runq_ns - t->now.runq_ns;
+
+	if (now->cpu_ns < t->now.cpu_ns || cpu > wall)
+		cpu = now->cpu_ns < t->now.cpu_ns ? 0 : wall;
+	if (now->runq_ns < t->now.runq_ns || runq > wall - cpu)
+		runq = now->runq_ns < t->now.runq_ns ? 0 : wall - cpu;
+	t->wall += wall;
+	t->cpu += cpu;
+	t->runq += runq;
+	t->at = at;
+	return wall - cpu - runq;
+}
+
+static void scan_task(void *ctx, const struct pt_task_now *now)
+{
+	struct scan *s = ctx;
+	struct looking *l = s->l;
+	struct look_thread *t = thread_find(l, now->tid);
+	uint64_t slept;
+
+	if (!t) {
+		t = thread_new(l, now);
+		if (!t) {
+			l->too_many = true;
+			return;
+		}
+		t->at = t->told = s->now;
+		/* one more turn: its state is new */
+		t->now.switches = now->switches - 1;
+	}
+	t->scan = l->scan;
+	slept = account(t, now, s->now);
+	if (now->state && t->held && now->switches == t->now.switches) {
+		t->pending += slept;
+		t->now.cpu_ns = now->cpu_ns;
+		t->now.runq_ns = now->runq_ns;
+		if (s->now - t->told < TELL_MS * MS)
+			return;
+		thread_tell(s->c, t, s->now);
+		thread_times(s->c, t, false);
+		t->told = s->now;
+		return;
+	}
+	thread_tell(s->c, t, s->now);
+	if (s->now - t->told >= TELL_MS * MS) {
+		thread_times(s->c, t, false);
+		t->told = s->now;
+	}
+	t->held = t->moved = false;
+	t->now = *now;
+	t->carried += slept;
+	if (!now->state || l->moving == MAX_MOVING)
+		return;
+	if (stack_take(t))
+		l->list[l->moving++] = (uint32_t)(t - l->threads);
+}
+
+/* Which of those whose stacks were read have stood still? */
+static void verify_task(void *ctx, const struct pt_task_now *now)
+{
+	struct scan *s = ctx;
+	struct look_thread *t = thread_find(s->l, now->tid);
+
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < s->l->moving; i++) {
+		if (&s->l->threads[s->l->list[i]] == t)
+			t->held = now->state && now->switches == t->now.switches;
+	}
+}
+
+static uint32_t only_pid(const struct collector *c)
+{
+	return c->nr_targets == 1 ? (uint32_t)c->targets[0]->pid : 0;
+}
+
+/* Code that is not known yet: a file was mapped since. */
+static void mappings_check(struct collector *c, const struct pt_task_now *t)
+{
+	uint64_t ip = t->regs[PT_REG_IP];
+
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		const struct file_mapping *m = &c->mappings[i];
+
+		if ((uint32_t)m->pid == t->tgid && ip >= m->start && ip < m->end)
+			return;
+	}
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if ((uint32_t)c->targets[i]->pid == t->tgid)
+			modules_scan(c, c->targets[i]);
+	}
+}
+
+static void scan(struct collector *c, uint64_t now)
+{
+	struct looking *l = c->looking;
+	struct scan s = {.c = c, .l = l, .now = now};
+	int err;
+
+	l->scan++;
+	l->moving = 0;
+	err = kernel_side_tasks(c->kernel, only_pid(c), scan_task, &s);
+	if (!err && l->moving)
+		err = kernel_side_tasks(c->kernel, only_pid(c), verify_task, &s);
+	if (err && !l->error) {
+		l->error = (uint32_t)-err;
+		send_note(c, NOTE_WARNING, "threads cannot be looked at on this kernel: %s", strerror(-err));
+	}
+	for (uint32_t i = 0; i < l->moving; i++) {
+		struct look_thread *t = &l->threads[l->list[i]];
+
+		/* that it slept in this call is sure, also where its stack is not */
+		t->moved = !t->held;
+		t->held = true;
+		t->pending = t->carried;
+		t->carried = 0;
+		mappings_check(c, &t->now);
+	}
+	for (uint32_t i = 0; i < MAX_THREADS; i++) {
+		struct look_thread *t = &l->threads[i];
+
+		if (!t->used || t->scan == l->scan)
+			continue;
+		thread_tell(c, t, now);
+		thread_times(c, t, true);
+		thread_drop(l, t);
+	}
+	if (l->too_many) {
+		l->too_many = false;
+		send_note(c, NOTE_WARNING, "more than %d threads: the others are not looked at", MAX_THREADS);
+	}
+}
+
+/* ---- what is open now */
+
+struct found {
+	struct pt_task_now now;
+	uint32_t bytes;
+	unsigned char stack[PT_LOOK_STACK];
+};
+
+struct opening {
+	struct collector *c;
+	bool last; /* of the passes: what does not stand still is told without its stack */
+	uint32_t told[MAX_THREADS];
+	uint32_t nr_told;
+	struct found *found;
+	uint32_t nr_found;
+};
+
+static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (list[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+static void open_task(void *ctx, const struct pt_task_now *now)
+{
+	struct opening *o = ctx;
+	struct looking *l = o->c->looking;
+	struct found *f = &o->found[o->nr_found];
+	ssize_t got;
+
+	if (listed(o->told, o->nr_told, now->tid))
+		return;
+	if (!now->state) {
+		if (o->last && l->nr_running < MAX_RUNNING)
+			l->running[l->nr_running++] = *now;
+		return;
+	}
+	if (o->nr_found == MAX_MOVING)
+		return;
+	f->now = *now;
+	got = target_read_some((pid_t)now->tgid, now->regs[PT_REG_SP], f->stack, PT_LOOK_STACK);
+	f->bytes = got > 0 ? (uint32_t)got : 0;
+	o->nr_found++;
+}
+
+/* How long the call that is asked about has been open in this thread, as far as it was seen to begin. */
+struct age {
+	uint32_t tid, slot;
+	uint64_t start;
+};
+
+static void age_of(void *ctx, uint32_t index, const struct pt_act *a)
+{
+	struct age *age = ctx;
+
+	if (a->key.slot == age->slot && a->tid == age->tid && (!age->start || a->start < age->start))
+		age->start = a->start;
+}
+
+static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
+{
+	uint32_t op = c->looking->open.op;
+	struct age age = {.tid = now->tid};
+	struct pt_thread t;
+
+	for (uint32_t s = 1; op && s < PT_SLOTS; s++) {
+		if (c->slots[s].op == op && c->slots[s].function)
+			age.slot = s;
+	}
+	if (age.slot) {
+		kernel_side_activations(c->kernel, age_of, &age);
+		return age.start;
+	}
+	/* one that was going on when we came began before, nobody knows when */
+	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE || t.sys_open == PT_SYS_BEFORE ||
+	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst || t.sys_nr != (uint32_t)now->regs[REG_ORIG_AX])
+		return 0;
+	return t.sys_start;
+}
+
+static void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind, const unsigned char *stack,
+		      uint32_t bytes)
+{
+	struct looking *l = c->looking;
+	uint64_t at = now_ns(), since = open_since(c, now);
+	struct rec_look look = {.reason = LOOK_OPEN, .round = l->open.round, .op = l->open.op, .kind = kind,
+				.at_ns = since_start(c, at), .state = letter(now->state)};
+	struct wait_text text;
+
+	look_wait(now, &look, &text);
+	if (!now->state)
+		look.sleep.object = SLEEP_ON_NOTHING;
+	else if (now->clock_ns > now->ran_ns)
+		look.asleep_ns = now->clock_ns - now->ran_ns;
+	if (since && at > since)
+		look.open_ns = at - since;
+	look_send(c, &look, now, stack, bytes);
+}
+
+static void still_task(void *ctx, const struct pt_task_now *now)
+{
+	struct opening *o = ctx;
+
+	for (uint32_t i = 0; i < o->nr_found; i++) {
+		const struct found *f = &o->found[i];
+		bool still = now->state && now->switches == f->now.switches;
+
+		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_told == MAX_THREADS)
+			continue;
+		mappings_check(o->c, &f->now);
+		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL, f->bytes);
+		o->told[o->nr_told++] = now->tid;
+	}
+}
+
+static void open_done(struct collector *c)
+{
+	struct looking *l = c->looking;
+	struct record ack = {.type = REC_ACK};
+
+	/* who ran and was not met by any clock: that much is known of it */
+	for (uint32_t i = 0; i < l->nr_running; i++)
+		open_tell(c, &l->running[i], WITNESS_RUN, NULL, 0);
+	l->nr_running = 0;
+	l->opening = false;
+	ack.ack = (struct rec_ack){.epoch = l->open.round, .at_ns = session_ns(c)};
+	send_record(c, &ack);
+}
+
+/* Everybody who sleeps now; those who run are left for the clocks. */
+static void open_begin(struct collector *c)
+{
+	struct looking *l = c->looking;
+	struct opening *o = calloc(1, sizeof(*o));
+	bool full = false;
+
+	if (o)
+		o->found = calloc(MAX_MOVING, sizeof(*o->found));
+	l->nr_running = 0;
+	for (int pass = 1; o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
+		o->c = c;
+		o->last = pass >= OPEN_PASSES && !full;
+		o->nr_found = 0;
+		if (kernel_side_tasks(c->kernel, only_pid(c), open_task, o))
+			break;
+		kernel_side_tasks(c->kernel, only_pid(c), still_task, o);
+		full = o->nr_found == MAX_MOVING;
+	}
+	if (o)
+		free(o->found);
+	free(o);
+	l->open_since = now_ns();
+}
+
+/* ---- what runs */
+
+void looked_running(struct collector *c, const struct pt_record_look *r, size_t size)
+{
+	struct looking *l = c->looking;
+	struct pt_task_now now = {.tgid = r->head.tgid, .tid = r->head.tid};
+	struct rec_look look = {.reason = LOOK_WALK, .kind = WITNESS_RUN, .state = 'R', .at_ns = since_start(c, r->head.at)};
+	struct look_thread *t;
+	struct wait_text text;
+
+	if (!l || r->bytes > PT_LOOK_STACK || size < offsetof(struct pt_record_look, stack) + r->bytes ||
+	    r->nr_kernel > PT_LOOK_KERNEL)
+		return;
+	memcpy(now.regs, r->regs, sizeof(now.regs));
+	memcpy(now.kernel, r->kernel, sizeof(now.kernel));
+	now.nr_kernel = r->nr_kernel;
+	/* in user code no call is open, whatever the registers say */
+	if (!r->in_kernel)
+		now.regs[REG_ORIG_AX] = UINT64_MAX;
+	mappings_check(c, &now);
+	for (uint32_t i = 0; l->opening && i < l->nr_running; i++) {
+		if (l->running[i].tid != now.tid)
+			continue;
+		memcpy(now.comm, l->running[i].comm, sizeof(now.comm));
+		l->running[i] = l->running[--l->nr_running];
+		open_tell(c, &now, WITNESS_RUN, r->stack, r->bytes);
+		break;
+	}
+	if (!l->walking)
+		return;
+	t = thread_find(l, now.tid);
+	if (t)
+		memcpy(now.comm, t->now.comm, sizeof(now.comm));
+	look_wait(&now, &look, &text);
+	look.sleep.object = SLEEP_ON_NOTHING;
+	look.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
+	look_send(c, &look, &now, r->stack, r->bytes);
+}
+
+void looks_refill(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	struct looking *l = c->looking;
+	uint64_t done, dropped;
+
+	if (!l)
+		return;
+	done = __atomic_load_n(&control->looks_done, __ATOMIC_RELAXED);
+	dropped = __atomic_load_n(&control->looks_dropped, __ATOMIC_RELAXED);
+	/* the few that are taken stand for all */
+	if (done != l->done)
+		l->scale = 0.9 * l->scale + 0.1 * ((double)(done - l->done + dropped - l->dropped) / (double)(done - l->done));
+	l->done = done;
+	l->dropped = dropped;
+	__atomic_store_n(&control->looks_left, SAMPLES, __ATOMIC_RELAXED);
+}
+
+static void clocks_start(struct collector *c, uint32_t hz)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	struct looking *l = c->looking;
+
+	if (l->nr_clocks)
+		return;
+	l->hz = hz;
+	l->scale = 1;
+	l->done = control->looks_done;
+	l->dropped = control->looks_dropped;
+	control->looks_left = SAMPLES;
+	control->looks = 1;
+	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < MAX_CLOCKS; cpu++) {
+		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_look_program(c->kernel), (int)cpu, hz))
+			l->nr_clocks++;
+	}
+	if (!l->nr_clocks)
+		send_note(c, NOTE_WARNING, "no clock could be attached to a CPU: what runs is not seen, only what sleeps");
+}
+
+static void clocks_stop(struct collector *c)
+{
+	struct looking *l = c->looking;
+
+	kernel_side_control(c->kernel)->looks = 0;
+	for (uint32_t i = 0; i < l->nr_clocks; i++)
+		attachment_release(&l->clocks[i], false);
+	l->nr_clocks = 0;
+}
+
+/* ---- requests and time */
+
+void looks_end(struct collector *c)
+{
+	struct looking *l = c->looking;
+	uint64_t now = now_ns();
+
+	if (!l)
+		return;
+	clocks_stop(c);
+	for (uint32_t i = 0; i < MAX_THREADS; i++) {
+		struct look_thread *t = &l->threads[i];
+
+		if (!t->used)
+			continue;
+		if (l->walking) {
+			thread_tell(c, t, now);
+			thread_times(c, t, false);
+		}
+		free(t->stack);
+	}
+	free(l);
+	c->looking = NULL;
+}
+
+void look_request(struct collector *c, const struct req_look *req)
+{
+	if (req->stop) {
+		/* the last scan tells what goes on still */
+		if (c->looking && c->looking->walking)
+			scan(c, now_ns());
+		looks_end(c);
+		return;
+	}
+	if (!c->looking)
+		c->looking = calloc(1, sizeof(*c->looking));
+	if (!c->looking) {
+		send_refused(c, req->round, req->op, -ENOMEM, "no memory to look at threads");
+		return;
+	}
+	if (req->reason == LOOK_WALK) {
+		c->looking->walking = true;
+		clocks_start(c, WALK_HZ);
+		return;
+	}
+	c->looking->open = *req;
+	c->looking->opening = true;
+	open_begin(c);
+	if (c->looking->nr_running)
+		clocks_start(c, OPEN_HZ);
+	else
+		open_done(c);
+}
+
+/* When the next scan is due: later, the more of the host's budget one takes. */
+static uint64_t next_scan(struct collector *c, uint64_t began)
+{
+	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus, took = now_ns() - began;
+	uint64_t pause = SCAN_MS * MS;
+
+	if (ppm && ppm < 1000000 && took * 1000000 / (ppm * cpus) > pause)
+		pause = took * 1000000 / (ppm * cpus);
+	if (pause > SCAN_MAX_MS * MS)
+		pause = SCAN_MAX_MS * MS;
+	/* never in step with what the target does at regular times */
+	c->looking->seed = c->looking->seed * 1664525 + 1013904223;
+	return began + pause / 2 + pause * (c->looking->seed >> 16) / 65536;
+}
+
+uint64_t looks_turn(struct collector *c, uint64_t now)
+{
+	struct looking *l = c->looking;
+
+	if (!l)
+		return UINT64_MAX;
+	if (l->walking && now >= l->next) {
+		scan(c, now);
+		l->next = next_scan(c, now);
+	}
+	if (l->opening && (!l->nr_running || now - l->open_since > OPEN_MS * MS)) {
+		open_done(c);
+		if (!l->walking)
+			looks_end(c);
+		return UINT64_MAX;
+	}
+	return l->walking ? l->next : now + 20 * MS;
+}

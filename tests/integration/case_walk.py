@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend without -f: the walk by share of wall time; what works, what sleeps, what is idle."""
+from harness import *
+
+
+def walk(pid, *args, status=0, seconds=70):
+    with NothingLeft(pid):
+        got, program = run_peaktop("descend", "-p", pid, "--json", *args, seconds=seconds)
+    document = program.document()
+    equal("exit status (%s: %s)" % (document["status"], program.error_text()), got, status)
+    return document
+
+
+def names(path):
+    return [frame["function"] for frame in path["frames"]]
+
+
+def paths(document, *wanted, time=None):
+    """The paths that have these functions, in this order."""
+    found = []
+    for path in document["paths"]:
+        rest = iter(names(path))
+        if all(any(name == w for name in rest) for w in wanted) and time in (None, path["time"]):
+            found.append(path)
+    check(found, "no path with %s (%s) among: %s" % (" > ".join(wanted), time, "; ".join(
+        "%d%% %s %s: %s" % (100 * p["share"], p["time"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"])))
+    return found
+
+
+def shares(document):
+    total = sum(path["share"] for path in document["paths"])
+    between("shares of the paths beside `explained`", total, document["explained"] - 0.001, document["explained"] + 0.001)
+    check("peak" not in document and "profile" not in document, "a walk has no peak and no profile")
+    walk = document["walk"]
+    between("all kinds of time", walk["work"] + walk["sleep"] + walk["idle"], 0.8, 1.001)
+    kinds = [path["time"] == "idle" for path in document["paths"]]
+    equal("idle paths come last", kinds, sorted(kinds))
+
+
+def on_cpu(document):
+    """The first path that is no wait for a CPU: how busy the machine is is not what is tested."""
+    return next(p for p in document["paths"] if p["cause"]["kind"] != "run queue")
+
+
+@case("work is followed from main to the function that does most of it, and the idle thread does not hide it")
+def serve():
+    target = Target("walk_serve")
+    target.go()
+    document = walk(target.pid)
+    path = on_cpu(document)
+    equal("the first path", names(path), ["main", "serve", "compute"])
+    equal("its cause", path["cause"]["kind"], "own code")
+    equal("its evidence", path["evidence"], "sampled")
+    check(path["frames"][1]["call_site"]["file"].endswith("walk_serve.c") and path["frames"][1]["call_site"]["line"] > 0,
+          "call site: %s" % path["frames"][1]["call_site"])
+    equal("root", document["function"], "main")
+    idle = paths(document, "wait_for_the_end", "syscall:read", time="idle")[0]
+    equal("its evidence", idle["evidence"], "witnessed")
+    between("the idle thread is half of the time", idle["share"], 0.3, 0.6)
+    beside = {s["function"]: s for s in path["siblings"]}
+    check("parse" in beside and "descend_into" in beside, "siblings: %s" % sorted(beside))
+    check(any("descend -p %d -f 'compute'" % target.pid in note for note in document["notes"]), "notes: %s" % document["notes"])
+    shares(document)
+    recursive = [n for n in tree(document["ftree"]) if n["function"] == "descend_into"]
+    equal("descend_into() is one node, however deep it calls itself", len(recursive), 1)
+    target.say("")
+    target.truth()
+
+
+def tree(node):
+    yield node
+    for child in node["children"]:
+        yield from tree(child)
+
+
+@case("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
+def pool():
+    target = Target("walk_pool", 4)
+    target.go()
+    document = walk(target.pid, "--for", 6)
+    paths(document, "worker", "run_job", "nap", time="sleep")
+    paths(document, "worker", "run_job", "crunch", time="work")
+    paths(document, "worker", "take_job", "syscall:futex", time="idle")
+    check(document["walk"]["idle"] > document["walk"]["sleep"] > 0, "%s" % document["walk"])
+    equal("threads", document["walk"]["threads"], 5)
+    shares(document)
+    target.say("")
+    target.say("")
+    target.truth()
+
+
+@case("a recorded walk is computed again, to the same answer")
+def recorded():
+    target = Target("walk_pool", 2)
+    target.go()
+    path = os.path.join(scratch(), "walk.peaktop")
+    live = walk(target.pid, "--for", 2, "-o", path)
+    got, program = run_peaktop("descend", "-r", path, "--json")
+    equal("exit status", got, 0)
+    again = program.document()
+    for key in ("function", "status", "walk", "paths", "ftree", "notes"):
+        equal("%s of the replay" % key, again[key], live[key])
+    target.say("")
+    target.say("")
+
+
+@case("a command is walked from its first instruction to its end, also its children")
+def command():
+    got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
+                               "%s/walk_serve 4000 >/dev/null; true" % TARGETS)
+    document = program.document()
+    equal("exit status (%s)" % program.error_text(), got, 0)
+    paths(document, "main", "serve", "compute", time="work")
+    paths(document, "syscall:wait4", time="idle")
+    shares(document)
+
+
+@case("text says the path, the kinds of time and how to go on")
+def text():
+    target = Target("walk_serve")
+    target.go()
+    got, program = run_peaktop("descend", "-p", target.pid, "--for", 3)
+    equal("exit status", got, 0)
+    out = program.text()
+    for wanted in ("main > serve > compute", "of their time at work", "Path 1:", "idle", "a walk by share of wall time",
+                   "peaktop descend -p %d -f 'compute'" % target.pid):
+        check(wanted in out.replace("\n  ", " ").replace("\n", " "), "%r in: %s" % (wanted, out))
+
+
+@case("--peak needs a function; options out of range are refused")
+def usage():
+    target = Target("walk_pool", 1)
+    target.go()
+    equal("--peak", run_peaktop("descend", "-p", target.pid, "--peak", 2)[0], 2)
+    equal("--slowest", run_peaktop("descend", "-p", target.pid, "--slowest", 2)[0], 2)
+
+
+main()

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks by share of wall time, on call trees made by hand: what is followed, what is told apart. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/walk/walk.h"
+
+enum { PROGRAM = 1, LIBC = 2 };
+/* Functions, and places in them from which they call: function + 8. */
+enum { START = 0x100, MAIN = 0x200, SERVE = 0x300, COMPUTE = 0x400, PARSE = 0x500, WORKER = 0x600, TAKE = 0x700, READ = 0x800 };
+
+static const struct rec_walk defaults = {.maxcount_ppm = 500000, .max_depth = 16, .min_looks = 100};
+static const struct rec_sleep running = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
+
+static struct walk *begin(const struct rec_walk *ask)
+{
+	struct record rec = {.type = REC_WALK, .walk = *ask};
+	struct walk *w = walk_new();
+
+	assert_non_null(w);
+	assert_int_equal(walk_feed(w, &rec), 0);
+	return w;
+}
+
+/* A look: functions of the program, outermost first, 0 ends. */
+static int look(struct walk *w, uint64_t ns, enum witness_kind kind, const struct rec_sleep *sleep, const char *kernel,
+		const uint64_t *functions)
+{
+	struct rec_frame frames[64];
+	struct record rec = {.type = REC_LOOK};
+	uint32_t n = 0;
+
+	for (; functions[n]; n++)
+		frames[n] = (struct rec_frame){.module = functions[n] == READ ? LIBC : PROGRAM, .offset = functions[n] + 8,
+					       .function = functions[n]};
+	rec.look = (struct rec_look){.reason = LOOK_WALK, .tid = 7, .comm = "t", .weight_ns = ns, .kind = kind, .state = 'S',
+				     .sleep = *sleep, .kernel = kernel, .stop_text = "", .nr_frames = n, .frames = frames};
+	return walk_feed(w, &rec);
+}
+
+#define LOOK(w, ns, kind, sleep, kernel, ...) look(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
+
+static void thread(struct walk *w, uint32_t tid, uint64_t wall, uint64_t cpu, uint64_t runqueue)
+{
+	struct record rec = {.type = REC_THREAD};
+
+	rec.thread = (struct rec_thread){.tid = tid, .comm = "t", .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
+	assert_int_equal(walk_feed(w, &rec), 0);
+}
+
+static bool only_start(void *ctx, struct rec_code function)
+{
+	return function.module == PROGRAM && function.offset == START;
+}
+
+static struct walk_result result_of(struct walk *w)
+{
+	struct walk_result r;
+
+	assert_int_equal(walk_result(w, only_start, NULL, &r), 0);
+	return r;
+}
+
+/* The path as functions: "200 300 400" and names of the kernel. */
+static void assert_path(const struct walk_result *r, unsigned int i, const char *expected)
+{
+	char text[512] = "";
+	size_t at = 0;
+
+	assert_true(i < r->nr_paths);
+	for (unsigned int k = 0; k < r->paths[i].nr_frames; k++) {
+		const struct walk_node *n = &r->nodes[r->paths[i].frames[k]];
+
+		if (n->kind == WALK_FUNCTION)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%llx", k ? " " : "",
+					       (unsigned long long)n->function.offset);
+		else
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", k ? " " : "",
+					       n->kind == WALK_UNKNOWN ? "?" : n->name);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void near(double a, double b)
+{
+	if (a < b - 1e-6 || a > b + 1e-6)
+		fail_msg("%g is not %g", a, b);
+}
+
+/* ---- */
+
+static void test_largest_share(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 7; k++)
+			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE, COMPUTE);
+		LOOK(w, 20, WITNESS_RUN, &running, "", START, MAIN, SERVE, PARSE);
+		LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE);
+	}
+	thread(w, 7, 2000, 1000, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 1);
+	assert_path(&r, 0, "200 300 400");
+	near(r.paths[0].share, 0.35);
+	near(r.paths[0].of_class, 0.7);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(r.paths[0].evidence, EVIDENCE_SAMPLED);
+	assert_int_equal(r.paths[0].looks, 70);
+	near(r.share[WALK_WORK], 0.5);
+	near(r.explained, 0.35);
+	/* where compute() ran */
+	assert_int_equal(r.paths[0].nr_pcs, 1);
+	assert_int_equal(r.paths[0].pcs[0].place.offset, COMPUTE + 8);
+	/* the call of compute() in serve(), a byte before the return address */
+	assert_int_equal(r.nodes[r.paths[0].frames[2]].site.offset, SERVE + 7);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Both are followed where the second is more than half of the first, and the node's own time counts as a callee. */
+static void test_threshold(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 50, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		LOOK(w, 26, WITNESS_RUN, &running, "", MAIN, PARSE);
+		LOOK(w, 24, WITNESS_RUN, &running, "", MAIN, TAKE);
+		LOOK(w, 30, WITNESS_RUN, &running, "", MAIN);
+	}
+	thread(w, 7, 1300, 1300, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 3);
+	assert_path(&r, 0, "200 400");
+	assert_path(&r, 1, "200");
+	assert_path(&r, 2, "200 500");
+	near(r.paths[0].share + r.paths[1].share + r.paths[2].share, r.explained);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Calls of itself, directly or by way of another, are one node; the time counts once. */
+static void test_recursion(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, SERVE, SERVE, COMPUTE);
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, PARSE, SERVE, PARSE, SERVE, COMPUTE);
+	}
+	thread(w, 7, 200, 200, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 1);
+	assert_path(&r, 0, "200 300 400");
+	near(r.paths[0].share, 1);
+	near(r.nodes[r.paths[0].frames[1]].share[WALK_WORK], 1);
+	assert_true(r.nodes[r.paths[0].frames[1]].recursive);
+	assert_false(r.nodes[r.paths[0].frames[2]].recursive);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static const struct rec_sleep on_epoll = {.syscall = 232, .call = "epoll_wait", .object = SLEEP_ON_OTHER, .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep on_condition = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep on_mutex = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .exclusive = 1, .name = "", .waker = "", .holder = "other 9"};
+static const struct rec_sleep on_purpose = {.syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep on_file = {.syscall = 0, .call = "read", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
+static const struct rec_sleep on_socket = {.syscall = 45, .call = "recvfrom", .object = SLEEP_ON_SOCKET, .name = "10.0.0.1:5432", .waker = "", .holder = ""};
+
+static void test_idle_apart(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 960, WITNESS_SLEEP, &on_epoll, "do_syscall_64;do_epoll_wait;schedule", MAIN, TAKE);
+		LOOK(w, 10, WITNESS_SLEEP, &on_file, "do_syscall_64;__x64_sys_read;vfs_read;folio_wait;schedule", MAIN, SERVE, READ);
+		LOOK(w, 30, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE, PARSE);
+	}
+	thread(w, 7, 10000, 0, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 3);
+	assert_path(&r, 0, "200 300 500 nanosleep");
+	assert_int_equal(r.paths[0].class, WALK_SLEEP);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_SLEEP);
+	assert_path(&r, 1, "200 300 800 read vfs_read folio_wait");
+	assert_int_equal(r.paths[1].class, WALK_WORK);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_IO);
+	assert_string_equal(r.paths[1].cause.name, "/data");
+	assert_int_equal(r.paths[1].evidence, EVIDENCE_WITNESSED);
+	near(r.paths[1].of_class, 1);
+	near(r.paths[1].share, 0.01);
+	assert_path(&r, 2, "200 700 epoll_wait do_epoll_wait");
+	assert_int_equal(r.paths[2].class, WALK_IDLE);
+	near(r.share[WALK_IDLE], 0.96);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static void test_classes(void **state)
+{
+	struct rec_look l = {.kind = WITNESS_SLEEP, .state = 'S', .sleep = on_epoll};
+
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.kind = WITNESS_RUN;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.kind = WITNESS_SLEEP;
+	l.sleep = on_condition;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.sleep = on_mutex;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.sleep = on_purpose;
+	assert_int_equal(walk_class_of(&l), WALK_SLEEP);
+	l.sleep = on_file;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	/* a client that waits for its answer works; a server that waits for a request does not */
+	l.sleep = on_socket;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.serves = 1;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.serves = 0;
+	l.sleep = on_file;
+	l.sleep.object = SLEEP_ON_PIPE;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.sleep.object = SLEEP_ON_DEVICE;
+	l.sleep.name = "/dev/pts/3";
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.sleep.name = "/dev/sda";
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.state = 'T';
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+}
+
+/* Threads have roots of their own; shares are of the time of all. */
+static void test_threads(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 60, WITNESS_RUN, &running, "", START, MAIN, COMPUTE);
+		LOOK(w, 40, WITNESS_SLEEP, &on_mutex, "", START, WORKER, TAKE);
+		LOOK(w, 60, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE);
+	}
+	thread(w, 7, 1000, 600, 100);
+	thread(w, 8, 1000, 0, 0);
+	thread(w, 7, 0, 0, 0);
+	r = result_of(w);
+	assert_int_equal(r.threads, 2);
+	assert_path(&r, 0, "200 400");
+	near(r.paths[0].share, 0.3);
+	assert_path(&r, 1, "600 700 futex");
+	near(r.paths[1].share, 0.2);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_LOCK);
+	assert_string_equal(r.paths[1].cause.name, "other 9");
+	/* the run queue is less than half of the largest: no path, but counted */
+	near(r.runqueue, 0.05);
+	near(r.share[WALK_WORK], 0.55);
+	assert_int_equal(r.nr_paths, 3);
+	assert_int_equal(r.paths[2].class, WALK_IDLE);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root. */
+static void test_scale(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 4; i++)
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+	thread(w, 7, 1000, 400, 600);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RUN_QUEUE);
+	assert_int_equal(r.paths[0].evidence, EVIDENCE_MEASURED);
+	assert_path(&r, 0, "200");
+	near(r.paths[0].share, 0.6);
+	assert_path(&r, 1, "200 400");
+	near(r.paths[1].share, 0.4);
+	near(r.explained, 1);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static void test_depth(void **state)
+{
+	struct rec_walk ask = defaults;
+	struct walk_result r;
+	struct walk *w;
+
+	ask.max_depth = 2;
+	w = begin(&ask);
+	for (int i = 0; i < 10; i++)
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, COMPUTE);
+	thread(w, 7, 100, 100, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 1);
+	assert_path(&r, 0, "200 300");
+	assert_true(r.paths[0].cut);
+	assert_true(r.depth_reached);
+	near(r.explained, 1);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Running in the kernel: below the system call, or in the handler of a fault. */
+static void test_kernel(void **state)
+{
+	struct rec_sleep in_write = {.syscall = 1, .call = "write", .name = "", .waker = "", .holder = ""};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 10, WITNESS_RUN, &in_write, "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_write;vfs_write", MAIN, READ);
+		LOOK(w, 8, WITNESS_RUN, &running, "asm_exc_page_fault;handle_mm_fault", MAIN, COMPUTE);
+	}
+	thread(w, 7, 180, 180, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 2);
+	assert_path(&r, 0, "200 800 write vfs_write");
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_path(&r, 1, "200 400 asm_exc_page_fault handle_mm_fault");
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_PAGE_FAULT);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static void test_unknown_callers(void **state)
+{
+	struct rec_frame frame = {.module = PROGRAM, .offset = COMPUTE + 8, .function = COMPUTE};
+	struct record rec = {.type = REC_LOOK};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	rec.look = (struct rec_look){.weight_ns = 10, .kind = WITNESS_RUN, .comm = "", .sleep = running, .kernel = "", .stop = 2,
+				     .stop_text = "", .nr_frames = 1, .frames = &frame};
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(walk_feed(w, &rec), 0);
+	thread(w, 7, 100, 100, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "? 400");
+	near(r.unknown_callers, 1);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static void test_settles(void **state)
+{
+	struct record over = {.type = REC_WALK, .walk = {.stop = 1}}, bad = {.type = REC_WALK};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 99; i++)
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+	assert_false(walk_settled(w));
+	for (int i = 0; i < 300; i++)
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+	assert_true(walk_settled(w));
+	/* what comes after its end counts no more */
+	assert_int_equal(walk_feed(w, &over), 0);
+	LOOK(w, 1000000, WITNESS_RUN, &running, "", MAIN, PARSE);
+	r = result_of(w);
+	assert_path(&r, 0, "200 400");
+	assert_int_equal(r.looks, 399);
+	walk_result_release(&r);
+	/* idle looks alone settle nothing */
+	walk_free(w);
+	w = begin(&defaults);
+	for (int i = 0; i < 500; i++)
+		LOOK(w, 10, WITNESS_SLEEP, &on_epoll, "", MAIN);
+	assert_false(walk_settled(w));
+	assert_int_equal(walk_feed(w, &bad), -EINVAL);
+	walk_free(w);
+}
+
+/* More functions than there is room for: shares of what is known stay right. */
+static void test_full(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+	int err = 0;
+
+	for (uint64_t i = 0; i < WALK_MAX_NODES + 10; i++)
+		err = LOOK(w, 1, WITNESS_RUN, &running, "", MAIN, 0x10000 + i * 16);
+	assert_int_equal(err, -ENOSPC);
+	for (int i = 0; i < 10; i++)
+		LOOK(w, WALK_MAX_NODES, WITNESS_RUN, &running, "", MAIN, 0x10000);
+	thread(w, 7, 11 * WALK_MAX_NODES, 0, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "200 10000");
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+static void test_nothing(void **state)
+{
+	struct walk *w = walk_new();
+	struct walk_result r = result_of(w);
+
+	assert_false(walk_asked(w));
+	assert_int_equal(r.nr_paths, 0);
+	walk_result_release(&r);
+	walk_free(w);
+	w = begin(&defaults);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 0);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_largest_share), cmocka_unit_test(test_threshold), cmocka_unit_test(test_recursion),
+	    cmocka_unit_test(test_idle_apart),	  cmocka_unit_test(test_classes),   cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_scale),	  cmocka_unit_test(test_depth),	    cmocka_unit_test(test_kernel),
+	    cmocka_unit_test(test_unknown_callers), cmocka_unit_test(test_settles), cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

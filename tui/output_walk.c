@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the text and the JSON of a walk have in common. */
+#include "tui/output_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/format.h"
+
+#define BULK 0.5 /* of the work, to be worth a descent */
+
+const char *walk_status(const struct walk_result *result)
+{
+	if (!result->nr_paths)
+		return result->target_ended ? "target ended" : "not enough calls";
+	if (!result->settled && !result->target_ended)
+		return "in progress";
+	return result->depth_reached ? "maximum depth reached" : "root cause found";
+}
+
+const char *walk_class_text(enum walk_class class)
+{
+	static const char *const text[WALK_CLASSES] = {"work", "sleep", "idle"};
+
+	return class < WALK_CLASSES ? text[class] : "work";
+}
+
+const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size)
+{
+	const struct descend_symbol *s;
+
+	switch (n->kind) {
+	case WALK_PROCESS:
+		snprintf(out, size, "%s", model_nr_targets(r->model) ? model_target(r->model, 0)->comm : "(process)");
+		break;
+	case WALK_FUNCTION:
+		s = descend_symbol(r->names, n->function.module, n->function.offset);
+		if (s && s->function[0])
+			snprintf(out, size, "%s", s->function);
+		else
+			snprintf(out, size, "%s+0x%" PRIx64, descend_module(r->names, n->function.module), n->function.offset);
+		break;
+	case WALK_UNKNOWN:
+		snprintf(out, size, n->parent ? "(code of no file)" : "(unknown callers)");
+		break;
+	case WALK_SYSCALL:
+		snprintf(out, size, "syscall:%s", n->name);
+		break;
+	case WALK_KERNEL:
+		snprintf(out, size, "%s", n->name);
+		break;
+	}
+	return out;
+}
+
+const char *walk_remark(const struct walk_report *r, const struct walk_result *result, unsigned int i, char *out, size_t size)
+{
+	unsigned int at = 0;
+	char next[512];
+
+	if (i == at++) {
+		snprintf(out, size,
+			 "a walk by share of wall time: %s looks at %u %s from outside, no probes; shares are of the time of all threads",
+			 format_count(result->looks).s, result->threads, result->threads == 1 ? "thread" : "threads");
+		return out;
+	}
+	if (result->share[WALK_IDLE] > 0 && i == at++) {
+		snprintf(out, size, "%s of the time the threads waited to be given something to do: told apart as idle, after the work",
+			 format_percent(result->share[WALK_IDLE]).s);
+		return out;
+	}
+	if (result->unknown_callers > 0.005 && i == at++) {
+		snprintf(out, size, "the callers of %s of the time could not be told: those stacks end early",
+			 format_percent(result->unknown_callers).s);
+		return out;
+	}
+	if (!result->settled && result->nr_paths && i == at++) {
+		snprintf(out, size, result->target_ended ? "the path was still changing when the target ended: the shares are rough" :
+							   "no path stayed ahead of the others, or there was little work: a longer --timeout sees more");
+		return out;
+	}
+	if (walk_onward(r, result, next, sizeof(next)) && i == at) {
+		snprintf(out, size, "to go on: %s", next);
+		return out;
+	}
+	return NULL;
+}
+
+/* The last function that code of the program itself calls, on the path with the most work. */
+bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size)
+{
+	const struct walk_node *best = NULL;
+	const struct walk_path *p = NULL;
+	const struct descend_symbol *s;
+	double work;
+	uint32_t program;
+	char name[400];
+
+	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
+		if (result->paths[i].class != WALK_IDLE && result->paths[i].cause.kind != CAUSE_RUN_QUEUE && result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
+			p = &result->paths[i];
+	}
+	if (!p || !model_nr_targets(r->model))
+		return false;
+	work = result->share[WALK_WORK] - result->runqueue + result->share[WALK_SLEEP];
+	program = result->nodes[p->frames[0]].function.module;
+	/* a root does not return: it has no calls to look into */
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		const struct walk_node *n = &result->nodes[p->frames[i]];
+
+		if (n->kind == WALK_FUNCTION && n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
+		    (!best || n->function.module == program))
+			best = n;
+	}
+	if (!best)
+		return false;
+	s = descend_symbol(r->names, best->function.module, best->function.offset);
+	if (s && s->symbol[0])
+		snprintf(name, sizeof(name), "%s", s->symbol);
+	else
+		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
+			 descend_module(r->names, best->function.module));
+	if (model_target_ended(r->model, 0))
+		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
+	else
+		snprintf(out, size, "peaktop descend -p %u -f '%s'", model_target(r->model, 0)->pid, name);
+	return true;
+}
