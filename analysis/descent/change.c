@@ -9,6 +9,7 @@
 enum {
 	MIN_WINDOW = 200,
 	STRIKES = 2,
+	SLICES_FORGOTTEN = 2,
 	BLUR = 4, /* times its probes: from here on the latency of a call is known well enough */
 };
 
@@ -24,6 +25,7 @@ void change_forget_window(struct change *c)
 	profile_init(&c->window);
 	c->probes_ns = 0;
 	c->strikes = 0;
+	c->skip = SLICES_FORGOTTEN;
 }
 
 /*
@@ -94,6 +96,10 @@ void change_add(struct change *c, const struct profile *delta, uint64_t enough, 
 		return;
 	if (!c->fixed || c->start.calls < enough) {
 		profile_merge(&c->start, delta);
+		return;
+	}
+	if (c->skip) {
+		c->skip--;
 		return;
 	}
 	change_probes(c, probes_ns);

@@ -16,6 +16,7 @@ struct change {
 	uint64_t probes_ns;    /* what probes took of a call in it, at most */
 	bool fixed;	       /* sites were armed: `start` does not grow any more */
 	unsigned int strikes;  /* windows in a row that differ */
+	unsigned int skip;     /* profiles that still hold what was to be forgotten */
 	char words[200];
 };
 
@@ -27,7 +28,10 @@ void change_init(struct change *c);
 void change_add(struct change *c, const struct profile *delta, uint64_t enough, uint64_t probes_ns);
 /* From one call, too, this much was subtracted. */
 void change_probes(struct change *c, uint64_t probes_ns);
-/* What was measured since the last comparison says nothing: probes moved it. */
+/*
+ * What was measured since the last comparison says nothing: probes moved it. Nor do the slice that
+ * is going on and the next one, in which these may still be on their way out.
+ */
 void change_forget_window(struct change *c);
 /* Two windows in a row differ from the start; `words` then says how. */
 bool change_seen(const struct change *c);
