@@ -18,6 +18,7 @@
 #include "tui/live_source.h"
 #include "tui/processes.h"
 #include "tui/replay.h"
+#include "tui/replay_screen.h"
 #include "tui/screen.h"
 #include "tui/verbs.h"
 
@@ -146,46 +147,6 @@ static void watch_text(struct live *l, const char *text)
 		front_watch(l->front, &spec);
 }
 
-static void replay_show(struct live *l, uint64_t at)
-{
-	int64_t err = replay_advance(l->replay, at);
-
-	if (err < 0)
-		screen_message(l->screen, NOTE_ERROR, strerror((int)-err));
-	screen_set_model(l->screen, replay_model(l->replay));
-	screen_set_replay(l->screen, replay_at_ns(l->replay), replay_total_ns(l->replay), false);
-}
-
-/* What moves a replay; true if the action was one of these, or needs a collector. */
-static bool replay_action(struct live *l, const struct screen_action *a)
-{
-	if (!l->replay)
-		return false;
-	switch (a->type) {
-	case SCREEN_REPLAY_STEP:
-		replay_show(l, replay_neighbour_ns(l->replay, a->step));
-		return true;
-	case SCREEN_REPLAY_JUMP:
-		replay_show(l, a->at_ns);
-		return true;
-	case SCREEN_REPLAY_REWIND:
-		if (!replay_rewind(l->replay))
-			replay_show(l, replay_interval_ns(l->replay));
-		return true;
-	case SCREEN_PICK_TARGET:
-	case SCREEN_SEARCH:
-	case SCREEN_WATCH_FUNCTION:
-	case SCREEN_UNWATCH:
-	case SCREEN_ASK_AGAIN:
-	case SCREEN_LAYERS:
-	case SCREEN_SNAPSHOT_WRITE:
-		screen_message(l->screen, NOTE_WARNING, "this is a saved session: nothing can be asked of the target");
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* A replay makes its model and its descent anew when it goes back. */
 static void live_descent(struct live *l)
 {
@@ -201,7 +162,7 @@ static void live_descent(struct live *l)
 
 static void live_action(struct live *l, const struct screen_action *a)
 {
-	if (replay_action(l, a))
+	if (l->replay && replay_screen_action(l->replay, l->screen, a))
 		return;
 	switch (a->type) {
 	case SCREEN_QUIT:
@@ -353,7 +314,7 @@ static void live_loop(struct live *l)
 	bool said_over = false;
 
 	if (l->replay) {
-		replay_show(l, UINT64_MAX);
+		replay_screen_show(l->replay, l->screen, UINT64_MAX);
 		if (replay_damage(l->replay)[0])
 			screen_message(l->screen, NOTE_WARNING, replay_damage(l->replay));
 	}

@@ -74,7 +74,7 @@ void report_cause(struct buf *out, const struct cause *c)
 	    [CAUSE_NETWORK] = "waiting for the network",
 	    [CAUSE_WAIT] = "waiting for another task",
 	    [CAUSE_UNMEASURED] = "in callees that were not measured",
-	    [CAUSE_UNKNOWN] = "for a cause that is not known",
+	    [CAUSE_UNKNOWN] = "the cause is not known",
 	};
 	static const char *const before_name[CAUSE_KINDS] = {
 	    [CAUSE_PREEMPTION] = " by ", [CAUSE_INTERRUPT] = " by ", [CAUSE_IO] = " on ",

@@ -7,8 +7,8 @@
 
 #include "tui/output.h"
 #include "tui/replay.h"
-#include "tui/screen.h"
 #include "tui/script.h"
+#include "tui/script_session.h"
 #include "tui/verb_descend.h"
 #include "tui/verbs.h"
 
@@ -73,11 +73,6 @@ int verb_export(struct options *o)
 	return EXIT_USAGE;
 }
 
-static int64_t script_advance(void *ctx, uint64_t until_ns)
-{
-	return replay_advance(ctx, until_ns);
-}
-
 static char *read_whole(const char *path, size_t *n)
 {
 	FILE *f = fopen(path, "re");
@@ -97,10 +92,7 @@ static char *read_whole(const char *path, size_t *n)
 
 int verb_script(struct options *o)
 {
-	struct screen_options so = {.replay = true, .ascii = o->ascii, .root = SCREEN_OPERATIONS, .resolution = o->resolution};
-	struct script_host host = {.advance = script_advance};
 	struct replay *r = NULL;
-	struct screen *s = NULL;
 	char why[512], *text;
 	size_t n = 0;
 	struct buf out;
@@ -120,13 +112,9 @@ int verb_script(struct options *o)
 		return status;
 	}
 	buf_init(&out, SCRIPT_OUTPUT_MAX);
-	s = screen_new(replay_model(r), &so);
-	host.ctx = r;
-	host.interval_ns = replay_interval_ns(r);
-	err = s ? script_run(text, n, s, &host, &out) : -ENOMEM;
+	err = script_session(r, o, text, n, &out);
 	if (out.len)
 		fwrite(out.data, 1, out.len, err == -EINVAL ? stderr : stdout);
-	screen_free(s);
 	buf_release(&out);
 	replay_free(r);
 	free(text);

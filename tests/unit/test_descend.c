@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "tests/unit/output_models.h"
 #include "tui/output_descend.h"
 #include "tui/replay.h"
+#include "tui/script_session.h"
 #include "tui/session_file.h"
 #include "tui/verb_descend.h"
 
@@ -660,6 +662,91 @@ static void a_stopped_one_replays_too(void **state)
 	free(again);
 }
 
+/* --- its screens, from the session */
+
+static void compare_golden(const char *name, const char *got)
+{
+	char path[256], *want = calloc(1, 1 << 20);
+	FILE *f;
+
+	assert_non_null(want);
+	snprintf(path, sizeof(path), "tests/unit/golden/%s.txt", name);
+	f = fopen(path, getenv("UPDATE_GOLDEN") ? "w" : "r");
+	if (f && getenv("UPDATE_GOLDEN")) {
+		fputs(got, f);
+		snprintf(want, 1 << 20, "%s", got);
+	} else if (f) {
+		want[fread(want, 1, (1 << 20) - 1, f)] = '\0';
+	}
+	if (f)
+		fclose(f);
+	if (strcmp(want, got))
+		fail_msg("golden %s differs; UPDATE_GOLDEN=1 writes it anew:\n%s", name, got);
+	free(want);
+}
+
+/* What a script prints over the session that was written; it must succeed. */
+static void script_golden(const char *name, const char *script)
+{
+	struct options o = options();
+	struct replay *replay = NULL;
+	struct buf out;
+	char why[256];
+	int err;
+
+	buf_init(&out, 1 << 20);
+	assert_int_equal(replay_open(&replay, t.path, why, sizeof(why)), 0);
+	err = script_session(replay, &o, script, strlen(script), &out);
+	if (err)
+		fail_msg("%s: script: %d\n%s", name, err, out.data ? out.data : "");
+	if (name[0])
+		compare_golden(name, out.data ? out.data : "");
+	buf_release(&out);
+	replay_free(replay);
+}
+
+#define OPENED "key Enter 2 Enter\n"
+
+/* The descent is asked for, has begun, and ends, each in a slice of its own. */
+static void write_session(void)
+{
+	begin();
+	answer_serve();
+	answer_find(usleep_found, 2);
+	answer_find(NULL, 0);
+	give_calls(0x1020, 5);
+	answer_names();
+	give_profile(10);
+	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+		give_calls(0x1020, 20);
+		for (unsigned int k = 0; k < t.nr_asked; k++) {
+			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
+				answer_call_sites(NULL, 0);
+		}
+	}
+	assert_true(descend_over(t.descend));
+	answer_names();
+	give_profile(10);
+	assert_int_equal(session_writer_close(t.session), 0);
+	t.session = NULL;
+}
+
+static void screens_of_its_session(void **state)
+{
+	write_session();
+	/* before it was asked for there is nothing to show */
+	script_golden("", "until 1\n" OPENED "expect and it holds no");
+	script_golden("", "until 2\n" OPENED "expect in progress\nexpect armed now 3\ntick\nexpect root cause found\n"
+			  "reject in progress\nkey T\nexpect in progress\nkey t\nexpect root cause found\n"
+			  "key q\nexpect calls (log)");
+	/* no file of this name, and a saved session holds no code */
+	script_golden("", "end\n" OPENED "key Enter\nexpect no code\nkey d\nexpect no code");
+	script_golden("descent-session-begun", "until 2\n" OPENED "dump");
+	script_golden("descent-session-80x24", "end\n" OPENED "dump");
+	script_golden("descent-session-200x50", "end\nsize 200 50\n" OPENED "key E\ndump");
+	script_golden("descent-session-20x5", "end\nsize 20 5\n" OPENED "dump");
+}
+
 static void another_peak_afterwards(void **state)
 {
 	struct options o = options();
@@ -738,10 +825,12 @@ cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_asked_yet, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
 	};
 
+	setlocale(LC_ALL, "C.UTF-8");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
