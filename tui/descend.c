@@ -34,7 +34,10 @@ struct descend *descend_new(const struct descend_host *host)
 	if (!d)
 		return NULL;
 	d->descent = descent_new();
-	if (!d->descent) {
+	d->hops = hops_new();
+	if (!d->descent || !d->hops) {
+		descent_free(d->descent);
+		hops_free(d->hops);
 		free(d);
 		return NULL;
 	}
@@ -49,6 +52,7 @@ void descend_free(struct descend *d)
 	if (!d)
 		return;
 	descent_free(d->descent);
+	hops_free(d->hops);
 	free(d->starts);
 	callees_release(d);
 	names_release(d);
@@ -69,6 +73,11 @@ bool descend_over(const struct descend *d)
 const struct descent *descend_state(const struct descend *d)
 {
 	return d->descent;
+}
+
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p)
+{
+	return hops_find(d->hops, r, p);
 }
 
 /* ---- actions ---- */
@@ -333,6 +342,9 @@ void descend_take(struct descend *d, const struct record *rec)
 	/* once over, what still comes of it says nothing new */
 	if (d->over && rec->type != REC_TARGET && rec->type != REC_TARGET_END)
 		return;
+	if (rec->type == REC_DESCENT)
+		hops_forget(d->hops);
+	hops_feed(d->hops, d->asked ? d->ask.op : 0, rec);
 	err = descent_feed(d->descent, rec);
 	if (err == -EINVAL && rec->type == REC_DESCENT) {
 		d->asked = false;

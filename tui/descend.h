@@ -17,6 +17,7 @@
 
 #include "analysis/code/protocol.h"
 #include "analysis/descent/descent.h"
+#include "analysis/descent/first_hop.h"
 #include "analysis/descent/inlined.h"
 #include "analysis/session/record.h"
 
@@ -85,6 +86,11 @@ const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t mo
 const char *descend_module(const struct descend *d, uint32_t module);
 /* The name of a fnode's function for a person: never empty, cut to fit. */
 const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size);
+
+/* The heaviest wait on a path; NULL: none. Valid until the next record. */
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p);
+/* The place in code to ask about for a frame of a stack: of its call, or where the innermost one is. */
+struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost);
 
 /* ---- inlined calls (descend_inlines.c) ---- */
 

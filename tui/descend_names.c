@@ -156,6 +156,18 @@ static void want(struct descend *d, struct rec_code code, struct rec_code *list,
 		list[(*nr)++] = code;
 }
 
+struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost)
+{
+	/* a return address may already be of the next line, or function */
+	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
+}
+
+static void want_wait(struct descend *d, const struct hop *h, struct rec_code *list, uint32_t *nr, uint32_t max)
+{
+	for (uint32_t i = 0; h && i < h->nr_frames; i++)
+		want(d, descend_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
+}
+
 /* What has no function of its own is called by the name of the import. */
 static void name_import(struct descend *d, const struct descent_fnode *n)
 {
@@ -198,7 +210,7 @@ bool descend_names(struct descend *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	max = 2 * r.nr_nodes + r.nr_paths * DESCENT_PCS;
+	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_MAX_WITNESS_FRAMES);
 	list = calloc(max + 1, sizeof(*list));
 	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
 		name_import(d, &r.nodes[i]);
@@ -208,6 +220,7 @@ bool descend_names(struct descend *d)
 	for (uint32_t i = 0; list && i < r.nr_paths; i++) {
 		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
 			want(d, r.paths[i].pcs[j].place, list, &nr, max);
+		want_wait(d, hops_find(d->hops, &r, &r.paths[i]), list, &nr, max);
 	}
 	if (list)
 		ask_all(d, list, nr);

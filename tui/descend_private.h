@@ -10,6 +10,7 @@
 #ifndef PEAKTOP_DESCEND_PRIVATE_H
 #define PEAKTOP_DESCEND_PRIVATE_H
 
+#include "analysis/descent/first_hop.h"
 #include "analysis/latency/profile.h"
 #include "tui/descend.h"
 
@@ -68,6 +69,7 @@ struct descend {
 	struct descend_host host;
 	bool live;
 	struct descent *descent;
+	struct hops *hops;
 	struct rec_descent ask;
 	bool asked, over, pumping;
 	bool arm_waits;		/* for the entries of callees */

@@ -263,9 +263,15 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 	const struct peak *p = report_peak(t->report, model_op_peaks(t->report->model, t->report->op));
 	const struct rec_descent *ask = descend_asked(t->descend);
 
-	if (descend_over(t->descend) || t->result->nr_paths || !ask) {
+	if (descend_over(t->descend) || !ask) {
 		output_descend_sentence(t->report, out);
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
+		return;
+	}
+	/* before it is over only what takes most of the time is worth a sentence */
+	if (t->result->nr_paths && t->result->paths[0].share >= 0.5) {
+		buf_puts(out, "so far: ");
+		output_descend_sentence(t->report, out);
 		return;
 	}
 	if (p)

@@ -94,6 +94,35 @@ void report_cause(struct buf *out, const struct cause *c)
 	}
 }
 
+void report_wait_end(struct buf *out, const struct hop *h)
+{
+	switch ((enum sleep_end)h->sleep.ended_by) {
+	case ENDED_REQUEST:
+		buf_puts(out, "ended when the request to the device was done");
+		return;
+	case ENDED_TIMER:
+		buf_puts(out, "ended by its timer");
+		return;
+	case ENDED_TASK:
+		buf_puts(out, "woken by ");
+		append_safe(out, h->waker);
+		buf_printf(out, " %u", h->sleep.waker_tid);
+		return;
+	case ENDED_NETWORK:
+		buf_puts(out, "ended by a packet");
+		return;
+	case ENDED_INTERRUPT:
+		buf_puts(out, "ended by interrupt ");
+		append_safe(out, h->waker);
+		return;
+	case ENDED_SIGNAL:
+		buf_puts(out, "ended by a signal");
+		return;
+	default:
+		buf_puts(out, "it is not known who ended it");
+	}
+}
+
 void report_short_name(struct buf *out, const char *name)
 {
 	const char *end = strchr(name, '(');

@@ -39,6 +39,8 @@ const struct peak *report_peak(const struct descend_report *r, const struct op *
 enum evidence report_evidence(const struct descent_fnode *n);
 /* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
+/* Who ended a wait, sanitised: "ended by its timer", "woken by redis 812". */
+void report_wait_end(struct buf *out, const struct hop *h);
 /* A name without parameters, sanitised. */
 void report_short_name(struct buf *out, const char *name);
 /* "store.c:88", sanitised; nothing where the source is not known. */

@@ -199,9 +199,98 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	return o;
 }
 
-static json_t *path_json(const struct descend *d, const struct descent_result *r, const struct descent_path *p, bool *failed)
+static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *failed)
+{
+	json_t *frames = json_array();
+
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct descend_symbol *s = descend_symbol(d, place.module, place.offset);
+		char at[NAME_MAX_BYTES];
+		json_t *o = json_object();
+
+		if (s && s->function[0])
+			snprintf(at, sizeof(at), "%s", s->function);
+		else
+			snprintf(at, sizeof(at), "%s+0x%" PRIx64, descend_module(d, place.module), place.offset);
+		put(o, "function", text_json(at), failed);
+		put_text(o, "module", descend_module(d, place.module), failed);
+		put_line(o, s, failed);
+		*failed |= json_array_append_new(frames, o);
+	}
+	return frames;
+}
+
+/* Who ended the wait, as a layer; NULL: it is not known. */
+static json_t *ended_by_json(const struct hop *h, bool *failed)
+{
+	static const char *const states[ENDED_KINDS] = {
+	    [ENDED_REQUEST] = "io",	      [ENDED_TIMER] = "timer", [ENDED_TASK] = "run", [ENDED_NETWORK] = "network",
+	    [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
+	const struct rec_sleep *s = &h->sleep;
+	json_t *o;
+
+	if (s->ended_by >= ENDED_KINDS || !states[s->ended_by])
+		return NULL;
+	o = json_object();
+	if (s->ended_by == ENDED_TASK) {
+		put_u64(o, "pid", s->waker_pid, failed);
+		put_u64(o, "tid", s->waker_tid, failed);
+		put_text(o, "comm", h->waker, failed);
+	}
+	put(o, "state", json_string(states[s->ended_by]), failed);
+	if (s->ended_by == ENDED_SIGNAL)
+		put_text(o, "detail", "a signal", failed);
+	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
+		put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
+	else if (s->ended_by != ENDED_TASK)
+		put_text(o, "detail", h->waker, failed);
+	put(o, "frames", json_array(), failed);
+	return o;
+}
+
+static const char *wait_state(const struct hop *h)
+{
+	struct cause cause;
+
+	cause_of_sleep(&h->sleep, &cause);
+	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io" :
+	       cause.kind == CAUSE_NETWORK			     ? "network" :
+									"sleep";
+}
+
+/* The first hop: the thread that waited, then who ended it. */
+static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
+{
+	json_t *o = json_object(), *layers = json_array(), *layer = json_object(), *ended = ended_by_json(h, failed);
+	char detail[2 * HOP_TEXT];
+
+	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "", h->name);
+	if (h->pid)
+		put_u64(layer, "pid", h->pid, failed);
+	put_u64(layer, "tid", h->tid, failed);
+	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
+		if (model_target(report->model, i)->pid == h->pid)
+			put_text(layer, "comm", model_target(report->model, i)->comm, failed);
+	}
+	put(layer, "state", json_string(wait_state(h)), failed);
+	put_text(layer, "detail", detail, failed);
+	put(layer, "frames", wait_frames(report->descend, h, failed), failed);
+	*failed |= json_array_append_new(layers, layer);
+	if (ended)
+		*failed |= json_array_append_new(layers, ended);
+	put_u64(o, "ns", h->ns, failed);
+	put_u64(o, "count", h->count, failed);
+	put(o, "layers", layers, failed);
+	return o;
+}
+
+static json_t *path_json(const struct descend_report *report, const struct descent_result *r, const struct descent_path *p,
+			 bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
+	const struct descend *d = report->descend;
+	const struct hop *wait = descend_wait(d, r, p);
 	struct inlined in;
 
 	descend_narrow(d, p, &in);
@@ -218,6 +307,8 @@ static json_t *path_json(const struct descend *d, const struct descent_result *r
 		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
 	put(o, "frames", frames, failed);
 	put(o, "siblings", siblings, failed);
+	if (wait)
+		put(o, "wait", wait_json(report, wait, failed), failed);
 	return o;
 }
 
@@ -284,7 +375,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	put_u64(o, "calls_used", result->calls_used, failed);
 	put_share(o, "explained", result->explained, failed);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		*failed |= json_array_append_new(paths, path_json(r->descend, result, &result->paths[i], failed));
+		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	put(o, "paths", paths, failed);
 	if (result->nr_nodes)
 		put(o, "ftree", ftree_json(r->descend, result, failed), failed);

@@ -178,6 +178,30 @@ static void put_inlined(struct buf *out, const struct descend_report *r, const s
 	}
 }
 
+/* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
+static void put_wait(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		     const struct descent_path *p, const struct output_options *o)
+{
+	const struct hop *h = descend_wait(r->descend, result, p);
+	struct buf line;
+
+	if (!h)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct descend_symbol *s = descend_symbol(r->descend, place.module, place.offset);
+
+		buf_puts(&line, i ? " > " : "");
+		report_short_name(&line, s && s->function[0] ? s->function : descend_module(r->descend, place.module));
+	}
+	buf_puts(&line, h->nr_frames ? "; " : "");
+	report_wait_end(&line, h);
+	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits", format_time(h->ns).s);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  waits in: ", 12);
+	buf_release(&line);
+}
+
 static void put_siblings(struct buf *out, const struct descend_report *r, const struct descent_result *result,
 			 const struct descent_path *p, const struct output_options *o)
 {
@@ -218,6 +242,7 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
 		put_inlined(out, r, p);
+		put_wait(out, r, result, p, o);
 		put_siblings(out, r, result, p, o);
 	}
 	buf_release(&line);

@@ -101,6 +101,14 @@ def sleep():
     path = path_with(document, "serve_sleep", "pause_a_while", "usleep")
     between("its share", path["share"], 0.5, 1)
     equal("cause", path["cause"]["kind"], "sleep")
+    thread, ended = path["wait"]["layers"]
+    equal("the thread that waits", (thread["pid"], thread["comm"], thread["state"]), (document["target"]["pid"], "descend_shapes", "sleep"))
+    stack = [frame["function"] for frame in thread["frames"]]
+    equal("where it waits", stack[:2], ["serve_sleep", "pause_a_while"])
+    check("usleep" in stack and "nanosleep" in thread["detail"], "%s: %s" % (thread["detail"], stack))
+    equal("who ended it", ended["state"], "timer")
+    # each of these is a nap of 3 ms
+    check(path["wait"]["ns"] >= 2900000 * path["wait"]["count"], "%(count)d waits took %(ns)d ns" % path["wait"])
 
 
 @case("recursion is followed down to what runs at the bottom")

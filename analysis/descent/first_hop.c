@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/first_hop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pending {
+	uint64_t at_ns;
+	struct hop hop; /* count 0: free */
+};
+
+struct recent {
+	uint32_t pid, tid;
+	uint64_t start_ns, end_ns; /* end 0: none */
+};
+
+struct hops {
+	unsigned int nr, next_pending, next_recent;
+	struct hop *hop[HOPS_MAX];
+	struct pending *pending[HOPS_PENDING]; /* made when first needed */
+	struct recent recent[HOPS_RECENT];
+};
+
+struct hops *hops_new(void)
+{
+	return calloc(1, sizeof(struct hops));
+}
+
+void hops_forget(struct hops *h)
+{
+	for (unsigned int i = 0; i < h->nr; i++)
+		free(h->hop[i]);
+	for (unsigned int i = 0; i < HOPS_PENDING; i++)
+		free(h->pending[i]);
+	memset(h, 0, sizeof(*h));
+}
+
+void hops_free(struct hops *h)
+{
+	if (!h)
+		return;
+	hops_forget(h);
+	free(h);
+}
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+/* The texts are kept beside it: pointed to again wherever it was moved. */
+static void texts_point(struct hop *h)
+{
+	h->sleep.call = h->call;
+	h->sleep.name = h->name;
+	h->sleep.waker = h->waker;
+	h->sleep.holder = h->holder;
+}
+
+static void hop_fill(struct hop *h, const struct rec_witness *w)
+{
+	*h = (struct hop){.ns = w->weight_ns, .count = 1, .tid = w->tid, .sleep = w->sleep};
+	snprintf(h->call, sizeof(h->call), "%s", or_empty(w->sleep.call));
+	snprintf(h->name, sizeof(h->name), "%s", or_empty(w->sleep.name));
+	snprintf(h->waker, sizeof(h->waker), "%s", or_empty(w->sleep.waker));
+	snprintf(h->holder, sizeof(h->holder), "%s", or_empty(w->sleep.holder));
+	texts_point(h);
+	h->nr_frames = w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
+	if (h->nr_frames)
+		memcpy(h->frame, w->frames, h->nr_frames * sizeof(*h->frame));
+}
+
+static bool same(const struct hop *a, const struct hop *b)
+{
+	if (a->sleep.object != b->sleep.object || a->sleep.ended_by != b->sleep.ended_by ||
+	    a->sleep.waker_tid != b->sleep.waker_tid || a->nr_frames != b->nr_frames || strcmp(a->call, b->call) != 0 ||
+	    strcmp(a->name, b->name) != 0 || strcmp(a->waker, b->waker) != 0 || strcmp(a->holder, b->holder) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->nr_frames; i++) {
+		if (a->frame[i].module != b->frame[i].module || a->frame[i].offset != b->frame[i].offset)
+			return false;
+	}
+	return true;
+}
+
+/* A wait of an in-peak call. */
+static void hop_add(struct hops *h, const struct hop *from, uint32_t pid)
+{
+	unsigned int lightest = 0;
+	uint64_t left = 0;
+	struct hop *to;
+
+	for (unsigned int i = 0; i < h->nr; i++) {
+		if (same(h->hop[i], from)) {
+			h->hop[i]->ns += from->ns;
+			h->hop[i]->count++;
+			return;
+		}
+		if (h->hop[i]->ns < h->hop[lightest]->ns)
+			lightest = i;
+	}
+	if (h->nr < HOPS_MAX) {
+		to = malloc(sizeof(*to));
+		if (!to)
+			return;
+		h->hop[h->nr++] = to;
+	} else {
+		to = h->hop[lightest];
+		left = to->ns;
+	}
+	*to = *from;
+	texts_point(to);
+	to->pid = pid;
+	to->ns += left;
+}
+
+static void take_wait(struct hops *h, const struct rec_witness *w)
+{
+	struct pending **slot;
+	struct hop hop;
+
+	hop_fill(&hop, w);
+	for (unsigned int i = 0; i < HOPS_RECENT; i++) {
+		const struct recent *c = &h->recent[i];
+
+		if (c->end_ns && c->tid == w->tid && w->at_ns >= c->start_ns && w->at_ns <= c->end_ns) {
+			hop_add(h, &hop, c->pid);
+			return;
+		}
+	}
+	slot = &h->pending[h->next_pending];
+	h->next_pending = (h->next_pending + 1) % HOPS_PENDING;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		return;
+	(*slot)->at_ns = w->at_ns;
+	(*slot)->hop = hop;
+	texts_point(&(*slot)->hop);
+}
+
+static void take_call(struct hops *h, const struct rec_call *c)
+{
+	uint64_t end = c->start_ns + (c->raw_ns > c->latency_ns ? c->raw_ns : c->latency_ns);
+
+	h->recent[h->next_recent] = (struct recent){c->pid, c->tid, c->start_ns, end};
+	h->next_recent = (h->next_recent + 1) % HOPS_RECENT;
+	for (unsigned int i = 0; i < HOPS_PENDING; i++) {
+		struct pending *p = h->pending[i];
+
+		if (!p || !p->hop.count || p->hop.tid != c->tid || p->at_ns > end)
+			continue;
+		if (p->at_ns >= c->start_ns)
+			hop_add(h, &p->hop, c->pid);
+		p->hop.count = 0;
+	}
+}
+
+void hops_feed(struct hops *h, uint32_t op, const struct record *rec)
+{
+	if (rec->type == REC_WITNESS && rec->witness.op == op && rec->witness.kind == WITNESS_SLEEP)
+		take_wait(h, &rec->witness);
+	else if (rec->type == REC_CALL && rec->call.op == op)
+		take_call(h, &rec->call);
+}
+
+/* Does the stack go through the functions of the path, in their order? */
+static bool goes_through(const struct hop *h, const struct descent_result *r, const struct descent_path *p)
+{
+	uint32_t at = 0;
+
+	for (unsigned int i = 0; i < p->nr_frames; i++) {
+		struct rec_code f = r->nodes[p->frames[i]].function;
+
+		/* of a callee that is not known nothing can be asked */
+		if (!f.module)
+			continue;
+		while (at < h->nr_frames && (h->frame[at].module != f.module || h->frame[at].function != f.offset))
+			at++;
+		if (at++ >= h->nr_frames)
+			return false;
+	}
+	return true;
+}
+
+const struct hop *hops_find(const struct hops *h, const struct descent_result *r, const struct descent_path *p)
+{
+	const struct hop *best = NULL;
+	struct cause cause;
+
+	for (unsigned int i = 0; i < h->nr; i++) {
+		cause_of_sleep(&h->hop[i]->sleep, &cause);
+		if (cause.kind == p->cause.kind && (!best || h->hop[i]->ns > best->ns) && goes_through(h->hop[i], r, p))
+			best = h->hop[i];
+	}
+	return best;
+}
