@@ -373,6 +373,24 @@ struct period {
 	uint64_t start, end, armed;
 };
 
+/* The first call of an operation comes after bursts that have seen none: they say how rare it is. */
+static void past_send(struct collector *c, uint32_t slot, uint64_t until)
+{
+	const struct armed_time *t = slot_time(c, slot);
+	struct record rec = {.type = REC_PROFILE};
+
+	if (!t || !t->past_on_ns || t->begin >= until || t->past_on_ns >= until - t->begin)
+		return;
+	rec.profile = (struct rec_profile){
+		.op = c->slots[slot].op,
+		.start_ns = t->begin > c->start_ns ? t->begin - c->start_ns : 0,
+		.end_ns = until - c->start_ns,
+		.armed_ns = t->past_on_ns,
+		.correction_ns = kernel_side_control(c->kernel)->correction[slot],
+	};
+	send_record(c, &rec);
+}
+
 /* What a slot has counted from its last record up to `h`. */
 static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h, const struct period *period)
 {
@@ -412,9 +430,14 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		p->min_ns = h->min - 1;
 		p->max_ns = h->max;
 	}
-	/* a time in which nobody looked is told too: the model fills it */
-	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries || (!period->armed && h->calls))
+	/* of bursts those are told too in which nothing came, and the time between them: the model fills it */
+	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
+	    (h->calls && period->armed < period->end - period->start)) {
+		if (!info->told)
+			past_send(c, slot, period->start);
+		info->told = true;
 		send_record(c, &rec);
+	}
 	samples_send(c, slot, doublings);
 	*old = *h;
 	old->entries = info->open; /* one more record says that nothing is open any more */
@@ -451,9 +474,12 @@ static void time_told(struct armed_time *t, uint64_t now)
 {
 	if (t->has_cut || t->tell)
 		t->told_ns = now;
+	if (t->has_cut)
+		t->past_on_ns += t->cut_armed;
 	t->has_cut = false;
 	if (!t->tell)
 		return;
+	t->past_on_ns += t->on_ns + (t->on ? now - t->on_since : 0);
 	t->period_start = now;
 	t->on_ns = 0;
 	if (t->on)
@@ -509,11 +535,12 @@ void slots_begin(struct collector *c, uint64_t now)
 		if (info->function) {
 			info->function->time.on_ns = 0;
 			info->function->time.on_since = info->function->time.period_start = now;
+			info->function->time.begin = now;
 		}
 	}
 	for (enum unit u = 0; u < UNITS; u++) {
 		c->units[u].time.on_ns = 0;
-		c->units[u].time.on_since = c->units[u].time.period_start = now;
+		c->units[u].time.on_since = c->units[u].time.period_start = c->units[u].time.begin = now;
 	}
 	c->nr_samples = 0;
 	phases_begin(c);

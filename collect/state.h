@@ -63,6 +63,7 @@ struct armed_time {
 	bool on, bursting;
 	uint64_t on_since, on_ns, period_start;
 	uint64_t told_ns; /* when a period was last told */
+	uint64_t begin, past_on_ns; /* of all periods that were told */
 	bool tell;	  /* the present period is to be told with this slice */
 	bool has_cut; /* a period that is over and not told yet */
 	uint64_t cut_start, cut_end, cut_armed;
@@ -141,6 +142,7 @@ struct slot_info {
 	uint64_t extra_abnormal; /* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
+	bool told;
 };
 
 struct collector {
