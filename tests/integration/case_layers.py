@@ -89,7 +89,7 @@ def lock_function():
 
 
 def layer_run_function(target, *functions, args=()):
-    t = Target(target, *args)
+    t = Target(target, *args, preexec_fn=undisturbed)
     options = []
     for f in functions:
         options += ["-f", f]
