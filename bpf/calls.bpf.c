@@ -441,9 +441,11 @@ INLINE int site_hit(struct pt_regs *ctx)
 		return 0;
 	if (s->flags & PT_SITE_START)
 		site_start(c, s, ctx, id);
-	if (s->flags & PT_SITE_FNODE_START && !s->blown && !descent_fnode_start(c, s, ctx, (u32)id) &&
+	if (s->flags & PT_SITE_FNODE_START && !s->blown && !descent_fnode_start(c, s, index, ctx, (u32)id) &&
 	    !__sync_fetch_and_add(&s->blown, 1))
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
+	if (s->flags & PT_SITE_LEARN && !s->blown)
+		descent_learn(c, s, ctx);
 	return 0;
 }
 

@@ -18,10 +18,16 @@ enum { DESCEND_SLEEP_MIN_NS = 1000 };
  */
 enum { DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
 
+/* What a hit inside f0 costs, wherever it belongs, is not time of the program. */
+INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt_site *s)
+{
+	d->cost += c->hit_ns[s->class ? 1 : 0];
+}
+
 /* Close the fnode on top of the stack: its time goes to its sum, unless it was left by a throw. */
 INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool returned)
 {
-	u64 depth = d->depth, ns, index;
+	u64 depth = d->depth, ns, index, probes;
 	struct pt_fnode_open *o;
 	struct pt_fnode_sum *s;
 
@@ -38,8 +44,15 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	index = o->fnode;
 	HIDE(index);
 	index &= PT_FNODES - 1;
-	s = &d->sums[index];
+	s = &d->record.sums[index];
 	ns = now - o->start;
+	probes = d->cost - o->cost;
+	ns = ns > probes ? ns - probes : 0;
+	if (s->call != d->record.call) {
+		s->call = d->record.call;
+		s->count = 0;
+		s->max = s->sum = s->blocked = s->runq = 0;
+	}
 	s->count++;
 	s->sum += ns;
 	if (ns > s->max)
@@ -50,43 +63,82 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	}
 }
 
-INLINE u64 top_cfa(struct pt_descent *d)
+/* The open fnode at this depth (1: the outermost); NULL: none. */
+INLINE struct pt_fnode_open *open_at(struct pt_descent *d, u64 depth)
 {
-	u64 depth = d->depth;
-
 	HIDE(depth);
 	if (!depth || depth > PT_DEPTH)
-		return ~0ull;
+		return 0;
 	depth--;
 	HIDE(depth);
 	depth &= PT_DEPTH - 1;
-	return d->open[depth].cfa;
+	return &d->open[depth];
 }
 
-/* The fnode that begins here in the present context: its parent is open and on top. */
-INLINE u32 fnode_choose(struct pt_descent *d, u32 first, u64 ret)
+INLINE u64 top_cfa(struct pt_descent *d)
 {
-	u64 depth = d->depth;
-	u32 parent = 0, index = first;
+	struct pt_fnode_open *o = open_at(d, d->depth);
 
-	HIDE(depth);
-	if (depth && depth <= PT_DEPTH) {
-		depth--;
-		HIDE(depth);
-		depth &= PT_DEPTH - 1;
-		parent = d->open[depth].fnode + 1;
-	}
-	for (int i = 0; i < 8 && index; i++) {
-		u32 key = index - 1;
-		struct pt_fnode *f = bpf_map_lookup_elem(&fnodes, &key);
+	return o ? o->cfa : ~0ull;
+}
 
-		if (!f)
-			return 0;
-		if (f->parent == parent && (!f->only_return || f->only_return == ret))
-			return index;
-		index = f->next;
+/* Let `look` stand on the innermost open fnode whose frame lies above `cfa`; with `same`, or is at it. */
+INLINE void look_above(struct pt_descent *d, u64 cfa, bool same)
+{
+#pragma nounroll
+	for (int i = 0; i < PT_DEPTH; i++) {
+		struct pt_fnode_open *o = open_at(d, d->look);
+
+		if (!o || o->cfa > cfa || (same && o->cfa == cfa))
+			break;
+		d->look--;
 	}
-	return 0;
+}
+
+/* The fnode (index + 1) that begins at this site under the one that `look` stands on; 0: none. */
+INLINE u32 fnode_choose(struct pt_descent *d, u32 site, u64 ret)
+{
+	struct pt_fnode_open *o = open_at(d, d->look);
+	struct pt_context key = {.parent = o ? o->fnode + 1 : 0, .site = site, .ret = ret};
+	u32 *index = bpf_map_lookup_elem(&contexts, &key);
+
+	return index ? *index : 0;
+}
+
+INLINE struct pt_fnode *fnode_at(u32 index)
+{
+	u32 key = index - 1;
+
+	return index ? bpf_map_lookup_elem(&fnodes, &key) : 0;
+}
+
+/* A jump to another function, or its arrival there: the frame is that of who jumps. */
+INLINE struct pt_fnode *tail_chosen(struct pt_descent *d, u32 site, u64 cfa, u32 *index)
+{
+	struct pt_fnode_open *o;
+	struct pt_fnode *f;
+
+	look_above(d, cfa, true);
+	o = open_at(d, d->look);
+	if ((o ? o->cfa : d->cfa) != cfa)
+		return 0;
+	*index = fnode_choose(d, site, 0);
+	f = fnode_at(*index);
+	return f && f->tail ? f : 0;
+}
+
+/* A call: of the site itself, or its arrival at the entry of the callee. */
+INLINE struct pt_fnode *call_chosen(struct pt_descent *d, struct pt_site *s, u32 site, u64 cfa, u32 *index)
+{
+	struct pt_fnode *f;
+	u64 ret = 0;
+
+	look_above(d, cfa, false);
+	if (s->flags & PT_SITE_FNODE_RET && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
+		return 0;
+	*index = fnode_choose(d, site, ret);
+	f = fnode_at(*index);
+	return f && !f->tail ? f : 0;
 }
 
 /*
@@ -95,48 +147,42 @@ INLINE u32 fnode_choose(struct pt_descent *d, u32 first, u64 ret)
  */
 INLINE bool fnode_too_hot(struct pt_descent *d, u32 fnode, u64 now)
 {
+	struct pt_fnode_sum *s;
 	u64 index = fnode;
 
 	HIDE(index);
 	index &= PT_FNODES - 1;
-	return d->sums[index].count >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / DESCEND_HOT_PART;
+	s = &d->record.sums[index];
+	return s->call == d->record.call && s->count >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / DESCEND_HOT_PART;
 }
 
 /* False: it is passed too often in this call to be timed at all. */
-INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u32 tid)
+INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site, struct pt_regs *ctx, u32 tid)
 {
 	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
-	u64 cfa = ctx->sp + (s64)s->fnode_cfa, ret = 0, depth;
+	u64 cfa = ctx->sp + (s64)s->fnode_cfa, depth;
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;
-	u32 index, key;
+	u32 index = 0;
 
-	if (!d || !d->active || d->epoch != c->descend_epoch)
+	if (!d || !d->active || d->record.epoch != c->descend_epoch)
 		return true;
-	key = s->start_fnode - 1;
-	f = bpf_map_lookup_elem(&fnodes, &key);
+	descent_charge(c, d, s);
+	d->look = d->depth;
+	f = tail_chosen(d, site, cfa, &index);
+	if (!f)
+		f = call_chosen(d, s, site, cfa, &index);
 	if (!f)
 		return true;
-	/* what lies below this frame is gone; a tail call keeps its parent's frame */
+	/* what lies below this frame is gone: it was left by a throw */
+#pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
-		u64 top = top_cfa(d);
-
-		if (top == ~0ull || top > cfa || (top == cfa && f->tail))
+		if (d->depth <= d->look)
 			break;
 		fnode_close(d, 0, 0, false);
 	}
-	if (f->only_return && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
-		return true;
-	index = fnode_choose(d, s->start_fnode, ret);
-	if (!index)
-		return true;
-	key = index - 1;
-	f = bpf_map_lookup_elem(&fnodes, &key);
-	if (!f)
-		return true;
-	d->hits++;
-	d->cost += f->cost;
+	d->record.hits++;
 	if (d->depth >= PT_DEPTH)
 		return true;
 	t = bpf_map_lookup_elem(&threads, &tid);
@@ -146,6 +192,7 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, struct 
 	o = &d->open[depth];
 	o->cfa = cfa;
 	o->fnode = index - 1;
+	o->cost = d->cost;
 	o->off_ns = t ? t->off_ns : 0;
 	o->runq_ns = t ? t->runq_ns : 0;
 	d->depth = depth + 1;
@@ -159,9 +206,10 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 	u64 cfa = ctx->sp + (s64)s->end_cfa;
 	struct pt_thread *t;
 
-	if (!d || !d->active || d->epoch != c->descend_epoch)
+	if (!d || !d->active || d->record.epoch != c->descend_epoch)
 		return;
 	t = bpf_map_lookup_elem(&threads, &tid);
+#pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
 		u64 top = top_cfa(d);
 
@@ -169,6 +217,116 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 			break;
 		fnode_close(d, t, now, top == cfa);
 	}
+	/* one that begins something here as well is charged there */
+	if (!(s->flags & PT_SITE_FNODE_START))
+		descent_charge(c, d, s);
+}
+
+INLINE u32 innermost(struct pt_descent *d)
+{
+	struct pt_fnode_open *o = open_at(d, d->depth);
+
+	return o ? o->fnode + 1 : 0;
+}
+
+/* ---- the callees of an indirect call ---------------------------------- */
+
+/* Is it the function of the path that calls here? */
+INLINE bool learn_context(struct pt_descent *d, struct pt_learn *l, u64 cfa)
+{
+	u32 top = innermost(d);
+	struct pt_fnode *f;
+
+	if (l->parent == PT_ANY_PARENT || top == l->parent)
+		return true;
+	/* or it is timed too, and its fnode was opened a moment ago */
+	f = fnode_at(top);
+	return f && f->parent == l->parent && top_cfa(d) == cfa;
+}
+
+INLINE u64 register_of(struct pt_regs *ctx, u64 number)
+{
+	u64 value = 0;
+
+	HIDE(number);
+	if (number >= PT_REGS)
+		return 0;
+	if (number == PT_REG_IP)
+		return ctx->ip;
+	if (bpf_probe_read_kernel(&value, sizeof(value), (void *)ctx + number * 8))
+		return 0;
+	return value;
+}
+
+/* Where the call at hand goes; 0: the pointer could not be read. */
+INLINE u64 learn_target(struct pt_learn *l, struct pt_regs *ctx)
+{
+	u64 at = register_of(ctx, l->base), value = 0;
+
+	if (!l->memory)
+		return at;
+	at += (u64)l->disp + register_of(ctx, l->index) * l->scale;
+	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? 0 : value;
+}
+
+INLINE void callee_note(struct pt_descent *d, u32 learn, u64 address)
+{
+	u64 n;
+
+#pragma nounroll
+	for (u64 i = 0; i < PT_CALLEES; i++) {
+		HIDE(i);
+		if (i >= PT_CALLEES || i >= d->nr_callees)
+			break;
+		if (d->callees[i].address == address && d->callees[i].learn == learn) {
+			d->callees[i].count++;
+			return;
+		}
+	}
+	n = d->nr_callees;
+	HIDE(n);
+	if (n >= PT_CALLEES)
+		return;
+	d->callees[n].address = address;
+	d->callees[n].learn = learn;
+	d->callees[n].count = 1;
+	d->nr_callees = n + 1;
+}
+
+INLINE void descent_learn(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx)
+{
+	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
+	u32 key = s->learn;
+	struct pt_learn *l = bpf_map_lookup_elem(&learns, &key);
+	u64 target;
+
+	if (!d || !l || !d->active || d->record.epoch != c->descend_epoch)
+		return;
+	d->cost += l->cost;
+	if (!learn_context(d, l, ctx->sp + (s64)s->start_cfa))
+		return;
+	target = learn_target(l, ctx);
+	if (target)
+		callee_note(d, l->id, target);
+}
+
+INLINE void callees_send(struct pt_control *c, struct pt_descent *d, struct pt_act_key *key, u32 tid)
+{
+	struct pt_record_callees *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_ring, 1);
+		return;
+	}
+	r->head.kind = PT_RECORD_CALLEES;
+	r->head.slot = key->slot;
+	r->head.tgid = key->tgid;
+	r->head.tid = tid;
+	r->head.at = d->record.head.at;
+	r->epoch = d->record.epoch;
+	r->nr = d->nr_callees;
+	bpf_probe_read_kernel(r->callees, sizeof(r->callees), d->callees);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
 /* A call of f0 begins. When f0 calls itself, the outermost one is meant. */
@@ -182,27 +340,18 @@ INLINE void descent_start(struct pt_control *c, struct pt_act_key *key, struct p
 	if (!d)
 		return;
 	/* one further down the stack is inside the one that is open; else that one was left by a throw */
-	if (d->active && key->cfa < d->cfa && d->epoch == c->descend_epoch)
+	if (d->active && key->cfa < d->cfa && d->record.epoch == c->descend_epoch)
 		return;
 	d->active = 0;
 	d->cfa = key->cfa;
-	d->epoch = c->descend_epoch;
 	d->depth = 0;
-	d->hits = 0;
 	d->cost = 0;
 	d->start = bpf_ktime_get_ns();
+	d->nr_callees = 0;
 	d->snap = a->snap;
-#pragma nounroll
-	for (u64 i = 0; i < PT_FNODES; i++) {
-		HIDE(i);
-		if (i >= PT_FNODES)
-			break;
-		d->sums[i].count = 0;
-		d->sums[i].max = 0;
-		d->sums[i].sum = 0;
-		d->sums[i].blocked = 0;
-		d->sums[i].runq = 0;
-	}
+	d->record.epoch = c->descend_epoch;
+	d->record.call++;
+	d->record.hits = 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (t) {
 		d->preempt_ns = t->preempt_ns;
@@ -216,13 +365,9 @@ INLINE void descent_start(struct pt_control *c, struct pt_act_key *key, struct p
 INLINE void descent_record(struct pt_control *c, struct pt_descent *d, struct pt_act_key *key, struct pt_act *a,
 			   struct task_struct *task, struct pt_thread *t, u64 raw, u64 latency)
 {
-	struct pt_record_call *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	struct pt_record_call *r = &d->record;
+	u64 nr = c->descend_fnodes;
 
-	if (!r) {
-		__sync_fetch_and_add(&c->lost_ring, 1);
-		return;
-	}
-	__builtin_memset(r, 0, sizeof(*r) - sizeof(r->sums));
 	r->head.kind = PT_RECORD_CALL;
 	r->head.slot = key->slot;
 	r->head.tgid = key->tgid;
@@ -230,9 +375,9 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, struct pt
 	r->head.at = a->start;
 	r->raw = raw;
 	r->latency = latency;
-	r->epoch = d->epoch;
-	r->hits = d->hits;
 	r->known = snapshot_delta(&r->delta, c, &d->snap, task, t);
+	r->preempt_ns = 0;
+	r->irq_ns = 0;
 	if (t) {
 		r->preempt_ns = t->preempt_ns - d->preempt_ns;
 		r->preempt_pid = t->preempt_pid;
@@ -240,21 +385,14 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, struct pt
 		r->irq_ns = t->irq_ns - d->irq_ns;
 		r->irq_number = t->irq_number;
 	}
-	bpf_probe_read_kernel(r->sums, sizeof(r->sums), d->sums);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-}
-
-INLINE u32 innermost(struct pt_descent *d)
-{
-	u64 depth = d->depth;
-
-	HIDE(depth);
-	if (!depth || depth > PT_DEPTH)
-		return 0;
-	depth--;
-	HIDE(depth);
-	depth &= PT_DEPTH - 1;
-	return d->open[depth].fnode + 1;
+	HIDE(nr);
+	if (nr > PT_FNODES)
+		nr = PT_FNODES;
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_call, sums) + nr * sizeof(struct pt_fnode_sum),
+			       BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->lost_ring, 1);
+	if (d->nr_callees)
+		callees_send(c, d, key, a->tid);
 }
 
 /* Copy registers and the part of the stack that lies inside f0, where this thread is in a call of it. */
@@ -275,7 +413,7 @@ INLINE void descent_stack(struct pt_control *c, struct task_struct *task, struct
 	r->cfa = d->cfa;
 	r->sleeps = sleeps;
 	r->fnode = innermost(d);
-	r->epoch = d->epoch;
+	r->epoch = d->record.epoch;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
 		return;
 	/* with the return address of f0 and a little of its caller's frame */
@@ -317,6 +455,7 @@ INLINE u64 descent_end(struct pt_control *c, struct pt_act_key *key, struct pt_a
 	d->active = 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	/* what ends with f0: tail calls, and a call whose own end stands at the same address */
+#pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
 		if (top_cfa(d) == ~0ull)
 			break;

@@ -97,6 +97,22 @@ PT_MAP struct {
 	__type(value, struct pt_fnode);
 } fnodes SEC(".maps");
 
+/* Which fnode begins: written by the collector for each armed set. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * PT_FNODES);
+	__type(key, struct pt_context);
+	__type(value, u32);
+} contexts SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PT_LEARNS);
+	__type(key, u32);
+	__type(value, struct pt_learn);
+} learns SEC(".maps");
+
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -31,8 +31,10 @@ enum {
 	PT_THREADS = 16384,
 	PT_TARGETS = 1024,
 	PT_RING_BYTES = 1 << 20,
-	PT_FNODES = 64,	     /* armed in one descent */
-	PT_DEPTH = 32,	     /* fnodes open at once in a thread */
+	PT_FNODES = 256,     /* armed in one descent */
+	PT_DEPTH = 64,	     /* fnodes open at once in a thread */
+	PT_LEARNS = 32,	     /* sites whose callees are learnt at the same time */
+	PT_CALLEES = 16,     /* that one call of f0 tells of them */
 	PT_COMM = 16,
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
@@ -58,15 +60,17 @@ struct pt_hist {
 enum pt_site_flags {
 	PT_SITE_START = 1 << 0,	   /* begins an activation of `start_slot` */
 	PT_SITE_END = 1 << 4,	   /* ends one of `end_slot`, before it begins another */
-	PT_SITE_FNODE_START = 1 << 7, /* a call that a descent times; `start_fnode` */
+	PT_SITE_FNODE_START = 1 << 7, /* a call that a descent times; found in `contexts` */
 	PT_SITE_FNODE_END = 1 << 8,   /* its return */
+	PT_SITE_FNODE_RET = 1 << 10,  /* the entry of a callee: some fnodes want a return address */
+	PT_SITE_LEARN = 1 << 11,      /* a call or jump through a pointer; `learn` */
 	PT_SITE_YIELDS = 1 << 9, /* an exit before the return value is there: leaves the end to the caller's side */
 	PT_SITE_REPEATS = 1 << 5,  /* may be passed again in the same activation */
 	PT_SITE_GO = 1 << 6,	   /* Go: stacks move, frames are told by their distance from the stack's top */
 	PT_SITE_READ_RET = 1 << 1, /* look at the return address; report unknown ones */
 	PT_SITE_NEED_RET = 1 << 2, /* do not begin one that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
-	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
+	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END | PT_SITE_FNODE_RET,
 };
 
 /* What the probe at one address does; found by the probe's cookie. */
@@ -78,7 +82,7 @@ struct pt_site {
 	pt_s32 end_cfa;
 	pt_u32 arg_mask; /* argument registers that are intact */
 	pt_u32 class;	 /* enum site_class */
-	pt_u32 start_fnode; /* index + 1 of the first of those that begin here; chained by `next` */
+	pt_u32 learn;  /* index of the entry of `learns` */
 	pt_u32 closed; /* begins nothing at the moment */
 	pt_u32 seen;   /* hits as of the governor's last look */
 	pt_s32 fnode_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
@@ -137,36 +141,48 @@ struct pt_act {
 struct pt_fnode {
 	pt_u32 node;   /* the front's number */
 	pt_u32 parent; /* index + 1; 0: f0 */
-	pt_u32 next;   /* index + 1 of another fnode that begins at the same address; 0: none */
 	pt_u32 tail;   /* a jump: its frame is its parent's */
-	pt_u64 only_return; /* address; 0: any */
-	pt_u32 cost;	    /* ns that the two probes of one timed call take in all */
 	pt_u32 spare;
+};
+
+/* Which fnode begins where a site is hit: the value is its index + 1. */
+struct pt_context {
+	pt_u32 parent; /* the innermost open fnode: index + 1; 0: f0 itself */
+	pt_u32 site;   /* index in the site table */
+	pt_u64 ret;    /* return address that counts; 0: any */
+};
+
+/* An indirect call of which the callees are to be learnt; struct rec_operand of analysis/session/record.h. */
+enum { PT_ANY_PARENT = 0xffffffff };
+struct pt_learn {
+	pt_u32 id;     /* never used again */
+	pt_u32 parent; /* index + 1 of the fnode that makes the call; PT_ANY_PARENT */
+	pt_u32 memory; /* 0: the target stands in the register `base` */
+	pt_u32 base, index; /* in the order of struct pt_regs; PT_REGS: none */
+	pt_u32 scale;
+	pt_u32 cost; /* ns of one hit */
+	pt_u32 spare;
+	pt_s64 disp;
+};
+
+struct pt_callee {
+	pt_u64 address;
+	pt_u32 learn; /* id */
+	pt_u32 count;
 };
 
 struct pt_fnode_open {
 	pt_u64 cfa, start, off_ns, runq_ns;
+	pt_u64 cost; /* of the thread's probes in this call of f0, as it began */
 	pt_u32 fnode; /* index */
 	pt_u32 spare;
 };
 
 struct pt_fnode_sum {
-	pt_u64 count, max, sum, blocked, runq;
-};
-
-/* A thread inside f0. */
-struct pt_descent {
-	pt_u32 active;
-	pt_u32 epoch; /* of the armed set when this call of f0 began */
-	pt_u64 cfa;   /* of the outermost call of f0 */
-	pt_u64 start; /* when it began */
-	pt_u64 cost;  /* of the probes inside it so far */
-	pt_u32 depth;
-	pt_u32 hits;
-	struct pt_snapshot snap;
-	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
-	struct pt_fnode_open open[PT_DEPTH];
-	struct pt_fnode_sum sums[PT_FNODES];
+	pt_u32 call; /* number of the call that it is of; of an older one it says nothing */
+	pt_u32 count;
+	pt_u64 max, sum; /* without what the probes inside took */
+	pt_u64 blocked, runq;
 };
 
 struct pt_ret_key {
@@ -251,6 +267,7 @@ struct pt_control {
 	pt_u32 spare;
 	pt_u32 descend_slot; /* f0; 0: no descent */
 	pt_u32 descend_epoch;
+	pt_u32 descend_fnodes; /* armed */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
 	pt_u32 hit_ns[2]; /* what a hit costs, by class */
@@ -298,6 +315,7 @@ enum pt_record_kind {
 	PT_RECORD_CALL,	  /* an in-peak call of f0 */
 	PT_RECORD_SLEEP,  /* a sleep inside a call of f0 */
 	PT_RECORD_STACK,  /* the stack of a thread inside f0: as it goes to sleep, or sampled */
+	PT_RECORD_CALLEES, /* callees seen in an in-peak call of f0 */
 	PT_RECORD_CLOSED, /* a hardware breakpoint saw an open call return */
 	PT_RECORD_LOOK,	  /* the stack of a thread that runs */
 };
@@ -324,20 +342,45 @@ struct pt_record_address {
 	pt_u64 address;
 };
 
+/* Sent with the sums of the fnodes that are armed, and no more. */
 struct pt_record_call {
 	struct pt_record head; /* at: its start */
 	pt_u64 raw;	       /* latency as measured */
-	pt_u32 epoch;
-	pt_u32 hits; /* timed calls inside it */
+	pt_u32 epoch;	       /* of the armed set when it began */
+	pt_u32 hits;	       /* timed calls inside it */
 	pt_u64 latency; /* corrected */
 	struct pt_snapshot delta;
 	pt_u32 known; /* enum sample_known */
 	pt_u32 preempt_pid;
 	pt_u64 preempt_ns, irq_ns;
 	pt_u32 irq_number;
-	pt_u32 spare;
+	pt_u32 call; /* number: of its sums those with this one count */
 	char preempt_comm[PT_COMM];
 	struct pt_fnode_sum sums[PT_FNODES];
+};
+
+/* What an in-peak call of f0 called through the pointers that are watched. */
+struct pt_record_callees {
+	struct pt_record head;
+	pt_u32 epoch;
+	pt_u32 nr;
+	struct pt_callee callees[PT_CALLEES];
+};
+
+/* A thread inside f0. The record is made in place: 10 KB do not fit on a stack. */
+struct pt_descent {
+	pt_u32 active;
+	pt_u32 depth;
+	pt_u64 cfa;   /* of the outermost call of f0 */
+	pt_u64 start; /* when it began */
+	pt_u64 cost;  /* of the probes inside it so far */
+	struct pt_snapshot snap;
+	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
+	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */
+	pt_u32 nr_callees;
+	struct pt_callee callees[PT_CALLEES];
+	struct pt_fnode_open open[PT_DEPTH];
+	struct pt_record_call record;
 };
 
 struct pt_record_sleep {

@@ -355,6 +355,8 @@ int calibrate(struct collector *c)
 		calibrate_class(c, &h, SITE_EMULATED, PT_SLOTS - 1);
 		calibrate_class(c, &h, SITE_STEPPED, PT_SLOTS - 2);
 	}
+	for (unsigned int i = 0; i < SITE_CLASSES; i++)
+		control->hit_ns[i] = c->cost.hit[i];
 	calibrate_switches(c, &h);
 	calibrate_faults(c, &h);
 	c->layers = layers;

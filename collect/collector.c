@@ -175,8 +175,8 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 			c->exited[c->nr_exited++] = rec->tid;
 		break;
 	case PT_RECORD_CALL:
-		if (size >= sizeof(struct pt_record_call))
-			armed_call(c, (const struct pt_record_call *)rec);
+		if (size >= offsetof(struct pt_record_call, sums))
+			armed_call(c, (const struct pt_record_call *)rec, size);
 		break;
 	case PT_RECORD_SLEEP:
 		if (size >= sizeof(struct pt_record_sleep))
@@ -189,6 +189,10 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 	case PT_RECORD_LOOK:
 		if (size >= offsetof(struct pt_record_look, stack))
 			looked_running(c, (const struct pt_record_look *)rec, size);
+		break;
+	case PT_RECORD_CALLEES:
+		if (size >= sizeof(struct pt_record_callees))
+			learn_callees(c, (const struct pt_record_callees *)rec);
 		break;
 	case PT_RECORD_CLOSED:
 		function_closed(c, rec->slot);
@@ -340,6 +344,9 @@ static void on_request(struct loop *l, const struct record *rec)
 		look_request(c, &rec->req_look);
 		l->next_looks = 0;
 		break;
+	case REQ_LEARN:
+		learn_request(c, &rec->learn);
+		break;
 	case REQ_DISARM:
 		if (!kernel_function_disarm(c, rec->disarm.op))
 			function_disarm(c, rec->disarm.op);
@@ -440,6 +447,7 @@ static void timers(struct loop *l)
 	}
 	if (now >= l->next_looks && can_look(l))
 		l->next_looks = looks_turn(c, now);
+	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
 	if (now >= l->next_govern)

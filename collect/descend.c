@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/base/syscall_names.h"
 #include "collect/sleeps.h"
@@ -76,7 +75,16 @@ static void site_unshare(struct collector *c, uint32_t index)
 	struct pt_site *s = &kernel_side_sites(c->kernel)[index];
 
 	s->flags &= ~PT_SITE_OF_DESCENT;
-	s->start_fnode = 0;
+}
+
+struct function *descend_f0(const struct collector *c)
+{
+	return c->descent ? c->descent->function : NULL;
+}
+
+uint32_t descend_epoch(const struct collector *c)
+{
+	return c->descent ? c->descent->epoch : 0;
 }
 
 void descend_end(struct collector *c)
@@ -88,6 +96,7 @@ void descend_end(struct collector *c)
 		return;
 	control->descend_slot = 0;
 	links_release(d);
+	kernel_side_contexts_clear(c->kernel);
 	for (uint32_t i = 0; i < d->nr_clocks; i++)
 		attachment_release(&d->clocks[i], false);
 	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
@@ -156,6 +165,22 @@ static uint32_t index_of(const struct descent_arming *d, uint32_t node)
 	return 0;
 }
 
+uint32_t descend_node_index(const struct collector *c, uint32_t node)
+{
+	return c->descent ? index_of(c->descent, node) : 0;
+}
+
+bool descend_site_is_armed(const struct collector *c, const struct rec_site *s)
+{
+	const struct descent_arming *d = c->descent;
+
+	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
+		if (d->sites[i].module == s->module && d->sites[i].offset == s->offset)
+			return !d->sites[i].dead && d->nr_links;
+	}
+	return false;
+}
+
 static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t offset)
 {
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
@@ -167,11 +192,6 @@ static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t 
 	return 0;
 }
 
-static uint32_t pair_cost(const struct collector *c, const struct req_fnode *n)
-{
-	return c->cost.hit[n->start.class] + (n->end.module ? c->cost.hit[n->end.class] : 0);
-}
-
 /* Write one fnode and its two sites into the tables of the programs. */
 static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 {
@@ -179,19 +199,21 @@ static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 	const struct req_fnode *req = &d->nodes[i];
 	struct node_site *start = site_at(c, d, &req->start), *end;
 	struct pt_site *table = kernel_side_sites(c->kernel), *s;
+	struct pt_context context = {.parent = d->parent[i]};
+	int err;
 
 	if (!start)
 		return -ENOSPC;
 	s = &table[start->index];
-	*f = (struct pt_fnode){.node = req->node, .parent = d->parent[i], .next = s->start_fnode,
-			       .tail = !req->end.module, .cost = pair_cost(c, req)};
+	*f = (struct pt_fnode){.node = req->node, .parent = d->parent[i], .tail = !req->end.module};
+	context.site = start->index;
 	if (req->only_return)
-		f->only_return = address_of(c, req->end.module, req->only_return);
-	s->flags |= PT_SITE_FNODE_START;
+		context.ret = address_of(c, req->end.module, req->only_return);
+	s->flags |= PT_SITE_FNODE_START | (req->only_return ? PT_SITE_FNODE_RET : 0);
 	s->fnode_cfa = (pt_s32)req->start.cfa;
-	s->start_fnode = i + 1;
-	if (!req->end.module)
-		return 0;
+	err = kernel_side_context_add(c->kernel, &context, i + 1);
+	if (err || !req->end.module)
+		return err;
 	end = site_at(c, d, &req->end);
 	if (!end)
 		return -ENOSPC;
@@ -269,8 +291,10 @@ void descend_attach(struct collector *c, struct function *f)
 
 void descend_detach(struct collector *c, const struct function *f)
 {
-	if (descend_is_of(c, f))
-		links_release(c->descent);
+	if (!descend_is_of(c, f))
+		return;
+	links_release(c->descent);
+	learn_detach(c);
 }
 
 /* Samples need a clock on every CPU; without them sleeps alone are witnessed. */
@@ -312,6 +336,7 @@ static int nodes_write(struct collector *c, struct descent_arming *d)
 	int err = 0;
 
 	memset(kernel_side_fnodes(c->kernel), 0, PT_FNODES * sizeof(struct pt_fnode));
+	kernel_side_control(c->kernel)->descend_fnodes = d->nr_nodes;
 	for (uint32_t i = 0; i < d->nr_nodes && !err; i++) {
 		d->parent[i] = d->nodes[i].parent ? index_of(d, d->nodes[i].parent) : 0;
 		err = d->nodes[i].parent && !d->parent[i] ? -EINVAL : node_write(c, d, i);
@@ -333,6 +358,8 @@ void descend_request(struct collector *c, const struct req_descend *req)
 		return;
 	}
 	descend_end(c);
+	if (req->stop)
+		learn_end(c);
 	if (!req->stop) {
 		d = calloc(1, sizeof(*d));
 		if (!d) {
@@ -349,6 +376,7 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			send_refused(c, req->epoch, req->op, err, "descend: %s", strerror(-err));
 			return;
 		}
+		learn_rebind(c);
 		if (f->state == FUNCTION_ON)
 			descend_attach(c, f);
 		if (f->credit_ns < NODE_CREDIT_NS)
@@ -370,11 +398,12 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
 	struct descent_arming *d = c->descent;
-	uint64_t cost = 0, at = now_ns();
+	uint64_t cost, at = now_ns();
 	bool renew;
 
 	if (!descend_is_of(c, f))
 		return 0;
+	cost = learn_spending(c);
 	renew = at - d->renewed_ns >= NODE_FUSE_NS;
 	if (renew)
 		d->renewed_ns = at;
@@ -446,39 +475,21 @@ static uint64_t less(uint64_t from, uint64_t what)
 	return from > what ? from - what : 0;
 }
 
-/* As the programs in the kernel do it: never more than three quarters. */
-static uint64_t less_probes(uint64_t raw, uint64_t cost)
+/* What one fnode took in this call. */
+static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_t i)
 {
-	uint64_t least = raw / 4 + !raw;
+	static const struct pt_fnode_sum none;
 
-	return raw > cost + least ? raw - cost : least;
-}
-
-/* What the probes below each fnode cost the calls of that fnode, and all of them together. */
-static uint64_t costs_below(const struct collector *c, const struct descent_arming *d, const struct pt_record_call *r,
-			    uint64_t below[PT_FNODES])
-{
-	uint64_t all = 0;
-
-	memset(below, 0, PT_FNODES * sizeof(*below));
-	for (uint32_t i = 0; i < d->nr_nodes; i++) {
-		uint64_t cost = r->sums[i].count * pair_cost(c, &d->nodes[i]);
-		uint32_t p = d->parent[i], steps = 0;
-
-		all += cost;
-		for (; p && steps < PT_FNODES; p = d->parent[p - 1], steps++)
-			below[p - 1] += cost;
-	}
-	return all;
+	return r->sums[i].call == r->call ? &r->sums[i] : &none;
 }
 
 static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d, const struct pt_record_call *r,
-			   const uint64_t below[PT_FNODES], struct rec_call_node *out)
+			   struct rec_call_node *out)
 {
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < d->nr_nodes; i++) {
-		const struct pt_fnode_sum *s = &r->sums[i];
+		const struct pt_fnode_sum *s = sum_of(r, i);
 		uint64_t inside = c->cost.inside[d->nodes[i].start.class];
 
 		if (!s->count)
@@ -486,8 +497,8 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 		out[nr++] = (struct rec_call_node){
 			.node = d->nodes[i].node,
 			.count = s->count,
-			.max_ns = less(s->max, inside + below[i] / s->count),
-			.sum_ns = less(s->sum, s->count * inside + below[i]),
+			.max_ns = less(s->max, inside),
+			.sum_ns = less(s->sum, s->count * inside),
 			.blocked_ns = s->blocked,
 			.runqueue_ns = s->runq,
 		};
@@ -510,18 +521,17 @@ static const char *irq_name(uint32_t number, char *out, size_t n)
 	return out;
 }
 
-void armed_call(struct collector *c, const struct pt_record_call *r)
+void armed_call(struct collector *c, const struct pt_record_call *r, size_t size)
 {
 	struct descent_arming *d = c->descent;
 	struct rec_call_node nodes[PT_FNODES];
 	struct record rec = {.type = REC_CALL};
 	struct rec_call *call = &rec.call;
-	uint64_t below[PT_FNODES], probes;
 	char irq[32];
 
-	if (!d || r->epoch != d->epoch || r->head.slot != d->function->slot)
+	if (!d || r->epoch != d->epoch || r->head.slot != d->function->slot ||
+	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
 		return;
-	probes = costs_below(c, d, r, below);
 	*call = (struct rec_call){
 		.epoch = r->epoch,
 		.op = d->function->op,
@@ -529,7 +539,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r)
 		.tid = r->head.tid,
 		.start_ns = less(r->head.at, c->start_ns),
 		.raw_ns = r->raw,
-		.latency_ns = less_probes(r->raw, kernel_side_control(c->kernel)->correction[d->function->slot] + probes),
+		.latency_ns = r->latency,
 		.outcome = CALL_RETURNED,
 		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_INTERRUPT,
 		.interrupt_ns = r->irq_ns,
@@ -551,7 +561,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r)
 		if (r->preempt_ns)
 			call->preempted_by = r->preempt_comm;
 	}
-	call->nr_nodes = nodes_fill(c, d, r, below, nodes);
+	call->nr_nodes = nodes_fill(c, d, r, nodes);
 	if (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns)
 		send_record(c, &rec);
 }

@@ -328,8 +328,10 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 
 void function_free(struct collector *c, struct function *f)
 {
-	if (descend_is_of(c, f))
+	if (descend_is_of(c, f)) {
 		descend_end(c);
+		learn_end(c);
+	}
 	function_drop_open(c, f);
 	function_links_stop(f, true);
 	for (unsigned int i = 0; i < f->nr_sites; i++)
@@ -525,8 +527,6 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	if (fresh && c->nr_functions == 2) {
 		struct pt_control *control = kernel_side_control(c->kernel);
 
-		control->hit_ns[SITE_EMULATED] = c->cost.hit[SITE_EMULATED];
-		control->hit_ns[SITE_STEPPED] = c->cost.hit[SITE_STEPPED];
 		control->nested = 1;
 		send_note(c, NOTE_INFO, "several functions are watched: where one calls another many times, its latency less the probes' cost is an estimate");
 	}

@@ -41,6 +41,7 @@ struct kernel_side {
 	uint64_t *tokens;
 	struct pt_act *activations;
 	struct pt_fnode *fnodes;
+	struct pt_learn *learns;
 	struct ring_buffer *ring;
 	struct layer_link links[MAX_LINKS];
 	unsigned int nr_links;
@@ -169,9 +170,11 @@ int kernel_side_load(struct kernel_side *k)
 	k->sites = map_share(k->skel->maps.sites);
 	k->tokens = map_share(k->skel->maps.tokens);
 	k->fnodes = map_share(k->skel->maps.fnodes);
+	k->learns = map_share(k->skel->maps.learns);
 	k->activations = map_share(k->skel->maps.activations);
 	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.ring), ring_record, k, NULL);
-	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->activations || !k->ring)
+	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
+	    !k->activations || !k->ring)
 		return -ENOMEM;
 	k->control->next_slot = 1;
 	k->control->nr_cpus = (uint32_t)k->nr_cpus;
@@ -367,6 +370,29 @@ void kernel_side_kernel_detach(struct kernel_links *links)
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k)
 {
 	return k->fnodes;
+}
+
+struct pt_learn *kernel_side_learns(struct kernel_side *k)
+{
+	return k->learns;
+}
+
+int kernel_side_context_add(struct kernel_side *k, const struct pt_context *key, uint32_t index)
+{
+	int err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.contexts), key, &index, BPF_NOEXIST);
+
+	return err == -EEXIST ? 0 : err;
+}
+
+void kernel_side_contexts_clear(struct kernel_side *k)
+{
+	int fd = bpf_map__fd(k->skel->maps.contexts);
+	struct pt_context key;
+
+	while (!bpf_map_get_next_key(fd, NULL, &key)) {
+		if (bpf_map_delete_elem(fd, &key))
+			return;
+	}
 }
 
 struct pt_site *kernel_side_sites(struct kernel_side *k)

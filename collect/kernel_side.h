@@ -72,6 +72,10 @@ int kernel_side_kernel_attach(struct kernel_side *k, const char *function, uint3
 void kernel_side_kernel_detach(struct kernel_links *links);
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
+struct pt_learn *kernel_side_learns(struct kernel_side *k);
+/* Which fnode (index + 1) begins in a context; the first one that is said for it counts. */
+int kernel_side_context_add(struct kernel_side *k, const struct pt_context *key, uint32_t index);
+void kernel_side_contexts_clear(struct kernel_side *k);
 /* Memory shared with the programs. */
 struct pt_control *kernel_side_control(struct kernel_side *k);
 struct pt_site *kernel_side_sites(struct kernel_side *k);

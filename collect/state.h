@@ -176,6 +176,7 @@ struct collector {
 		uint64_t blind_times;
 	} phases;
 	struct looking *looking;	/* NULL: nobody asks where threads are */
+	struct learning *learning;	/* NULL: nothing is learnt */
 	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
 	uint64_t interval_ns, slice, slice_start, slice_end;
 	uint64_t hits_before[PT_COUNTERS]; /* the measurement began: calibration and arming */
@@ -270,6 +271,13 @@ void descend_request(struct collector *c, const struct req_descend *req);
 void descend_attach(struct collector *c, struct function *f);
 void descend_detach(struct collector *c, const struct function *f);
 bool descend_is_of(const struct collector *c, const struct function *f);
+/* The function of the descent; NULL: none goes on. */
+struct function *descend_f0(const struct collector *c);
+uint32_t descend_epoch(const struct collector *c);
+/* Index + 1 of a node of the armed set; 0: it is not armed. */
+uint32_t descend_node_index(const struct collector *c, uint32_t node);
+/* Does a probe of the armed set stand there already? */
+bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
 uint64_t descend_spending(struct collector *c, const struct function *f);
 /* What the armed fnodes took of each of these calls of f0, on average, since this was asked last. */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
@@ -279,7 +287,7 @@ bool descend_blown(struct collector *c, uint32_t site_index);
 void descend_settle(struct collector *c);
 /* Are sites of fnodes armed? */
 bool descend_is_armed(const struct collector *c);
-void armed_call(struct collector *c, const struct pt_record_call *r);
+void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
 /* Allow some more stacks to be copied. */
@@ -294,6 +302,18 @@ void looks_refill(struct collector *c);
 /* What is due now; the time of the next turn. */
 uint64_t looks_turn(struct collector *c, uint64_t now);
 void looks_end(struct collector *c);
+
+/* learn.c: the callees of indirect calls, seen in short bursts. */
+void learn_request(struct collector *c, const struct req_learn *req);
+/* Another set is armed. */
+void learn_rebind(struct collector *c);
+/* Probes on and off with those of f0. */
+void learn_detach(struct collector *c);
+void learn_turn(struct collector *c, uint64_t now);
+bool learn_blown(struct collector *c, uint32_t site_index);
+void learn_callees(struct collector *c, const struct pt_record_callees *r);
+uint64_t learn_spending(struct collector *c);
+void learn_end(struct collector *c);
 
 /* Free entries of the site table. */
 int site_index_take(struct collector *c);

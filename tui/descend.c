@@ -9,7 +9,6 @@
 
 enum {
 	MAX_ACTIONS = 1 << 16, /* in a row */
-	MAX_ARMED = 64,	       /* fnodes that the collector takes at once */
 };
 
 void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
@@ -141,7 +140,7 @@ void descend_arm(struct descend *d)
 
 		if (err == -EAGAIN)
 			return;
-		if (!err && nr < MAX_ARMED && parent_is_there(nodes, nr, d->armed[i].parent))
+		if (!err && parent_is_there(nodes, nr, d->armed[i].parent))
 			nr++;
 		else
 			lost[nr_lost++] = d->armed[i].node;
@@ -179,12 +178,21 @@ static void finish(struct descend *d)
 		d->host.request(d->host.ctx, &rec);
 }
 
-/* Which functions an indirect call goes to is not watched: what is known was told with the call sites. */
-static void answer_learn(struct descend *d, uint32_t node)
+/* Have the collector watch what an indirect call calls: it answers with REC_LEARNT. */
+static void learn(struct descend *d, const struct descent_armed *a)
 {
+	const struct parsed_call_site *s = callees_site(d, a->site);
 	struct record rec = {.type = REC_LEARNT};
 
-	rec.learnt = (struct rec_learnt){.node = node, .error = -EOPNOTSUPP};
+	if (s && s->operand.kind != OPERAND_NONE && s->flags & CALL_SITE_TIMED && !a->last_site) {
+		rec.type = REQ_LEARN;
+		rec.learn = (struct req_learn){.op = d->ask.op, .node = a->node, .parent = a->parent, .site = s->start,
+					       .operand = s->operand};
+		if (!d->host.request(d->host.ctx, &rec))
+			return;
+		rec.type = REC_LEARNT;
+	}
+	rec.learnt = (struct rec_learnt){.node = a->node, .error = -EOPNOTSUPP};
 	d->host.feed(d->host.ctx, &rec);
 }
 
@@ -209,7 +217,7 @@ static void pump(struct descend *d)
 		else if (d->live && a.kind == DESCENT_EXPAND)
 			callees_want(d, a.function);
 		else if (d->live && a.kind == DESCENT_LEARN)
-			answer_learn(d, a.node);
+			learn(d, a.armed);
 	}
 	d->pumping = false;
 }

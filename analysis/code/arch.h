@@ -55,6 +55,11 @@ bool arch_is_stack_pointer(unsigned capstone_register);
 
 /* Operand of an indirect call or jump. */
 void arch_indirect_operand(const struct insn *insn, struct call_operand *out);
+/*
+ * The same for a probe on the instruction: registers as the kernel hands them out.
+ * OPERAND_NONE where a probe cannot compute it (segments, 32-bit addresses).
+ */
+void arch_probe_operand(const struct insn *insn, struct rec_operand *out);
 /* Address of a memory operand relative to the instruction pointer. */
 bool arch_pc_relative(const struct insn *insn, uint64_t *vaddr);
 /* `lea ADDRESS, register`: takes an address. */

@@ -450,6 +450,32 @@ void arch_indirect_operand(const struct insn *insn, struct call_operand *out)
 		out->disp = read_s32(b + at);
 }
 
+/* DWARF number to the place in struct pt_regs. */
+static uint32_t kernel_register(uint8_t dwarf)
+{
+	static const uint8_t place[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, OPERAND_IP};
+
+	return dwarf < sizeof(place) ? place[dwarf] : (uint32_t)OPERAND_NO_REG;
+}
+
+void arch_probe_operand(const struct insn *insn, struct rec_operand *out)
+{
+	struct call_operand op;
+
+	*out = (struct rec_operand){.kind = OPERAND_NONE, .base = OPERAND_NO_REG, .index = OPERAND_NO_REG};
+	if ((insn->flow != INSN_CALL_INDIRECT && insn->flow != INSN_JMP_INDIRECT) || insn->enc.opcode != 0xff ||
+	    (modrm_reg(insn) != 2 && modrm_reg(insn) != 4) || insn->enc.prefixes & (P_FS_GS | P_67))
+		return;
+	arch_indirect_operand(insn, &op);
+	if (!op.memory && op.base == CALL_NO_REG)
+		return;
+	out->kind = op.memory ? OPERAND_MEMORY : OPERAND_REGISTER;
+	out->base = kernel_register(op.base);
+	out->index = kernel_register(op.index);
+	out->scale = op.scale;
+	out->disp = op.disp + (op.base == CALL_RIP ? insn->length : 0);
+}
+
 bool arch_pc_relative(const struct insn *insn, uint64_t *vaddr)
 {
 	if (!insn->enc.modrm_at || (modrm(insn) & 0xc7) != 0x05 ||

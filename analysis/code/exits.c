@@ -177,6 +177,32 @@ int place_exits(struct placer *p, uint64_t function, struct place *out, size_t m
 	return (int)found;
 }
 
+enum { STUB_INSNS = 4 };
+
+/* The pointer through which a linkage stub jumps, as a probe at `call` finds it. */
+static void stub_operand(struct placer *p, uint64_t call, uint64_t stub, struct rec_operand *out)
+{
+	uint64_t slot, at = stub;
+
+	for (int i = 0; i < STUB_INSNS; i++) {
+		const uint8_t *bytes;
+		struct insn insn;
+		size_t left;
+
+		if (!code_bytes_at(p->src, at, &bytes, &left) ||
+		    decode_insn(p->decoder, bytes, left, at, &insn))
+			return;
+		if (insn.flow == INSN_JMP_INDIRECT && arch_pc_relative(&insn, &slot)) {
+			*out = (struct rec_operand){.kind = OPERAND_SLOT, .base = OPERAND_IP, .index = OPERAND_NO_REG,
+						    .disp = (int64_t)(slot - call)};
+			return;
+		}
+		if (insn.flow != INSN_NEXT)
+			return;
+		at += insn.length;
+	}
+}
+
 static bool fill_call_site(struct placer *p, const struct part_code *pc, size_t i,
 			   struct call_site *out)
 {
@@ -192,23 +218,28 @@ static bool fill_call_site(struct placer *p, const struct part_code *pc, size_t 
 		out->ret = insn.vaddr + insn.length;
 		to = code_part_at(p->src, insn.target);
 		out->kind = to && to->flags & CODE_PART_PLT ? CALL_PLT : CALL_DIRECT;
+		if (out->kind == CALL_PLT)
+			stub_operand(p, insn.vaddr, insn.target, &out->operand);
 		break;
 	case INSN_CALL_INDIRECT:
 		out->ret = insn.vaddr + insn.length;
 		out->kind = CALL_INDIRECT;
-		arch_indirect_operand(&insn, &out->operand);
+		arch_probe_operand(&insn, &out->operand);
 		break;
 	case INSN_JMP:
 	case INSN_JCC:
 		if (!leaves(p, pc, i))
 			return false;
 		out->kind = CALL_TAIL;
+		to = code_part_at(p->src, insn.target);
+		if (to && to->flags & CODE_PART_PLT)
+			stub_operand(p, insn.vaddr, insn.target, &out->operand);
 		break;
 	case INSN_JMP_INDIRECT:
 		if (!leaves(p, pc, i))
 			return false;
 		out->kind = CALL_TAIL_INDIRECT;
-		arch_indirect_operand(&insn, &out->operand);
+		arch_probe_operand(&insn, &out->operand);
 		break;
 	default:
 		return false;

@@ -167,7 +167,7 @@ struct call_site {
 	uint64_t target;  /* CALL_DIRECT, CALL_PLT, CALL_TAIL */
 	const char *name; /* of a linkage stub's import, or NULL; belongs to the source */
 	enum call_kind kind;
-	struct call_operand operand;
+	struct rec_operand operand; /* of an indirect one; CALL_PLT: of the stub's jump */
 };
 
 /*

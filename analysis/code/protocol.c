@@ -238,6 +238,7 @@ static const struct field parsed_call_site_fields[] = {
 	U32(parsed_call_site, why),
 	STRUCT(parsed_call_site, start, &rec_site_layout),
 	STRUCT(parsed_call_site, end, &rec_site_layout),
+	STRUCT(parsed_call_site, operand, &rec_operand_layout),
 };
 static STRUCT_TABLE(parsed_call_site);
 

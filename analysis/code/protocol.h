@@ -201,6 +201,7 @@ struct parsed_call_site {
 	const char *import; /* name without version of what another module is to give, "" if none */
 	uint32_t why;	    /* enum place_why: what stands in the way of timing it */
 	struct rec_site start, end; /* with CALL_SITE_TIMED */
+	struct rec_operand operand; /* where the target comes from, if not from the instruction */
 };
 
 struct parsed_call_sites {

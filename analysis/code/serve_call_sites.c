@@ -63,6 +63,8 @@ static void fill_callee(struct context *c, const struct call_site *site, struct 
 		if (!name)
 			return;
 		out->import = name;
+		if (out->operand.kind == OPERAND_MEMORY)
+			out->operand.kind = OPERAND_SLOT;
 		/* through a pointer that only the loader writes: as good as a stub */
 		if (site->kind == CALL_INDIRECT)
 			out->kind = CALLEE_PLT;
@@ -134,7 +136,7 @@ static int fill_site(struct context *c, const struct call_site *site, struct par
 	const struct block *k = blocks_at(&c->blocks, site->vaddr);
 	int err;
 
-	*out = (struct parsed_call_site){.kind = (uint32_t)site->kind};
+	*out = (struct parsed_call_site){.kind = (uint32_t)site->kind, .operand = site->operand};
 	err = module_offset_of(c->m, site->vaddr, &out->offset);
 	if (!err && site->ret && module_offset_of(c->m, site->ret, &out->ret))
 		/* nothing of the file follows the call: it does not come back */

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/session/record_code.h"
+
 enum record_type {
 	/* saved in a session */
 	REC_META = 1,	/* first record of every stream */
@@ -78,6 +80,7 @@ enum record_type {
 	REQ_TARGET,	       /* measure this process (only once, only when none was named at the start) */
 	REQ_PHASES,	       /* which operations begin and end a phase */
 	REQ_LOOK,	       /* look at all threads: once, or again and again for a walk */
+	REQ_LEARN,	       /* see in a short burst what an indirect call of a descent calls */
 };
 
 enum layer {
@@ -322,11 +325,6 @@ struct rec_symbol {
  * place in code is a module and an offset in its file, never an address; a function
  * is the place of its first byte; module 0 = not known.
  */
-struct rec_code {
-	uint32_t module;
-	uint64_t offset;
-};
-
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -338,65 +336,6 @@ struct rec_descent {
 	uint32_t max_sites;
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
-};
-
-/* How a site calls; the numbers are those of enum call_kind (analysis/code/placement.h). */
-enum callee_kind {
-	CALLEE_DIRECT = 0,
-	CALLEE_PLT,
-	CALLEE_INDIRECT,
-	CALLEE_TAIL, /* a jmp to another function: ends with the caller */
-	CALLEE_TAIL_INDIRECT,
-	CALLEE_KINDS
-};
-enum call_site_flags {
-	CALL_SITE_TIMED = 1 << 0,    /* it can be timed: there is a pair of places */
-	CALL_SITE_LOOP = 1 << 1,     /* lies in a loop of the function */
-	CALL_SITE_NORETURN = 1 << 2, /* does not come back: takes nothing of a call that returned */
-};
-
-struct rec_call_site {
-	uint64_t offset; /* of the call or jmp, in the file of the caller */
-	uint64_t ret;	 /* of the return address; 0: tail call */
-	uint32_t kind;	 /* enum callee_kind */
-	uint32_t flags;	 /* enum call_site_flags */
-	/*
-	 * Sites with the same number, not 0, are executed one after the other, all
-	 * or none (one basic block): the pair (start of the first, end of the last) times them all.
-	 */
-	uint32_t block;
-	struct rec_code callee; /* module 0: not known before it is seen */
-	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already. */
-	uint64_t inside_ns; /* of it inside the measured interval */
-	uint64_t total_ns;
-};
-
-struct rec_callees {
-	struct rec_code function;
-	int32_t error;	/* negative errno: the code cannot be read, and why */
-	uint32_t total; /* call sites that there are; `sites` may hold fewer */
-	uint32_t nr_sites;
-	const struct rec_call_site *sites; /* ascending offsets */
-};
-
-struct rec_learnt {
-	uint32_t node;	/* of an indirect site whose callee is not known */
-	int32_t error;	/* 0, or negative errno: cannot be learnt */
-	uint32_t nr_callees;
-	const struct rec_code *callees; /* functions */
-};
-
-struct rec_inline {
-	const char *function, *file; /* demangled; "" if unknown */
-	uint32_t line;
-	uint32_t inlined; /* 0: the function that was really called, the last one */
-};
-
-struct rec_inlines {
-	struct rec_code place;
-	uint32_t nr_calls;
-	const struct rec_inline *calls; /* innermost first */
-	uint32_t loop_call, loop_first, loop_last; /* lines of calls[loop_call]; loop_first 0: none */
 };
 
 enum call_outcome { CALL_RETURNED = 0, CALL_ABNORMAL, CALL_OPEN };
@@ -603,6 +542,18 @@ struct req_descend {
 	const struct req_fnode *nodes;
 };
 
+/*
+ * Answered by one REC_LEARNT for the node: with the functions that this site was seen to
+ * call in in-peak calls of f0 (module 0: code of no file), or with an error.
+ */
+struct req_learn {
+	uint32_t op;	 /* f0: armed by REQ_DESCEND */
+	uint32_t node;
+	uint32_t parent; /* node that makes the call, 0: f0; any if it is not armed */
+	struct rec_site site; /* the call or jump itself */
+	struct rec_operand operand;
+};
+
 struct req_target {
 	uint32_t pid;
 };
@@ -657,6 +608,7 @@ struct record {
 		struct req_target req_target;
 		struct req_look req_look;
 		struct req_descend descend;
+		struct req_learn learn;
 	};
 };
 

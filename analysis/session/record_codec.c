@@ -281,6 +281,15 @@ static const struct field rec_callees_fields[] = {
 };
 LAYOUT(rec_callees);
 
+static const struct field rec_operand_fields[] = {
+	U32(rec_operand, kind),
+	U32(rec_operand, base),
+	U32(rec_operand, index),
+	U32(rec_operand, scale),
+	I64(rec_operand, disp),
+};
+STRUCT_TABLE(rec_operand);
+
 static const struct field rec_learnt_fields[] = {
 	U32(rec_learnt, node),
 	I32(rec_learnt, error),
@@ -563,6 +572,15 @@ static const struct field req_file_fields[] = {
 };
 LAYOUT(req_file);
 
+static const struct field req_learn_fields[] = {
+	U32(req_learn, op),
+	U32(req_learn, node),
+	U32(req_learn, parent),
+	STRUCT(req_learn, site, &rec_site_layout),
+	STRUCT(req_learn, operand, &rec_operand_layout),
+};
+LAYOUT(req_learn);
+
 static const struct field req_target_fields[] = {
 	U32(req_target, pid),
 };
@@ -640,6 +658,7 @@ const struct struct_layout *record_layout(unsigned int type)
     [REQ_TARGET] = &req_target_layout,
     [REQ_PHASES] = &req_phases_layout,
 	    [REQ_LOOK] = &req_look_layout,
+	    [REQ_LEARN] = &req_learn_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

@@ -15,5 +15,6 @@ const struct struct_layout *record_layout(unsigned int type);
 /* Those that stand inside other messages. */
 extern const struct struct_layout rec_site_layout;
 extern const struct struct_layout rec_symbol_layout;
+extern const struct struct_layout rec_operand_layout;
 
 #endif

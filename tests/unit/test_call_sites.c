@@ -296,6 +296,9 @@ static void import(void **state)
 	assert_int_equal(c->sites[i].kind, CALLEE_PLT);
 	assert_false(c->sites[i].known);
 	timed(&c->sites[i]);
+	/* what the loader wrote */
+	assert_int_equal(c->sites[i].operand.kind, OPERAND_SLOT);
+	assert_int_equal(c->sites[i].operand.base, OPERAND_IP);
 }
 
 static void pointer(void **state)
@@ -308,6 +311,8 @@ static void pointer(void **state)
 	assert_true(i < c->nr);
 	assert_false(c->sites[i].known);
 	assert_string_equal(c->sites[i].import, "");
+	assert_true(c->sites[i].operand.kind == OPERAND_REGISTER || c->sites[i].operand.kind == OPERAND_MEMORY);
+	assert_true(c->sites[i].operand.base < OPERAND_NO_REG);
 }
 
 static void noreturn(void **state)
@@ -331,6 +336,9 @@ static void table(void **state)
 	const struct parsed_call_sites *c = sites_of("shape_switch");
 	unsigned int calls, looped;
 
+	/* the jump through the table stays in the function: it calls nothing */
+	for (uint32_t i = 0; i < c->nr; i++)
+		assert_true(c->sites[i].kind != CALLEE_TAIL_INDIRECT && c->sites[i].kind != CALLEE_INDIRECT);
 	count(c, nested_at, &calls, &looped);
 	assert_true(calls >= 1 && looped == calls);
 	/* the one before the loop is not in it */

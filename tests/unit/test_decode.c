@@ -504,6 +504,73 @@ static void test_operands(void **state)
 	check_operand("3e ff 24 c5 00 10 40 00", true, NO, RAX, 8, 0x401000);
 }
 
+static void check_probe_operand(const char *hex, uint32_t kind, uint32_t base, uint32_t index, uint32_t scale,
+				int64_t disp)
+{
+	struct insn insn = one(hex);
+	struct rec_operand op;
+
+	arch_probe_operand(&insn, &op);
+	if (op.kind != kind || op.base != base || op.index != index || op.scale != scale || op.disp != disp)
+		fail_msg("%s: kind %u base %u index %u scale %u disp %lld", hex, op.kind, op.base, op.index, op.scale,
+			 (long long)op.disp);
+}
+
+/* As a probe finds them: registers in the order of struct pt_regs. */
+static void test_probe_operands(void **state)
+{
+	enum {
+		R15 = 0,
+		R13 = 2,
+		R12,
+		RBP,
+		RBX,
+		R8 = 9,
+		RAX,
+		RCX,
+		RDX,
+		RSI,
+		RDI,
+		RSP = 19,
+		NO = OPERAND_NO_REG,
+		REG = OPERAND_REGISTER,
+		MEM = OPERAND_MEMORY
+	};
+
+	check_probe_operand("ff d0", REG, RAX, NO, 0, 0);
+	check_probe_operand("ff d1", REG, RCX, NO, 0, 0);
+	check_probe_operand("ff d2", REG, RDX, NO, 0, 0);
+	check_probe_operand("ff d3", REG, RBX, NO, 0, 0);
+	check_probe_operand("ff d4", REG, RSP, NO, 0, 0);
+	check_probe_operand("ff d5", REG, RBP, NO, 0, 0);
+	check_probe_operand("ff d6", REG, RSI, NO, 0, 0);
+	check_probe_operand("ff d7", REG, RDI, NO, 0, 0);
+	check_probe_operand("41 ff d0", REG, R8, NO, 0, 0);
+	check_probe_operand("41 ff d7", REG, R15, NO, 0, 0);
+	/* jumps, also without tracking */
+	check_probe_operand("ff e0", REG, RAX, NO, 0, 0);
+	check_probe_operand("3e ff e0", REG, RAX, NO, 0, 0);
+	/* a virtual function: the third of its table */
+	check_probe_operand("ff 50 10", MEM, RAX, NO, 0, 16);
+	check_probe_operand("41 ff 55 f8", MEM, R13, NO, 0, -8);
+	/* tables of pointers */
+	check_probe_operand("ff 14 c7", MEM, RDI, RAX, 8, 0);
+	check_probe_operand("41 ff 54 c4 10", MEM, R12, RAX, 8, 16);
+	check_probe_operand("ff 14 c5 00 10 40 00", MEM, NO, RAX, 8, 0x401000);
+	check_probe_operand("ff 24 25 00 10 40 00", MEM, NO, NO, 0, 0x401000);
+	/* relative to the instruction itself, not to the one after it */
+	check_probe_operand("ff 15 00 10 00 00", MEM, OPERAND_IP, NO, 0, 0x1006);
+	check_probe_operand("f2 ff 25 00 10 00 00", MEM, OPERAND_IP, NO, 0, 0x1007);
+	check_probe_operand("ff 14 24", MEM, RSP, NO, 0, 0);
+	/* of thread storage, with 32-bit addresses, far; and what has no operand */
+	check_probe_operand("64 ff 10", OPERAND_NONE, NO, NO, 0, 0);
+	check_probe_operand("65 ff 14 25 10 00 00 00", OPERAND_NONE, NO, NO, 0, 0);
+	check_probe_operand("67 ff 10", OPERAND_NONE, NO, NO, 0, 0);
+	check_probe_operand("ff 18", OPERAND_NONE, NO, NO, 0, 0);
+	check_probe_operand("e8 00 00 00 00", OPERAND_NONE, NO, NO, 0, 0);
+	check_probe_operand("ff 30", OPERAND_NONE, NO, NO, 0, 0);
+}
+
 static void test_addresses(void **state)
 {
 	struct insn insn = one("48 8d 05 00 01 00 00");
@@ -575,6 +642,7 @@ static void test_random_bytes(void **state)
 			bytes[k] = (uint8_t)(x >> 32);
 		}
 		if (!decode_insn(decoder, bytes, n, AT, &insn)) {
+			struct rec_operand probe;
 			struct call_operand op;
 			int64_t delta;
 			uint64_t v;
@@ -587,6 +655,7 @@ static void test_random_bytes(void **state)
 			arch_takes_address(&insn, &v);
 			if (insn.flow == INSN_CALL_INDIRECT || insn.flow == INSN_JMP_INDIRECT)
 				arch_indirect_operand(&insn, &op);
+			arch_probe_operand(&insn, &probe);
 			if (i % 8 == 0)
 				decode_effects(decoder, &insn, &e);
 		}
@@ -602,7 +671,7 @@ int main(void)
 	    cmocka_unit_test(test_registers),	 cmocka_unit_test(test_unknown_effects),
 	    cmocka_unit_test(test_text),	 cmocka_unit_test(test_probe_class),
 	    cmocka_unit_test(test_probe_policy), cmocka_unit_test(test_work),
-	    cmocka_unit_test(test_operands),	 cmocka_unit_test(test_addresses),
+	    cmocka_unit_test(test_operands), cmocka_unit_test(test_probe_operands),	 cmocka_unit_test(test_addresses),
 	    cmocka_unit_test(test_scan),	 cmocka_unit_test(test_random_bytes),
 	};
 

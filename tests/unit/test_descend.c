@@ -54,7 +54,8 @@ static struct {
 	unsigned int nr_asked;
 	struct req_descend last; /* with `nodes` below */
 	struct req_fnode nodes[256];
-	unsigned int nr_requests, nr_stops;
+	unsigned int nr_requests, nr_stops, nr_learns;
+	struct req_learn learn;
 	uint64_t time_ns;
 	bool deaf; /* the parser cannot be asked */
 } t;
@@ -68,6 +69,11 @@ static void host_feed(void *ctx, const struct record *rec)
 
 static int host_request(void *ctx, const struct record *rec)
 {
+	if (rec->type == REQ_LEARN) {
+		t.nr_learns++;
+		t.learn = rec->learn;
+		return 0;
+	}
 	assert_int_equal(rec->type, REQ_DESCEND);
 	t.nr_requests++;
 	t.nr_stops += rec->descend.stop;
@@ -480,6 +486,81 @@ static void an_ifunc_stays_unknown(void **state)
 	assert_string_equal(descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF)->function, "usleep");
 }
 
+/* serve() calls through a pointer at 0x1030, read from memory, and helper(). */
+static void begin_with_pointer(uint32_t operand)
+{
+	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""),
+					   call_site(0x1030, CALLEE_INDIRECT, 0, "")};
+
+	sites[1].operand = (struct rec_operand){.kind = operand, .base = 12, .index = OPERAND_NO_REG, .disp = 24};
+	begin();
+	answer_call_sites(sites, 2);
+	assert_true(is_armed(0x1030));
+	give_calls(0x1030, 25);
+}
+
+static void a_pointer_is_learnt(void **state)
+{
+	const struct rec_code callee = {PROGRAM, HELPER + 0x800};
+	const struct question *q;
+
+	begin_with_pointer(OPERAND_MEMORY);
+	assert_int_equal(t.nr_learns, 1);
+	assert_int_equal(t.learn.op, F0);
+	assert_int_equal(t.learn.parent, 0);
+	assert_int_equal(t.learn.site.offset, 0x1030);
+	assert_int_equal(t.learn.site.role, SITE_CALL);
+	assert_int_equal(t.learn.operand.base, 12);
+	assert_int_equal(t.learn.operand.disp, 24);
+	give((struct record){.type = REC_LEARNT,
+			     .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &callee}});
+	q = question(PARSE_CALL_SITES);
+	assert_non_null(q);
+	assert_int_equal(q->offset, callee.offset);
+	assert_int_equal(t.nr_learns, 1);
+}
+
+static void several_callees_of_a_pointer_are_told_apart(void **state)
+{
+	const struct rec_code callees[] = {{PROGRAM, 0x4000}, {PROGRAM, 0x5000}};
+	struct parsed a = {.type = PARSED_PLAN};
+	unsigned int requests;
+
+	begin_with_pointer(OPERAND_REGISTER);
+	requests = t.nr_requests;
+	give((struct record){.type = REC_LEARNT,
+			     .learnt = {.node = t.learn.node, .nr_callees = 2, .callees = callees}});
+	/* timed from their entries, which the parser is asked for */
+	for (int i = 0; i < 2; i++) {
+		const struct question *q = question(PARSE_PLAN);
+		struct rec_site entry;
+
+		assert_non_null(q);
+		entry = site(q->offset + 4, SITE_ENTRY);
+		entry.cfa = 8;
+		a.plan = (struct parsed_plan){.id = q->id, .module = q->module, .offset = q->offset, .text = "", .price = "",
+					      .nr_sites = 1, .sites = &entry};
+		assert_int_equal(t.nr_requests, requests);
+		assert_true(descend_answer(t.descend, &a));
+	}
+	assert_int_equal(t.nr_requests, requests + 1);
+	assert_true(is_armed(0x4004) && is_armed(0x5004) && !is_armed(0x1030));
+	for (uint32_t i = 0; i < t.last.nr_nodes; i++) {
+		if (t.nodes[i].start.role != SITE_ENTRY)
+			continue;
+		/* where they return to the site that was asked about */
+		assert_int_equal(t.nodes[i].only_return, 0x1035);
+		assert_int_equal(t.nodes[i].end.offset, 0x1035);
+		assert_int_equal(t.nodes[i].start.cfa, 8);
+	}
+}
+
+static void what_no_probe_can_read_is_not_asked_for(void **state)
+{
+	begin_with_pointer(OPERAND_NONE);
+	assert_int_equal(t.nr_learns, 0);
+}
+
 static void a_deaf_parser_ends_it(void **state)
 {
 	t.deaf = true;
@@ -815,6 +896,9 @@ cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
 		cmocka_unit_test_setup_teardown(slowest, setup, teardown),
 		cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_ifunc_stays_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_pointer_is_learnt, setup, teardown),
+		cmocka_unit_test_setup_teardown(several_callees_of_a_pointer_are_told_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_no_probe_can_read_is_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_deaf_parser_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refusal_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refusal_after_the_ack_is_another, setup, teardown),

@@ -204,16 +204,21 @@ static void test_call_sites_of_function(void **state)
 	assert_int_equal(sites[0].target, AT(c2, c2_f));
 	assert_int_equal(sites[1].kind, CALL_PLT);
 	assert_string_equal(sites[1].name, "write@plt");
+	/* through the stub's pointer, seen from the call */
+	assert_int_equal(sites[1].operand.kind, OPERAND_SLOT);
+	assert_int_equal(sites[1].operand.base, OPERAND_IP);
+	assert_int_equal(sites[1].vaddr + (uint64_t)sites[1].operand.disp, BASE + 0x10008);
 	assert_int_equal(sites[2].kind, CALL_INDIRECT);
-	assert_false(sites[2].operand.memory);
-	assert_int_equal(sites[2].operand.base, 5);
+	assert_int_equal(sites[2].operand.kind, OPERAND_REGISTER);
+	assert_int_equal(sites[2].operand.base, 14); /* rdi */
 	assert_int_equal(sites[3].kind, CALL_INDIRECT);
-	assert_true(sites[3].operand.memory);
-	assert_int_equal(sites[3].operand.base, 12);
-	assert_int_equal(sites[3].operand.index, 0);
+	assert_int_equal(sites[3].operand.kind, OPERAND_MEMORY);
+	assert_int_equal(sites[3].operand.base, 3);   /* r12 */
+	assert_int_equal(sites[3].operand.index, 10); /* rax */
 	assert_int_equal(sites[3].operand.scale, 8);
 	assert_int_equal(sites[3].operand.disp, 16);
-	assert_int_equal(sites[4].operand.base, CALL_RIP);
+	assert_int_equal(sites[4].operand.base, OPERAND_IP);
+	assert_int_equal(sites[4].vaddr + (uint64_t)sites[4].operand.disp, BASE + 0x10000);
 	assert_int_equal(sites[4].vaddr, AT(c2, c2_gotcall));
 	assert_string_equal(sites[4].name, "free");
 	assert_int_equal(sites[5].kind, CALL_TAIL);
