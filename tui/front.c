@@ -86,8 +86,8 @@ static uint32_t layers_of(const struct front_options *fo)
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
 
-	/* a walk looks at threads from outside: no probe, no tracepoint */
-	if (o->verb == VERB_DESCEND && !o->nr_ops)
+	/* a walk, and what is open, look at threads from outside: no probe, no tracepoint */
+	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
 		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
@@ -261,6 +261,7 @@ void front_free(struct front *f)
 	watches_release(f);
 	looks_release(f);
 	walker_free(f->walker);
+	open_calls_free(f->open_calls);
 	descend_free(f->descend);
 	free(f->stacks);
 	model_free(f->model);
@@ -355,6 +356,7 @@ void front_feed(struct front *f, const struct record *from)
 	}
 	descend_take(f->descend, &rec);
 	walker_take(f->walker, &rec);
+	open_calls_feed(f->open_calls, &rec);
 }
 
 static int refused_status(int error)

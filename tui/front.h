@@ -109,6 +109,12 @@ void front_walk(struct front *f, bool stop);
 /* Look at all threads once: what they told is complete when front_looks_told() says so of this round. */
 uint32_t front_look(struct front *f, uint32_t op);
 bool front_looks_told(const struct front *f, uint32_t round);
+/* What the last round told. */
+struct open_calls;
+const struct open_calls *front_open_calls(const struct front *f);
+/* The function that -f named, once it was found: true also where none was named. */
+struct rec_code;
+bool front_found(const struct front *f, struct rec_code *function);
 /* Looks that wait for the parser. */
 bool front_looks_pending(const struct front *f);
 

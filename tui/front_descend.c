@@ -38,7 +38,8 @@ int front_descend_init(struct front *f)
 	f->descend = descend_new(&host);
 	if (f->descend)
 		f->walker = walker_new(f->descend, &host);
-	return f->walker ? 0 : -ENOMEM;
+	f->open_calls = open_calls_new();
+	return f->walker && f->open_calls ? 0 : -ENOMEM;
 }
 
 struct descend *front_descend(struct front *f)

@@ -229,6 +229,22 @@ uint32_t front_look(struct front *f, uint32_t op)
 	return round;
 }
 
+const struct open_calls *front_open_calls(const struct front *f)
+{
+	return f->open_calls;
+}
+
+bool front_found(const struct front *f, struct rec_code *function)
+{
+	for (size_t i = 0; i < f->nr_watches; i++) {
+		const struct watch *w = f->watches[i];
+
+		*function = (struct rec_code){w->module, w->offset};
+		return w->stage == WATCH_ARMED;
+	}
+	return true;
+}
+
 struct walker *front_walker(struct front *f)
 {
 	return f->walker;

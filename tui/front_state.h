@@ -135,6 +135,7 @@ struct front {
 	struct front_looks *looks; /* NULL before the first */
 	uint32_t next_round;
 	struct walker *walker;
+	struct open_calls *open_calls;
 };
 
 void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -33,6 +33,7 @@ enum {
 	OPT_DEPTH,
 	OPT_SITES,
 	OPT_LEVELS,
+	OPT_OPEN,
 	OPT_RSP,
 	OPT_ASCII,
 	OPT_SCRIPT,
@@ -62,6 +63,7 @@ static const struct option long_options[] = {
 	{"max-depth", 1, NULL, OPT_DEPTH},
 	{"max-sites", 1, NULL, OPT_SITES},
 	{"level-by-level", 0, NULL, OPT_LEVELS},
+	{"open", 0, NULL, OPT_OPEN},
 	{"rsp-compat", 0, NULL, OPT_RSP},
 	{"ascii", 0, NULL, OPT_ASCII},
 	{"script", 1, NULL, OPT_SCRIPT},
@@ -267,6 +269,9 @@ static int option_flag(struct options *o, int opt)
 	case OPT_LEVELS:
 		o->level_by_level = true;
 		return 0;
+	case OPT_OPEN:
+		o->open = true;
+		return 0;
 	case OPT_RSP:
 		o->rsp_compat = true;
 		return 0;
@@ -444,6 +449,7 @@ const char *options_usage(void)
 	       "  peaktop watch    TARGET [-f OP]...       profiles and peaks as text or JSON\n"
 	       "  peaktop descend  TARGET -f OP [--peak N]  the root cause of one peak\n"
 	       "  peaktop descend  TARGET                  where all its time goes: a walk from main down, without probes\n"
+	       "  peaktop descend  TARGET [-f OP] --open   where its threads are now, for how long, what they wait for\n"
 	       "  peaktop record   TARGET [-f OP]... -o FILE  save a session without a screen\n"
 	       "  peaktop export   FILE --format json      a saved session as a document\n"
 	       "  peaktop doctor   [TARGET]                what this kernel and these privileges allow; of a target, the\n"

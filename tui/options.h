@@ -67,6 +67,7 @@ struct options {
 	unsigned int resolution;
 	double max_overhead; /* percent */
 	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat;
+	bool open; /* descend: what is open now */
 	int peak; /* 0: not given */
 	double slowest; /* percent, 0: not given */
 	unsigned int start_ops, decision_ops, max_depth, max_sites;

@@ -12,6 +12,7 @@
 #include "tui/output_descend.h"
 #include "tui/replay.h"
 #include "tui/verb_descend.h"
+#include "tui/verb_open.h"
 #include "tui/verb_walk.h"
 #include "tui/verbs.h"
 
@@ -407,6 +408,8 @@ int verb_descend(struct options *o)
 
 	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
 		return descend_file(o);
+	if (o->open)
+		return verb_open(o);
 	if (!o->nr_ops)
 		return verb_walk(o);
 	why = refusal(o);

@@ -214,6 +214,26 @@ bool walker_names(struct walker *w)
 	return !w->nr_requests;
 }
 
+bool walker_names_open(struct walker *w, const struct open_calls *calls)
+{
+	struct batch b = {.w = w};
+
+	if (!w->live)
+		return true;
+	for (size_t i = 0; i < open_calls_nr(calls); i++) {
+		const struct rec_look *l = open_calls_at(calls, i);
+
+		for (uint32_t k = 0; k < l->nr_frames; k++) {
+			const struct rec_frame *f = &l->frames[k];
+
+			want(&b, (struct rec_code){f->module, f->function});
+			want(&b, (struct rec_code){f->module, f->offset - (k + 1 < l->nr_frames)});
+		}
+	}
+	batch_send(&b);
+	return !w->nr_requests;
+}
+
 bool walker_answer(struct walker *w, const struct parsed *a)
 {
 	uint32_t i;

@@ -7,6 +7,7 @@
 #ifndef PEAKTOP_WALKER_H
 #define PEAKTOP_WALKER_H
 
+#include "analysis/walk/open.h"
 #include "analysis/walk/walk.h"
 #include "tui/descend.h"
 
@@ -29,6 +30,8 @@ bool walker_asked(const struct walker *w);
 bool walker_settled(const struct walker *w);
 /* Ask for names that are missing; true when none is awaited. */
 bool walker_names(struct walker *w);
+/* The same for what is open now. */
+bool walker_names_open(struct walker *w, const struct open_calls *calls);
 /* With the starts of programs and threads passed over. 0 or -ENOMEM; walk_result_release(). */
 int walker_result(const struct walker *w, struct walk_result *out);
 

@@ -206,6 +206,11 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	w->plans_left = 1;
 	if (phases_same(f, w, fn->module, fn->offset))
 		return;
+	/* where it is, is all that is asked */
+	if (f->options->open) {
+		w->stage = WATCH_ARMED;
+		return;
+	}
 	if (!fn->ifunc) {
 		plan_ask(f, w, fn->module, fn->offset);
 		return;

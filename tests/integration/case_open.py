@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend --open: calls that do not come back, asked while they are stuck."""
+from harness import *
+
+
+def stuck():
+    """The target, once every thread of it is where it stays."""
+    target = Target("walk_stuck")
+    tasks = "/proc/%d/task" % target.pid
+
+    def settled():
+        states = {}
+        for tid in os.listdir(tasks):
+            with open("%s/%s/comm" % (tasks, tid)) as comm, open("%s/%s/stat" % (tasks, tid)) as stat:
+                states[comm.read().strip()] = stat.read().rpartition(")")[2].split()[0]
+        return all(states.get(name) == "S" for name in ("on-pipe", "on-mutex", "on-purpose")) and "on-cpu" in states
+    wait_for(settled, "the threads to be stuck")
+    return target
+
+
+def ask(target, *args, status=0):
+    with NothingLeft(target.pid):
+        got, program = run_peaktop("descend", "-p", target.pid, "--open", "--json", *args)
+    equal("exit status (%s)" % program.error_text(), got, status)
+    return program.document()
+
+
+def by_name(document):
+    return {call["comm"]: call for call in document["open_calls"]}
+
+
+def functions(call):
+    return [frame["function"].split("(")[0] for frame in call["frames"]]
+
+
+def in_order(call, *wanted):
+    rest = iter(functions(call))
+    check(all(any(name == w for name in rest) for w in wanted), "%s in: %s" % (" > ".join(wanted), " > ".join(functions(call))))
+
+
+@case("a function's calls that began before are found by their frames, with what each waits for")
+def function():
+    target = stuck()
+    document = ask(target, "-f", "stuck")
+    equal("status", document["status"], "open calls")
+    equal("threads looked at", document["threads_looked_at"], 5)
+    calls = by_name(document)
+    equal("threads in stuck()", sorted(calls), ["on-cpu", "on-mutex", "on-pipe", "on-purpose"])
+    for call in calls.values():
+        in_order(call, "serve", "stuck")
+        check("age_ns" not in call, "nobody saw it begin: %s" % call)
+        line = next(f for f in call["frames"] if f["function"] == "serve")
+        check(line["file"].endswith("walk_stuck.c") and line["line"] > 0, "where serve() calls: %s" % line)
+    pipe = calls["on-pipe"]
+    equal("system call", pipe["syscall"]["name"], "read")
+    check("pipe:" in pipe["wait"]["text"], "what it reads: %s" % pipe["wait"])
+    equal("kind", pipe["wait"]["kind"], "wait")
+    mutex = calls["on-mutex"]
+    in_order(mutex, "stuck", "pthread_mutex_lock")
+    equal("kind", mutex["wait"]["kind"], "lock")
+    check(mutex["wait"]["name"].endswith(" %d" % target.pid), "the main thread holds it: %s" % mutex["wait"])
+    equal("the lock", mutex["wait"]["lock"], mutex["syscall"]["args"][0])
+    purpose = calls["on-purpose"]
+    equal("kind", purpose["wait"]["kind"], "sleep")
+    check("nanosleep" in purpose["syscall"]["name"], "%s" % purpose["syscall"])
+    for call in (pipe, mutex, purpose):
+        check(call["asleep_ns"] > 0 and call["kernel"] and not call["running"], "%s" % call)
+    check(calls["on-cpu"]["running"] and "wait" not in calls["on-cpu"], "%s" % calls["on-cpu"])
+    in_order(calls["on-cpu"], "serve", "stuck")
+    target.say("")
+    target.say("")
+    target.truth()
+
+
+@case("the threads in a system call are told, and all threads where nothing is named")
+def syscall():
+    target = stuck()
+    calls = by_name(ask(target, "-f", "syscall:read"))
+    equal("threads in read()", sorted(calls), ["on-pipe", "walk_stuck"])
+    in_order(calls["walk_stuck"], "main")
+    equal("all threads", len(ask(target)["open_calls"]), 5)
+    got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck")
+    equal("exit status", got, 0)
+    text = program.text()
+    for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "asleep on purpose", "waiting for input from pipe:",
+                   "  > stuck at walk_stuck.c:", "since before it was watched"):
+        check(wanted in text, "%r in: %s" % (wanted, text))
+
+
+@case("nothing of that kind is open: no answer; and what it cannot be asked is refused")
+def nothing():
+    target = stuck()
+    document = ask(target, "-f", "syscall:accept", status=1)
+    equal("open calls", document["open_calls"], [])
+    equal("another layer", run_peaktop("descend", "-p", target.pid, "--open", "-f", "block")[0], 2)
+    equal("a peak", run_peaktop("descend", "-p", target.pid, "--open", "--peak", 1)[0], 2)
+    equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 1)
+
+
+main()
