@@ -147,6 +147,34 @@ def dead_man():
         check(alive(t.pid), "the target died")
 
 
+def parser_of(program):
+    """The worker that reads ELF and DWARF; it names itself."""
+    for pid in family(program.pid):
+        try:
+            with open("/proc/%d/comm" % pid) as f:
+                if f.read().strip() == "peaktop-parser":
+                    return pid
+        except OSError:
+            pass
+    return 0
+
+
+@case("a parser that is killed is replaced, and the result says so")
+def lost_parser():
+    with NothingLeft():
+        t, program = attached()
+        for times in (1, 2):
+            victim = wait_for(lambda: parser_of(program), "a parser")
+            os.kill(victim, signal.SIGKILL)
+            wait_for(lambda: parser_of(program) not in (0, victim), "another parser")
+        equal("exit status", program.stop(), 0)
+        notes = program.document()["notes"]
+        check(any(note.startswith("the parser died once") and "its answers may be missing" in note for note in notes), "notes: %s" % notes)
+        check(any(note.startswith("the parser died 2 times") for note in notes), "notes: %s" % notes)
+        check("the parser died" in program.error_text(), "standard error: " + program.error_text())
+        t.end()
+
+
 @case("SIGUSR1 prints the present state and changes nothing")
 def usr1():
     t, program = attached()
