@@ -169,7 +169,7 @@ static void place_of(const struct rows *t, struct rec_code place, const char **f
 	*line = s ? s->line : 0;
 }
 
-static void add_fnode(struct rows *t, const struct descent_fnode *n, unsigned int depth)
+static void add_fnode(struct rows *t, const struct descent_fnode *n, const struct descent_fnode *caller, unsigned int depth)
 {
 	struct rec_code place = n->site.module ? n->site : n->function;
 	struct screen_descent_node *out = &t->node[t->nr];
@@ -180,11 +180,14 @@ static void add_fnode(struct rows *t, const struct descent_fnode *n, unsigned in
 	*out = (struct screen_descent_node){.node = n->node, .depth = depth, .name = t->name[t->nr], .share = n->share,
 					    .latency_ns = n->latency_ns, .maxcount = n->maxcount,
 					    .votes = measured ? n->votes : 0,
-					    .evidence = evidence_text(report_evidence(n)), .remark = t->remark[t->nr],
+					    .evidence = measured || n->share > 0 ? evidence_text(report_evidence(n)) : "",
+					    .remark = t->remark[t->nr],
 					    .armed = n->state == FNODE_ARMED && !t->over && n->depth,
 					    .root_cause = n->root_cause,
 					    .code_module = place.module, .code_offset = place.offset};
 	place_of(t, place, &out->file, &out->line);
+	if (caller && caller->function.module == place.module)
+		out->code_start = caller->function.offset;
 	t->nr++;
 }
 
@@ -217,14 +220,15 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 
 static void add_nodes(struct rows *t, const struct order *o)
 {
-	static unsigned int depth[DESCENT_MAX_NODES]; /* by number */
+	static unsigned int depth[DESCENT_MAX_NODES], place[DESCENT_MAX_NODES]; /* by number; index in the result */
 	const struct descent_result *r = t->result;
 
 	for (uint32_t i = 0; i < o->nr && t->nr < t->max; i++) {
 		const struct descent_fnode *n = &r->nodes[o->list[i]];
 
+		place[n->node] = o->list[i];
 		depth[n->node] = i ? depth[n->parent] + 1 : 0;
-		add_fnode(t, n, depth[n->node]);
+		add_fnode(t, n, i ? &r->nodes[place[n->parent]] : NULL, depth[n->node]);
 		for (unsigned int k = 0; k < r->nr_paths; k++) {
 			const struct descent_path *p = &r->paths[k];
 

@@ -29,11 +29,12 @@ struct screen_descent_node {
 	uint32_t line;
 	uint32_t code_module; /* the same place in the code; 0 unknown */
 	uint64_t code_offset;
+	uint64_t code_start; /* of the function that it is in; 0 unknown */
 	double share;	     /* of the time of the in-peak calls */
 	uint64_t latency_ns; /* mean */
 	uint64_t maxcount;
 	uint64_t votes;	      /* calls in which it could have got one; 0: never measured */
-	const char *evidence; /* "measured", "witnessed", ... */
+	const char *evidence; /* "measured", "witnessed", ...; "": nothing is known of it yet, its figures are left out */
 	const char *remark; /* "in a loop", "too frequent to be timed", ""; shown after the name */
 	bool armed, root_cause;
 };

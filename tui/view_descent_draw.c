@@ -269,30 +269,35 @@ static void draw_bar(struct grid *g, int x, int y, unsigned int role,
 		grid_put(g, x + i, y, 1, role, theme_glyph(GLYPH_BAR_HALF, g->ascii));
 }
 
-static void draw_place(struct grid *g, int end, int y, int width,
-		       const struct screen_descent_node *n)
+/* "store.c:88"; without a line "+0x21", from the start of the caller; "" for neither. */
+static void place_text(const struct screen_descent_node *n, char *out, size_t size)
 {
 	const char *slash = strrchr(n->file, '/');
+
+	out[0] = '\0';
+	if (n->file[0] && n->line)
+		snprintf(out, size, "%s:%u", slash ? slash + 1 : n->file, n->line);
+	else if (n->code_start && n->code_offset > n->code_start)
+		snprintf(out, size, "+0x%llx", (unsigned long long)(n->code_offset - n->code_start));
+}
+
+static void draw_place(struct grid *g, int end, int y, int width, const struct screen_descent_node *n)
+{
 	char text[512];
 	int columns;
 
-	if (!n->file[0] || !n->line)
-		return;
-	snprintf(text, sizeof(text), "%s:%u", slash ? slash + 1 : n->file, n->line);
+	place_text(n, text, sizeof(text));
 	columns = grid_columns(g, text);
-	if (columns < width)
+	if (columns && columns < width)
 		grid_put(g, end - columns, y, columns, ROLE_DIM, text);
 }
 
 static int place_columns(const struct grid *g, const struct screen_descent_node *n)
 {
-	const char *slash = strrchr(n->file, '/');
 	char text[512];
 
-	if (!n->file[0] || !n->line)
-		return 0;
-	snprintf(text, sizeof(text), "%s:%u", slash ? slash + 1 : n->file, n->line);
-	return grid_columns(g, text) + 1;
+	place_text(n, text, sizeof(text));
+	return text[0] ? grid_columns(g, text) + 1 : 0;
 }
 
 /* Name with what is known besides; the place at the right where both fit. */
@@ -342,9 +347,9 @@ static void draw_row(const struct view_descent *v, struct grid *g, struct rect r
 		grid_put(g, r.x + 1, r.y, 1, ROLE_PEAK_CHOSEN, "*");
 	if (n->armed)
 		grid_put(g, r.x + 2, r.y, 1, ROLE_WARNING, "@");
-	if (c->share >= 0)
+	if (c->share >= 0 && n->evidence[0])
 		grid_put(g, r.x + c->share, r.y, SHARE_W, role, format_percent_fixed(n->share).s);
-	if (c->time >= 0)
+	if (c->time >= 0 && n->evidence[0])
 		grid_put(g, r.x + c->time, r.y, TIME_W, role, format_time_fixed(n->latency_ns).s);
 	if (c->votes >= 0) {
 		votes_text(n, text, sizeof(text));

@@ -174,6 +174,67 @@ def crash():
         equal("alternate screen", s.tmux("display-message", "-p", "#{alternate_on}").strip(), "0")
 
 
+@case("a peak is descended to its cause: tree, source, instructions, and asked again")
+def descent():
+    t = Target("descend_inlined", 300)
+    if not os.path.exists(PEAKTOP):
+        raise Skip("no build/peaktop")
+    # On a loaded machine preemption would be the truth: this one is not to be preempted.
+    os.sched_setscheduler(t.pid, os.SCHED_FIFO, os.sched_param(1))
+    with NothingLeft(t.pid):
+        s = Screen(PEAKTOP, "-p", t.pid, "-f", "serve", "--max-overhead", "100", width=120, height=40)
+        t.go()
+        s.shows(re.compile(r"serve@descend_inlined +[\d.]+k? calls"), 30)
+        for again in range(5):
+            s.keys(">", "Enter")
+            s.shows("rounds", 30)
+            s.shows(re.compile("root cause found|distribution changed|not enough calls"), 60)
+            if "root cause found" in s.text() and "digest" in s.text():
+                break
+            s.keys("q")
+        s.shows(re.compile(r"serve\s+>\s+digest\s+at\s+descend_inlined\.c:\d+, in\s+its\s+own\s+code,\s+mostly\s+in\s+the\s+loop"), 5)
+        s.shows(re.compile(r"\*.*sampled .*mix inlined, in the loop of lines \d+-\d+"))
+        # the last frame of the path is selected: where it is called
+        s.keys("Enter")
+        s.shows(re.compile(r"^> +\d+ +KEEP\(digest\(", re.M))
+        s.keys("q", "d")
+        s.shows("serve in descend_inlined")
+        s.shows(re.compile(r"^> +\+0x[0-9a-f]+ .*call\S* digest", re.M))
+        s.keys("q")
+        # what is inlined: its instructions with their part of the samples, in a loop
+        s.keys("/", "mix", "Enter", "d")
+        s.shows("digest in descend_inlined")
+        s.shows(re.compile(r"^ *>? *[\d.]+% +\+0x[0-9a-f]+ .?. *│", re.M))
+        s.keys("q", "a")
+        s.shows(re.compile("in progress|root cause found"))
+        for _ in range(4):
+            s.keys("q")
+        equal("exit status", left_screen(t, s), 0)
+
+
+@case("a saved descent is opened and stepped by a script")
+def scripted_descent():
+    directory = scratch()
+    session, script = os.path.join(directory, "session"), os.path.join(directory, "script")
+    t = Target("descend_inlined", -100)
+    os.sched_setscheduler(t.pid, os.SCHED_FIFO, os.sched_param(1))
+    t.go()
+    for again in range(4):
+        if os.path.exists(session):
+            os.unlink(session)
+        status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--level-by-level", "--max-overhead", 100,
+                                      "--timeout", 30, "-o", session, "--quiet", seconds=70)
+        if not status:
+            break
+    equal("exit status of the descent (%s)" % program.error_text(), status, 0)
+    with open(script, "w") as f:
+        f.write("end\nkey / s e r v e Enter Enter\nkey >\nkey Enter\nexpect serve > nap > usleep at\n"
+                "expect asleep on purpose\ndump\nsize 200 50\ndump\nsize 20 5\ndump\n")
+    status, program = run_peaktop("-r", session, "--script", script)
+    equal("exit status (%s)" % program.text(), status, 0)
+    check(program.text().count("nap") >= 3, program.text())
+
+
 @case("the target dies under the screen: it says so and stays")
 def target_dies():
     t, s = open_screen()
