@@ -331,6 +331,28 @@ static void test_code(void **state)
 	harness_free(h);
 }
 
+static void test_what_is_not_known(void **state)
+{
+	struct screen_descent_node some[3] = {nodes[0], nodes[5], nodes[7]};
+	struct screen_descent d = answer;
+	struct harness *h;
+
+	/* armed a moment ago: no figures; a call without a line: where it is in the code of its caller */
+	some[1].evidence = "";
+	some[1].share = some[1].latency_ns = 0;
+	some[1].votes = 0;
+	some[2].file = "";
+	some[2].code_module = 1;
+	some[2].code_start = 0x1000;
+	some[2].code_offset = 0x1021;
+	d.nodes = some;
+	d.nr_nodes = 3;
+	d.nr_paths = 0;
+	h = opened_with(&d, NULL);
+	harness_run(h, "dump\nexpect parse\nreject   0 ns\nreject    0%\nexpect strlen\nexpect +0x21");
+	harness_free(h);
+}
+
 static void test_expand_and_collapse(void **state)
 {
 	struct harness *h = opened_with(&answer, NULL);
@@ -480,6 +502,7 @@ int main(void)
 	    cmocka_unit_test(test_source),
 	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_source_of_a_line_far_down),
+	    cmocka_unit_test(test_what_is_not_known),
 	    cmocka_unit_test(test_expand_and_collapse),
 	    cmocka_unit_test(test_costliest),
 	    cmocka_unit_test(test_find_opens_what_hides),
