@@ -30,7 +30,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
 T := $(B)/targets
 TFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
 	-Itests/targets -MMD -MP
-TARGET_C := $(filter-out tests/targets/plugin.c,$(wildcard tests/targets/*.c))
+TARGET_C := $(filter-out tests/targets/plugin.c tests/targets/culprit_library.c,$(wildcard tests/targets/*.c))
 TARGETS := $(TARGET_C:tests/targets/%.c=$(T)/%) $(patsubst tests/targets/%.cc,$(T)/%,$(wildcard tests/targets/*.cc))
 -include tests/targets/rules.mk
 targets: $(TARGETS)
@@ -42,7 +42,7 @@ $(T)/%: tests/targets/%.c
 $(T)/%: tests/targets/%.cc
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
-	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP -o $@ $< -lpthread
+	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP $(TFLAGS_$*) -o $@ $< -lpthread
 
 # --- install and static
 .PHONY: install static bench

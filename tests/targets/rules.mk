@@ -76,3 +76,43 @@ $(T)/gotarget: tests/targets/go/main.go
 	$(Q)GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$(abspath $(T))/.gocache go build -o $@ ./tests/targets/go
 TARGETS += $(T)/gotarget
 endif
+
+# A known culprit each (culprit.h), in as many kinds of builds as there are.
+TFLAGS_culprit_depth := -O3 -fcf-protection=full
+TFLAGS_culprit_loop_max := -O0
+TFLAGS_culprit_loop_owner := -O1 -fno-omit-frame-pointer
+TFLAGS_culprit_loop_100k := -O2 -fcf-protection=none
+TFLAGS_culprit_doubling := -O3 -fno-omit-frame-pointer
+TFLAGS_culprit_commonest := -O0 -fcf-protection=full
+TFLAGS_culprit_slowest := -O1 -fcf-protection=full
+TFLAGS_culprit_permille := -O3 -fcf-protection=none
+TFLAGS_culprit_reentry := -O2 -no-pie -fno-pie
+TFLAGS_culprit_mutual := -O1 -static
+TFLAGS_culprit_tail := -O2 -fcf-protection=full
+TFLAGS_culprit_ifunc := -O2 -Wno-attributes
+TFLAGS_culprit_shared := -O2 -static-pie -fPIE
+TFLAGS_culprit_outside := -O3 -fcf-protection=full -fno-omit-frame-pointer
+TFLAGS_culprit_throw := -O2 -fcf-protection=full
+TFLAGS_culprit_inlined := -O3
+TFLAGS_culprit_two_causes := -O0 -fno-omit-frame-pointer
+TFLAGS_culprit_two_peaks := -Os
+TFLAGS_culprit_siblings := -O2 -no-pie -fno-pie -fcf-protection=none
+TFLAGS_culprit_virtual := -O1
+TFLAGS_culprit_sleep := -O0 -static
+TFLAGS_culprit_pipe := -O3 -fcf-protection=full
+TFLAGS_culprit_mutex := -O2 -static
+TFLAGS_culprit_rwlock := -O1 -fno-omit-frame-pointer
+TFLAGS_culprit_faults := -O2 -fcf-protection=none
+TFLAGS_culprit_preempt := -O3 -fno-omit-frame-pointer
+$(T)/libculprit.so: tests/targets/culprit_library.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -shared -fPIC -Wl,-soname,libculprit.so -o $@ $<
+$(T)/culprit_plt: $(T)/libculprit.so
+TLIBS_culprit_plt := $(T)/libculprit.so -Wl,-z,lazy -Wl,-rpath,'$$ORIGIN'
+# The symbols are kept beside it, for the test alone: nothing refers to that file.
+$(T)/culprit_stripped: tests/targets/culprit_stripped.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -static -Wl,--build-id=none -o $@.symbols $< && strip -o $@ $@.symbols
+TARGETS += $(T)/libculprit.so

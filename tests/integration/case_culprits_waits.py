@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: small programs that are slow because they wait, for a known reason; witnessed and level by level must agree."""
+from culprits import *
+
+
+def path_of(*functions):
+    return ["serve", *functions]
+
+
+def at_a_file(document, best, target):
+    check(best["cause"].get("name", "").endswith("culprit.data"), "the file is not named: %s" % told(document))
+
+
+table((
+    ("asleep on purpose (-O0, static)",
+     Culprit("culprit_sleep", path_of("back_off", "usleep"), "sleep")),
+    ("poll() until its time is over",
+     Culprit("culprit_timeout", path_of("wait_for_input", "poll"), "timeout", detail="poll")),
+    ("a condition until its time is over",
+     Culprit("culprit_timedwait", path_of("wait_for_news", "pthread_cond_timedwait"), "timeout")),
+    ("blocked in read() on a pipe: who wrote (-O3, CET)",
+     Culprit("culprit_pipe", path_of("fetch", "read"), "wait", name="supplier", detail="read, woken by supplier")),
+    ("a mutex: who held it (static)",
+     Culprit("culprit_mutex", path_of("update", "pthread_mutex_lock"), "lock", name="hoarder")),
+    ("a read-write lock: who held it (-O1, frame pointers)",
+     Culprit("culprit_rwlock", path_of("update", "pthread_rwlock_wrlock"), "lock", name="hoarder")),
+    ("a condition: who signalled",
+     Culprit("culprit_condition", path_of("consume", "pthread_cond_wait"), "wait", name="producer")),
+    ("a peer on the network, and which",
+     Culprit("culprit_network", path_of("query", "recv"), "network")),
+    ("preempted: by whom (-O3, frame pointers)",
+     Culprit("culprit_preempt", ["serve"], "preemption", name="bully", ordinary=True)),
+    ("runnable, and the CPU is taken",
+     Culprit("culprit_runqueue", ["serve"], "run queue")),
+))
+
+
+main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Targets with a known culprit: what case_culprits.py and case_culprits_waits.py share."""
+from harness import *
+
+FAST = ("--max-overhead", 100, "--timeout", 30)
+HOST = ("preemption", "run queue", "interrupt")
+
+
+class Culprit:
+    """One target, and what must be said of it, whichever way it is found."""
+
+    def __init__(self, target, path, cause, name="", detail="", more=None, share=0.4, args=(), f0="serve", arguments=(60,),
+                 ordinary=False):
+        self.target, self.path, self.share, self.more, self.args, self.f0 = target, path, share, more, args, f0
+        self.causes = (cause,) if isinstance(cause, str) else cause
+        self.name, self.detail, self.arguments = name, detail, arguments
+        self.ordinary = ordinary  # it must not run with a real-time priority
+
+
+def plain(function):
+    return function.split("(")[0]
+
+
+def names(path):
+    return [plain(frame["function"]) for frame in path["frames"] if not frame.get("inlined")]
+
+
+def told(document):
+    return "%s: %s" % (document["status"], "; ".join("%d%% %s: %s" % (
+        100 * p["share"], " > ".join(names(p)), p["cause"]) for p in document["paths"]) or "no path")
+
+
+def ask(target, culprit, *args):
+    """One descent. On a machine where the latencies themselves change it says so: then a person asks again."""
+    for attempt in range(4):
+        with NothingLeft(target.pid):
+            status, program = run_peaktop("descend", "-p", target.pid, "-f", culprit.f0, "--json", *FAST, *culprit.args, *args,
+                                          seconds=70)
+        document = program.document()
+        if document["status"] != "distribution changed":
+            break
+    equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
+    equal("status (%s)" % told(document), document["status"], "root cause found")
+    total = sum(path["share"] for path in document["paths"])
+    between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
+    return document
+
+
+def measured(frame, document):
+    equal("evidence of %s (%s)" % (frame["function"], told(document)), frame["evidence"], "measured")
+    check(frame["records"] >= 5, "%s was measured in %d calls (%s)" % (frame["function"], frame["records"], told(document)))
+
+
+def judge(document, culprit, path=None, cause=None):
+    """The heaviest path that is the awaited one; its frames were measured."""
+    wanted = path or culprit.path
+    found = [p for p in document["paths"] if names(p)[:len(wanted)] == wanted
+             and p["cause"]["kind"] in (cause or culprit.causes)]
+    check(found, "no %s of %s among: %s" % ("/".join(cause or culprit.causes), " > ".join(wanted), told(document)))
+    best = found[0]
+    check(best["share"] >= culprit.share, "its share is %.2f (%s)" % (best["share"], told(document)))
+    if len(wanted) > 1:
+        measured(best["frames"][len(wanted) - 1], document)
+    if culprit.name:
+        check(culprit.name in best["cause"].get("name", ""), "the cause is not named %s: %s" % (culprit.name, told(document)))
+    if culprit.detail:
+        check(culprit.detail in best["cause"].get("detail", ""), "not in detail %s: %s" % (culprit.detail, told(document)))
+    check(document["paths"][0] is best or culprit.share < 0.4, "it is not the heaviest: %s" % told(document))
+    return best
+
+
+def both(culprit):
+    """Witnessed and level by level: each right, and both the same."""
+    options = {} if culprit.ordinary else {"preexec_fn": undisturbed}
+    target = Target(culprit.target, *culprit.arguments, **options)
+    target.go()
+    answers = []
+    for mode in ((), ("--level-by-level",)):
+        document = ask(target, culprit, *mode)
+        best = judge(document, culprit)
+        if culprit.more:
+            culprit.more(document, best, target)
+        answers.append((names(best), best["cause"]["kind"], best["cause"].get("name", "")))
+    equal("level by level beside witnessed", answers[1], answers[0])
+    check(alive(target.pid), "the target lives on")
+
+
+def table(cases):
+    for what, culprit in cases:
+        case(what)(lambda culprit=culprit: both(culprit))
