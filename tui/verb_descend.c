@@ -16,7 +16,7 @@
 #include "tui/verb_walk.h"
 #include "tui/verbs.h"
 
-enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10 };
+enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10, TAIL_CALLS = 20 };
 /* A slice of a second would be most of the wait. */
 #define SLICE_S 0.25
 
@@ -47,6 +47,18 @@ static uint64_t constant_ns(struct model *m, const char *name)
 	return 0;
 }
 
+/* Most of its time is that of few calls far beyond its mode: these may become a peak of their own. */
+static bool is_unsettled(const struct op *op, const struct peak *p)
+{
+	struct bucket_range tail = {pt_bucket(2 * p->mode_ns), p->range.high};
+	uint64_t calls;
+
+	if (tail.low >= tail.high)
+		return false;
+	calls = profile_range_calls(&op->total, tail);
+	return calls < TAIL_CALLS && 2 * profile_range_sum(&op->total, tail) > profile_range_sum(&op->total, p->range);
+}
+
 /*
  * NULL: there is none, or more time lies outside of all peaks than in any: what takes it is still
  * too rare to be one. With `last_chance` the largest of those that there are.
@@ -61,7 +73,7 @@ static const struct peak *largest_peak(const struct op *op, bool last_chance)
 		if (!best || op->peaks[i].share_of_time > best->share_of_time)
 			best = &op->peaks[i];
 	}
-	return best && (last_chance || outside <= best->share_of_time) ? best : NULL;
+	return best && (last_chance || (outside <= best->share_of_time && !is_unsettled(op, best))) ? best : NULL;
 }
 
 int descend_choose(struct model *m, uint32_t number, const struct options *o, bool last_chance, struct rec_descent *ask)

@@ -407,6 +407,27 @@ static void rare_and_slow(void **state)
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
 }
 
+/* Before the slow calls are many enough for a peak they pass for the tail of the fast ones. */
+static void slow_tail(void **state)
+{
+	uint64_t latency[] = {10 * US, 20 * US, 40 * US, 80 * US, 160 * US, 320 * US, 640 * US, 1280 * US, 2560 * US, 14 * MS};
+	uint64_t count[] = {3000, 300, 40, 12, 4, 2, 1, 1, 1, 5};
+	uint32_t bucket[10];
+	struct options o = options();
+	struct rec_descent ask;
+
+	for (int i = 0; i < 10; i++)
+		bucket[i] = pt_bucket(latency[i]);
+	give((struct record){.type = REC_PROFILE,
+			     .profile = {.op = F0, .start_ns = t.time_ns, .end_ns = t.time_ns + S, .armed_ns = S, .calls = 3366,
+					 .sum_ns = 115 * MS, .min_ns = 10 * US, .max_ns = 14 * MS, .nr_buckets = 10,
+					 .bucket = bucket, .count = count}});
+	t.time_ns += S;
+	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), 0);
+}
+
 static void no_such_peak(void **state)
 {
 	struct descend_report r = report();
@@ -891,7 +912,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(too_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
-cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
+		cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
+		cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_such_peak, setup, teardown),
 		cmocka_unit_test_setup_teardown(slowest, setup, teardown),
 		cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
