@@ -273,7 +273,8 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 		return;
 	}
 	/* before it is over only what takes most of the time is worth a sentence */
-	if (t->result->nr_paths && t->result->paths[0].share >= 0.5) {
+	if (t->result->nr_paths && t->result->paths[0].share >= 0.5 &&
+	    t->result->paths[0].cause.kind != CAUSE_UNMEASURED) {
 		buf_puts(out, "so far: ");
 		output_descend_sentence(t->report, out);
 		return;

@@ -57,7 +57,19 @@ static void draw_lines(struct grid *g, struct rect r, unsigned int role, const s
 	}
 }
 
-static void status_text(const struct view_descent *v, bool ascii, struct buf *out)
+/* One more of the things that are said in a row: a line is broken between two of them. */
+static void add_item(struct buf *out, int width, const char *dot, const char *what, const char *count)
+{
+	const char *line = out->data ? strrchr(out->data, '\n') : NULL;
+	int columns = (int)text_columns(line ? line + 1 : out->data ? out->data : "");
+	char item[128];
+
+	snprintf(item, sizeof(item), "%s%s", what, count);
+	/* room for this and the dot after it */
+	buf_printf(out, " %s%s%s", dot, columns + (int)text_columns(item) + 5 > width ? "\n" : " ", item);
+}
+
+static void status_text(const struct view_descent *v, bool ascii, int width, struct buf *out)
 {
 	const struct screen_descent *d = v->copy ? &v->copy->d : NULL;
 	const char *dot = theme_glyph(GLYPH_DOT, ascii);
@@ -67,15 +79,15 @@ static void status_text(const struct view_descent *v, bool ascii, struct buf *ou
 		return;
 	buf_printf(out, "%s", d->status);
 	if (!d->over) {
-		buf_printf(out, " %s armed now %u", dot, d->armed);
+		add_item(out, width, dot, "armed now ", format_count(d->armed).s);
 		if (d->until_next)
-			buf_printf(out, " %s next decision in %s calls", dot,
-				   format_count(d->until_next).s);
+			add_item(out, width, dot, "calls until the next decision ", format_count(d->until_next).s);
 	}
-	buf_printf(out, " %s rounds %u %s calls used %s %s decisions %u", dot, d->rounds, dot,
-		   format_count(d->calls_used).s, dot, d->decisions);
+	add_item(out, width, dot, "rounds ", format_count(d->rounds).s);
+	add_item(out, width, dot, "calls used ", format_count(d->calls_used).s);
+	add_item(out, width, dot, "decisions ", format_count(d->decisions).s);
 	if (d->explained > 0)
-		buf_printf(out, " %s explained %s", dot, format_percent(d->explained).s);
+		add_item(out, width, dot, "explained ", format_percent(d->explained).s);
 }
 
 static void path_text(const struct view_descent *v, uint32_t i, struct buf *out)
@@ -169,7 +181,7 @@ static struct layout lay_out_text(const struct view_descent *v, struct rect r, b
 	struct buf b;
 	int n = wrapped(sentence, text, r.w - 1, "", 0), m;
 
-	status_text(v, ascii, &b);
+	status_text(v, ascii, r.w - 1, &b);
 	m = wrapped(status, b.data ? b.data : "", r.w - 1, "", 0);
 	buf_release(&b);
 	return lay_out(v, r, n, m);
