@@ -97,6 +97,21 @@ static bool same_peak(const struct live_answer *a, const struct rec_descent *ask
 	return a->low_ns < ask->high_ns && ask->low_ns < a->high_ns;
 }
 
+static bool is_wait(enum cause_kind kind)
+{
+	switch (kind) {
+	case CAUSE_IO:
+	case CAUSE_LOCK:
+	case CAUSE_SLEEP:
+	case CAUSE_TIMEOUT:
+	case CAUSE_NETWORK:
+	case CAUSE_WAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Of one function: which of its peaks have this path too. */
 static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out, size_t size)
 {
@@ -113,7 +128,8 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 				      format_time(a->mode_ns).s);
 	}
 	if (n && n < size)
-		snprintf(out + n, size - n, ": the difference between them is below software");
+		snprintf(out + n, size - n, ": the difference is below software%s",
+			 is_wait(r->paths[0].cause.kind) ? ", or in what is waited for" : "");
 }
 
 /* Keep an answer, to be compared with those of other peaks. Takes the result over. */

@@ -3,6 +3,7 @@
  * The driver of a descent with a collector and a parser made of records: what it asks,
  * what it arms, what it says; and its replay from the session that it wrote.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <locale.h>
@@ -16,6 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/output_models.h"
+#include "tui/live_descent.h"
 #include "tui/output_descend.h"
 #include "tui/replay.h"
 #include "tui/script_session.h"
@@ -273,26 +275,32 @@ static bool is_armed(uint64_t offset)
 	return false;
 }
 
-/* In-peak calls of 4 ms, of which the call site at `slow` takes all but 50 us, asleep. */
-static void give_calls(uint64_t slow, unsigned int nr)
+/* In-peak calls, of which the call site at `slow` takes all but an eightieth, asleep. */
+static void give_calls_of(uint64_t latency, uint64_t slow, unsigned int nr)
 {
+	uint64_t rest = latency / 80, small = latency / 400;
 	struct rec_call_node nodes[16];
 
 	for (unsigned int k = 0; k < nr && !descend_over(t.descend); k++) {
 		struct rec_call c = {.epoch = t.last.epoch, .op = F0, .pid = 9, .tid = 9, .start_ns = t.time_ns + k * 5 * MS,
-				     .latency_ns = 4 * MS, .raw_ns = 4 * MS, .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED,
-				     .oncpu_ns = 50 * US, .blocked_ns = 4 * MS - 50 * US, .preempted_by = "",
+				     .latency_ns = latency, .raw_ns = latency, .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED,
+				     .oncpu_ns = rest, .blocked_ns = latency - rest, .preempted_by = "",
 				     .interrupt_name = "", .nodes = nodes};
 
 		for (uint32_t i = 0; i < t.last.nr_nodes && i < 16; i++) {
 			bool is = t.nodes[i].start.offset == slow;
 
 			nodes[c.nr_nodes++] = (struct rec_call_node){
-			    .node = t.nodes[i].node, .count = 1, .max_ns = is ? 4 * MS - 50 * US : 10 * US,
-			    .sum_ns = is ? 4 * MS - 50 * US : 10 * US, .blocked_ns = is ? 4 * MS - 60 * US : 0};
+			    .node = t.nodes[i].node, .count = 1, .max_ns = is ? latency - rest : small,
+			    .sum_ns = is ? latency - rest : small, .blocked_ns = is ? latency - rest - small : 0};
 		}
 		give((struct record){.type = REC_CALL, .call = c});
 	}
+}
+
+static void give_calls(uint64_t slow, unsigned int nr)
+{
+	give_calls_of(4 * MS, slow, nr);
 }
 
 static struct options options(void)
@@ -849,6 +857,76 @@ static void screens_of_its_session(void **state)
 	script_golden("descent-session-20x5", "end\nsize 20 5\n" OPENED "dump");
 }
 
+static bool shown(const struct screen *s, const char *text)
+{
+	struct buf out;
+	size_t n = 0;
+	bool found;
+
+	buf_init(&out, 1 << 20);
+	assert_int_equal(screen_text(s, &out), 0);
+	/* wherever the lines were broken */
+	for (size_t i = 0; i < out.len; i++) {
+		if (!isspace((unsigned char)out.data[i]))
+			out.data[n++] = out.data[i];
+		else if (n && out.data[n - 1] != ' ')
+			out.data[n++] = ' ';
+	}
+	out.data[n] = '\0';
+	found = strstr(out.data, text) != NULL;
+	buf_release(&out);
+	return found;
+}
+
+/* Ask for a peak on the live screen, and take the calls of it to the end. */
+static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency, uint64_t slow)
+{
+	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
+	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+		if (!t.last.nr_nodes) {
+			answer_serve();
+			answer_find(usleep_found, 2);
+			answer_find(NULL, 0);
+		}
+		give_calls_of(latency, slow, 20);
+		for (unsigned int k = 0; k < t.nr_asked; k++) {
+			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
+				answer_call_sites(NULL, 0);
+		}
+	}
+	assert_true(descend_over(t.descend));
+	answer_names();
+	live_descent_turn(l, l->next_ns);
+	screen_tick(l->screen, 1);
+}
+
+static void peaks_with_the_same_path(void **state)
+{
+	const struct screen_options so = {.root = SCREEN_OPERATIONS};
+	struct options o = options();
+	struct live_descent l = {.model = t.model, .descend = t.descend, .options = &o};
+
+	l.screen = screen_new(t.model, &so);
+	screen_resize(l.screen, 120, 40);
+	give_profile(100);
+	descend_on_screen(&l, 2, 4 * MS, 0x1020);
+	assert_true(shown(l.screen, "root cause found"));
+	assert_false(shown(l.screen, "below software"));
+	/* the other one, without starting again */
+	descend_on_screen(&l, 1, 10 * US, 0x1020);
+	assert_true(shown(l.screen, "peak 1, "));
+	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the difference is below software"));
+	/* the first again: it is not compared with itself */
+	descend_on_screen(&l, 2, 4 * MS, 0x1020);
+	assert_true(shown(l.screen, "the same path as the peak at 10"));
+	assert_false(shown(l.screen, "the same path as the peak at 4"));
+	/* and another path is not the same */
+	descend_on_screen(&l, 1, 10 * US, 0x1010);
+	assert_false(shown(l.screen, "the same path"));
+	live_descent_release(&l);
+	screen_free(l.screen);
+}
+
 static void another_peak_afterwards(void **state)
 {
 	struct options o = options();
@@ -932,6 +1010,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(peaks_with_the_same_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_asked_yet, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
