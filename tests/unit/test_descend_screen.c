@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The view of a descent over the driver: from a session by scripts, and live with several peaks. */
+#include <ctype.h>
+#include <locale.h>
+
+#include "tests/unit/descend_rig.h"
+#include "tui/live_descent.h"
+#include "tui/script_session.h"
+
+/* --- its screens, from the session */
+
+static void compare_golden(const char *name, const char *got)
+{
+	char path[256], *want = calloc(1, 1 << 20);
+	FILE *f;
+
+	assert_non_null(want);
+	snprintf(path, sizeof(path), "tests/unit/golden/%s.txt", name);
+	f = fopen(path, getenv("UPDATE_GOLDEN") ? "w" : "r");
+	if (f && getenv("UPDATE_GOLDEN")) {
+		fputs(got, f);
+		snprintf(want, 1 << 20, "%s", got);
+	} else if (f) {
+		want[fread(want, 1, (1 << 20) - 1, f)] = '\0';
+	}
+	if (f)
+		fclose(f);
+	if (strcmp(want, got))
+		fail_msg("golden %s differs; UPDATE_GOLDEN=1 writes it anew:\n%s", name, got);
+	free(want);
+}
+
+/* What a script prints over the session that was written; it must succeed. */
+static void script_golden(const char *name, const char *script)
+{
+	struct options o = options();
+	struct replay *replay = NULL;
+	struct buf out;
+	char why[256];
+	int err;
+
+	buf_init(&out, 1 << 20);
+	assert_int_equal(replay_open(&replay, t.path, why, sizeof(why)), 0);
+	err = script_session(replay, &o, script, strlen(script), &out);
+	if (err)
+		fail_msg("%s: script: %d\n%s", name, err, out.data ? out.data : "");
+	if (name[0])
+		compare_golden(name, out.data ? out.data : "");
+	buf_release(&out);
+	replay_free(replay);
+}
+
+#define OPENED "key Enter 2 Enter\n"
+
+/* The descent is asked for, has begun, and ends, each in a slice of its own. */
+static void write_session(void)
+{
+	begin();
+	answer_serve();
+	answer_find(usleep_found, 2);
+	answer_find(NULL, 0);
+	give_calls(0x1020, 5);
+	answer_names();
+	give_profile(10);
+	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+		give_calls(0x1020, 20);
+		for (unsigned int k = 0; k < t.nr_asked; k++) {
+			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
+				answer_call_sites(NULL, 0);
+		}
+	}
+	assert_true(descend_over(t.descend));
+	answer_names();
+	give_profile(10);
+	assert_int_equal(session_writer_close(t.session), 0);
+	t.session = NULL;
+}
+
+static void screens_of_its_session(void **state)
+{
+	write_session();
+	/* before it was asked for there is nothing to show */
+	script_golden("", "until 1\n" OPENED "expect and it holds no");
+	script_golden("", "until 2\n" OPENED "expect in progress\nexpect armed now 3\ntick\nexpect root cause found\n"
+			  "reject in progress\nkey T\nexpect in progress\nkey t\nexpect root cause found\n"
+			  "key q\nexpect calls (log)");
+	/* no file of this name, and a saved session holds no code */
+	script_golden("", "end\n" OPENED "key Enter\nexpect no code\nkey d\nexpect no code");
+	script_golden("descent-session-begun", "until 2\n" OPENED "dump");
+	script_golden("descent-session-80x24", "end\n" OPENED "dump");
+	script_golden("descent-session-200x50", "end\nsize 200 50\n" OPENED "key E\ndump");
+	script_golden("descent-session-20x5", "end\nsize 20 5\n" OPENED "dump");
+}
+
+static bool shown(const struct screen *s, const char *text)
+{
+	struct buf out;
+	size_t n = 0;
+	bool found;
+
+	buf_init(&out, 1 << 20);
+	assert_int_equal(screen_text(s, &out), 0);
+	/* wherever the lines were broken */
+	for (size_t i = 0; i < out.len; i++) {
+		if (!isspace((unsigned char)out.data[i]))
+			out.data[n++] = out.data[i];
+		else if (n && out.data[n - 1] != ' ')
+			out.data[n++] = ' ';
+	}
+	out.data[n] = '\0';
+	found = strstr(out.data, text) != NULL;
+	buf_release(&out);
+	return found;
+}
+
+/* Ask for a peak on the live screen, and take the calls of it to the end. */
+static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency, uint64_t slow)
+{
+	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
+	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+		if (!t.last.nr_nodes) {
+			answer_serve();
+			answer_find(usleep_found, 2);
+			answer_find(NULL, 0);
+		}
+		give_calls_of(latency, slow, 20);
+		for (unsigned int k = 0; k < t.nr_asked; k++) {
+			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
+				answer_call_sites(NULL, 0);
+		}
+	}
+	assert_true(descend_over(t.descend));
+	answer_names();
+	live_descent_turn(l, l->next_ns);
+	screen_tick(l->screen, 1);
+}
+
+static void peaks_with_the_same_path(void **state)
+{
+	const struct screen_options so = {.root = SCREEN_OPERATIONS};
+	struct options o = options();
+	struct live_descent l = {.model = t.model, .descend = t.descend, .options = &o};
+
+	l.screen = screen_new(t.model, &so);
+	screen_resize(l.screen, 120, 40);
+	give_profile(100);
+	descend_on_screen(&l, 2, 4 * MS, 0x1020);
+	assert_true(shown(l.screen, "root cause found"));
+	assert_false(shown(l.screen, "below software"));
+	/* the other one, without starting again */
+	descend_on_screen(&l, 1, 10 * US, 0x1020);
+	assert_true(shown(l.screen, "peak 1, "));
+	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the difference is below software"));
+	/* the first again: it is not compared with itself */
+	descend_on_screen(&l, 2, 4 * MS, 0x1020);
+	assert_true(shown(l.screen, "the same path as the peak at 10"));
+	assert_false(shown(l.screen, "the same path as the peak at 4"));
+	/* and another path is not the same */
+	descend_on_screen(&l, 1, 10 * US, 0x1010);
+	assert_false(shown(l.screen, "the same path"));
+	live_descent_release(&l);
+	screen_free(l.screen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(peaks_with_the_same_path, setup, teardown),
+	};
+
+	setlocale(LC_ALL, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
