@@ -143,17 +143,17 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, struct pt_site *s, u32
 
 /*
  * A site that one call of f0 passes again and again while probes take much of that call: timing this loop would
- * move the very peak that is asked for.
+ * move the very peak that is asked for. On whatever path it is passed: a probe costs the same where it does not count.
  */
-INLINE bool fnode_too_hot(struct pt_descent *d, u32 fnode, u64 now)
+INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 {
-	struct pt_fnode_sum *s;
-	u64 index = fnode;
-
-	HIDE(index);
-	index &= PT_FNODES - 1;
-	s = &d->record.sums[index];
-	return s->call == d->record.call && s->count >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / DESCEND_HOT_PART;
+	/* threads share it: a pass more or less is all one */
+	if (s->of_call != d->start) {
+		s->of_call = d->start;
+		s->passes = 0;
+	}
+	return ++s->passes >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / DESCEND_HOT_PART &&
+	       !(s->flags & PT_SITE_START);
 }
 
 /* False: it is passed too often in this call to be timed at all. */
@@ -174,7 +174,7 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	if (!f)
 		f = call_chosen(d, s, site, cfa, &index);
 	if (!f)
-		return true;
+		return !site_too_hot(s, d, bpf_ktime_get_ns());
 	/* what lies below this frame is gone: it was left by a throw */
 #pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
@@ -197,7 +197,7 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	o->runq_ns = t ? t->runq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
-	return s->flags & PT_SITE_START || !fnode_too_hot(d, index - 1, o->start);
+	return !site_too_hot(s, d, o->start);
 }
 
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)

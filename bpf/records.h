@@ -90,6 +90,9 @@ struct pt_site {
 	pt_u64 hits;
 	pt_u64 fuse; /* hits after which the site counts as blown */
 	pt_u64 last; /* when it began a call last */
+	pt_u64 of_call; /* the call of f0 that `passes` are of, by its start */
+	pt_u32 passes;
+	pt_u32 spare;
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
 };
