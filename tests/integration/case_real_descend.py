@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell."""
+"""descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell, python3."""
 from harness import *
 import case_real
 import random
@@ -178,6 +178,33 @@ class Later:
 
     def __getitem__(self, i):
         return self.lines[self.first:][i]
+
+
+SCRIPT = """
+import itertools, json, time, zlib
+quick = json.dumps({"id": 1, "tags": ["a", "b", "c"]})
+page = ("<p>" + "lorem ipsum dolor sit amet " * 200).encode() * 4
+def request(n):
+    if n % 20 == 0:
+        return len(zlib.compress(page, 9))
+    return len(json.loads(quick))
+for _ in map(request, itertools.count()):
+    time.sleep(0.0003)
+"""
+
+
+@case("python3: the slow C function among quick requests is named")
+def python():
+    path = "/usr/bin/python3"
+    if not os.path.exists(path):
+        raise Skip("no %s of the distribution" % path)
+    p = Program([path, "-c", SCRIPT])
+    alone(p.pid)
+    document, found = culprit(p.pid, "_PyEval_EvalFrameDefault",
+                              through("_PyEval_EvalFrameDefault", "deflate", kinds=("own code", "loop", "unmeasured callees")))
+    frame = next(f for f in found["frames"] if f["function"] == "deflate")
+    between("share of deflate", frame["share"], 0.2, 1)
+    check(frame["module"].startswith("libz"), "module: %s" % frame["module"])
 
 
 if __name__ == "__main__":
