@@ -15,6 +15,7 @@
 #include "tui/front.h"
 #include "tui/grid.h"
 #include "tui/live_descent.h"
+#include "tui/live_open.h"
 #include "tui/live_source.h"
 #include "tui/processes.h"
 #include "tui/replay.h"
@@ -35,6 +36,7 @@ struct live {
 	struct grid *grid;
 	struct live_descent descent;
 	struct live_source source;
+	struct live_open open_calls;
 	uint64_t processes_at;
 	bool opened; /* the one function asked for, or the person has pressed a key */
 	bool quit, lost, dirty;
@@ -216,6 +218,11 @@ static void live_action(struct live *l, const struct screen_action *a)
 		live_descent(l);
 		live_source_show(&l->source, a);
 		break;
+	case SCREEN_OPEN_CALLS:
+		l->open_calls.screen = l->screen;
+		l->open_calls.front = l->front;
+		live_open_ask(&l->open_calls, a->op);
+		break;
 	default:
 		break;
 	}
@@ -300,6 +307,8 @@ static void live_front(struct live *l)
 	while ((line = front_next_message(l->front)))
 		screen_message(l->screen, NOTE_WARNING, line);
 	open_only_function(l);
+	if (live_open_turn(&l->open_calls))
+		l->dirty = true;
 	n = front_take_candidates(l->front, &searched, &list);
 	if (n) {
 		screen_set_candidates(l->screen, searched, list, n == SIZE_MAX ? 0 : n);

@@ -116,6 +116,7 @@ enum screen_action_type {
 	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(), screen_show_code(), or a message */
 	SCREEN_SOURCE,
 	SCREEN_CODE, /* module, offset; answer: screen_show_code(), or a message */
+	SCREEN_OPEN_CALLS, /* op: where its open calls are; answer: screen_show_open(), or a message */
 };
 
 struct screen_action {

@@ -142,7 +142,7 @@ static void open_chosen(struct view_op *v)
 	const struct peak *p = view_op_chosen(v, &index);
 
 	if (v->pane == PANE_OPEN) {
-		screen_message(s, NOTE_INFO, "an open call has no peak yet; Tab goes to the peaks");
+		screen_act(s, (struct screen_action){.type = SCREEN_OPEN_CALLS, .op = v->number});
 		return;
 	}
 	if (!p) {

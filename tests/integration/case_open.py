@@ -97,4 +97,37 @@ def nothing():
     equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 1)
 
 
+@case("on the screen: Enter on the open calls of a function shows where they are and since when")
+def screen():
+    need("tmux")
+    target = Target("stuck", 50)
+    terminal = Screen(PEAKTOP, "-p", target.pid, "-f", "sometimes_stuck", width=100, height=40)
+    terminal.shows("sometimes_stuck")
+    wait_for(lambda: breakpoints(target.pid), "the function to be watched", 30)
+    target.go()
+    target.truth()
+    terminal.shows("1 open", 30)
+    terminal.shows("open calls", 30)
+
+    chosen = re.compile(r"^> .*thread \d+ of", re.M)
+
+    def choose():
+        # Tab goes round the panes: until the open calls are the one
+        if chosen.search(terminal.text()):
+            return True
+        terminal.keys("Tab")
+        return False
+    wait_for(choose, "the open calls to be chosen", 40)
+    terminal.keys("Enter")
+    terminal.shows("in sometimes_stuck now", 40)
+    shown = terminal.text()
+    for wanted in ("in this call for", "eventfd", "> sometimes_stuck at stuck.c:", "get_stuck at"):
+        check(wanted in shown, "%r in: %s" % (wanted, shown))
+    terminal.keys("q")
+    terminal.shows("1 open", 30)
+    terminal.end()
+    target.say("end")
+    target.finish()
+
+
 main()

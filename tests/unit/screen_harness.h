@@ -37,7 +37,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 	    "none",    "quit",	   "suspend", "repaint", "pause", "pick",
 	    "refresh", "search",   "watch",   "unwatch", "ask",	  "layers",
 	    "descend", "snapshot", "text",    "step",	 "jump",  "rewind",
-	    "undescend", "source", "code",
+	    "undescend", "source", "code", "open calls",
 	};
 	struct harness *h = ctx;
 
