@@ -87,7 +87,8 @@ void report_cause(struct buf *out, const struct cause *c)
 		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
 		append_safe(out, c->name);
 	}
-	if (c->detail[0]) {
+	/* the name of an interrupt has its number, where that is one of the hardware */
+	if (c->detail[0] && (kind != CAUSE_INTERRUPT || !c->name[0])) {
 		buf_puts(out, " (");
 		append_safe(out, c->detail);
 		buf_puts(out, ")");
