@@ -51,12 +51,13 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	if (s->call != d->record.call) {
 		s->call = d->record.call;
 		s->count = 0;
-		s->max = s->sum = s->blocked = s->runq = 0;
+		s->max = s->sum = s->blocked = s->runq = s->faults = 0;
 	}
 	s->count++;
 	s->sum += ns;
 	if (ns > s->max)
 		s->max = ns;
+	s->faults += (u32)bpf_get_current_task_btf()->min_flt - o->faults;
 	if (t) {
 		s->runq += t->runq_ns - o->runq_ns;
 		s->blocked += (t->off_ns - o->off_ns) - (t->runq_ns - o->runq_ns);
@@ -193,6 +194,7 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	o->cfa = cfa;
 	o->fnode = index - 1;
 	o->cost = d->cost;
+	o->faults = (u32)bpf_get_current_task_btf()->min_flt;
 	o->off_ns = t ? t->off_ns : 0;
 	o->runq_ns = t ? t->runq_ns : 0;
 	d->depth = depth + 1;
