@@ -34,7 +34,7 @@ table((
     ("page faults, in the function that touches the memory (no CET)",
      Culprit("culprit_faults", path_of("touch"), "page fault", detail="2000 minor", share=0.3)),
     ("preempted: by whom (-O3, frame pointers)",
-     Culprit("culprit_preempt", ["serve"], "preemption", name="bully", ordinary=True)),
+     Culprit("culprit_preempt", ["serve"], "preemption", name="bully")),
     ("runnable, and the CPU is taken",
      Culprit("culprit_runqueue", ["serve"], "run queue")),
 ))
