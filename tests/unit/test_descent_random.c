@@ -16,7 +16,12 @@
 #include "tests/unit/descent/harness.h"
 #include "tests/unit/descent/judge.h"
 
-enum { MAX_CALLS = 12000, EXTRA_CALLS = 400 };
+enum { MAX_CALLS = 12000, EXTRA_CALLS = 400, ALL_PROGRAMS = 2000 };
+#ifdef __SANITIZE_ADDRESS__
+enum { PROGRAMS = 500 }; /* that one looks for errors of memory, and takes several times as long */
+#else
+enum { PROGRAMS = ALL_PROGRAMS };
+#endif
 
 struct score {
 	unsigned int programs, wrong, unfinished, rounds_over_3, shares, shares_wrong;
@@ -416,7 +421,7 @@ static void test_random_programs(void **state)
 	const char *text = getenv("PEAKTOP_SEED"), *number = getenv("PEAKTOP_PROGRAMS");
 	const char *one = getenv("PEAKTOP_ONE");
 	uint64_t fresh = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-	unsigned int n = number ? (unsigned int)strtoul(number, NULL, 0) : 2000, i;
+	unsigned int n = number ? (unsigned int)strtoul(number, NULL, 0) : PROGRAMS, i;
 	struct score fixed = {0}, new = {0};
 
 	if (one) {
@@ -439,7 +444,8 @@ static void test_random_programs(void **state)
 	       "0.1: %u\n",
 	       fixed.required + new.required, fixed.optional + new.optional,
 	       fixed.shares + new.shares, fixed.shares_wrong + new.shares_wrong);
-	assert_true((fixed.wrong + new.wrong) * 100 <= n);
+	/* of few programs by chance somewhat more than one in a hundred may be missed */
+	assert_true((fixed.wrong + new.wrong) * 100 <= (n < ALL_PROGRAMS ? 2 : 1) * n);
 	assert_true((fixed.shares_wrong + new.shares_wrong) * 50 <= fixed.shares + new.shares);
 }
 
