@@ -25,7 +25,7 @@ names() {
 		# Only recommended by clang there, and the fuzzers need it.
 		if [ "$ID" = ubuntu ]; then echo libclang-rt-dev; fi ;;
 	bench)
-		echo "bpftrace libbpf-tools redis-server redis-tools python3"
+		echo "bpftrace uftrace libbpf-tools redis-server redis-tools python3"
 		if [ "$ID" = ubuntu ]; then echo linux-tools-generic; else echo linux-perf; fi ;;
 	static)
 		echo "liblzma-dev libbz2-dev zlib1g-dev" ;;

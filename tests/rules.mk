@@ -84,7 +84,8 @@ $(B)/bench/coverage $(B)/bench/screen_bytes: $(B)/bench/%: tests/bench/%.c $(fil
 bench:
 	$(Q)tests/deps.sh build bench
 	@$(MAKE_ALL) all $(T)/demo $(T)/rates $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
-	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py
+	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py; a=$$?; \
+	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/descend.py && exit $$a
 
 # --- tools of the tests
 $(B)/tools/%: tests/tools/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
