@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend through pointers: tables, virtual calls, comparators, tail calls, deep recursion; probed and witnessed."""
+from harness import *
+
+LEVELS = "--level-by-level"
+
+
+def names(path):
+    return [frame["function"].split("(")[0] for frame in path["frames"]]
+
+
+def told(document):
+    return "%s: %s" % (document["status"], "; ".join("%d%% %s: %s" % (
+        100 * p["share"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"][:3]))
+
+
+def in_order(path, *wanted):
+    rest = iter(names(path))
+    return all(any(name == w for name in rest) for w in wanted)
+
+
+def found(target, function, wanted, *args, timeout=40):
+    """The document, and in it the first path, which goes through these functions."""
+    pid = target.pid
+    # What else happens on the machine may change the latencies under it, and it says so: then a person asks again.
+    for attempt in range(5):
+        with NothingLeft(pid):
+            status, program = run_peaktop("descend", "-p", pid, "-f", function, "--json", "--max-overhead", 100,
+                                          "--timeout", timeout, *args, seconds=timeout + 30)
+        document = program.document()
+        check(alive(pid), "the target died")
+        if status == 0 and document["paths"] and in_order(document["paths"][0], *wanted):
+            return document, document["paths"][0]
+        print("# attempt %d: exit %d, %s" % (attempt, status, told(document)), flush=True)
+    raise AssertionError("no path with %s first: %s" % (" > ".join(wanted), told(document)))
+
+
+def shape(name, wanted, *args, **options):
+    target = Target("indirect_calls", name, 300, preexec_fn=undisturbed)
+    target.go()
+    document, path = found(target, "serve_" + name, wanted, *args, **options)
+    return document, path
+
+
+def measured(path, function):
+    frame = next(f for f in path["frames"] if f["function"].split("(")[0] == function)
+    equal("evidence of " + function, frame["evidence"], "measured")
+    check(frame["records"] >= 5, "%s was measured in %d calls" % (function, frame["records"]))
+    return frame
+
+
+def nodes(tree):
+    yield tree
+    for child in tree["children"]:
+        yield from nodes(child)
+
+
+def table(*args):
+    document, path = shape("table", ["serve_table", "op_scan", "dawdle"], *args)
+    frame = measured(path, "op_scan")
+    between("share of op_scan", frame["share"], 0.6, 1)
+    check(frame["call_site"]["file"].endswith("indirect_calls.c") and frame["call_site"]["line"] > 0, str(frame["call_site"]))
+    # what the other calls of f0 call through the same pointer is not in the peak
+    for node in nodes(document["ftree"]):
+        check(node["function"] not in ("op_get", "op_set", "op_del", "op_incr"), "%s is not in the peak" % node["function"])
+
+
+@case("one of eight functions of a table makes the peak: learnt at the call")
+def table_probed():
+    table(LEVELS)
+
+
+@case("... and witnessed")
+def table_witnessed():
+    table()
+
+
+def each(*args):
+    document, path = shape("each", ["serve_each", "op_scan", "dawdle"], *args)
+    between("share of op_scan", measured(path, "op_scan")["share"], 0.6, 1)
+    return document
+
+
+@case("eight functions are called from one site: the one that takes the time is timed by itself")
+def each_probed():
+    document = each(LEVELS)
+    others = [n for n in nodes(document["ftree"]) if n["function"] in ("op_get", "op_set", "op_del", "op_ping", "op_auth")]
+    check(len(others) >= 3, "callees of the same site beside op_scan: %s" % [n["function"] for n in nodes(document["ftree"])])
+    for n in others:
+        check(n["latency_ns"] < 1000000, "%s took %d ns" % (n["function"], n["latency_ns"]))
+
+
+@case("eight functions are called from one site, witnessed")
+def each_witnessed():
+    each()
+
+
+def modes(*args):
+    document, path = shape("modes", ["serve_modes", "mode_long", "dawdle"], *args)
+    check("mode_short" not in names(path), told(document))
+    between("time of mode_long", measured(path, "mode_long")["latency_ns"], 6e6, 12e6)
+    for n in nodes(document["ftree"]):
+        if n["function"] == "mode_short":
+            check(n["latency_ns"] < 2000000, "mode_short took %d ns in the peak of mode_long" % n["latency_ns"])
+
+
+@case("two callees of one site with modes of their own: each peak has its callee")
+def modes_probed():
+    modes(LEVELS)
+
+
+@case("two callees of one site with modes of their own, witnessed")
+def modes_witnessed():
+    modes()
+
+
+def tail(*args):
+    document, path = shape("tail", ["serve_tail", "dispatch", "jump_slow", "dawdle"], *args)
+    measured(path, "jump_slow")
+    for n in nodes(document["ftree"]):
+        check(n["function"] != "dispatch" or n["latency_ns"] > 1000000, "a jump through a table was taken for a call: %s" % n)
+
+
+@case("a tail call through a pointer, beside a jump through a table")
+def tail_probed():
+    tail(LEVELS)
+
+
+@case("a tail call through a pointer, witnessed")
+def tail_witnessed():
+    tail()
+
+
+@case("four functions are jumped to in one call: the slow one is told apart")
+def tails_probed():
+    document, path = shape("tails", ["serve_tails", "dispatch", "jump_slow", "dawdle"], LEVELS)
+    measured(path, "jump_slow")
+
+
+def virtual(*args):
+    target = Target("indirect_virtual", 300, preexec_fn=undisturbed)
+    target.go()
+    document, path = found(target, "render", ["render", "Fractal::draw", "dawdle"], *args)
+    between("share of Fractal::draw", measured(path, "Fractal::draw")["share"], 0.6, 1)
+
+
+@case("a virtual call of C++: the class that makes the peak")
+def virtual_probed():
+    virtual(LEVELS)
+
+
+@case("a virtual call of C++, witnessed")
+def virtual_witnessed():
+    virtual()
+
+
+def deep(*args):
+    document, path = shape("deep", ["serve_deep"] + 40 * ["dive"] + ["bottom", "dawdle"], "--max-depth", 64, *args,
+                           timeout=90)
+    equal("levels of dive", names(path).count("dive"), 40)
+    between("share of the bottom", measured(path, "bottom")["share"], 0.4, 1)
+
+
+@case("forty levels of recursion through a pointer, with the culprit at the bottom")
+def deep_witnessed():
+    deep()
+
+
+@case("forty levels of recursion, one by one")
+def deep_probed():
+    deep(LEVELS)
+
+
+main()
