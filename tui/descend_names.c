@@ -118,10 +118,14 @@ const char *descend_module(const struct descend *d, uint32_t module)
 const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size)
 {
 	const struct rec_code *f = &n->function, *at = &n->site;
-	const struct descend_symbol *s;
+	const struct descend_symbol *s = f->module ? descend_symbol(d, f->module, f->offset) : NULL;
 
-	s = f->module ? descend_symbol(d, f->module, f->offset)
-		      : descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
+	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a stripped library */
+	if (!s || !s->symbol[0]) {
+		const struct descend_symbol *import = descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
+
+		s = import ? import : s;
+	}
 	if (s && s->function[0])
 		snprintf(out, size, "%s", s->function);
 	else if (f->module)
@@ -168,10 +172,10 @@ static void want_wait(struct descend *d, const struct hop *h, struct rec_code *l
 		want(d, descend_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
 }
 
-/* What has no function of its own is called by the name of the import. */
+/* Whether or not its function is known, a call of an import has that name. */
 static void name_import(struct descend *d, const struct descent_fnode *n)
 {
-	const struct parsed_call_site *s = n->function.module ? NULL : callees_site(d, n->site);
+	const struct parsed_call_site *s = callees_site(d, n->site);
 	struct record rec = {.type = REC_SYMBOL};
 
 	if (!s || !s->import[0] || lookup(d, n->site.module, n->site.offset | DESCEND_CALLEE_OF))
