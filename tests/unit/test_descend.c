@@ -230,6 +230,40 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 	}
 }
 
+/* In a stripped library, what an IFUNC chose has no symbol: it is called as it was asked for. */
+static void what_an_ifunc_chose_has_the_name_of_the_import(void **state)
+{
+	const struct parsed_function ifunc = {.module = LIBRARY, .offset = USLEEP, .symbol = "memcpy", .function = "memcpy",
+					      .source_name = "", .ifunc = 1, .exported = 1};
+	struct parsed_call_site sites[] = {call_site(0x1030, CALLEE_PLT, 0, "memcpy")};
+	const struct rec_code chosen = {LIBRARY, 0x9000};
+	struct rec_symbol nameless = {.module = LIBRARY, .offset = 0x9000, .symbol = "", .function = "libc.so.6+0x9000", .file = ""};
+	struct descent_fnode n = {.function = chosen, .site = {PROGRAM, 0x1030}};
+	struct descent_result r;
+	char name[64];
+
+	sites[0].operand = (struct rec_operand){.kind = OPERAND_SLOT, .base = OPERAND_IP, .index = OPERAND_NO_REG, .disp = 0x3000};
+	begin();
+	answer_call_sites(sites, 1);
+	answer_find(&ifunc, 1);
+	give_calls(0x1030, 25);
+	assert_int_equal(t.nr_learns, 1);
+	assert_int_equal(t.learn.operand.kind, OPERAND_SLOT);
+	assert_int_equal(t.learn.operand.disp, 0x3000);
+	give((struct record){.type = REC_LEARNT,
+			     .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
+	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
+	assert_true(r.nr_nodes >= 2);
+	descent_result_release(&r);
+	descend_names(t.descend);
+	give((struct record){.type = REC_SYMBOL, .symbol = nameless});
+	assert_string_equal(descend_function(t.descend, &n, name, sizeof(name)), "memcpy");
+	/* with a symbol of its own it has that name */
+	nameless.symbol = nameless.function = "__memcpy_avx";
+	give((struct record){.type = REC_SYMBOL, .symbol = nameless});
+	assert_string_equal(descend_function(t.descend, &n, name, sizeof(name)), "__memcpy_avx");
+}
+
 static void what_no_probe_can_read_is_not_asked_for(void **state)
 {
 	begin_with_pointer(OPERAND_NONE);
@@ -489,6 +523,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_ifunc_stays_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_pointer_is_learnt, setup, teardown),
 		cmocka_unit_test_setup_teardown(several_callees_of_a_pointer_are_told_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_an_ifunc_chose_has_the_name_of_the_import, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_no_probe_can_read_is_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_deaf_parser_ends_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refusal_ends_it, setup, teardown),
