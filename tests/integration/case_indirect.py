@@ -154,21 +154,21 @@ def virtual_witnessed():
     virtual()
 
 
-def deep(*args):
-    document, path = shape("deep", ["serve_deep"] + 40 * ["dive"] + ["bottom", "dawdle"], "--max-depth", 64, *args,
+def deep(name, function, *args):
+    document, path = shape(name, ["serve_" + name] + 40 * [function] + ["bottom", "dawdle"], "--max-depth", 64, *args,
                            timeout=90)
-    equal("levels of dive", names(path).count("dive"), 40)
+    equal("levels", names(path).count(function), 40)
     between("share of the bottom", measured(path, "bottom")["share"], 0.4, 1)
 
 
 @case("forty levels of recursion through a pointer, with the culprit at the bottom")
 def deep_witnessed():
-    deep()
+    deep("deep", "dive")
 
 
-@case("forty levels of recursion, one by one")
-def deep_probed():
-    deep(LEVELS)
+@case("forty levels of recursion, witnessed")
+def plunge_witnessed():
+    deep("plunge", "sink_in")
 
 
 main()

@@ -9,7 +9,9 @@
  *	tail	dispatch() jumps to one of four functions, of which one sleeps; a switch beside it has a jump table
  *	tails	dispatch() jumps to all four in each call
  *	sort	qsort() of the library calls compare(), which dawdles in one call of four
- *	deep	dive() calls itself through a pointer forty times; bottom() sleeps
+ *	deep	dive() calls itself through a pointer forty times; bottom() sleeps. Not too often, or the fuses of
+ *		probes that one call passes forty times would blow
+ *	plunge	the same without the pointer
  */
 #include "target.h"
 
@@ -203,13 +205,29 @@ WATCHED void serve_deep(uint64_t i)
 	slow += i % 4 == 0;
 }
 
+WATCHED void sink_in(uint64_t left, uint64_t i)
+{
+	if (left)
+		sink_in(left - 1, i);
+	else
+		bottom(i);
+	KEEP(left);
+}
+
+WATCHED void serve_plunge(uint64_t i)
+{
+	sink_in(39, i);
+	KEEP(i);
+	slow += i % 4 == 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		op_fn serve;
 	} shapes[] = {{"table", serve_table}, {"each", serve_each}, {"modes", serve_modes}, {"tail", serve_tail},
-		      {"tails", serve_tails}, {"sort", serve_sort}, {"deep", serve_deep}};
+		      {"tails", serve_tails}, {"sort", serve_sort}, {"deep", serve_deep}, {"plunge", serve_plunge}};
 	op_fn serve = NULL;
 	uint64_t end, i;
 
@@ -228,7 +246,7 @@ int main(int argc, char **argv)
 	for (i = 0; now_ns() < end; i++) {
 		serve(i);
 		requests++;
-		sleep_ns(20000);
+		sleep_ns(serve == serve_deep || serve == serve_plunge ? 1000000 : 20000);
 	}
 	target_truth("{\"serve\":{\"calls\":%llu},\"slow\":%llu,\"ok\":true}", (unsigned long long)requests, (unsigned long long)slow);
 	return 0;
