@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a function may spend before it has earned anything: some 6 ms of the target's time. */
-enum { CREDIT_START_NS = 6000000 };
+enum { CREDIT_START_NS = 6000000, FIRST_LOOK_MAX_NS = 1200000000 };
 
 /* Probes are detached a little after their site was dropped: an entry is not used again soon. */
 int site_index_take(struct collector *c)
@@ -321,6 +321,8 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	f->meta.placement = strdup(op->placement);
 	f->time.period_start = now_ns();
 	f->credit_ns = CREDIT_START_NS;
+	if (c->options->first_look_ns)
+		f->credit_ns = (int64_t)(c->options->first_look_ns < FIRST_LOOK_MAX_NS ? c->options->first_look_ns : FIRST_LOOK_MAX_NS);
 	c->functions[c->nr_functions++] = f;
 	c->slots[slot] = (struct slot_info){.op = f->op, .layer = LAYER_FUNCTION, .function = f};
 	return f;

@@ -325,11 +325,13 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned)
 {
 	uint64_t spent = function_spending(c, f), last;
+	int64_t before;
 
 	f->spent_ns += spent;
+	before = f->credit_ns > CREDIT_MAX_NS ? f->credit_ns : CREDIT_MAX_NS;
 	f->credit_ns += earned - (int64_t)spent;
-	if (f->credit_ns > CREDIT_MAX_NS && !descend_is_of(c, f))
-		f->credit_ns = CREDIT_MAX_NS;
+	if (f->credit_ns > before && !descend_is_of(c, f))
+		f->credit_ns = before;
 	switch (f->state) {
 	case FUNCTION_ON:
 		exits_look(c, f, now);

@@ -587,7 +587,12 @@ void budget_note(struct collector *c)
 {
 	double percent = c->cost_cpu_ns ? 100.0 * (double)c->cost_target_ns / (double)c->cost_cpu_ns : 0;
 
-	if (c->options->budget_ppm < 1000000 && c->cost_target_ns > 2000000 && percent > 2e-4 * c->options->budget_ppm)
+	if (c->options->budget_ppm >= 1000000 || c->cost_target_ns <= 2000000 || percent <= 2e-4 * c->options->budget_ppm)
+		return;
+	if (c->options->first_look_ns)
+		send_note(c, NOTE_INFO, "probes took %.1f%% of the target's CPU time, %.0f ms: what %g%% allow in a minute may be spent at once",
+			  percent, (double)c->cost_target_ns / 1e6, c->options->budget_ppm / 1e4);
+	else
 		send_note(c, NOTE_WARNING, "probes took %.1f%% of the target's CPU time, more than the %g%% allowed: the first look costs the same however short the measurement",
 			  percent, c->options->budget_ppm / 1e4);
 }

@@ -19,6 +19,7 @@
 enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10, TAIL_CALLS = 20 };
 /* A slice of a second would be most of the wait. */
 #define SLICE_S 0.25
+#define LOOK_S 0.7 /* at the profile, before a peak of it is chosen */
 
 struct run {
 	struct front *front;
@@ -132,6 +133,9 @@ static bool try_begin(struct run *r, uint64_t now)
 	if (!r->report.op)
 		r->report.op = op_of(r);
 	if (!r->report.op)
+		return true;
+	/* which peaks there are, and which of them takes the time, does not show in the first calls */
+	if (waited < LOOK_S)
 		return true;
 	err = descend_choose(front_model(r->front), r->report.op, r->options, waited > r->options->timeout_s / 3, &ask);
 	if (err == -EAGAIN)
@@ -352,6 +356,8 @@ static int descend_live(struct options *o)
 		return status;
 	if (o->interval_s == 1)
 		o->interval_s = SLICE_S;
+	/* what --max-overhead allows in a minute may be spent at once */
+	fo.first_look_ns = (uint64_t)(o->max_overhead / 100 * 60e9);
 	r.signals = signals_fd();
 	status = front_start(&r.front, &fo, error, sizeof(error));
 	if (status) {

@@ -112,6 +112,16 @@ static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 		f->sites[n->site].flags |= SITE_IS_HOT;
 }
 
+void descent_lose_armed(struct descent *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->nr_armed; i++)
+		lose(d, &d->tree.node[d->armed[i]], FNODE_BLOWN);
+	change_forget_window(&d->change);
+	descent_arm_rest(d);
+}
+
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)
 {
 	const struct fnode *lost;

@@ -95,6 +95,7 @@ static void commit(struct descent *d, const struct pick *p)
 	d->epoch_armed = true;
 	d->decided = false;
 	memset(&d->window, 0, sizeof(d->window));
+	d->seen = (struct armed_profile){0};
 	for (i = 0; i < d->tree.nr_nodes; i++) {
 		memset(&d->tree.node[i].window, 0, sizeof(d->tree.node[i].window));
 		fnode_sum_dropped(&d->tree, i);

@@ -9,7 +9,11 @@
 
 enum {
 	MAX_OPS = 1000000,
-	MIN_FIRST = 5, /* calls before the first sites are armed */
+	MIN_FIRST = 5,	   /* calls before the first sites are armed */
+	MOVED_SHORT = 4,   /* times what the probes cost: longer calls are told from it */
+	MOVED_SLICES = 2,  /* of the profile, that an arming falls into */
+	MOVED_CALLS = 200, /* expected in the peak, before it counts as moved */
+	MOVED_FACTOR = 20, /* and this many times those that came */
 };
 
 void descent_options_init(struct rec_descent *options)
@@ -196,6 +200,39 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 
 /* --- records */
 
+static uint64_t calls_in_peak(const struct descent *d, const struct profile *p)
+{
+	uint32_t i, last = pt_bucket(d->ask.high_ns - 1);
+	uint64_t calls = 0;
+
+	for (i = pt_bucket(d->ask.low_ns); i <= last && i < PT_BUCKETS; i++)
+		calls += p->count[i];
+	return calls;
+}
+
+/*
+ * f0 goes on being called, but since its callees are timed hardly a call is in the peak:
+ * the probes take longer than the calls, and what they cost is not known that well.
+ */
+static bool peak_has_moved(struct descent *d, const struct profile *p, uint64_t probes_ns)
+{
+	const struct profile *start = &d->change.start;
+	struct armed_profile seen;
+	double expected;
+
+	if (d->ask.low_ns > MOVED_SHORT * probes_ns || d->phase != PHASE_RUN || !d->nr_armed ||
+	    !start->calls || d->say_arm || d->seen.slices++ < MOVED_SLICES)
+		return false;
+	d->seen.calls += p->calls;
+	d->seen.in_peak += calls_in_peak(d, p);
+	seen = d->seen;
+	expected = (double)seen.calls * (double)calls_in_peak(d, start) / (double)start->calls;
+	if (expected < MOVED_CALLS)
+		return false;
+	d->seen.calls = d->seen.in_peak = 0;
+	return (double)seen.in_peak * MOVED_FACTOR < expected;
+}
+
 static int take_profile(struct descent *d, const struct rec_profile *r)
 {
 	struct profile p;
@@ -218,6 +255,8 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 	change_add(&d->change, &p, d->ask.start_ops, r->correction_ns);
 	if (change_seen(&d->change))
 		end(d, DESCENT_CHANGED);
+	else if (peak_has_moved(d, &p, r->correction_ns))
+		descent_lose_armed(d);
 	return begin_when_ready(d);
 }
 

@@ -48,6 +48,10 @@ struct descent {
 	uint32_t armed[DESCENT_MAX_ARMED]; /* fnodes, parents before children */
 	struct descent_armed armed_out[DESCENT_MAX_ARMED], learn_out;
 	struct totals window; /* since the last arming */
+	struct armed_profile {
+		unsigned int slices;
+		uint64_t calls, in_peak;
+	} seen; /* of f0 since then, by its profile */
 	struct totals all;
 	struct cause_tally preempted_by, interrupts;
 
@@ -114,6 +118,8 @@ const struct totals *descent_totals(const struct descent *d);
 int descent_take_callees(struct descent *d, const struct rec_callees *r);
 int descent_take_learnt(struct descent *d, const struct rec_learnt *r);
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
+/* What is armed moves the peak itself: do without all of it. */
+void descent_lose_armed(struct descent *d);
 
 /* save.c: take one fnode of a session. 0, -EINVAL, -ENOMEM, -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);

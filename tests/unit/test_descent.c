@@ -691,6 +691,47 @@ static void test_blown_fuse_is_the_loop(void **state)
 	bench_end(&b);
 }
 
+/* What is armed takes longer than the calls, which leave the peak: the answer is given without it.
+ */
+static void test_probes_that_move_the_peak(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	assert_non_null(armed(&b, "a"));
+	for (int i = 0; i < 3; i++) {
+		profile_corrected(&b, 100, 40 * MS, 20 * MS);
+		assert_non_null(armed(&b, "a"));
+	}
+	profile_corrected(&b, 100, 40 * MS, 20 * MS);
+	assert_int_equal(b.nr_armed, 0);
+	CALLS(40, &b, 10 * MS);
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "", CAUSE_UNMEASURED);
+	bench_end(&b);
+}
+
+/* As long as calls come, they are what counts. */
+static void test_probes_that_move_half_of_the_calls(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (int i = 0; i < 20; i++) {
+		profile_corrected(&b, 100, 40 * MS, 20 * MS);
+		profile_corrected(&b, 100, 10 * MS, 20 * MS);
+	}
+	assert_non_null(armed(&b, "a"));
+	CALLS(20, &b, 10 * MS, P("a", 9900 * US));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "a", CAUSE_OWN_CODE);
+	bench_end(&b);
+}
+
 static void test_refused_site(void **state)
 {
 	struct bench b;
@@ -813,6 +854,8 @@ int main(void)
 	    cmocka_unit_test(test_tail_call),
 	    cmocka_unit_test(test_blown_fuse_is_the_loop),
 	    cmocka_unit_test(test_refused_site),
+	    cmocka_unit_test(test_probes_that_move_the_peak),
+	    cmocka_unit_test(test_probes_that_move_half_of_the_calls),
 	    cmocka_unit_test(test_fuse_of_a_shared_site),
 	    cmocka_unit_test(test_probe_cost_is_subtracted),
 	    cmocka_unit_test(test_spread_over_many),

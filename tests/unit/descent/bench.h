@@ -171,7 +171,8 @@ static void ask(struct bench *b, bool level_by_level)
 	act(b);
 }
 
-static void profile(struct bench *b, uint64_t calls, uint64_t latency)
+static void profile_corrected(struct bench *b, uint64_t calls, uint64_t latency,
+			      uint64_t correction)
 {
 	uint32_t bucket = pt_bucket(latency);
 	struct record rec = {.type = REC_PROFILE};
@@ -180,11 +181,17 @@ static void profile(struct bench *b, uint64_t calls, uint64_t latency)
 	rec.profile.calls = calls;
 	rec.profile.sum_ns = calls * latency;
 	rec.profile.min_ns = rec.profile.max_ns = latency;
+	rec.profile.correction_ns = correction;
 	rec.profile.nr_buckets = 1;
 	rec.profile.bucket = &bucket;
 	rec.profile.count = &calls;
 	assert_int_equal(feed(b, &rec), 0);
 	act(b);
+}
+
+static void profile(struct bench *b, uint64_t calls, uint64_t latency)
+{
+	profile_corrected(b, calls, latency, 0);
 }
 
 /* Ask, and have enough calls in the start profile. */
