@@ -57,6 +57,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (c->phase_begin_call == (u32)nr + 1)
 		phase_begin(c, id >> 32);
 	t->sys_open = in_phase(c, id >> 32) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
+	if (c->descend_call == (u32)nr + 1 && t->sys_open == PT_SYS_COUNTS)
+		descent_start(c, regs->sp, (u32)id, &t->sys_snap);
 	return 0;
 }
 
@@ -114,6 +116,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		raw = now - t->sys_start;
 		slot = syscall_slot(c, t->sys_nr);
 		if (slot && slot < PT_SLOTS) {
+			if (c->descend_call == t->sys_nr + 1)
+				descent_end(c, slot, regs->sp, t->sys_start, now);
 			ns = hist_count(c, slot, raw);
 			call_sample(c, t, slot, id, ns, ret);
 		}
@@ -224,7 +228,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	u64 ns = now - a->start;
 
 	if (c->descend_slot == key->slot)
-		ns -= descent_end(c, key, a, now, tid);
+		ns -= a->tid == tid ? descent_end(c, key->slot, key->cfa, a->start, now) : 0;
 	if (c->nested)
 		ns = without_probes(a, bpf_map_lookup_elem(&threads, &tid), tid, ns);
 	ns = hist_count(c, key->slot, ns);
@@ -400,7 +404,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	t = bpf_map_lookup_elem(&threads, &tid);
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
-		descent_start(c, &key, a);
+		descent_start(c, key.cfa, tid, &a->snap);
 	if (!outside)
 		__sync_fetch_and_add(&h->entries, 1);
 	if (t)

@@ -312,7 +312,7 @@ INLINE void descent_learn(struct pt_control *c, struct pt_site *s, struct pt_reg
 		callee_note(d, l->id, target);
 }
 
-INLINE void callees_send(struct pt_control *c, struct pt_descent *d, struct pt_act_key *key, u32 tid)
+INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 {
 	struct pt_record_callees *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
@@ -321,9 +321,9 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d, struct pt_a
 		return;
 	}
 	r->head.kind = PT_RECORD_CALLEES;
-	r->head.slot = key->slot;
-	r->head.tgid = key->tgid;
-	r->head.tid = tid;
+	r->head.slot = d->record.head.slot;
+	r->head.tgid = d->record.head.tgid;
+	r->head.tid = d->record.head.tid;
 	r->head.at = d->record.head.at;
 	r->epoch = d->record.epoch;
 	r->nr = d->nr_callees;
@@ -332,25 +332,24 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d, struct pt_a
 }
 
 /* A call of f0 begins. When f0 calls itself, the outermost one is meant. */
-INLINE void descent_start(struct pt_control *c, struct pt_act_key *key, struct pt_act *a)
+INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snapshot *snap)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct pt_thread *t;
-	u32 tid = a->tid;
 
 	if (!d)
 		return;
 	/* one further down the stack is inside the one that is open; else that one was left by a throw */
-	if (d->active && key->cfa < d->cfa && d->record.epoch == c->descend_epoch)
+	if (d->active && cfa < d->cfa && d->record.epoch == c->descend_epoch && !c->descend_call)
 		return;
 	d->active = 0;
-	d->cfa = key->cfa;
+	d->cfa = cfa;
 	d->depth = 0;
 	d->cost = 0;
 	d->start = bpf_ktime_get_ns();
 	d->nr_callees = 0;
-	d->snap = a->snap;
+	d->snap = *snap;
 	d->record.epoch = c->descend_epoch;
 	d->record.call++;
 	d->record.hits = 0;
@@ -364,17 +363,17 @@ INLINE void descent_start(struct pt_control *c, struct pt_act_key *key, struct p
 	d->active = 1;
 }
 
-INLINE void descent_record(struct pt_control *c, struct pt_descent *d, struct pt_act_key *key, struct pt_act *a,
+INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot, u64 id, u64 start,
 			   struct task_struct *task, struct pt_thread *t, u64 raw, u64 latency)
 {
 	struct pt_record_call *r = &d->record;
 	u64 nr = c->descend_fnodes;
 
 	r->head.kind = PT_RECORD_CALL;
-	r->head.slot = key->slot;
-	r->head.tgid = key->tgid;
-	r->head.tid = a->tid;
-	r->head.at = a->start;
+	r->head.slot = slot;
+	r->head.tgid = id >> 32;
+	r->head.tid = (u32)id;
+	r->head.at = start;
 	r->raw = raw;
 	r->latency = latency;
 	r->known = snapshot_delta(&r->delta, c, &d->snap, task, t);
@@ -394,15 +393,20 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, struct pt
 			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
 	if (d->nr_callees)
-		callees_send(c, d, key, a->tid);
+		callees_send(c, d);
 }
 
-/* Copy registers and the part of the stack that lies inside f0, where this thread is in a call of it. */
-INLINE void descent_stack(struct pt_control *c, struct task_struct *task, struct pt_regs *regs, u32 room, bool sleeps)
+/*
+ * Copy registers and the part of the stack that lies inside f0, where this thread is in a call of it (f0 a
+ * system call: what called it), and the addresses of the kernel's part; `ctx`: of the program.
+ */
+INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task, struct pt_regs *regs, u32 room,
+			  bool sleeps)
 {
 	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
 	u64 bytes;
+	s64 kernel;
 
 	if (!d || !d->active || !r || c->stacks_left <= 0)
 		return;
@@ -418,14 +422,20 @@ INLINE void descent_stack(struct pt_control *c, struct task_struct *task, struct
 	r->epoch = d->record.epoch;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
 		return;
+	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
+	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
+	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
 	/* with the return address of f0 and a little of its caller's frame */
-	bytes = d->cfa + 64 - r->regs[PT_REG_SP];
+	bytes = c->descend_call ? PT_STACK : d->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;
 	if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP])) {
-		bytes = 512;
+		/* it ends sooner */
+		bytes = 2048;
 		if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
+			bytes = 512;
+		if (bytes == 512 && bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
 			bytes = 0;
 	}
 	r->bytes = bytes;
@@ -445,14 +455,15 @@ INLINE u64 less_probes(u64 raw, u64 cost)
 }
 
 /* A call of f0 has returned. Returns what the probes inside it took of its latency. */
-INLINE u64 descent_end(struct pt_control *c, struct pt_act_key *key, struct pt_act *a, u64 now, u32 tid)
+INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
-	u64 raw = now - a->start, latency, index = key->slot;
+	u64 raw = now - start, latency, index = slot, id = bpf_get_current_pid_tgid();
+	u32 tid = (u32)id;
 	struct pt_thread *t;
 
-	if (!d || !d->active || d->cfa != key->cfa || a->tid != tid)
+	if (!d || !d->active || d->cfa != cfa)
 		return 0;
 	d->active = 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
@@ -467,7 +478,7 @@ INLINE u64 descent_end(struct pt_control *c, struct pt_act_key *key, struct pt_a
 	index &= PT_SLOTS - 1;
 	latency = less_probes(raw, c->correction[index] + d->cost);
 	if (latency >= c->descend_low && latency < c->descend_high)
-		descent_record(c, d, key, a, task, t, raw, latency);
+		descent_record(c, d, slot, id, start, task, t, raw, latency);
 	return raw - less_probes(raw, d->cost);
 }
 

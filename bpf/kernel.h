@@ -66,7 +66,36 @@ struct bpf_perf_event_data {
 struct sched_info {
 	u64 run_delay;
 };
+struct sock_common {
+	unsigned short skc_family;
+	__be16 skc_dport;
+	__be32 skc_daddr, skc_rcv_saddr;
+	struct {
+		unsigned char in6_u[16];
+	} skc_v6_daddr, skc_v6_rcv_saddr;
+};
+struct sock {
+	struct sock_common __sk_common;
+};
+struct socket {
+	struct sock *sk;
+};
+struct inode {
+	unsigned short i_mode;
+};
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
 struct task_struct {
+	struct files_struct *files;
 	pid_t pid;
 	pid_t tgid;
 	unsigned int __state;

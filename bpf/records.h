@@ -41,6 +41,7 @@ enum {
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
 	PT_LOOK_STEP = 256,
 	PT_LOOK_KERNEL = 32, /* frames in the kernel */
+	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
@@ -242,6 +243,7 @@ struct pt_thread {
 	char waker_comm[PT_COMM];
 	pt_u32 wake_outside; /* the wait for a CPU now going on began outside of a phase */
 	pt_u32 spare;
+	pt_u64 fault; /* address of its last page fault */
 };
 
 struct pt_request {
@@ -272,6 +274,7 @@ struct pt_control {
 	pt_u32 descend_slot; /* f0; 0: no descent */
 	pt_u32 descend_epoch;
 	pt_u32 descend_fnodes; /* armed */
+	pt_u32 descend_call; /* f0 is this system call, number + 1; 0: a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
 	pt_u32 hit_ns[2]; /* what a hit costs, by class */
@@ -390,16 +393,21 @@ struct pt_descent {
 struct pt_record_sleep {
 	struct pt_record head; /* at: its end */
 	pt_u64 slept;
+	pt_u64 since; /* when it left the CPU */
 	pt_s64 syscall; /* -1: not in one */
 	pt_u64 args[3];
 	pt_u32 waker_tid, waker_tgid;
 	pt_u32 waker_irq; /* in an interrupt, on top of whoever ran */
 	pt_u32 fnode;	  /* innermost open one: index + 1; 0: f0 itself */
 	char waker_comm[PT_COMM];
+	pt_u64 fault;	/* address of the page fault that it slept in */
+	pt_u32 family;	/* of the socket behind args[0]; 0: it is none */
+	pt_u32 port;	/* of its peer; 0: not connected */
+	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 };
 
 /* Index of the stack pointer and the instruction pointer in struct pt_regs. */
-enum { PT_REG_IP = 16, PT_REG_SP = 19 };
+enum { PT_REG_ORIG_AX = 15, PT_REG_IP = 16, PT_REG_SP = 19 };
 
 struct pt_record_stack {
 	struct pt_record head;
@@ -409,6 +417,9 @@ struct pt_record_stack {
 	pt_u32 fnode;  /* innermost open one: index + 1 */
 	pt_u32 bytes;  /* of the stack that were copied, from the stack pointer up */
 	pt_u32 epoch;
+	pt_s64 syscall; /* -1: not in one */
+	pt_u32 nr_kernel, spare;
+	pt_u64 kernel[PT_KERNEL_FRAMES]; /* addresses, innermost first */
 	unsigned char stack[PT_STACK];
 };
 

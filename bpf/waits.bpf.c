@@ -75,7 +75,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	return 0;
 }
 
-INLINE void switched_out(struct pt_control *c, struct task_struct *prev, struct task_struct *next, u64 now)
+INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *prev, struct task_struct *next, u64 now)
 {
 	u32 tid = prev->pid, state;
 	struct pt_thread *t = thread_of(c, prev->tgid, tid);
@@ -90,10 +90,43 @@ INLINE void switched_out(struct pt_control *c, struct task_struct *prev, struct 
 	t->preempted = !state;
 	t->wake_outside = !in_phase(c, prev->tgid);
 	if (state && c->descend_slot)
-		descent_stack(c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
+		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 	if (!state) {
 		t->next_pid = next->pid;
 		bpf_probe_read_kernel(t->next_comm, PT_COMM, next->comm);
+	}
+}
+
+enum { AF_INET = 2, AF_INET6 = 10, S_IFMT = 0170000, S_IFSOCK = 0140000 };
+
+/* The socket behind the first argument, if it is the descriptor of one: its peer. */
+INLINE void socket_told(struct pt_record_sleep *r, struct task_struct *task)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	u64 fd = r->args[0];
+	struct file *file = 0, **at;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return;
+	at = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), at + fd) || !file)
+		return;
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	if (!sk)
+		return;
+	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	r->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (r->family == AF_INET) {
+		BPF_CORE_READ_INTO((u32 *)r->peer, sk, __sk_common.skc_daddr);
+		BPF_CORE_READ_INTO((u32 *)r->own, sk, __sk_common.skc_rcv_saddr);
+	} else if (r->family == AF_INET6) {
+		BPF_CORE_READ_INTO(&r->peer, sk, __sk_common.skc_v6_daddr);
+		BPF_CORE_READ_INTO(&r->own, sk, __sk_common.skc_v6_rcv_saddr);
 	}
 }
 
@@ -119,6 +152,7 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 	r->head.tid = task->pid;
 	r->head.at = now;
 	r->slept = slept;
+	r->since = t->off_since;
 	r->syscall = -1;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (regs) {
@@ -127,6 +161,10 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 		r->args[1] = regs->si;
 		r->args[2] = regs->dx;
 	}
+	if (r->syscall == -1)
+		r->fault = t->fault;
+	else
+		socket_told(r, task);
 	r->waker_tid = t->waker_tid;
 	r->waker_tgid = t->waker_tgid;
 	r->waker_irq = t->waker_irq;
@@ -197,7 +235,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	count_hit(PT_HIT_SCHED);
 	now = bpf_ktime_get_ns();
 	if (out)
-		switched_out(c, prev, next, now);
+		switched_out(ctx, c, prev, next, now);
 	if (in)
 		switched_in(c, next, now);
 	return 0;
@@ -302,6 +340,23 @@ SEC("tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_exit, unsigned int vector)
 {
 	irq_leave();
+	return 0;
+}
+
+/* Where a page was missing: a sleep that follows says so by its file. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	u32 tid = (u32)id;
+	struct pt_thread *t;
+
+	if (!c || !c->descend_slot || !is_target(c, id >> 32))
+		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (t)
+		t->fault = address;
 	return 0;
 }
 
@@ -510,6 +565,6 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!c || !c->descend_slot || !is_target(c, task->tgid))
 		return 0;
 	/* where it was in user code when the clock, or the kernel before it, interrupted */
-	descent_stack(c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, false);
+	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, false);
 	return 0;
 }

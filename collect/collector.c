@@ -608,6 +608,7 @@ int collector_run(int fd, const struct collector_options *options)
 	attach_settle();
 	kernel_side_free(c->kernel);
 	kernel_names_release();
+	kernel_symbols_free(c);
 	modules_release(c);
 	status = c->error ? 1 : 0;
 	channel_free(c->front);

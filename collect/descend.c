@@ -21,6 +21,7 @@ enum {
 	MAX_ASLEEP = 256,
 	SAMPLE_HZ = 997,
 	STACKS = 25, /* per refill, 20 times a second */
+	STACK_LATE_NS = 1000000, /* longer than from the switch to the copy */
 	NODE_FUSE_HITS = 15000,	    /* of one site in NODE_FUSE_NS: some fifth of one CPU */
 	NODE_FUSE_NS = 40000000,
 };
@@ -37,7 +38,8 @@ struct node_site {
 };
 
 struct descent_arming {
-	struct function *function;
+	struct function *function; /* NULL: f0 is a system call */
+	uint32_t op, slot;	   /* of f0 */
 	uint32_t epoch;
 	uint64_t low_ns, high_ns;
 	struct req_fnode nodes[PT_FNODES];
@@ -57,7 +59,7 @@ struct descent_arming {
 
 bool descend_is_of(const struct collector *c, const struct function *f)
 {
-	return c->descent && c->descent->function == f;
+	return c->descent && f && c->descent->function == f;
 }
 
 static void links_release(struct descent_arming *d)
@@ -94,7 +96,7 @@ void descend_end(struct collector *c)
 
 	if (!d)
 		return;
-	control->descend_slot = 0;
+	control->descend_slot = control->descend_call = 0;
 	links_release(d);
 	kernel_side_contexts_clear(c->kernel);
 	for (uint32_t i = 0; i < d->nr_clocks; i++)
@@ -152,7 +154,7 @@ static struct node_site *site_at(struct collector *c, struct descent_arming *d, 
 	n = &d->sites[d->nr_sites++];
 	*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
 	kernel_side_sites(c->kernel)[index] =
-		(struct pt_site){.class = s->class, .op = d->function->op, .fuse = NODE_FUSE_HITS};
+		(struct pt_site){.class = s->class, .op = d->op, .fuse = NODE_FUSE_HITS};
 	return n;
 }
 
@@ -314,10 +316,31 @@ void descend_refill(struct collector *c)
 		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS, __ATOMIC_RELAXED);
 }
 
+/* The system call that an operation is, number + 1; 0: it is none. */
+static uint32_t call_of(struct collector *c, uint32_t op)
+{
+	const struct pt_control *control = kernel_side_control(c->kernel);
+
+	if (op >= PT_SLOTS || !op || c->slots[op].op != op || c->slots[op].layer != LAYER_SYSCALL)
+		return 0;
+	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
+		if (control->sys_slot[nr] == op)
+			return nr + 1;
+	}
+	return 0;
+}
+
+bool descend_needs_syscalls(const struct collector *c)
+{
+	return c->descent && !c->descent->function;
+}
+
 static const char *request_check(struct collector *c, const struct req_descend *req, const struct function *f)
 {
-	if (!f)
+	if (!f && !call_of(c, req->op))
 		return "the function is not watched";
+	if (!f && req->nr_nodes)
+		return "there are no call sites in a system call";
 	if (req->nr_nodes > PT_FNODES)
 		return "too many fnodes in one set";
 	for (uint32_t i = 0; i < req->nr_nodes; i++) {
@@ -366,7 +389,7 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			send_refused(c, req->epoch, req->op, -ENOMEM, "descend: no memory");
 			return;
 		}
-		*d = (struct descent_arming){.function = f, .epoch = req->epoch, .low_ns = req->low_ns,
+		*d = (struct descent_arming){.function = f, .op = req->op, .slot = f ? f->slot : req->op, .epoch = req->epoch, .low_ns = req->low_ns,
 					     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
 		memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
 		c->descent = d;
@@ -377,10 +400,11 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			return;
 		}
 		learn_rebind(c);
-		if (f->state == FUNCTION_ON)
+		if (f && f->state == FUNCTION_ON)
 			descend_attach(c, f);
-		if (f->credit_ns < NODE_CREDIT_NS)
+		if (f && f->credit_ns < NODE_CREDIT_NS)
 			f->credit_ns = NODE_CREDIT_NS;
+		kernel_symbols_load(c);
 		units_layers(c);
 		clocks_attach(c, d);
 		control->stacks_left = STACKS;
@@ -388,7 +412,8 @@ void descend_request(struct collector *c, const struct req_descend *req)
 		control->descend_high = req->high_ns;
 		/* calls that begin from here on carry the new epoch */
 		__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&control->descend_slot, f->slot, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&control->descend_call, f ? 0 : call_of(c, req->op), __ATOMIC_SEQ_CST);
 	}
 	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
 	send_record(c, &ack);
@@ -507,21 +532,6 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 	return nr;
 }
 
-static const char *irq_name(uint32_t number, char *out, size_t n)
-{
-	static const char *const soft[] = {"HI",	 "TIMER",   "NET_TX",  "NET_RX",  "BLOCK",
-					   "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
-
-	if (number == PT_IRQ_LOCAL_TIMER)
-		return "local timer";
-	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
-		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
-		return out;
-	}
-	snprintf(out, n, "irq %u", number);
-	return out;
-}
-
 void armed_call(struct collector *c, const struct pt_record_call *r, size_t size)
 {
 	struct descent_arming *d = c->descent;
@@ -530,12 +540,12 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 	struct rec_call *call = &rec.call;
 	char irq[32];
 
-	if (!d || r->epoch != d->epoch || r->head.slot != d->function->slot ||
+	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
 	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
 		return;
 	*call = (struct rec_call){
 		.epoch = r->epoch,
-		.op = d->function->op,
+		.op = d->op,
 		.pid = r->head.tgid,
 		.tid = r->head.tid,
 		.start_ns = less(r->head.at, c->start_ns),
@@ -571,10 +581,11 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 {
 	struct descent_arming *d = c->descent;
 	struct record rec = {.type = REC_STACK};
+	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
 	uint64_t words[PT_STACK / 8];
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
-	out->op = d->function->op;
+	out->op = d->op;
 	out->epoch = d->epoch;
 	out->pid = r->head.tgid;
 	out->tid = r->head.tid;
@@ -584,6 +595,8 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	out->regs = (const uint64_t *)r->regs;
 	out->nr_words = r->bytes / 8;
 	out->words = words;
+	out->kernel = kernel;
+	out->nr_kernel = kernel_frames(c, r, kernel);
 	rec.stack = *out;
 	send_record(c, &rec);
 }
@@ -594,7 +607,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""}};
 	struct pt_record_stack **keep;
 
-	if (!d || r->head.slot != d->function->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
+	if (!d || r->head.slot != d->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
 		return;
 	if (!r->sleeps) {
 		out.at_ns = less(r->head.at, c->start_ns);
@@ -615,8 +628,7 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d, co
 {
 	const struct pt_record_stack *s = d->asleep[r->head.tid % MAX_ASLEEP];
 
-	return s && s->head.tid == r->head.tid && s->head.at <= r->head.at - r->slept + 20000 &&
-			       s->head.at + 20000 >= r->head.at - r->slept ?
+	return s && s->head.tid == r->head.tid && s->head.at >= r->since && s->head.at <= r->since + STACK_LATE_NS ?
 		       s :
 		       NULL;
 }
@@ -631,11 +643,11 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	struct rec_stack out;
 	char name[256] = "", waker[PT_COMM + 1], irq[32];
 
-	if (!d || r->head.slot != d->function->slot || r->fnode > d->nr_nodes)
+	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
 		return;
 	snprintf(waker, sizeof(waker), "%.*s", PT_COMM, r->waker_comm);
 	*w = (struct rec_witness){
-		.op = d->function->op,
+		.op = d->op,
 		.tid = r->head.tid,
 		.at_ns = less(r->head.at, c->start_ns),
 		.weight_ns = r->slept,
@@ -645,18 +657,19 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	};
 	w->sleep = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "",
 				      .waker = "", .holder = ""};
+	stack = stack_of(d, r);
 	sleep_object(r, &w->sleep, name, sizeof(name));
+	sleep_refine(r, stack, &w->sleep, name, sizeof(name));
 	w->sleep.ended_by = sleep_end(r, &w->sleep);
 	if (w->sleep.ended_by == ENDED_TASK) {
 		w->sleep.waker_pid = r->waker_tgid;
 		w->sleep.waker_tid = r->waker_tid;
 		w->sleep.waker = waker;
-		if (w->sleep.exclusive)
+		if (w->sleep.exclusive || w->sleep.object == SLEEP_ON_KERNEL_LOCK)
 			w->sleep.holder = waker;
 	} else if (r->waker_irq) {
 		w->sleep.waker = irq_name(r->waker_irq - 1, irq, sizeof(irq));
 	}
-	stack = stack_of(d, r);
 	if (!stack) {
 		send_record(c, &rec);
 		return;

@@ -17,6 +17,7 @@ struct name {
 static struct name *names;
 static char *texts;
 static size_t nr_names, cap_names, text_bytes, cap_text;
+static uint64_t base;
 static bool tried;
 
 void kernel_names_release(void)
@@ -58,7 +59,9 @@ static int by_address(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
 }
 
 static void names_read(void)
@@ -75,6 +78,8 @@ static void names_read(void)
 
 		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || !address || !strchr("tTwW", type))
 			continue;
+		if (!strcmp(name, "_stext"))
+			base = address;
 		n = strlen(name) + 1;
 		if (!room(n))
 			break;
@@ -86,7 +91,7 @@ static void names_read(void)
 	qsort(names, nr_names, sizeof(*names), by_address);
 }
 
-const char *kernel_name(uint64_t address)
+bool kernel_place_of(uint64_t address, struct kernel_place *out)
 {
 	size_t low = 0, high;
 
@@ -100,7 +105,33 @@ const char *kernel_name(uint64_t address)
 		else
 			high = mid;
 	}
-	return low ? texts + names[low - 1].text : NULL;
+	if (!low)
+		return false;
+	low--;
+	/* one address may have several names: always the same one */
+	while (low && names[low - 1].address == names[low].address)
+		low--;
+	*out = (struct kernel_place){.name = texts + names[low].text, .start = names[low].address, .index = low};
+	return true;
+}
+
+const char *kernel_name(uint64_t address)
+{
+	struct kernel_place p;
+
+	return kernel_place_of(address, &p) ? p.name : NULL;
+}
+
+size_t kernel_names_count(void)
+{
+	if (!tried)
+		names_read();
+	return nr_names;
+}
+
+uint64_t kernel_names_base(void)
+{
+	return base;
 }
 
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size)

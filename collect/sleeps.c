@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/sleeps.h"
 
+#include <arpa/inet.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collect/kernel_names.h"
+#include "collect/state.h"
+
+enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256 };
+
+const char *irq_name(uint32_t number, char *out, size_t n)
+{
+	static const char *const soft[] = {"HI",	 "TIMER",   "NET_TX",  "NET_RX",  "BLOCK",
+					   "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
+
+	if (number == PT_IRQ_LOCAL_TIMER)
+		return "local timer";
+	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
+		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
+		return out;
+	}
+	snprintf(out, n, "irq %u", number);
+	return out;
+}
 
 /* What kind of thing a descriptor of the target is, and its name. */
 static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
@@ -25,6 +47,85 @@ static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 	return name[0] == '/' ? SLEEP_ON_FILE : SLEEP_ON_OTHER;
 }
 
+static bool is_loopback(int family, const unsigned char *a)
+{
+	static const unsigned char one[16] = {[15] = 1};
+
+	return family == AF_INET ? a[0] == 127 : !memcmp(a, one, sizeof(one));
+}
+
+/* The socket as it was then: its peer, and whether that is on this host. */
+static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t n)
+{
+	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const unsigned char *peer = r->peer, *own = r->own;
+	int family = (int)r->family;
+	char text[INET6_ADDRSTRLEN];
+
+	name[0] = '\0';
+	if (family == AF_UNIX)
+		return SLEEP_ON_LOCAL;
+	if (family != AF_INET && family != AF_INET6)
+		return SLEEP_ON_SOCKET;
+	if (family == AF_INET6 && !memcmp(peer, mapped, sizeof(mapped))) {
+		family = AF_INET;
+		peer += sizeof(mapped);
+		own += sizeof(mapped);
+	}
+	if (!r->port || !inet_ntop(family, peer, text, sizeof(text)))
+		return SLEEP_ON_SOCKET;
+	snprintf(name, n, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, r->port);
+	return is_loopback(family, peer) || !memcmp(peer, own, family == AF_INET ? 4 : 16) ? SLEEP_ON_LOCAL :
+											     SLEEP_ON_SOCKET;
+}
+
+/* The mapping that a page was last missing in. */
+static struct {
+	uint32_t pid;
+	uint64_t start, end, looked_ns;
+	char name[NAME_BYTES];
+} mapped;
+
+static bool mapping_find(uint32_t pid, uint64_t address)
+{
+	char line[NAME_BYTES + 128], path[64];
+	uint64_t start, end;
+	bool found = false;
+	FILE *f;
+	int at;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		at = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) < 2 || address < start ||
+		    address >= end)
+			continue;
+		found = true;
+		line[strcspn(line, "\n")] = '\0';
+		mapped.pid = pid;
+		mapped.start = start;
+		mapped.end = end;
+		snprintf(mapped.name, sizeof(mapped.name), "%.*s", NAME_BYTES - 1, at && line[at] == '/' ? line + at : "");
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* The file that is mapped at this address, "" if none. The maps of a large program take a while to read. */
+static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
+{
+	uint64_t now = now_ns();
+	bool known = mapped.pid == pid && address >= mapped.start && address < mapped.end;
+
+	if (!known && address && now - mapped.looked_ns >= MAPS_EVERY_NS) {
+		mapped.looked_ns = now;
+		known = mapping_find(pid, address);
+	}
+	snprintf(name, n, "%s", known ? mapped.name : "");
+}
+
 /*
  * A futex says nothing of what it is for; the value that its word must have for the sleep does: that of a mutex
  * somebody waits for is 2 in the C libraries and in Rust's, those of a read-write lock of glibc are 2 and 3.
@@ -42,6 +143,13 @@ static bool futex_is_lock(uint64_t op, uint32_t value)
 	default:
 		return false;
 	}
+}
+
+static bool takes_a_descriptor(const char *call)
+{
+	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) || !strncmp(call, "send", 4) ||
+	       !strncmp(call, "accept", 6) || !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
+	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl") || !strcmp(call, "flock");
 }
 
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
@@ -67,13 +175,58 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
 		    descriptor_kind(r->head.tgid, r->args[0], name, n) == SLEEP_ON_FILE)
 			s->name = name;
-	} else if (strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) ||
-		   !strncmp(call, "send", 4) || !strncmp(call, "accept", 6) || !strcmp(call, "connect") ||
-		   !strcmp(call, "fallocate") || !strcmp(call, "ftruncate")) {
-		s->object = descriptor_kind(r->head.tgid, r->args[0], name, n);
+	} else if (takes_a_descriptor(call)) {
+		s->object = r->family ? socket_kind(r, name, n) : descriptor_kind(r->head.tgid, r->args[0], name, n);
 		s->name = name;
 	}
 }
+
+static bool begins_with_any(const char *name, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+/* Does one of the functions that it sleeps in begin with one of these? */
+static bool sleeps_in(const struct pt_record_stack *s, const char *const *list)
+{
+	for (uint32_t i = 0; s && i < s->nr_kernel && i < PT_KERNEL_FRAMES; i++) {
+		const char *name = kernel_name(s->kernel[i]);
+
+		if (name && begins_with_any(name, list))
+			return true;
+	}
+	return false;
+}
+
+static const char *const lock_functions[] = {"rwsem_down_", "__mutex_lock", "__ww_mutex_lock", "percpu_rwsem_wait",
+					      "percpu_down_",	 "__down",	 NULL};
+static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
+
+/* What the kernel itself slept in says more than what was called. */
+void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n)
+{
+	if (s->object == SLEEP_ON_PAGE) {
+		mapped_file(r->head.tgid, r->fault, name, n);
+		s->name = name;
+	} else if (s->object != SLEEP_ON_FUTEX && sleeps_in(stack, lock_functions)) {
+		s->object = SLEEP_ON_KERNEL_LOCK;
+		s->lock = 0;
+	} else if (s->object == SLEEP_ON_OTHER && sleeps_in(stack, io_functions)) {
+		s->object = SLEEP_ON_FILE;
+	}
+}
+
+/* A packet of this host: the softirq runs in the task that sent it, if it does not run in the kernel's own. */
+static bool sent_by_waker(const struct pt_record_sleep *r, const struct rec_sleep *s)
+{
+	return s->object == SLEEP_ON_LOCAL && r->waker_irq == PT_IRQ_SOFT + 3 + 1 && r->waker_tid &&
+	       strncmp(r->waker_comm, "ksoftirqd/", 10) != 0;
+}
+
 
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
 {
@@ -83,6 +236,8 @@ uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
 		return ENDED_UNKNOWN;
 	if (!r->waker_irq)
 		return r->waker_tid == r->head.tid ? ENDED_UNKNOWN : ENDED_TASK;
+	if (sent_by_waker(r, s))
+		return ENDED_TASK;
 	if (irq == PT_IRQ_LOCAL_TIMER || irq == PT_IRQ_SOFT + 1 || irq == PT_IRQ_SOFT + 8)
 		return ENDED_TIMER;
 	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE)

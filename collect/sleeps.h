@@ -11,6 +11,10 @@
 
 /* Fills in object, lock and exclusive of `s`, whose call is known; a name goes into `name`, which `s` then points to. */
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
+/* The same by where in the kernel it slept (NULL: not known), and the file of a page that was missing. */
+void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n);
+/* "irq 11", "softirq NET_RX", ...; enum PT_IRQ_... of bpf/records.h. */
+const char *irq_name(uint32_t number, char *out, size_t n);
 /* enum sleep_end. */
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
 

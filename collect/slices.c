@@ -31,6 +31,16 @@ static void op_send(struct collector *c, uint32_t slot, enum layer layer, const 
 	send_record(c, &rec);
 }
 
+void syscall_op_name(uint32_t nr, char *out, size_t n)
+{
+	const char *known = syscall_name(nr);
+
+	if (known)
+		snprintf(out, n, "syscall:%s", known);
+	else
+		snprintf(out, n, "syscall:%u", nr);
+}
+
 void slots_announce(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
@@ -52,13 +62,12 @@ void slots_announce(struct collector *c)
 	}
 	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
 		uint32_t slot = control->sys_slot[nr];
-		char name[64], number[32];
 		const char *known = syscall_name(nr);
+		char name[64];
 
 		if (!slot || slot >= PT_SLOTS || c->slots[slot].op)
 			continue;
-		snprintf(number, sizeof(number), "%u", nr);
-		snprintf(name, sizeof(name), "syscall:%s", known ? known : number);
+		syscall_op_name(nr, name, sizeof(name));
 		op_send(c, slot, LAYER_SYSCALL, name, known ? known : name, nr);
 	}
 }

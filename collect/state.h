@@ -170,6 +170,7 @@ struct collector {
 	struct slot_info slots[PT_SLOTS];
 	struct probe_cost cost;
 	struct descent_arming *descent; /* NULL: none going on */
+	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct {
 		struct req_phases asked;
 		char *begin, *end; /* as the user gave them */
@@ -290,6 +291,16 @@ bool descend_is_armed(const struct collector *c);
 void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
+/* f0 is a system call. */
+bool descend_needs_syscalls(const struct collector *c);
+
+/* kernel_symbols.c: names of the kernel's functions, told as they are met. */
+/* Once; without the right to (CAP_SYSLOG) that is noted and kernel stacks stay empty. */
+void kernel_symbols_load(struct collector *c);
+void kernel_symbols_free(struct collector *c);
+/* The kernel's part of a stack, the system call first; at most PT_KERNEL_FRAMES + 1. */
+uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
+
 /* Allow some more stacks to be copied. */
 void descend_refill(struct collector *c);
 void descend_end(struct collector *c);
@@ -330,6 +341,8 @@ void kernel_functions_release(struct collector *c);
 
 /* slices.c: what happened, once per slice. */
 void slots_announce(struct collector *c);
+/* "syscall:read"; of one without a name its number. */
+void syscall_op_name(uint32_t nr, char *out, size_t n);
 /* Remember what the slots of a layer, or of one function, have counted: their period is over. */
 void slots_cut(struct collector *c, enum layer layer, const struct function *f);
 /* Count from now on. */

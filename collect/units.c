@@ -84,7 +84,8 @@ void units_layers(struct collector *c)
 	run = c->layers & ~off;
 	if (run & 1u << LAYER_LOCK && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_USER_LOCKS;
-	if (phases_need_syscalls(c) && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
+	/* a descent's own calls, whatever layers are asked for */
+	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	if (c->descent)
 		run |= KERNEL_SIDE_DESCENT;
@@ -214,7 +215,7 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, ui
 		if (!(c->layers & unit_layers(u)) && !(u == UNIT_SYSCALLS && phases_need_syscalls(c)))
 			continue;
 		/* a descent needs to know of every switch: it lasts seconds */
-		if (c->descent && u == UNIT_SCHED && g->credit_ns < 0)
+		if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) && g->credit_ns < 0)
 			g->credit_ns = 0;
 		when = unit_govern(c, u, now);
 		if (when < next)

@@ -64,6 +64,11 @@ const struct rec_descent *descend_asked(const struct descend *d)
 	return d->asked ? &d->ask : NULL;
 }
 
+bool descend_of_syscall(const struct descend *d)
+{
+	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
+}
+
 bool descend_over(const struct descend *d)
 {
 	return d->over;
@@ -237,7 +242,7 @@ static void start_op(struct descend *d, const struct rec_op *op)
 {
 	struct start *grown;
 
-	if (op->layer != LAYER_FUNCTION || start_of(d, op->op))
+	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
 		return;
 	grown = descend_grow(d->starts, d->nr_starts, &d->cap_starts, DESCEND_MAX_STARTS, sizeof(*grown));
 	if (!grown)

@@ -60,7 +60,7 @@ bool descend_answer(struct descend *d, const struct parsed *a);
 
 /*
  * Live only, in the place of descend_take(): a witness that may lack its frames, a
- * stack with the frames from f0's down that it was unwound to (none: it could not be). What they become goes into the stream.
+ * stack with the frames from f0's down that it was unwound to (none: it could not be; f0 a system call: all, innermost first). What they become goes into the stream.
  */
 void descend_witness(struct descend *d, const struct rec_witness *w);
 void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames, uint32_t nr);
@@ -70,6 +70,8 @@ int descend_begin(struct descend *d, const struct rec_descent *ask);
 /* Give up: the time is over, or a person stopped it. What was found stays. */
 void descend_stop(struct descend *d);
 
+/* f0 is a system call: the place of it is REC_KERNEL_CALL of REC_KERNEL_MODULE. */
+bool descend_of_syscall(const struct descend *d);
 /* What is asked; NULL: nothing yet. */
 const struct rec_descent *descend_asked(const struct descend *d);
 /* It has an end, or was given up. */

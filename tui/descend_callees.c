@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/syscall_names.h"
 #include "tui/descend_private.h"
 
 enum { FIND_MAX = 16 };
@@ -106,11 +107,30 @@ static void tell_ready(struct descend *d)
 
 /* ---- asking ---- */
 
+/* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone. */
+static void tell_syscall(struct descend *d, struct rec_code function)
+{
+	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
+	const char *known = syscall_name((unsigned int)(function.offset & ~REC_KERNEL_CALL));
+	char name[64];
+
+	snprintf(name, sizeof(name), known ? "syscall:%s" : "syscall:%.0s%u", known ? known : "",
+		 (unsigned int)(function.offset & ~REC_KERNEL_CALL));
+	symbol.symbol = (struct rec_symbol){.module = function.module, .offset = function.offset, .symbol = "", .function = name, .file = ""};
+	d->host.feed(d->host.ctx, &symbol);
+	rec.callees.function = function;
+	d->host.feed(d->host.ctx, &rec);
+}
+
 void callees_want(struct descend *d, struct rec_code function)
 {
 	struct parse_request req = {.module = function.module, .offset = function.offset};
 	struct callees *c = function_at(d, function), *grown;
 
+	if (function.module == REC_KERNEL_MODULE) {
+		tell_syscall(d, function);
+		return;
+	}
 	if (c) {
 		if (c->state == LOOKUP_KNOWN && imports_known(d, c))
 			tell(d, c);

@@ -112,6 +112,8 @@ const char *descend_module(const struct descend *d, uint32_t module)
 {
 	const char *name = module && module <= d->nr_modules ? d->modules[module - 1] : NULL;
 
+	if (module == REC_KERNEL_MODULE)
+		return "[kernel]";
 	return name ? name : "";
 }
 
@@ -154,7 +156,8 @@ static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offset
 /* Note a place whose name is wanted, if nothing is known of it and nobody has asked. */
 static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr, uint32_t max)
 {
-	if (!code.module || *nr == max || lookup(d, code.module, code.offset))
+	/* the kernel's names come by themselves */
+	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max || lookup(d, code.module, code.offset))
 		return;
 	if (entry_of(d, code.module, code.offset))
 		list[(*nr)++] = code;
@@ -214,7 +217,7 @@ bool descend_names(struct descend *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_MAX_WITNESS_FRAMES);
+	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_MAX_WITNESS_FRAMES) + 2 * r.nr_callers * DESCENT_KERNEL;
 	list = calloc(max + 1, sizeof(*list));
 	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
 		name_import(d, &r.nodes[i]);
@@ -225,6 +228,15 @@ bool descend_names(struct descend *d)
 		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
 			want(d, r.paths[i].pcs[j].place, list, &nr, max);
 		want_wait(d, hops_find(d->hops, &r, &r.paths[i]), list, &nr, max);
+	}
+	for (uint32_t i = 0; list && i < r.nr_callers; i++) {
+		for (uint32_t j = 0; j < r.callers[i].nr_frames; j++) {
+			const struct rec_frame *f = &r.callers[i].frame[j];
+
+			want(d, (struct rec_code){f->module, f->function}, list, &nr, max);
+			/* where it calls, not where that returns to */
+			want(d, (struct rec_code){f->module, f->offset - 1}, list, &nr, max);
+		}
 	}
 	if (list)
 		ask_all(d, list, nr);

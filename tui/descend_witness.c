@@ -52,7 +52,8 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 			return;
 		rec.witness.nr_frames = frames_of_node(d, w->node, frames);
 		rec.witness.frames = frames;
-		rec.witness.partial = 1;
+		/* below a system call there is nothing that could be armed */
+		rec.witness.partial = !descend_of_syscall(d);
 	}
 	if (rec.witness.nr_frames)
 		d->host.feed(d->host.ctx, &rec);
@@ -60,10 +61,19 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 
 void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames, uint32_t nr)
 {
-	const struct rec_witness w = {.op = s->op, .tid = s->tid, .at_ns = s->at_ns, .weight_ns = s->weight_ns,
+	struct rec_witness w = {.op = s->op, .tid = s->tid, .at_ns = s->at_ns, .weight_ns = s->weight_ns,
 				      .kind = s->kind, .sleep = s->sleep, .epoch = s->epoch, .node = s->node,
-				      .nr_frames = nr, .frames = frames};
+				      .nr_frames = nr, .frames = frames,
+				      .nr_kernel = s->nr_kernel, .kernel = s->kernel};
 
+	if (descend_of_syscall(d)) {
+		w.nr_callers = nr;
+		w.callers = frames;
+		w.nr_frames = 0;
+		w.epoch = d->epoch;
+		descend_witness(d, &w);
+		return;
+	}
 	/* a sample says where it was only by its stack; a sleep also by the fnodes that were open */
 	if (nr || s->kind == WITNESS_SLEEP)
 		descend_witness(d, &w);

@@ -91,6 +91,9 @@ static uint32_t layers_of(const struct front_options *fo)
 		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
+	/* what a call waited for comes from the scheduler */
+	if (o->verb == VERB_DESCEND)
+		mask |= 1u << LAYER_RUNQUEUE;
 	for (size_t i = 0; i < o->nr_ops; i++) {
 		switch (o->ops[i].kind) {
 		case OP_ALL_SYSCALLS:
@@ -249,6 +252,9 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	for (size_t i = 0; i < f->options->nr_ops; i++)
 		watches_add(f, &f->options->ops[i], true);
 	phases_add(f);
+	/* the callers of a system call */
+	if (fo->options->verb == VERB_DESCEND)
+		modules_want(f);
 	*out = f;
 	return 0;
 }

@@ -8,11 +8,14 @@
 
 #include "tui/front_state.h"
 
+enum { STACK_KERNEL = 40 };
+
 /* What is kept of a stack while the parser unwinds it. */
 struct pending_stack {
 	uint32_t request;
 	struct rec_stack stack; /* without registers and words */
 	char call[32], name[256], waker[64], holder[64];
+	struct rec_frame kernel[STACK_KERNEL];
 };
 
 struct front_stacks {
@@ -29,6 +32,7 @@ static void texts_point(struct pending_stack *p)
 	p->stack.sleep.name = p->name;
 	p->stack.sleep.waker = p->waker;
 	p->stack.sleep.holder = p->holder;
+	p->stack.kernel = p->kernel;
 }
 
 bool stacks_mappings(struct front *f, uint32_t pid)
@@ -76,6 +80,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 	struct pending_stack *p;
 	int64_t id;
 
+	modules_want(f);
 	if (!f->stacks)
 		f->stacks = calloc(1, sizeof(*f->stacks));
 	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid)) {
@@ -90,6 +95,10 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 	p = &f->stacks->pending[f->stacks->nr++];
 	*p = (struct pending_stack){.request = (uint32_t)id, .stack = *stack};
 	p->stack.nr_regs = p->stack.nr_words = 0;
+	if (p->stack.nr_kernel > STACK_KERNEL)
+		p->stack.nr_kernel = STACK_KERNEL;
+	if (p->stack.nr_kernel)
+		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
 	snprintf(p->call, sizeof(p->call), "%s", stack->sleep.call);
 	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
 	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
@@ -115,6 +124,19 @@ static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, stru
 	return n;
 }
 
+/* Innermost first: f0 is a system call, and all of them are its callers. */
+static uint32_t all_frames(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->nr && n < max; i++) {
+		const struct parsed_frame *from = &a->frames[i];
+
+		out[n++] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+	}
+	return n;
+}
+
 bool stacks_answer(struct front *f, const struct parsed *a)
 {
 	struct front_stacks *s = f->stacks;
@@ -134,7 +156,12 @@ bool stacks_answer(struct front *f, const struct parsed *a)
 		texts_point(&p);
 		if (a->frames.error)
 			s->mappings_version = 0;
-		n = a->frames.error ? 0 : frames_from_f0(&a->frames, p.stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
+		if (a->frames.error)
+			n = 0;
+		else if (descend_of_syscall(f->descend))
+			n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+		else
+			n = frames_from_f0(&a->frames, p.stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
 		descend_stack(f->descend, &p.stack, frames, n);
 		break;
 	}

@@ -55,8 +55,8 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		ask_replay(l, number, peak);
 		return;
 	}
-	if (!op || op->layer != LAYER_FUNCTION) {
-		say(l, NOTE_INFO, "only functions of the program and its libraries can be descended into; f watches one");
+	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
+		say(l, NOTE_INFO, "only functions of the program and its libraries, and system calls, can be descended into; f watches one");
 		return;
 	}
 	o.slowest = 0;

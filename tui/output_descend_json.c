@@ -285,6 +285,46 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 	return o;
 }
 
+/* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system call. */
+static json_t *stack_frame_json(const struct descend *d, const struct rec_frame *f, bool place, bool *failed)
+{
+	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+	json_t *o = json_object();
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.32s+0x%" PRIx64, descend_module(d, f->module), f->function);
+	put(o, "function", text_json(s && s->function[0] ? s->function : name), failed);
+	if (s)
+		put_text(o, "symbol", s->symbol, failed);
+	put_text(o, "module", descend_module(d, f->module), failed);
+	if (place) {
+		put_line(o, descend_symbol(d, f->module, f->offset - 1), failed);
+		put_address(o, f->offset, failed);
+	}
+	return o;
+}
+
+static json_t *kernel_frame_json(const struct descend *d, const struct descent_path *p, const struct rec_frame *f, bool *failed)
+{
+	json_t *o = stack_frame_json(d, f, false, failed);
+
+	put_share(o, "share", p->share, failed);
+	put(o, "evidence", json_string(evidence_text(p->kernel_evidence)), failed);
+	return o;
+}
+
+/* Outermost first, as everywhere. */
+static json_t *callers_json(const struct descend *d, const struct descent_callers *c, bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array();
+
+	put_share(o, "share", c->share, failed);
+	for (unsigned int i = c->nr_frames; i > 0; i--)
+		*failed |= json_array_append_new(frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
+	put(o, "frames", frames, failed);
+	return o;
+}
+
 static json_t *path_json(const struct descend_report *report, const struct descent_result *r, const struct descent_path *p,
 			 bool *failed)
 {
@@ -303,6 +343,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0], failed);
 	for (unsigned int i = 1; i < in.nr; i++)
 		*failed |= json_array_append_new(frames, inlined_json(d, p, &in, i, failed));
+	for (unsigned int i = 0; i < p->nr_kernel; i++)
+		*failed |= json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
 		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
 	put(o, "frames", frames, failed);
@@ -359,8 +401,8 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	if (result->nr_nodes)
 		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
 	else
-		snprintf(name, sizeof(name), "%s", op && op->label[0] ? op->label : op ? op->name : "");
-	if (result->nr_nodes && op && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
+		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : "");
+	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	put(o, "function", text_json(name), failed);
 	if (op) {
@@ -377,6 +419,13 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	put(o, "paths", paths, failed);
+	if (result->nr_callers) {
+		json_t *callers = json_array();
+
+		for (unsigned int i = 0; i < result->nr_callers; i++)
+			*failed |= json_array_append_new(callers, callers_json(r->descend, &result->callers[i], failed));
+		put(o, "callers", callers, failed);
+	}
 	if (result->nr_nodes)
 		put(o, "ftree", ftree_json(r->descend, result, failed), failed);
 	if (result->change[0]) {

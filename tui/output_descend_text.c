@@ -222,6 +222,57 @@ static void put_siblings(struct buf *out, const struct descend_report *r, const 
 	buf_release(&line);
 }
 
+static void put_stack_frame(struct buf *out, const struct descend *d, const struct rec_frame *f)
+{
+	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+
+	if (s && s->function[0])
+		report_short_name(out, s->function);
+	else
+		buf_printf(out, "%s+0x%llx", descend_module(d, f->module), (unsigned long long)f->function);
+}
+
+/* What lies below the last frame, in the kernel: one line. */
+static void put_kernel(struct buf *out, const struct descend_report *r, const struct descent_path *p,
+		       const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_kernel)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_kernel; i++) {
+		buf_puts(&line, i ? " > " : "");
+		put_stack_frame(&line, r->descend, &p->kernel[i]);
+	}
+	buf_printf(&line, " (%s)", evidence_text(p->kernel_evidence));
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
+	buf_release(&line);
+}
+
+/* Who calls a system call. */
+static void put_callers(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < result->nr_callers; i++) {
+		const struct descent_callers *c = &result->callers[i];
+
+		if (!i)
+			buf_puts(out, "\nCalled by, in share of the time of these calls:\n");
+		buf_reset(&line);
+		for (unsigned int k = c->nr_frames; k > 0; k--) {
+			put_stack_frame(&line, r->descend, &c->frame[k - 1]);
+			buf_puts(&line, k > 1 ? " > " : "");
+		}
+		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
+		words_wrap(out, line.err ? "" : line.data, width_of(o) - 10, "", 2);
+	}
+	buf_release(&line);
+}
+
 static void put_paths(struct buf *out, const struct descend_report *r, const struct descent_result *result,
 		      const struct output_options *o)
 {
@@ -242,9 +293,11 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
 		put_inlined(out, r, p);
+		put_kernel(out, r, p, o);
 		put_wait(out, r, result, p, o);
 		put_siblings(out, r, result, p, o);
 	}
+	put_callers(out, r, result, o);
 	buf_release(&line);
 }
 

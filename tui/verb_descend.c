@@ -87,6 +87,8 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, bo
 	descent_options_init(ask);
 	ask->op = number;
 	ask->function = (struct rec_code){op->module_id, op->offset};
+	if (op->layer == LAYER_SYSCALL)
+		ask->function = (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL | op->syscall_nr};
 	ask->start_ops = o->start_ops;
 	ask->decision_ops = o->decision_ops;
 	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
@@ -117,7 +119,7 @@ static uint32_t op_of(const struct run *r)
 	for (size_t i = 0; i < model_nr_ops(m); i++) {
 		const struct op *op = model_op(m, i);
 
-		if (op->layer == LAYER_FUNCTION && !strcmp(op->requested, r->options->ops[0].text))
+		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) && !strcmp(op->requested, r->options->ops[0].text))
 			return op->op;
 	}
 	return 0;
@@ -334,10 +336,11 @@ static const char *refusal(const struct options *o)
 	switch (o->ops[0].kind) {
 	case OP_FUNCTION:
 	case OP_OFFSET:
+	case OP_SYSCALL:
 		break;
 	default:
-		return "descend: -f must be a function of the program or its libraries; system calls, block, lock and runqueue "
-		       "cannot be descended into yet";
+		return "descend: -f must be a function of the program or its libraries, or syscall:NAME; kernel functions, block, lock "
+		       "and runqueue cannot be descended into yet";
 	}
 	if (o->peak && o->slowest > 0)
 		return "descend: --peak and --slowest exclude each other";

@@ -129,6 +129,11 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 		snprintf(who, sizeof(who), "ended by interrupt %s", waker);
 	else if (s->ended_by == ENDED_SIGNAL)
 		snprintf(who, sizeof(who), "ended by a signal");
+	/* the other end of a wait for a task of this host */
+	if (s->object == SLEEP_ON_LOCAL && out->kind == CAUSE_WAIT && *text_or_empty(s->name)) {
+		snprintf(out->detail, sizeof(out->detail), "%s from %s%s%s", call, s->name, *who ? ", " : "", who);
+		return;
+	}
 	snprintf(out->detail, sizeof(out->detail), "%s%s%s", call, *call && *who ? ", " : "", who);
 }
 

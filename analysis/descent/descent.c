@@ -14,6 +14,7 @@ enum {
 	MOVED_SLICES = 2,  /* of the profile, that an arming falls into */
 	MOVED_CALLS = 200, /* expected in the peak, before it counts as moved */
 	MOVED_FACTOR = 20, /* and this many times those that came */
+	STACKS_NS = 2000000000, /* so long a system call's answer waits for its stacks */
 };
 
 void descent_options_init(struct rec_descent *options)
@@ -80,8 +81,16 @@ static void end(struct descent *d, enum descent_status status)
 	d->status = status;
 }
 
+/* What has its calls but was still waiting is decided by what there is. */
+static void decide_now(struct descent *d)
+{
+	if (d->phase == PHASE_RUN && !d->decisions && d->window.records >= d->ask.decision_ops)
+		descent_decide(d);
+}
+
 void descent_stop(struct descent *d)
 {
+	decide_now(d);
 	end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
 }
 
@@ -276,6 +285,16 @@ static bool witnesses_are_enough(struct descent *d)
 	return fnode_wants_opening(d, 0);
 }
 
+/*
+ * Below a system call nothing is armed: all that is known of it beside its times are stacks, and
+ * they take longer to come than twenty fast calls.
+ */
+static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
+{
+	return d->ask.function.module == REC_KERNEL_MODULE && now_ns - d->first_call_ns < STACKS_NS &&
+	       witnesses_count(d->witnesses) < (d->ask.decision_ops + 1) / 2;
+}
+
 static int take_call(struct descent *d, const struct rec_call *c)
 {
 	int err, late;
@@ -296,7 +315,10 @@ static int take_call(struct descent *d, const struct rec_call *c)
 		return err;
 	if (d->resuming)
 		return late;
-	if (d->window.records % d->ask.decision_ops == 0 || witnesses_are_enough(d)) {
+	if (d->window.records == 1)
+		d->first_call_ns = c->start_ns;
+	if ((d->window.records % d->ask.decision_ops == 0 && !waits_for_stacks(d, c->start_ns)) ||
+	    witnesses_are_enough(d)) {
 		descent_decide(d);
 		err = descent_plan(d);
 	}
@@ -332,8 +354,10 @@ static void take_target_end(struct descent *d, uint32_t pid)
 			break;
 		}
 	}
-	if (!d->nr_targets)
+	if (!d->nr_targets) {
+		decide_now(d);
 		end(d, DESCENT_TARGET_END);
+	}
 }
 
 int descent_feed(struct descent *d, const struct record *rec)

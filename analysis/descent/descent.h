@@ -177,7 +177,7 @@ struct descent_pc {
 	struct rec_code place;
 	uint64_t ns;
 };
-enum { DESCENT_PCS = 32, DESCENT_SIBLINGS = 16 };
+enum { DESCENT_PCS = 32, DESCENT_SIBLINGS = 16, DESCENT_KERNEL = 24, DESCENT_CALLERS = 8 };
 
 struct descent_path {
 	double share; /* of the peak's time; all of them sum to `explained` */
@@ -194,6 +194,17 @@ struct descent_path {
 	    siblings[DESCENT_SIBLINGS]; /* of the last frame; indices in `nodes`, largest first */
 	unsigned int nr_pcs;		/* on-CPU samples in the last frame's own code */
 	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
+	/* Below the last frame, in the kernel: from the system call, or page fault, down. */
+	unsigned int nr_kernel;
+	struct rec_frame kernel[DESCENT_KERNEL];
+	enum evidence kernel_evidence; /* of these: witnessed or sampled */
+};
+
+/* A path by which a system call is called; innermost caller first. */
+struct descent_callers {
+	double share; /* of the time of the in-peak calls whose callers are known */
+	unsigned int nr_frames;
+	struct rec_frame frame[DESCENT_KERNEL];
 };
 
 /* Everything of the JSON document but names. All arrays belong to the result. */
@@ -208,6 +219,8 @@ struct descent_result {
 	unsigned int nr_nodes;
 	struct descent_fnode *nodes; /* parents before children; [0] is f0 */
 	char change[200];	     /* DESCENT_CHANGED: in words; else "" */
+	unsigned int nr_callers;     /* f0 a system call */
+	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */
 };
 
 /* The state at any time, also before the end. 0 or -ENOMEM. */

@@ -67,6 +67,7 @@ struct descent {
 	bool plan_again;  /* the planning waits for an answer */
 	bool resuming;	  /* so does the arming of a restored tree */
 	bool restarted;	  /* votes were thrown away because they led nowhere */
+	uint64_t first_call_ns; /* begin of the first call that voted since the last arming */
 
 	uint32_t *restored; /* fnode by its number in the session; NULL: none restored */
 	uint32_t nr_targets;

@@ -233,6 +233,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 		b.err = -ENOMEM;
 	if (!b.err) {
 		result_add_paths(&b);
+		result_add_callers(&b);
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
 		add_up(out);
 	}

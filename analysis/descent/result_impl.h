@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How an answer is put together; for result.c and result_paths.c only. */
+/* How an answer is put together; for result*.c only. */
 #ifndef PEAKTOP_DESCENT_RESULT_IMPL_H
 #define PEAKTOP_DESCENT_RESULT_IMPL_H
 
@@ -18,6 +18,12 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 				     const struct cause *cause, uint64_t maxcount);
 /* The on-CPU samples that lie in the function of `node` itself. */
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
+/* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last frame. */
+void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
+/* What of a path's own code is the kernel's becomes paths of their own, by the samples. */
+void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
+/* f0 a system call: who calls it. */
+void result_add_callers(struct builder *b);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
 

@@ -68,6 +68,8 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		return;
 	path->evidence = evidence;
 	result_add_pcs(b, path, node);
+	if (cause.kind == CAUSE_OWN_CODE || cause.kind == CAUSE_UNKNOWN)
+		result_split_kernel(b, path, node);
 }
 
 /* Many callees, through each of which few of the calls go: their time as one. */
@@ -127,6 +129,7 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 	struct cause unknown = {.kind = CAUSE_UNKNOWN, .detail = "blocked"};
 	const struct cause *cause;
 	struct cause_tally t, one;
+	struct descent_path *path;
 	unsigned int i, kind;
 
 	votes = b->d->tree.node[node].own[CANDIDATE_BLOCKED];
@@ -150,8 +153,10 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 			if (t.entry[i].cause.kind == kind)
 				cause_tally_add(&one, &t.entry[i].cause, t.entry[i].ns);
 		cause = cause_tally_top(&one);
-		result_add_path(b, node, own->blocked * (double)kind_ns[kind] / (double)shown,
-				cause, votes);
+		path = result_add_path(b, node, own->blocked * (double)kind_ns[kind] / (double)shown,
+				       cause, votes);
+		if (path)
+			result_add_kernel(b, path, node, (int)kind);
 	}
 }
 

@@ -14,7 +14,9 @@ struct stack {
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
 	struct cause cause;
+	uint32_t nr_kernel, nr_callers;
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
+	struct rec_frame kernel[STACK_DEPTH], caller[STACK_DEPTH];
 };
 
 struct recent {
@@ -25,6 +27,8 @@ struct recent {
 struct witnesses {
 	struct rec_code f0;
 	uint64_t count;
+	struct stack_tally *callers;
+	uint32_t nr_kernel; /* tallies of kernel stacks */
 	uint32_t nr_nodes, cap_nodes;
 	struct witness_node *node; /* [0] is f0 */
 	unsigned int next_pending, next_recent;
@@ -77,16 +81,28 @@ struct witnesses *witnesses_new(struct rec_code f0)
 	return w;
 }
 
+static void owns_release(struct witnesses *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_nodes; i++) {
+		if (w->node[i].own)
+			free(w->node[i].own->kernel);
+		free(w->node[i].own);
+	}
+	w->nr_kernel = 0;
+}
+
 void witnesses_free(struct witnesses *w)
 {
 	unsigned int i;
 
 	if (!w)
 		return;
-	for (i = 0; i < w->nr_nodes; i++)
-		free(w->node[i].own);
+	owns_release(w);
 	for (i = 0; i < WITNESS_PENDING; i++)
 		free(w->pending[i]);
+	free(w->callers);
 	free(w->node);
 	free(w);
 }
@@ -95,8 +111,9 @@ void witnesses_forget(struct witnesses *w)
 {
 	unsigned int i;
 
-	for (i = 0; i < w->nr_nodes; i++)
-		free(w->node[i].own);
+	owns_release(w);
+	if (w->callers)
+		w->callers->nr = 0;
 	for (i = 0; i < WITNESS_PENDING; i++)
 		if (w->pending[i])
 			w->pending[i]->used = false;
@@ -138,6 +155,33 @@ static int child_of(struct witnesses *w, uint32_t parent, struct rec_code functi
 	return add_node(w, parent, function, ret);
 }
 
+static void count_kernel(struct witnesses *w, struct witness_own *own, const struct stack *s)
+{
+	if (!s->nr_kernel)
+		return;
+	if (s->kind == WITNESS_RUN)
+		own->kernel_run_ns += s->weight_ns;
+	if (!own->kernel && w->nr_kernel < WITNESS_KERNEL) {
+		own->kernel = calloc(1, sizeof(*own->kernel));
+		w->nr_kernel += own->kernel != NULL;
+	}
+	if (own->kernel)
+		stack_tally_add(own->kernel, s->kernel, s->nr_kernel, s->kind == WITNESS_RUN ? WITNESS_RAN : (int)s->cause.kind,
+				s->weight_ns);
+}
+
+static void count_callers(struct witnesses *w, const struct stack *s)
+{
+	if (!s->nr_callers)
+		return;
+	if (!w->callers)
+		w->callers = calloc(1, sizeof(*w->callers));
+	if (!w->callers)
+		return;
+	w->callers->by_place = true;
+	stack_tally_add(w->callers, s->caller, s->nr_callers, 0, s->weight_ns);
+}
+
 /* Count a stack that is known to lie in an in-peak call. */
 static int count_stack(struct witnesses *w, const struct stack *s)
 {
@@ -147,6 +191,7 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	int child, err = 0;
 
 	w->count += !s->partial;
+	count_callers(w, s);
 	w->node[0].weight_ns += weight;
 	w->node[0].count += !s->partial;
 	for (i = 1; i < s->nr_frames; i++) {
@@ -172,6 +217,7 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 		w->node[at].own_run_ns += weight;
 	if (!w->node[at].own)
 		return -ENOMEM;
+	count_kernel(w, w->node[at].own, s);
 	if (s->partial)
 		cause_tally_add(&w->node[at].own->partial, &s->cause, s->weight_ns);
 	else if (s->kind == WITNESS_SLEEP)
@@ -194,7 +240,8 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 
 	if (n > DESCENT_MAX_WITNESS_FRAMES)
 		n = DESCENT_MAX_WITNESS_FRAMES;
-	memset(to, 0, sizeof(*to));
+	/* only the frames that there are: this is done for every stack */
+	memset(to, 0, offsetof(struct stack, frame));
 	to->tid = from->tid;
 	to->at_ns = from->at_ns;
 	to->weight_ns = from->weight_ns;
@@ -203,6 +250,12 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 	to->nr_frames = n;
 	for (i = 0; i < n; i++)
 		to->frame[i] = from->frames[i];
+	to->nr_kernel = from->nr_kernel < STACK_DEPTH ? from->nr_kernel : STACK_DEPTH;
+	to->nr_callers = from->nr_callers < STACK_DEPTH ? from->nr_callers : STACK_DEPTH;
+	for (i = 0; i < to->nr_kernel; i++)
+		to->kernel[i] = from->kernel[i];
+	for (i = 0; i < to->nr_callers; i++)
+		to->caller[i] = from->callers[i];
 	if (to->kind == WITNESS_SLEEP)
 		cause_of_sleep(&from->sleep, &to->cause);
 }
@@ -257,6 +310,11 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 uint64_t witnesses_count(const struct witnesses *w)
 {
 	return w->count;
+}
+
+const struct stack_tally *witnesses_callers(const struct witnesses *w)
+{
+	return w->callers;
 }
 
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node)

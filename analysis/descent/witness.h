@@ -16,12 +16,15 @@
 
 #include "analysis/descent/causes.h"
 #include "analysis/descent/descent.h"
+#include "analysis/descent/stacks.h"
 
 enum {
 	WITNESS_MAX_NODES = 4096,
 	WITNESS_PENDING = 1024, /* stacks that wait for their call */
 	WITNESS_RECENT = 1024,	/* in-peak calls that wait for their stacks */
 	WITNESS_SET = 16,
+	WITNESS_KERNEL = 256,	/* frames with kernel stacks of their own */
+	WITNESS_RAN = -2,	/* tag of a sample in a tally of stacks; of a sleep: its kind */
 };
 
 /* What ended in one frame, beyond its weight; only where something did. */
@@ -30,6 +33,8 @@ struct witness_own {
 	struct cause_tally partial; /* sleeps in it, or somewhere below */
 	unsigned int nr_pcs;
 	struct descent_pc pcs[DESCENT_PCS];
+	uint64_t kernel_run_ns;	    /* of the samples: in the kernel */
+	struct stack_tally *kernel; /* may be NULL */
 };
 
 struct witness_node {
@@ -56,6 +61,8 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
 uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
+/* Who called f0, innermost first; by place. NULL: not known. */
+const struct stack_tally *witnesses_callers(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
 
 /*

@@ -411,6 +411,10 @@ struct rec_witness {
 	uint32_t epoch; /* of `node` */
 	uint32_t node;	/* the innermost armed fnode that was open; 0: f0 itself */
 	uint32_t partial; /* no stack was read: below the last frame there may be more */
+	uint32_t nr_kernel;
+	const struct rec_frame *kernel; /* from the system call, or page fault, down */
+	uint32_t nr_callers;
+	const struct rec_frame *callers; /* f0 a system call: who called it, innermost first */
 };
 
 enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
@@ -474,6 +478,8 @@ struct rec_stack {
 	const uint64_t *regs; /* in the order of struct pt_regs of x86-64: r15 ... ss */
 	uint32_t nr_words;
 	const uint64_t *words; /* of the stack, from its pointer up */
+	uint32_t nr_kernel;
+	const struct rec_frame *kernel; /* as in rec_witness */
 };
 
 struct rec_bye {

@@ -387,6 +387,8 @@ static const struct field rec_witness_fields[] = {
 	U32(rec_witness, epoch),
 	U32(rec_witness, node),
 	U32(rec_witness, partial),
+	ARRAY(rec_witness, kernel, nr_kernel, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
+	ARRAY(rec_witness, callers, nr_callers, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
 };
 LAYOUT(rec_witness);
 
@@ -492,6 +494,7 @@ static const struct field rec_stack_fields[] = {
 	U64(rec_stack, cfa),
 	ARRAY(rec_stack, regs, nr_regs, FIELD_U64S, 32, NULL),
 	ARRAY(rec_stack, words, nr_words, FIELD_U64S, 4096, NULL),
+	ARRAY(rec_stack, kernel, nr_kernel, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
 };
 LAYOUT(rec_stack);
 

@@ -4,7 +4,16 @@
 #ifndef PEAKTOP_RECORD_LOOK_H
 #define PEAKTOP_RECORD_LOOK_H
 
-/* One frame of a user stack. */
+/*
+ * The kernel as a module: offsets count from the begin of its text, so that they are the same after a reboot.
+ * A system call is a function of it too, with the number in the lower bits; so is the handling of a page fault.
+ * Names come as REC_SYMBOL.
+ */
+#define REC_KERNEL_MODULE UINT32_MAX
+#define REC_KERNEL_CALL (1ull << 62)
+#define REC_KERNEL_FAULT (REC_KERNEL_CALL | 0xffffff)
+
+/* One frame of a stack. */
 struct rec_frame {
 	uint32_t module;
 	uint64_t offset;   /* the innermost frame's instruction; else the return address */

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel's part of stacks: frames, and names of functions as they are met. */
+#include "collect/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/kernel_names.h"
+
+/* What the front was told of already. */
+struct kernel_symbols {
+	uint32_t *told; /* a bit for each function */
+	uint32_t calls_told[PT_SYSCALLS / 32];
+	bool fault_told;
+};
+
+void kernel_symbols_load(struct collector *c)
+{
+	struct kernel_symbols *k;
+
+	if (c->symbols)
+		return;
+	k = c->symbols = calloc(1, sizeof(*k));
+	if (k)
+		k->told = calloc(kernel_names_count() / 32 + 1, sizeof(*k->told));
+	if (!kernel_names_count())
+		send_note(c, NOTE_WARNING, "the names of kernel functions cannot be read (CAP_SYSLOG, kernel.kptr_restrict): no kernel stacks");
+}
+
+void kernel_symbols_free(struct collector *c)
+{
+	if (!c->symbols)
+		return;
+	free(c->symbols->told);
+	free(c->symbols);
+	c->symbols = NULL;
+}
+
+static void symbol_tell(struct collector *c, uint64_t offset, const char *symbol, const char *function)
+{
+	struct record rec = {.type = REC_SYMBOL};
+
+	rec.symbol = (struct rec_symbol){.module = REC_KERNEL_MODULE, .offset = offset, .symbol = symbol, .function = function,
+					 .file = ""};
+	send_record(c, &rec);
+}
+
+/* What the thread is in the kernel for, as a function of the kernel. */
+static struct rec_frame call_frame(struct collector *c, int64_t nr)
+{
+	struct kernel_symbols *k = c->symbols;
+	uint64_t offset = nr >= 0 && nr < PT_SYSCALLS ? REC_KERNEL_CALL | (uint64_t)nr : REC_KERNEL_FAULT;
+	char name[64];
+
+	if (offset == REC_KERNEL_FAULT) {
+		if (!k->fault_told)
+			symbol_tell(c, offset, "", "page fault");
+		k->fault_told = true;
+	} else if (!(k->calls_told[nr / 32] & 1u << nr % 32)) {
+		syscall_op_name((uint32_t)nr, name, sizeof(name));
+		symbol_tell(c, offset, "", name);
+		k->calls_told[nr / 32] |= 1u << nr % 32;
+	}
+	return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = offset, .function = offset};
+}
+
+static bool begins_with(const char *s, const char *begin)
+{
+	return !strncmp(s, begin, strlen(begin));
+}
+
+/* The way into the kernel is the same for all: the system call stands for it. */
+static bool is_entry(const char *s)
+{
+	return begins_with(s, "entry_SYSCALL") || begins_with(s, "do_syscall_") || begins_with(s, "x64_sys_call") ||
+	       begins_with(s, "__x64_sys_") || begins_with(s, "__se_sys_") || begins_with(s, "__do_sys_") ||
+	       begins_with(s, "asm_") || begins_with(s, "exc_page_fault") || begins_with(s, "do_user_addr_fault") ||
+	       begins_with(s, "ret_from_fork");
+}
+
+/* Of going to sleep, only what asked for it is of interest. */
+static bool is_schedule(const char *s)
+{
+	return begins_with(s, "__schedule") || !strcmp(s, "schedule") || begins_with(s, "schedule_preempt");
+}
+
+static const char *name_of(uint64_t address)
+{
+	const char *name = kernel_name(address);
+
+	return name ? name : "";
+}
+
+static struct rec_frame frame_of(struct collector *c, uint64_t address)
+{
+	struct kernel_symbols *k = c->symbols;
+	uint64_t base = kernel_names_base();
+	struct kernel_place p;
+
+	if (!kernel_place_of(address, &p))
+		return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = address - base, .function = address - base};
+	if (!(k->told[p.index / 32] & 1u << p.index % 32)) {
+		symbol_tell(c, p.start - base, p.name, p.name);
+		k->told[p.index / 32] |= 1u << p.index % 32;
+	}
+	return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = address - base, .function = p.start - base};
+}
+
+/* Where the innermost frame that counts is: the last steps of going to sleep, and whoever looks, are left out. */
+static uint32_t first_that_counts(const struct pt_record_stack *r, uint32_t nr)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; r->sleeps && i < nr; i++) {
+		if (is_schedule(name_of(r->kernel[i])))
+			first = i + 1;
+	}
+	return first;
+}
+
+/* Is it in the kernel because it asked to be, or for a page? Else an interrupt came. */
+static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
+{
+	for (uint32_t i = 0; r->syscall < 0 && i < nr; i++) {
+		if (begins_with(name_of(r->kernel[i]), "asm_exc_page_fault"))
+			return true;
+	}
+	return r->syscall >= 0;
+}
+
+uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
+{
+	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES, first;
+
+	if (!nr || !c->symbols || !c->symbols->told || !kernel_names_count())
+		return 0;
+	if (has_reason(r, nr))
+		out[n++] = call_frame(c, r->syscall);
+	first = first_that_counts(r, nr);
+	for (uint32_t i = nr; i > first; i--) {
+		const char *name = name_of(r->kernel[i - 1]);
+
+		if (*name && !is_entry(name))
+			out[n++] = frame_of(c, r->kernel[i - 1]);
+	}
+	return n;
+}
