@@ -452,7 +452,7 @@ uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls
 	struct descent_arming *d = c->descent;
 	uint64_t cost;
 
-	if (!d || d->function->slot != slot || !calls)
+	if (!d || d->slot != slot || !calls)
 		return 0;
 	cost = d->spent_ns / calls;
 	d->spent_ns = 0;
@@ -484,7 +484,7 @@ void descend_settle(struct collector *c)
 		return;
 	d->attach_again = false;
 	links_release(d);
-	if (d->function->state == FUNCTION_ON)
+	if (d->function && d->function->state == FUNCTION_ON)
 		descend_attach(c, d->function);
 }
 
