@@ -18,8 +18,7 @@ def descend(target, function, *args, wanted=lambda document: True):
 
 
 def calls(kind, rounds=1000000):
-    os.chdir(scratch())
-    t = Target("descend_calls", kind, rounds)
+    t = Target("descend_calls", kind, rounds, cwd=scratch())
     t.go()
     return t
 
