@@ -7,6 +7,8 @@
 
 #include "analysis/descent/ftree.h"
 
+#define DISORDER_NS 100000000ull
+
 /* A stack without its texts: what it slept on is reduced to a cause at once. */
 struct stack {
 	bool used, partial;
@@ -166,7 +168,8 @@ static void count_kernel(struct witnesses *w, struct witness_own *own, const str
 		w->nr_kernel += own->kernel != NULL;
 	}
 	if (own->kernel)
-		stack_tally_add(own->kernel, s->kernel, s->nr_kernel, s->kind == WITNESS_RUN ? WITNESS_RAN : (int)s->cause.kind,
+		stack_tally_add(own->kernel, s->kernel, s->nr_kernel,
+				s->kind == WITNESS_RUN ? WITNESS_RAN : (int)s->cause.kind,
 				s->weight_ns);
 }
 
@@ -273,10 +276,13 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 	if (!*slot)
 		return -ENOMEM;
 	copy_stack(*slot, r);
-	for (i = 0; i < WITNESS_RECENT; i++) {
-		const struct recent *c = &w->recent[i];
+	for (i = 1; i <= WITNESS_RECENT; i++) {
+		const struct recent *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
 
-		if (c->end_ns && c->tid == r->tid && inside(r->at_ns, c->start_ns, c->end_ns))
+		/* newest first; those of several threads come nearly in order */
+		if (!c->end_ns || c->end_ns + DISORDER_NS < r->at_ns)
+			break;
+		if (c->tid == r->tid && inside(r->at_ns, c->start_ns, c->end_ns))
 			return count_stack(w, *slot);
 	}
 	(*slot)->used = true;

@@ -3,7 +3,8 @@
  * Witnesses: stacks at sleeps and on-CPU samples inside in-peak calls, kept as a tree of
  * frames with weights in ns. They propose which sites to arm, and name what a sleep was
  * for; they never vote. A sleep whose stack was not read does not say where it was: it
- * proposes nothing, and names a cause only where no other sleep does. Internal to analysis/descent/.
+ * proposes nothing, and names a cause only where no other sleep does. Internal to
+ * analysis/descent/.
  *
  * A stack and the call that it belongs to are matched by thread and time, in
  * whatever order the two come; both are kept for a while, in rings.
@@ -21,10 +22,10 @@
 enum {
 	WITNESS_MAX_NODES = 4096,
 	WITNESS_PENDING = 1024, /* stacks that wait for their call */
-	WITNESS_RECENT = 1024,	/* in-peak calls that wait for their stacks */
+	WITNESS_RECENT = 65536, /* in-peak calls that wait for their stacks */
 	WITNESS_SET = 16,
-	WITNESS_KERNEL = 256,	/* frames with kernel stacks of their own */
-	WITNESS_RAN = -2,	/* tag of a sample in a tally of stacks; of a sleep: its kind */
+	WITNESS_KERNEL = 256, /* frames with kernel stacks of their own */
+	WITNESS_RAN = -2,     /* tag of a sample in a tally of stacks; of a sleep: its kind */
 };
 
 /* What ended in one frame, beyond its weight; only where something did. */
