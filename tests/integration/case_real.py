@@ -158,8 +158,8 @@ def make():
     need("make", "gcc")
     directory = scratch()
     with open(os.path.join(directory, "Makefile"), "w") as f:
-        f.write("all: %s\n%%.o: %%.c\n\tgcc -O1 -c -o $@ $<\n" % " ".join("f%d.o" % i for i in range(400)))
-    for i in range(400):
+        f.write("all: %s\n%%.o: %%.c\n\tgcc -O1 -c -o $@ $<\n" % " ".join("f%d.o" % i for i in range(4000)))
+    for i in range(4000):
         with open(os.path.join(directory, "f%d.c" % i), "w") as f:
             f.write("#include <stdio.h>\nint f%d(int x) { return printf(\"%%d\", x * %d); }\n" % (i, i))
     p = Program(["make", "-j2"], cwd=directory)

@@ -186,7 +186,9 @@ def descent():
         t.go()
         s.shows(re.compile(r"serve@descend_inlined +[\d.]+k? calls"), 30)
         for again in range(5):
-            s.keys(">", "Enter")
+            s.keys(">")
+            s.shows(re.compile(r"^ +> +\d+ [+-] ", re.M), 30)
+            s.keys("Enter")
             s.shows("rounds", 30)
             s.shows(re.compile("root cause found|distribution changed|not enough calls"), 60)
             if "root cause found" in s.text() and "digest" in s.text():
