@@ -187,7 +187,7 @@ def descent():
         s.shows(re.compile(r"serve@descend_inlined +[\d.]+k? calls"), 30)
         for again in range(5):
             s.keys(">")
-            s.shows(re.compile(r"^ +> +\d+ [+-] ", re.M), 30)
+            s.shows(re.compile(r"^ *> +\d+ [+-] ", re.M), 30)
             s.keys("Enter")
             s.shows("rounds", 30)
             s.shows(re.compile("root cause found|distribution changed|not enough calls"), 60)
