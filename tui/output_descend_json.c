@@ -9,43 +9,14 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "tui/json_put.h"
 #include "tui/sanitise.h"
 
 enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
 
-/* jansson refuses NULL everywhere: an object without memory ends as a failed json_dumpf(). */
-static void put(json_t *o, const char *key, json_t *value, bool *failed)
-{
-	if (json_object_set_new(o, key, value))
-		*failed = true;
-}
-
-static json_t *text_json(const char *s)
-{
-	json_t *json = NULL;
-	struct buf b;
-
-	buf_init(&b, TEXT_MAX);
-	if (!sanitise_append(&b, s, strnlen(s, NAME_MAX_BYTES)))
-		json = json_stringn(b.data ? b.data : "", b.len);
-	buf_release(&b);
-	return json;
-}
-
-static void put_text(json_t *o, const char *key, const char *s, bool *failed)
-{
-	if (s && s[0])
-		put(o, key, text_json(s), failed);
-}
-
-static void put_u64(json_t *o, const char *key, uint64_t v, bool *failed)
-{
-	put(o, key, json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)), failed);
-}
-
 static void put_share(json_t *o, const char *key, double v, bool *failed)
 {
-	put(o, key, json_real(isfinite(v) ? fmin(fmax(v, 0), 1) : 0), failed);
+	json_put(o, key, json_real(isfinite(v) ? fmin(fmax(v, 0), 1) : 0), failed);
 }
 
 static void put_address(json_t *o, uint64_t offset, bool *failed)
@@ -53,16 +24,16 @@ static void put_address(json_t *o, uint64_t offset, bool *failed)
 	char text[24];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, offset);
-	put(o, "address", json_string(text), failed);
+	json_put(o, "address", json_string(text), failed);
 }
 
 static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
 {
 	if (!s || !s->file[0])
 		return;
-	put_text(o, "file", s->file, failed);
+	json_put_text(o, "file", s->file, failed);
 	if (s->line)
-		put_u64(o, "line", s->line, failed);
+		json_put_u64(o, "line", s->line, failed);
 }
 
 /* Names of what is inlined where a call site stands, innermost first. */
@@ -72,9 +43,9 @@ static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code s
 	json_t *names = json_array();
 
 	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
-		*failed |= json_array_append_new(names, text_json(in->calls[i].function));
+		*failed |= json_array_append_new(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
 	if (json_array_size(names))
-		put(o, "inlined", names, failed);
+		json_put(o, "inlined", names, failed);
 	else
 		json_decref(names);
 }
@@ -85,7 +56,7 @@ static json_t *call_site_json(const struct descend *d, struct rec_code site, boo
 
 	put_line(o, descend_symbol(d, site.module, site.offset), failed);
 	put_address(o, site.offset, failed);
-	put_text(o, "module", descend_module(d, site.module), failed);
+	json_put_text(o, "module", descend_module(d, site.module), failed);
 	put_inlined_at(o, d, site, failed);
 	return o;
 }
@@ -97,9 +68,9 @@ static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
 	if (!l->loop_first)
 		return;
 	loop = json_object();
-	put_u64(loop, "first_line", l->loop_first, failed);
-	put_u64(loop, "last_line", l->loop_last, failed);
-	put(o, "loop", loop, failed);
+	json_put_u64(loop, "first_line", l->loop_first, failed);
+	json_put_u64(loop, "last_line", l->loop_last, failed);
+	json_put(o, "loop", loop, failed);
 }
 
 /* A function that is only inlined into the last frame. */
@@ -109,16 +80,16 @@ static json_t *inlined_json(const struct descend *d, const struct descent_path *
 	const struct inlined_level *l = &in->level[i];
 	json_t *o = json_object();
 
-	put(o, "function", text_json(l->function), failed);
-	put_text(o, "module", descend_module(d, l->place.module), failed);
-	put(o, "inlined", json_true(), failed);
-	put_text(o, "file", l->file, failed);
+	json_put(o, "function", json_text(l->function, NAME_MAX_BYTES), failed);
+	json_put_text(o, "module", descend_module(d, l->place.module), failed);
+	json_put(o, "inlined", json_true(), failed);
+	json_put_text(o, "file", l->file, failed);
 	if (l->line)
-		put_u64(o, "line", l->line, failed);
+		json_put_u64(o, "line", l->line, failed);
 	put_address(o, l->place.offset, failed);
 	put_loop(o, l, failed);
 	put_share(o, "share", p->share * (double)l->ns / (double)in->ns, failed);
-	put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)), failed);
+	json_put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)), failed);
 	return o;
 }
 
@@ -129,13 +100,13 @@ static void put_function(json_t *o, const struct descend *d, const struct descen
 	    n->function.module ? descend_symbol(d, n->function.module, n->function.offset) : NULL;
 	char name[NAME_MAX_BYTES];
 
-	put(o, "function", text_json(descend_function(d, n, name, sizeof(name))), failed);
+	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (s)
-		put_text(o, "symbol", s->symbol, failed);
+		json_put_text(o, "symbol", s->symbol, failed);
 	if (n->function.module)
-		put_text(o, "module", descend_module(d, n->function.module), failed);
+		json_put_text(o, "module", descend_module(d, n->function.module), failed);
 	if (n->site.module)
-		put(o, "call_site", call_site_json(d, n->site, failed), failed);
+		json_put(o, "call_site", call_site_json(d, n->site, failed), failed);
 }
 
 static json_t *frame_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
@@ -149,12 +120,12 @@ static json_t *frame_json(const struct descend *d, const struct descent_fnode *n
 	}
 	put_share(o, "share", n->share, failed);
 	if (n->records || !n->depth) {
-		put_u64(o, "latency_ns", n->latency_ns, failed);
-		put_u64(o, "maxcount", n->maxcount, failed);
-		put_u64(o, "decisions", n->decisions, failed);
-		put_u64(o, "records", n->records, failed);
+		json_put_u64(o, "latency_ns", n->latency_ns, failed);
+		json_put_u64(o, "maxcount", n->maxcount, failed);
+		json_put_u64(o, "decisions", n->decisions, failed);
+		json_put_u64(o, "records", n->records, failed);
 	}
-	put(o, "evidence", json_string(evidence_text(report_evidence(n))), failed);
+	json_put(o, "evidence", json_string(evidence_text(report_evidence(n))), failed);
 	return o;
 }
 
@@ -163,10 +134,10 @@ static json_t *sibling_json(const struct descend *d, const struct descent_fnode 
 	char name[NAME_MAX_BYTES];
 	json_t *o = json_object();
 
-	put(o, "function", text_json(descend_function(d, n, name, sizeof(name))), failed);
+	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (n->records) {
-		put_u64(o, "latency_ns", n->latency_ns, failed);
-		put_u64(o, "maxcount", n->maxcount, failed);
+		json_put_u64(o, "latency_ns", n->latency_ns, failed);
+		json_put_u64(o, "maxcount", n->maxcount, failed);
 	}
 	return o;
 }
@@ -179,13 +150,13 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	char *end;
 	long long n;
 
-	put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
-	put_text(o, "name", c->name, failed);
+	json_put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
+	json_put_text(o, "name", c->name, failed);
 	n = strtoll(c->detail, &end, 10);
 	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
-		put(o, "detail", json_integer(n), failed);
+		json_put(o, "detail", json_integer(n), failed);
 	} else if (c->detail[0]) {
-		put_text(o, "detail", c->detail, failed);
+		json_put_text(o, "detail", c->detail, failed);
 	} else if (p->nr_pcs) {
 		struct inlined in;
 
@@ -193,7 +164,7 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 		buf_init(&where, TEXT_MAX);
 		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line) :
 			    report_place(&where, d, p->pcs[0].place))
-			put_text(o, "detail", where.data, failed);
+			json_put_text(o, "detail", where.data, failed);
 		buf_release(&where);
 	}
 	return o;
@@ -213,8 +184,8 @@ static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *f
 			snprintf(at, sizeof(at), "%s", s->function);
 		else
 			snprintf(at, sizeof(at), "%s+0x%" PRIx64, descend_module(d, place.module), place.offset);
-		put(o, "function", text_json(at), failed);
-		put_text(o, "module", descend_module(d, place.module), failed);
+		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
+		json_put_text(o, "module", descend_module(d, place.module), failed);
 		put_line(o, s, failed);
 		*failed |= json_array_append_new(frames, o);
 	}
@@ -234,18 +205,18 @@ static json_t *ended_by_json(const struct hop *h, bool *failed)
 		return NULL;
 	o = json_object();
 	if (s->ended_by == ENDED_TASK) {
-		put_u64(o, "pid", s->waker_pid, failed);
-		put_u64(o, "tid", s->waker_tid, failed);
-		put_text(o, "comm", h->waker, failed);
+		json_put_u64(o, "pid", s->waker_pid, failed);
+		json_put_u64(o, "tid", s->waker_tid, failed);
+		json_put_text(o, "comm", h->waker, failed);
 	}
-	put(o, "state", json_string(states[s->ended_by]), failed);
+	json_put(o, "state", json_string(states[s->ended_by]), failed);
 	if (s->ended_by == ENDED_SIGNAL)
-		put_text(o, "detail", "a signal", failed);
+		json_put_text(o, "detail", "a signal", failed);
 	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
-		put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
+		json_put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
 	else if (s->ended_by != ENDED_TASK)
-		put_text(o, "detail", h->waker, failed);
-	put(o, "frames", json_array(), failed);
+		json_put_text(o, "detail", h->waker, failed);
+	json_put(o, "frames", json_array(), failed);
 	return o;
 }
 
@@ -267,21 +238,21 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 
 	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "", h->name);
 	if (h->pid)
-		put_u64(layer, "pid", h->pid, failed);
-	put_u64(layer, "tid", h->tid, failed);
+		json_put_u64(layer, "pid", h->pid, failed);
+	json_put_u64(layer, "tid", h->tid, failed);
 	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
 		if (model_target(report->model, i)->pid == h->pid)
-			put_text(layer, "comm", model_target(report->model, i)->comm, failed);
+			json_put_text(layer, "comm", model_target(report->model, i)->comm, failed);
 	}
-	put(layer, "state", json_string(wait_state(h)), failed);
-	put_text(layer, "detail", detail, failed);
-	put(layer, "frames", wait_frames(report->descend, h, failed), failed);
+	json_put(layer, "state", json_string(wait_state(h)), failed);
+	json_put_text(layer, "detail", detail, failed);
+	json_put(layer, "frames", wait_frames(report->descend, h, failed), failed);
 	*failed |= json_array_append_new(layers, layer);
 	if (ended)
 		*failed |= json_array_append_new(layers, ended);
-	put_u64(o, "ns", h->ns, failed);
-	put_u64(o, "count", h->count, failed);
-	put(o, "layers", layers, failed);
+	json_put_u64(o, "ns", h->ns, failed);
+	json_put_u64(o, "count", h->count, failed);
+	json_put(o, "layers", layers, failed);
 	return o;
 }
 
@@ -293,10 +264,10 @@ static json_t *stack_frame_json(const struct descend *d, const struct rec_frame 
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.32s+0x%" PRIx64, descend_module(d, f->module), f->function);
-	put(o, "function", text_json(s && s->function[0] ? s->function : name), failed);
+	json_put(o, "function", json_text(s && s->function[0] ? s->function : name, NAME_MAX_BYTES), failed);
 	if (s)
-		put_text(o, "symbol", s->symbol, failed);
-	put_text(o, "module", descend_module(d, f->module), failed);
+		json_put_text(o, "symbol", s->symbol, failed);
+	json_put_text(o, "module", descend_module(d, f->module), failed);
 	if (place) {
 		put_line(o, descend_symbol(d, f->module, f->offset - 1), failed);
 		put_address(o, f->offset, failed);
@@ -309,7 +280,7 @@ static json_t *kernel_frame_json(const struct descend *d, const struct descent_p
 	json_t *o = stack_frame_json(d, f, false, failed);
 
 	put_share(o, "share", p->share, failed);
-	put(o, "evidence", json_string(evidence_text(p->kernel_evidence)), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->kernel_evidence)), failed);
 	return o;
 }
 
@@ -321,7 +292,7 @@ static json_t *callers_json(const struct descend *d, const struct descent_caller
 	put_share(o, "share", c->share, failed);
 	for (unsigned int i = c->nr_frames; i > 0; i--)
 		*failed |= json_array_append_new(frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
-	put(o, "frames", frames, failed);
+	json_put(o, "frames", frames, failed);
 	return o;
 }
 
@@ -335,8 +306,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 
 	descend_narrow(d, p, &in);
 	put_share(o, "share", p->share, failed);
-	put(o, "cause", cause_json(d, p, failed), failed);
-	put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	json_put(o, "cause", cause_json(d, p, failed), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
 		*failed |= json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
 	if (in.nr && p->nr_frames)
@@ -347,10 +318,10 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 		*failed |= json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
 		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
-	put(o, "frames", frames, failed);
-	put(o, "siblings", siblings, failed);
+	json_put(o, "frames", frames, failed);
+	json_put(o, "siblings", siblings, failed);
 	if (wait)
-		put(o, "wait", wait_json(report, wait, failed), failed);
+		json_put(o, "wait", wait_json(report, wait, failed), failed);
 	return o;
 }
 
@@ -366,12 +337,12 @@ static json_t *ftree_json(const struct descend *d, const struct descent_result *
 		children[i] = json_array();
 		put_function(o, d, n, failed);
 		if (n->records || !n->depth) {
-			put_u64(o, "latency_ns", n->latency_ns, failed);
-			put_u64(o, "maxcount", n->maxcount, failed);
-			put_u64(o, "decisions", n->decisions, failed);
+			json_put_u64(o, "latency_ns", n->latency_ns, failed);
+			json_put_u64(o, "maxcount", n->maxcount, failed);
+			json_put_u64(o, "decisions", n->decisions, failed);
 		}
-		put(o, "root_cause", json_boolean(n->root_cause), failed);
-		put(o, "children", children[i], failed);
+		json_put(o, "root_cause", json_boolean(n->root_cause), failed);
+		json_put(o, "children", children[i], failed);
 		if (!i) {
 			root = o;
 			continue;
@@ -404,34 +375,34 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : "");
 	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
 		snprintf(name, sizeof(name), "%s", op->label);
-	put(o, "function", text_json(name), failed);
+	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (op) {
-		put_text(o, "module", op->module, failed);
+		json_put_text(o, "module", op->module, failed);
 		if (!opt->json_lines)
-			put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
+			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
 	}
 	if (peak)
-		put(o, "peak", output_json_peak(r->model, peak), failed);
-	put(o, "status", json_string(report_status(r, result)), failed);
-	put_u64(o, "rounds", result->rounds, failed);
-	put_u64(o, "calls_used", result->calls_used, failed);
+		json_put(o, "peak", output_json_peak(r->model, peak), failed);
+	json_put(o, "status", json_string(report_status(r, result)), failed);
+	json_put_u64(o, "rounds", result->rounds, failed);
+	json_put_u64(o, "calls_used", result->calls_used, failed);
 	put_share(o, "explained", result->explained, failed);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
-	put(o, "paths", paths, failed);
+	json_put(o, "paths", paths, failed);
 	if (result->nr_callers) {
 		json_t *callers = json_array();
 
 		for (unsigned int i = 0; i < result->nr_callers; i++)
 			*failed |= json_array_append_new(callers, callers_json(r->descend, &result->callers[i], failed));
-		put(o, "callers", callers, failed);
+		json_put(o, "callers", callers, failed);
 	}
 	if (result->nr_nodes)
-		put(o, "ftree", ftree_json(r->descend, result, failed), failed);
+		json_put(o, "ftree", ftree_json(r->descend, result, failed), failed);
 	if (result->change[0]) {
 		json_t *notes = json_object_get(o, "notes");
 
-		*failed |= json_array_append_new(notes, text_json(result->change));
+		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
 	}
 	return o;
 }

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 
 #include "analysis/base/buf.h"
+#include "tui/json_put.h"
 #include "tui/sanitise.h"
 #include "tui/words.h"
 
-enum { JSON_VERSION = 1, MAX_TEXT = 64 << 10 };
+enum { JSON_VERSION = 1, MAX_TEXT = (64 << 10) / SANITISE_MAX_GROWTH };
 
 /* An object under construction; the first error sticks. */
 struct object {
@@ -46,14 +47,9 @@ static void put(struct object *o, const char *key, json_t *value)
 		o->failed = true;
 }
 
-static json_t *integer(uint64_t v)
-{
-	return json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v));
-}
-
 static void put_u64(struct object *o, const char *key, uint64_t v)
 {
-	put(o, key, integer(v));
+	put(o, key, json_u64(v));
 }
 
 static void put_real(struct object *o, const char *key, double v)
@@ -71,14 +67,7 @@ static void put_share(struct object *o, const char *key, double v)
 
 static json_t *text(const char *s)
 {
-	json_t *json = NULL;
-	struct buf b;
-
-	buf_init(&b, MAX_TEXT);
-	if (!sanitise_append(&b, s, strnlen(s, MAX_TEXT / SANITISE_MAX_GROWTH)))
-		json = json_stringn(b.data, b.len);
-	buf_release(&b);
-	return json;
+	return json_text(s, MAX_TEXT);
 }
 
 static void put_text(struct object *o, const char *key, const char *s)

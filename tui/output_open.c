@@ -10,6 +10,7 @@
 #include "analysis/descent/causes.h"
 #include "analysis/latency/syscall_args.h"
 #include "tui/format.h"
+#include "tui/json_put.h"
 #include "tui/output_descend.h"
 #include "tui/sanitise.h"
 
@@ -214,30 +215,12 @@ int output_open_text(const struct open_report *r, const struct output_options *o
 
 /* ---- JSON */
 
-static void put(json_t *o, const char *key, json_t *value, bool *failed)
-{
-	if (json_object_set_new(o, key, value))
-		*failed = true;
-}
-
-static void put_text(json_t *o, const char *key, const char *s, bool *failed)
-{
-	struct buf b;
-
-	if (!s[0])
-		return;
-	buf_init(&b, TEXT_MAX);
-	put_safe(&b, s);
-	put(o, key, b.err ? NULL : json_stringn(b.data, b.len), failed);
-	buf_release(&b);
-}
-
 static void put_hex(json_t *o, const char *key, uint64_t v, bool *failed)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, v);
-	put(o, key, json_string(text), failed);
+	json_put(o, key, json_string(text), failed);
 }
 
 static json_t *frame_json(const struct open_report *r, const struct rec_look *look, uint32_t i, bool *failed)
@@ -250,15 +233,15 @@ static json_t *frame_json(const struct open_report *r, const struct rec_look *lo
 
 	snprintf(name, sizeof(name), "%s+0x%" PRIx64, f->module ? descend_module(r->names, f->module) : "",
 		 f->function ? f->function : f->offset);
-	put_text(o, "function", s && s->function[0] ? s->function : name, failed);
+	json_put_text(o, "function", s && s->function[0] ? s->function : name, failed);
 	if (s)
-		put_text(o, "symbol", s->symbol, failed);
+		json_put_text(o, "symbol", s->symbol, failed);
 	if (f->module)
-		put_text(o, "module", descend_module(r->names, f->module), failed);
+		json_put_text(o, "module", descend_module(r->names, f->module), failed);
 	if (at && at->file[0]) {
-		put_text(o, "file", at->file, failed);
+		json_put_text(o, "file", at->file, failed);
 		if (at->line)
-			put(o, "line", json_integer(at->line), failed);
+			json_put(o, "line", json_integer(at->line), failed);
 	}
 	put_hex(o, "address", f->offset, failed);
 	return o;
@@ -269,12 +252,12 @@ static json_t *syscall_json(const struct rec_look *look, bool *failed)
 	json_t *o = json_object(), *args = json_array();
 	char text[24];
 
-	put_text(o, "name", look->sleep.call, failed);
+	json_put_text(o, "name", look->sleep.call, failed);
 	for (unsigned int i = 0; i < SAMPLE_ARGS && syscall_arg(look->sleep.call, i).kind != ARG_NONE; i++) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, look->args[i]);
 		*failed |= json_array_append_new(args, json_string(text));
 	}
-	put(o, "args", args, failed);
+	json_put(o, "args", args, failed);
 	return o;
 }
 
@@ -285,13 +268,13 @@ static json_t *wait_json(const struct rec_look *look, bool *failed)
 	struct buf text;
 
 	cause_of_sleep(&look->sleep, &cause);
-	put(o, "kind", json_string(cause_kind_text(cause.kind)), failed);
-	put_text(o, "name", cause.name, failed);
+	json_put(o, "kind", json_string(cause_kind_text(cause.kind)), failed);
+	json_put_text(o, "name", cause.name, failed);
 	if (look->sleep.object == SLEEP_ON_FUTEX)
 		put_hex(o, "lock", look->sleep.lock, failed);
 	buf_init(&text, TEXT_MAX);
 	open_report_wait(&text, look);
-	put(o, "text", text.err ? NULL : json_stringn(text.data, text.len), failed);
+	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len), failed);
 	buf_release(&text);
 	return o;
 }
@@ -301,31 +284,31 @@ static json_t *thread_json(const struct open_report *r, const struct rec_look *l
 	json_t *o = json_object(), *frames = json_array(), *kernel = json_array();
 	const char state[2] = {(char)look->state, '\0'}, *at = look->kernel;
 
-	put(o, "pid", json_integer(look->pid), failed);
-	put(o, "tid", json_integer(look->tid), failed);
-	put_text(o, "comm", look->comm, failed);
-	put(o, "state", json_string(state), failed);
-	put(o, "running", json_boolean(look->kind == WITNESS_RUN), failed);
+	json_put(o, "pid", json_integer(look->pid), failed);
+	json_put(o, "tid", json_integer(look->tid), failed);
+	json_put_text(o, "comm", look->comm, failed);
+	json_put(o, "state", json_string(state), failed);
+	json_put(o, "running", json_boolean(look->kind == WITNESS_RUN), failed);
 	if (look->open_ns)
-		put(o, "age_ns", json_integer((json_int_t)look->open_ns), failed);
+		json_put(o, "age_ns", json_integer((json_int_t)look->open_ns), failed);
 	if (look->asleep_ns)
-		put(o, "asleep_ns", json_integer((json_int_t)look->asleep_ns), failed);
+		json_put(o, "asleep_ns", json_integer((json_int_t)look->asleep_ns), failed);
 	if (look->sleep.syscall >= 0)
-		put(o, "syscall", syscall_json(look, failed), failed);
+		json_put(o, "syscall", syscall_json(look, failed), failed);
 	if (look->kind == WITNESS_SLEEP)
-		put(o, "wait", wait_json(look, failed), failed);
+		json_put(o, "wait", wait_json(look, failed), failed);
 	for (uint32_t i = 0; i < look->nr_frames; i++)
 		*failed |= json_array_append_new(frames, frame_json(r, look, i, failed));
-	put(o, "frames", frames, failed);
+	json_put(o, "frames", frames, failed);
 	if (look->stop)
-		put_text(o, "incomplete", look->stop_text[0] ? look->stop_text : "its stack could not be read", failed);
+		json_put_text(o, "incomplete", look->stop_text[0] ? look->stop_text : "its stack could not be read", failed);
 	while (*at) {
 		size_t n = strcspn(at, ";");
 
 		*failed |= json_array_append_new(kernel, json_stringn(at, n));
 		at += n + (at[n] == ';');
 	}
-	put(o, "kernel", kernel, failed);
+	json_put(o, "kernel", kernel, failed);
 	return o;
 }
 
@@ -336,20 +319,20 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	uint32_t frame;
 	int err = 0;
 
-	put_text(o, "function", r->what ? r->what : "*", &failed);
-	put(o, "status", json_string("open calls"), &failed);
-	put(o, "rounds", json_integer(0), &failed);
-	put(o, "calls_used", json_integer(0), &failed);
-	put(o, "explained", json_real(0), &failed);
-	put(o, "paths", json_array(), &failed);
-	put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)), &failed);
+	json_put_text(o, "function", r->what ? r->what : "*", &failed);
+	json_put(o, "status", json_string("open calls"), &failed);
+	json_put(o, "rounds", json_integer(0), &failed);
+	json_put(o, "calls_used", json_integer(0), &failed);
+	json_put(o, "explained", json_real(0), &failed);
+	json_put(o, "paths", json_array(), &failed);
+	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)), &failed);
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
 		const struct rec_look *look = open_calls_at(r->calls, i);
 
 		if (open_matches(look, &r->ask, &frame))
 			failed |= json_array_append_new(calls, thread_json(r, look, &failed));
 	}
-	put(o, "open_calls", calls, &failed);
+	json_put(o, "open_calls", calls, &failed);
 	errno = EIO;
 	if (!o || failed)
 		err = -ENOMEM;

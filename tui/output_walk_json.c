@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "tui/json_put.h"
 #include "tui/output_descend.h"
 #include "tui/output_walk.h"
 #include "tui/sanitise.h"
@@ -14,33 +15,9 @@
 enum { NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64, MAX_SIBLINGS = 8 };
 #define TREE_LEAST 0.01 /* of the time: smaller ones are left out of the tree */
 
-static void put(json_t *o, const char *key, json_t *value, bool *failed)
-{
-	if (json_object_set_new(o, key, value))
-		*failed = true;
-}
-
-static json_t *text_json(const char *s)
-{
-	json_t *json = NULL;
-	struct buf b;
-
-	buf_init(&b, TEXT_MAX);
-	if (!sanitise_append(&b, s, strnlen(s, NAME_BYTES)))
-		json = json_stringn(b.len ? b.data : "", b.len);
-	buf_release(&b);
-	return json;
-}
-
-static void put_text(json_t *o, const char *key, const char *s, bool *failed)
-{
-	if (s[0])
-		put(o, key, text_json(s), failed);
-}
-
 static void put_share(json_t *o, const char *key, double v, bool *failed)
 {
-	put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9), failed);
+	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9), failed);
 }
 
 static double share_of(const struct walk_node *n)
@@ -54,9 +31,9 @@ static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, 
 
 	if (!s || !s->file[0])
 		return;
-	put_text(o, "file", s->file, failed);
+	json_put_text(o, "file", s->file, failed);
 	if (s->line)
-		put(o, "line", json_integer(s->line), failed);
+		json_put(o, "line", json_integer(s->line), failed);
 }
 
 static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n, bool *failed)
@@ -65,21 +42,21 @@ static void put_function(json_t *o, const struct walk_report *r, const struct wa
 	char name[NAME_BYTES];
 	json_t *site;
 
-	put(o, "function", text_json(walk_name(r, n, name, sizeof(name))), failed);
+	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES), failed);
 	if (n->kind == WALK_FUNCTION) {
 		s = descend_symbol(r->names, n->function.module, n->function.offset);
-		put_text(o, "module", descend_module(r->names, n->function.module), failed);
+		json_put_text(o, "module", descend_module(r->names, n->function.module), failed);
 	} else if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL) {
-		put_text(o, "module", "kernel", failed);
+		json_put_text(o, "module", "kernel", failed);
 	}
 	if (s)
-		put_text(o, "symbol", s->symbol, failed);
+		json_put_text(o, "symbol", s->symbol, failed);
 	if (!n->site.module || !n->parent)
 		return;
 	site = json_object();
 	put_line(site, r, n->site, failed);
-	put_text(site, "module", descend_module(r->names, n->site.module), failed);
-	put(o, "call_site", site, failed);
+	json_put_text(site, "module", descend_module(r->names, n->site.module), failed);
+	json_put(o, "call_site", site, failed);
 }
 
 static json_t *frame_json(const struct walk_report *r, const struct walk_node *n, const struct walk_path *p, bool *failed)
@@ -91,12 +68,12 @@ static json_t *frame_json(const struct walk_report *r, const struct walk_node *n
 	if (n->kind == WALK_FUNCTION) {
 		put_line(o, r, n->function, failed);
 		snprintf(text, sizeof(text), "0x%" PRIx64, n->function.offset);
-		put(o, "address", json_string(text), failed);
+		json_put(o, "address", json_string(text), failed);
 	}
 	put_share(o, "share", n->share[p->class], failed);
-	put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	if (n->recursive)
-		put(o, "recursive", json_true(), failed);
+		json_put(o, "recursive", json_true(), failed);
 	return o;
 }
 
@@ -105,14 +82,14 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 	json_t *o = json_object();
 	struct buf where;
 
-	put(o, "kind", json_string(cause_kind_text(p->cause.kind)), failed);
-	put_text(o, "name", p->cause.name, failed);
+	json_put(o, "kind", json_string(cause_kind_text(p->cause.kind)), failed);
+	json_put_text(o, "name", p->cause.name, failed);
 	if (p->cause.detail[0]) {
-		put_text(o, "detail", p->cause.detail, failed);
+		json_put_text(o, "detail", p->cause.detail, failed);
 	} else if (p->nr_pcs) {
 		buf_init(&where, TEXT_MAX);
 		if (report_place(&where, r->names, p->pcs[0].place))
-			put_text(o, "detail", where.data, failed);
+			json_put_text(o, "detail", where.data, failed);
 		buf_release(&where);
 	}
 	return o;
@@ -144,7 +121,7 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 	for (unsigned int i = 0; i < nr && i < MAX_SIBLINGS; i++) {
 		json_t *o = json_object();
 
-		put(o, "function", text_json(walk_name(r, list[i], name, sizeof(name))), failed);
+		json_put(o, "function", json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
 		put_share(o, "share", list[i]->share[p->class], failed);
 		*failed |= json_array_append_new(siblings, o);
 	}
@@ -157,14 +134,14 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 	json_t *o = json_object(), *frames = json_array();
 
 	put_share(o, "share", p->share, failed);
-	put(o, "time", json_string(walk_class_text(p->class)), failed);
+	json_put(o, "time", json_string(walk_class_text(p->class)), failed);
 	put_share(o, "share_of_that_time", p->of_class, failed);
-	put(o, "cause", cause_json(r, p, failed), failed);
-	put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	json_put(o, "cause", cause_json(r, p, failed), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
 		*failed |= json_array_append_new(frames, frame_json(r, &result->nodes[p->frames[i]], p, failed));
-	put(o, "frames", frames, failed);
-	put(o, "siblings", siblings_json(r, result, p, failed), failed);
+	json_put(o, "frames", frames, failed);
+	json_put(o, "siblings", siblings_json(r, result, p, failed), failed);
 	return o;
 }
 
@@ -189,8 +166,8 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 		children[i] = json_array();
 		put_function(o, r, n, failed);
 		put_share(o, "share", share_of(n), failed);
-		put(o, "root_cause", json_boolean(n->followed), failed);
-		put(o, "children", children[i], failed);
+		json_put(o, "root_cause", json_boolean(n->followed), failed);
+		json_put(o, "children", children[i], failed);
 		if (i)
 			*failed |= json_array_append_new(children[n->parent], o);
 		else
@@ -204,9 +181,9 @@ static json_t *walk_json(const struct walk_result *result, bool *failed)
 {
 	json_t *o = json_object();
 
-	put(o, "looks", json_integer((json_int_t)result->looks), failed);
-	put(o, "threads", json_integer(result->threads), failed);
-	put(o, "total_ns", json_integer((json_int_t)result->total_ns), failed);
+	json_put(o, "looks", json_integer((json_int_t)result->looks), failed);
+	json_put(o, "threads", json_integer(result->threads), failed);
+	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns), failed);
 	put_share(o, "work", result->share[WALK_WORK], failed);
 	put_share(o, "run_queue", result->runqueue, failed);
 	put_share(o, "sleep", result->share[WALK_SLEEP], failed);
@@ -222,21 +199,21 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	const struct walk_node process = {.kind = WALK_PROCESS};
 	char name[NAME_BYTES], line[NAME_BYTES];
 
-	put(o, "function", text_json(walk_name(r, root ? root : &process, name, sizeof(name))), failed);
+	json_put(o, "function", json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES), failed);
 	if (root && root->kind == WALK_FUNCTION)
-		put_text(o, "module", descend_module(r->names, root->function.module), failed);
-	put(o, "status", json_string(walk_status(result)), failed);
-	put(o, "rounds", json_integer(0), failed);
-	put(o, "calls_used", json_integer(0), failed);
-	put(o, "walk", walk_json(result, failed), failed);
+		json_put_text(o, "module", descend_module(r->names, root->function.module), failed);
+	json_put(o, "status", json_string(walk_status(result)), failed);
+	json_put(o, "rounds", json_integer(0), failed);
+	json_put(o, "calls_used", json_integer(0), failed);
+	json_put(o, "walk", walk_json(result, failed), failed);
 	put_share(o, "explained", result->explained, failed);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
-	put(o, "paths", paths, failed);
+	json_put(o, "paths", paths, failed);
 	if (result->nr_nodes)
-		put(o, "ftree", ftree_json(r, result, failed), failed);
+		json_put(o, "ftree", ftree_json(r, result, failed), failed);
 	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)
-		*failed |= json_array_append_new(notes, text_json(line));
+		*failed |= json_array_append_new(notes, json_text(line, NAME_BYTES));
 	return o;
 }
 

@@ -126,22 +126,17 @@ int verb_coverage(struct options *o)
 {
 	struct front_options fo = {.options = o};
 	struct front *f;
-	char error[512];
 	const char *line;
 	int status;
 
-	if (o->name && (status = target_by_name(o)))
+	status = verb_start(&f, o, &fo);
+	if (status)
 		return status;
-	status = front_start(&f, &fo, error, sizeof(error));
-	if (status) {
-		fprintf(stderr, "peaktop: %s\n", error);
-		return status;
-	}
 	modules_want(f);
 	turn_until(f, modules_settled);
 	status = front_failure(f, &line);
 	if (status)
-		fprintf(stderr, "peaktop: %s\n", line);
+		verb_complain(line);
 	else
 		status = cover_all(f, o);
 	front_free(f);

@@ -32,11 +32,6 @@ struct run {
 	unsigned int decisions, rounds; /* when the last line was printed */
 };
 
-static void complain(const char *line)
-{
-	fprintf(stderr, "peaktop: %s\n", line);
-}
-
 /* ---- what to ask for ---- */
 
 static uint64_t constant_ns(struct model *m, const char *name)
@@ -148,24 +143,11 @@ static bool try_begin(struct run *r, uint64_t now)
 	}
 	err = descend_begin(r->descend, &ask);
 	if (err)
-		complain("these options are out of range");
+		verb_complain("these options are out of range");
 	return !err;
 }
 
 /* ---- the run ---- */
-
-static int signals_fd(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 static void signals_take(struct run *r)
 {
@@ -180,14 +162,6 @@ static void signals_take(struct run *r)
 		output_state_head(r->report.model, front_now_ns(), stderr);
 		output_descend_text(&r->report, &oo, stderr);
 	}
-}
-
-static void print_messages(struct run *r)
-{
-	const char *line;
-
-	while ((line = front_next_message(r->front)))
-		complain(line);
 }
 
 /* --json-lines: a line for each round and each decision. */
@@ -216,7 +190,7 @@ static void run_loop(struct run *r)
 
 		if (p.revents)
 			signals_take(r);
-		print_messages(r);
+		verb_messages(r->front);
 		if (ticks == -ENOTCONN || r->interrupted || front_nothing_to_do(r->front))
 			return;
 		if (front_ready(r->front) && !r->began_ns)
@@ -249,12 +223,7 @@ static void run_end(struct run *r)
 		else
 			front_turn(r->front, NULL, 0, TURN_MS);
 	}
-	if (front_over(r->front))
-		return;
-	front_stop(r->front);
-	while (front_turn(r->front, NULL, 0, TURN_MS) != -ENOTCONN)
-		;
-	print_messages(r);
+	verb_end(r->front);
 }
 
 /* ---- the answer ---- */
@@ -325,7 +294,7 @@ static void explain(const struct run *r)
 		descent_result_release(&result);
 	}
 	buf_release(&b);
-	complain(line);
+	verb_complain(line);
 }
 
 /* What this verb does not do, in one line; NULL: all is well. */
@@ -352,21 +321,16 @@ static int descend_live(struct options *o)
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};
 	const char *line;
-	char error[512];
 	int status, err;
 
-	if (o->name && (status = target_by_name(o)))
-		return status;
 	if (o->interval_s == 1)
 		o->interval_s = SLICE_S;
 	/* what --max-overhead allows in a minute may be spent at once */
 	fo.first_look_ns = (uint64_t)(o->max_overhead / 100 * 60e9);
-	r.signals = signals_fd();
-	status = front_start(&r.front, &fo, error, sizeof(error));
-	if (status) {
-		complain(error);
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
 		return status;
-	}
 	r.descend = front_descend(r.front);
 	r.report = (struct descend_report){.model = front_model(r.front), .descend = r.descend, .wanted_peak = o->peak,
 					   .slowest = o->slowest};
@@ -374,7 +338,7 @@ static int descend_live(struct options *o)
 	run_end(&r);
 	status = front_failure(r.front, &line);
 	if (status)
-		complain(line);
+		verb_complain(line);
 	if (!status) {
 		status = answer_status(&r.report, o->command != NULL);
 		if (status && !front_nothing_to_do(r.front))
@@ -436,6 +400,6 @@ int verb_descend(struct options *o)
 	why = refusal(o);
 	if (!why)
 		return descend_live(o);
-	complain(why);
+	verb_complain(why);
 	return EXIT_USAGE;
 }

@@ -11,17 +11,9 @@
 
 enum { TURN_MS = 50 };
 
-static void complain(const char *line)
-{
-	fprintf(stderr, "peaktop: %s\n", line);
-}
-
 static bool until(struct front *f, uint64_t end)
 {
-	const char *line;
-
-	while ((line = front_next_message(f)))
-		complain(line);
+	verb_messages(f);
 	return !front_over(f) && front_now_ns() < end;
 }
 
@@ -41,52 +33,58 @@ static void look_now(struct front *f, struct open_report *r, const struct option
 		front_turn(f, NULL, 0, TURN_MS);
 }
 
+/* What cannot be asked, in one line; NULL: all is well. */
+static const char *refusal(const struct options *o)
+{
+	enum op_kind kind = o->nr_ops ? o->ops[0].kind : OP_FUNCTION;
+
+	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
+		return "descend --open: give one function or one syscall:NAME with -f, or none for all threads";
+	if (o->command || o->peak || o->slowest > 0)
+		return "descend --open: asks what runs now: -p PID or -n NAME, without --peak and --slowest";
+	return NULL;
+}
+
+static int print_answer(const struct open_report *r, const struct options *o, bool nothing)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+
+	if (!model_meta(r->model))
+		return 0;
+	if (o->json || o->json_lines)
+		return output_open_json(r, &oo, stdout);
+	return o->quiet || nothing ? 0 : output_open_text(r, &oo, stdout);
+}
+
 int verb_open(struct options *o)
 {
 	struct front_options fo = {.options = o, .record = o->output};
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
 	struct open_report r = {.what = o->nr_ops ? o->ops[0].text : NULL};
+	const char *line = refusal(o);
 	struct front *f;
-	const char *line;
-	char error[512];
 	int status, err;
 
-	if (o->nr_ops > 1 || (o->nr_ops && o->ops[0].kind != OP_FUNCTION && o->ops[0].kind != OP_OFFSET && o->ops[0].kind != OP_SYSCALL)) {
-		complain("descend --open: give one function or one syscall:NAME with -f, or none for all threads");
+	if (line) {
+		verb_complain(line);
 		return EXIT_USAGE;
 	}
-	if (o->command || o->peak || o->slowest > 0) {
-		complain("descend --open: asks what runs now: -p PID or -n NAME, without --peak and --slowest");
-		return EXIT_USAGE;
-	}
-	if (o->name && (status = target_by_name(o)))
+	status = verb_start(&f, o, &fo);
+	if (status)
 		return status;
-	status = front_start(&f, &fo, error, sizeof(error));
-	if (status) {
-		complain(error);
-		return status;
-	}
 	r.model = front_model(f);
 	r.names = front_descend(f);
 	r.calls = front_open_calls(f);
 	if (o->nr_ops && o->ops[0].kind == OP_SYSCALL)
 		r.ask.syscall = o->ops[0].name;
 	look_now(f, &r, o);
-	until(f, 0);
-	if (!front_over(f)) {
-		front_stop(f);
-		while (front_turn(f, NULL, 0, TURN_MS) != -ENOTCONN)
-			;
-	}
+	verb_messages(f);
+	verb_end(f);
 	status = front_failure(f, &line);
 	if (status)
-		complain(line);
+		verb_complain(line);
 	else if (front_nothing_to_do(f) || !open_report_nr(&r))
 		status = EXIT_NO_ANSWER;
-	err = !model_meta(r.model)	     ? 0 :
-	      o->json || o->json_lines	     ? output_open_json(&r, &oo, stdout) :
-	      o->quiet || front_nothing_to_do(f) ? 0 :
-						   output_open_text(&r, &oo, stdout);
+	err = print_answer(&r, o, front_nothing_to_do(f));
 	if (!err && o->output)
 		err = front_recording_close(f);
 	front_free(f);

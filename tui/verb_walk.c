@@ -26,24 +26,6 @@ struct run {
 	uint64_t began_ns, names_ns, told_ns;
 };
 
-static void complain(const char *line)
-{
-	fprintf(stderr, "peaktop: %s\n", line);
-}
-
-static int signals_fd(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static struct output_options output_of(const struct options *o)
 {
 	return (struct output_options){.resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
@@ -60,14 +42,6 @@ static void signals_take(struct run *r)
 		else
 			r->interrupted = true;
 	}
-}
-
-static void print_messages(struct run *r)
-{
-	const char *line;
-
-	while ((line = front_next_message(r->front)))
-		complain(line);
 }
 
 /* Long enough? As long as was asked; else until the path stays the same. */
@@ -107,7 +81,7 @@ static void run_loop(struct run *r)
 
 		if (p.revents)
 			signals_take(r);
-		print_messages(r);
+		verb_messages(r->front);
 		if (ticks == -ENOTCONN || r->interrupted)
 			return;
 		if (front_ready(r->front) && !r->began_ns)
@@ -146,12 +120,7 @@ static void run_end(struct run *r)
 	walker_end(front_walker(r->front));
 	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
 		turn(r);
-	if (front_over(r->front))
-		return;
-	front_stop(r->front);
-	while (front_turn(r->front, NULL, 0, TURN_MS) != -ENOTCONN)
-		;
-	print_messages(r);
+	verb_end(r->front);
 }
 
 static int print_answer(const struct walk_report *report, const struct options *o)
@@ -184,31 +153,26 @@ int verb_walk(struct options *o)
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};
 	const char *line;
-	char error[512];
 	int status, err;
 
 	if (o->peak || o->slowest > 0) {
-		complain("descend: --peak and --slowest choose calls of a function: name it with -f");
+		verb_complain("descend: --peak and --slowest choose calls of a function: name it with -f");
 		return EXIT_USAGE;
 	}
 	if (o->has_begin || o->has_end) {
-		complain("descend: --begin and --end bound calls of a function: name it with -f");
+		verb_complain("descend: --begin and --end bound calls of a function: name it with -f");
 		return EXIT_USAGE;
 	}
-	if (o->name && (status = target_by_name(o)))
-		return status;
 	if (o->interval_s == 1 && !o->json_lines)
 		o->interval_s = SLICE_S;
-	r.signals = signals_fd();
-	status = front_start(&r.front, &fo, error, sizeof(error));
-	if (status) {
-		complain(error);
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
 		return status;
-	}
 	r.report = (struct walk_report){.model = front_model(r.front), .names = front_descend(r.front),
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
-		complain("these options are out of range");
+		verb_complain("these options are out of range");
 		front_free(r.front);
 		return EXIT_USAGE;
 	}
@@ -217,11 +181,11 @@ int verb_walk(struct options *o)
 	run_end(&r);
 	status = front_failure(r.front, &line);
 	if (status)
-		complain(line);
+		verb_complain(line);
 	if (!status) {
 		status = answer_status(&r.report);
 		if (status)
-			complain("no answer: no thread was seen before the target ended; try a longer --timeout");
+			verb_complain("no answer: no thread was seen before the target ended; try a longer --timeout");
 	}
 	err = print_answer(&r.report, o);
 	if (!err && o->output)

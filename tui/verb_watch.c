@@ -13,66 +13,6 @@
 #include "tui/output.h"
 #include "tui/verbs.h"
 
-static void complain(const char *line)
-{
-	fprintf(stderr, "peaktop: %s\n", line);
-}
-
-int output_status(int err)
-{
-	if (!err || err == -EPIPE)
-		return EXIT_ANSWERED;
-	fprintf(stderr, "peaktop: the output could not be written: %s\n", strerror(-err));
-	return EXIT_NO_ANSWER;
-}
-
-int target_by_name(struct options *o)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-
-	while (proc && (e = readdir(proc))) {
-		char path[300], comm[64] = "", want[16];
-		long pid = strtol(e->d_name, NULL, 10);
-		ssize_t n;
-		int fd;
-
-		if (pid <= 0 || pid == getpid())
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd >= 0 ? read(fd, comm, sizeof(comm) - 1) : -1;
-		if (fd >= 0)
-			close(fd);
-		if (n <= 0)
-			continue;
-		comm[n - 1] = '\0';
-		/* the kernel keeps 15 bytes of a name */
-		snprintf(want, sizeof(want), "%s", o->name);
-		if (!strcmp(comm, want) && o->nr_pids < OPTIONS_MAX_PIDS)
-			o->pids[o->nr_pids++] = (pid_t)pid;
-	}
-	if (proc)
-		closedir(proc);
-	if (o->nr_pids)
-		return 0;
-	fprintf(stderr, "peaktop: no process is called '%s'; see ps -e\n", o->name);
-	return EXIT_NO_ANSWER;
-}
-
-static int signals_fd(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* What this run is about, for the loop below. */
 struct run {
 	struct front *front;
@@ -83,14 +23,6 @@ struct run {
 	int output_error; /* nobody reads the output any more, or it cannot be written */
 	uint64_t began_ns, printed_ns;
 };
-
-static void print_messages(const struct run *r)
-{
-	const char *line;
-
-	while ((line = front_next_message(r->front)))
-		complain(line);
-}
 
 static void signals_take(struct run *r)
 {
@@ -128,7 +60,7 @@ static void run_loop(struct run *r)
 
 		if (p.revents)
 			signals_take(r);
-		print_messages(r);
+		verb_messages(r->front);
 		if (ticks == -ENOTCONN)
 			return;
 		if (ticks > 0)
@@ -164,23 +96,23 @@ static int run_status(struct run *r)
 	int status = front_failure(r->front, &line);
 
 	if (status) {
-		complain(line);
+		verb_complain(line);
 		return status;
 	}
 	if (front_nothing_to_do(r->front))
 		return EXIT_NO_ANSWER;
 	if (phases_missing(r->front)) {
-		complain(phases_missing(r->front));
+		verb_complain(phases_missing(r->front));
 		return EXIT_NO_ANSWER;
 	}
 	if (anything_measured(m))
 		return EXIT_ANSWERED;
 	if (model_nr_targets(m) && model_target_ended(m, 0) && !r->options->command) {
-		complain("the target ended before anything was measured");
+		verb_complain("the target ended before anything was measured");
 		return EXIT_NO_ANSWER;
 	}
 	if (!r->options->quiet)
-		complain("nothing happened in the target while it was watched; try a longer --for");
+		verb_complain("nothing happened in the target while it was watched; try a longer --for");
 	return r->options->command ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
@@ -189,19 +121,14 @@ int verb_watch(struct options *o)
 	struct front_options fo = {.options = o};
 	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
 	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
-	char error[512];
 	int status, err = 0;
 
 	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
 		return verb_watch_file(o);
-	if (o->name && (status = target_by_name(o)))
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
 		return status;
-	r.signals = signals_fd();
-	status = front_start(&r.front, &fo, error, sizeof(error));
-	if (status) {
-		complain(error);
-		return status;
-	}
 	run_loop(&r);
 	status = run_status(&r);
 	if (o->json && model_meta(front_model(r.front)))
@@ -216,17 +143,12 @@ int verb_record(struct options *o)
 {
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o, .for_s = o->for_s};
-	char error[512];
 	int status, err;
 
-	if (o->name && (status = target_by_name(o)))
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
 		return status;
-	r.signals = signals_fd();
-	status = front_start(&r.front, &fo, error, sizeof(error));
-	if (status) {
-		complain(error);
-		return status;
-	}
 	run_loop(&r);
 	status = run_status(&r);
 	err = front_recording_close(r.front);
@@ -245,13 +167,10 @@ int verb_doctor(struct options *o)
 	struct front_options fo = {.options = o, .doctor = true};
 	struct output_options oo = {.ascii = o->ascii};
 	struct run r = {.options = o, .signals = -1};
-	char error[512];
-	int status = front_start(&r.front, &fo, error, sizeof(error)), err;
+	int status = verb_start(&r.front, o, &fo), err;
 
-	if (status) {
-		complain(error);
+	if (status)
 		return status;
-	}
 	while (front_turn(r.front, NULL, 0, 100) != -ENOTCONN)
 		;
 	if (o->json)

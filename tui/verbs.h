@@ -20,6 +20,17 @@ int verb_script(struct options *o);
 /* Open a session and read all of it; an exit status, with the line printed. */
 int replay_whole(struct replay **r, const char *path);
 
+/* "peaktop: LINE" on stderr. */
+void verb_complain(const char *line);
+/* Block the signals that end a measurement, and SIGUSR1; a signalfd of them. */
+int verb_signals(void);
+/* Find the targets of -n and start the front: 0 or an exit status, with the line printed. */
+int verb_start(struct front **f, struct options *o, const struct front_options *fo);
+/* Print what the front has to say. */
+void verb_messages(struct front *f);
+/* The ordered end of a measurement, with its last messages. */
+void verb_end(struct front *f);
+
 /* The exit status for what an output function returned, with a line for a full disk. */
 int output_status(int err);
 
