@@ -117,7 +117,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		slot = syscall_slot(c, t->sys_nr);
 		if (slot && slot < PT_SLOTS) {
 			if (c->descend_call == t->sys_nr + 1)
-				descent_end(c, slot, regs->sp, t->sys_start, now);
+				raw -= descent_end(c, slot, regs->sp, t->sys_start, now);
 			ns = hist_count(c, slot, raw);
 			call_sample(c, t, slot, id, ns, ret);
 		}

@@ -24,6 +24,12 @@ INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt
 	d->cost += c->hit_ns[s->class ? 1 : 0];
 }
 
+/* What is not time of the program, so far. */
+INLINE u64 taken(struct pt_descent *d)
+{
+	return d->cost + d->sampled;
+}
+
 /* Close the fnode on top of the stack: its time goes to its sum, unless it was left by a throw. */
 INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool returned)
 {
@@ -46,7 +52,7 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	index &= PT_FNODES - 1;
 	s = &d->record.sums[index];
 	ns = now - o->start;
-	probes = d->cost - o->cost;
+	probes = taken(d) - o->cost;
 	ns = ns > probes ? ns - probes : 0;
 	if (s->call != d->record.call) {
 		s->call = d->record.call;
@@ -193,7 +199,7 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	o = &d->open[depth];
 	o->cfa = cfa;
 	o->fnode = index - 1;
-	o->cost = d->cost;
+	o->cost = taken(d);
 	o->faults = (u32)bpf_get_current_task_btf()->min_flt;
 	o->off_ns = t ? t->off_ns : 0;
 	o->runq_ns = t ? t->runq_ns : 0;
@@ -346,7 +352,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	d->active = 0;
 	d->cfa = cfa;
 	d->depth = 0;
-	d->cost = 0;
+	d->cost = d->sampled = 0;
 	d->start = bpf_ktime_get_ns();
 	d->nr_callees = 0;
 	d->snap = *snap;
@@ -454,7 +460,21 @@ INLINE u64 less_probes(u64 raw, u64 cost)
 	return raw > cost + least ? raw - cost : least;
 }
 
-/* A call of f0 has returned. Returns what the probes inside it took of its latency. */
+/*
+ * Is the call in the peak? What a sample takes is known to a half: where that is much of the call, it may be, and its
+ * latency counts for nothing.
+ */
+INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
+{
+	u64 unsure = d->sampled / 2;
+
+	d->record.blurred = unsure > latency / 4;
+	if (!d->record.blurred)
+		unsure = 0;
+	return latency + unsure >= c->descend_low && latency < c->descend_high + unsure;
+}
+
+/* A call of f0 has returned. Returns what probes and looks inside it took of its latency. */
 INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -476,10 +496,10 @@ INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 n
 	}
 	HIDE(index);
 	index &= PT_SLOTS - 1;
-	latency = less_probes(raw, c->correction[index] + d->cost);
-	if (latency >= c->descend_low && latency < c->descend_high)
+	latency = less_probes(raw, c->correction[index] + taken(d));
+	if (in_peak(c, d, latency))
 		descent_record(c, d, slot, id, start, task, t, raw, latency);
-	return raw - less_probes(raw, d->cost);
+	return raw - less_probes(raw, taken(d));
 }
 
 #endif

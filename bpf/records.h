@@ -278,6 +278,7 @@ struct pt_control {
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
 	pt_u32 hit_ns[2]; /* what a hit costs, by class */
+	pt_u32 tick_ns;	  /* what a tick of the clocks costs before it does anything */
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
 	pt_u32 looks; /* stacks of running threads are wanted, wherever they are */
 	pt_s32 looks_left;
@@ -362,6 +363,7 @@ struct pt_record_call {
 	pt_u64 preempt_ns, irq_ns;
 	pt_u32 irq_number;
 	pt_u32 call; /* number: of its sums those with this one count */
+	pt_u64 blurred; /* samples took so much of it that it is worth its stacks only */
 	char preempt_comm[PT_COMM];
 	struct pt_fnode_sum sums[PT_FNODES];
 };
@@ -381,6 +383,7 @@ struct pt_descent {
 	pt_u64 cfa;   /* of the outermost call of f0 */
 	pt_u64 start; /* when it began */
 	pt_u64 cost;  /* of the probes inside it so far */
+	pt_u64 sampled; /* what looking at its stacks has taken so far */
 	struct pt_snapshot snap;
 	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
 	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */

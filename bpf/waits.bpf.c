@@ -8,6 +8,7 @@ struct irq_context {
 	u64 start;
 	u32 depth;
 	u32 number; /* of the line; or one of these */
+	u64 looked; /* ns of it that are this tool's */
 };
 enum { IRQ_LOCAL_TIMER = PT_IRQ_LOCAL_TIMER, IRQ_SOFT = PT_IRQ_SOFT };
 
@@ -274,6 +275,7 @@ INLINE void irq_enter(u32 number)
 	if (!irq->depth++) {
 		irq->start = bpf_ktime_get_ns();
 		irq->number = number;
+		irq->looked = 0;
 	}
 }
 
@@ -294,6 +296,7 @@ INLINE void irq_leave(void)
 	if (!t)
 		return;
 	ns = bpf_ktime_get_ns() - irq->start;
+	ns = ns > irq->looked ? ns - irq->looked : 0;
 	t->irq_ns += ns;
 	if (ns > t->irq_longest) {
 		t->irq_longest = ns;
@@ -555,16 +558,37 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	return 0;
 }
 
+/*
+ * What a sample has taken is not time of the call that it fell into, nor of the target's interrupts: a call that
+ * is longer for it would not be in the peak any more that its stack is asked for.
+ */
+INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 began)
+{
+	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	u64 ns = bpf_ktime_get_ns() - began + c->tick_ns;
+	struct irq_context *irq;
+	u32 zero = 0;
+
+	if (!d || !d->active)
+		return;
+	d->sampled += ns;
+	irq = bpf_map_lookup_elem(&irqs, &zero);
+	if (irq && irq->depth)
+		irq->looked += ns;
+}
+
 /* A clock of each CPU, during a descent: what runs inside f0. */
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_control *c = the_control();
+	u64 began = bpf_ktime_get_ns();
 
 	if (!c || !c->descend_slot || !is_target(c, task->tgid))
 		return 0;
 	/* where it was in user code when the clock, or the kernel before it, interrupted */
 	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, false);
+	sample_charge(c, task, began);
 	return 0;
 }

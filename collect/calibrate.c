@@ -48,7 +48,7 @@ extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_en
  * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would be
  * interrupted, and the best of all is better than what a target gets.
  */
-enum { ROUNDS = 60, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100 };
+enum { ROUNDS = 60, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100, TICKS = 32 };
 
 /* What the helper is asked to time; its answer: ns of a typical round. */
 struct order {
@@ -335,6 +335,26 @@ static void forget(struct collector *c)
 		if (c->slots[s].op)
 			control->next_slot = s + 1;
 	}
+}
+
+/*
+ * What an interrupt of a clock takes of the code that it falls into, ns: with clocks attached, the gaps that a loop
+ * sees in time. As many of the longest ones as there were ticks; of these the lower quartile, for some are more than a tick.
+ */
+uint64_t calibrate_tick(unsigned int hz)
+{
+	uint64_t gap[TICKS] = {0}, begin = now_ns(), last = begin, at;
+	const uint64_t span = TICKS * 1000000000ull / hz;
+	size_t i;
+
+	while (last - begin < span) {
+		at = now_ns();
+		/* ascending; the shortest makes room */
+		for (i = 0; i < TICKS && at - last > gap[i]; i++)
+			gap[i] = i + 1 < TICKS && gap[i + 1] < at - last ? gap[i + 1] : at - last;
+		last = at;
+	}
+	return gap[TICKS / 4];
 }
 
 int calibrate(struct collector *c)

@@ -308,6 +308,8 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 		if (!attach_clock(&d->clocks[d->nr_clocks], kernel_side_sample_program(c->kernel), (int)cpu, SAMPLE_HZ))
 			d->nr_clocks++;
 	}
+	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
+		kernel_side_control(c->kernel)->tick_ns = (uint32_t)calibrate_tick(SAMPLE_HZ);
 }
 
 void descend_refill(struct collector *c)
@@ -551,7 +553,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		.start_ns = less(r->head.at, c->start_ns),
 		.raw_ns = r->raw,
 		.latency_ns = r->latency,
-		.outcome = CALL_RETURNED,
+		.outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
 		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT,
 		.interrupt_ns = r->irq_ns,
 		.interrupt = r->irq_number,
@@ -573,7 +575,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 			call->preempted_by = r->preempt_comm;
 	}
 	call->nr_nodes = nodes_fill(c, d, r, nodes);
-	if (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns)
+	if (r->blurred || (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns))
 		send_record(c, &rec);
 }
 

@@ -366,6 +366,8 @@ struct governed_unit *unit_of(struct collector *c, enum layer layer);
 
 /* calibrate.c: what a probe costs on this host. */
 int calibrate(struct collector *c);
+/* What a tick of the clocks that run at `hz` takes of the code under it, ns. Takes 32 ticks. */
+uint64_t calibrate_tick(unsigned int hz);
 
 /* launch.c: -- CMD, stopped before its first instruction until launch_go(). */
 int launch_start(struct collector *c);

@@ -295,20 +295,26 @@ static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 	       witnesses_count(d->witnesses) < (d->ask.decision_ops + 1) / 2;
 }
 
+static bool is_asked(const struct descent *d, const struct rec_call *c)
+{
+	if (c->op != d->ask.op || c->outcome == CALL_OPEN)
+		return false;
+	return c->outcome == CALL_BLURRED ||
+	       (c->latency_ns >= d->ask.low_ns && c->latency_ns < d->ask.high_ns);
+}
+
 static int take_call(struct descent *d, const struct rec_call *c)
 {
 	int err, late;
 
-	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || c->op != d->ask.op ||
-	    c->outcome == CALL_OPEN || c->latency_ns < d->ask.low_ns ||
-	    c->latency_ns >= d->ask.high_ns)
+	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || !is_asked(d, c))
 		return 0;
-	if (c->raw_ns > c->latency_ns)
+	if (c->raw_ns > c->latency_ns && c->outcome != CALL_BLURRED)
 		change_probes(&d->change, c->raw_ns - c->latency_ns);
 	/* Stacks are of the call as it was, with what the probes cost. */
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
-	if (d->phase != PHASE_RUN || c->epoch != d->epoch)
+	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED)
 		return late;
 	err = descent_vote(d, c);
 	if (err)

@@ -338,7 +338,12 @@ struct rec_descent {
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
 };
 
-enum call_outcome { CALL_RETURNED = 0, CALL_ABNORMAL, CALL_OPEN };
+enum call_outcome {
+	CALL_RETURNED = 0,
+	CALL_ABNORMAL,
+	CALL_OPEN,
+	CALL_BLURRED, /* by samples: their stacks belong to the peak, its times say nothing */
+};
 
 /* A bit for each thing that the sender measures. */
 enum call_known {

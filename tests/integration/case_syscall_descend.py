@@ -103,6 +103,18 @@ def file():
     check("pread64" in path["cause"]["detail"], path["cause"])
 
 
+@case("a system call that works: the kernel functions that take the CPU, sampled")
+def cpu():
+    t = calls("cpu")
+    # the lowest peak is the one that nobody else's use of the CPU is in
+    document = descend(t, "syscall:read", "--peak", 1, wanted=lambda d: any(p["cause"]["kind"] == "own code" and "vfs_read" in names(p)
+                                                               for p in d["paths"]))
+    path = next(p for p in document["paths"] if p["cause"]["kind"] == "own code" and "vfs_read" in names(p))
+    equal("evidence", {f["evidence"] for f in path["frames"][1:]}, {"sampled"})
+    shares_add_up(document)
+    called_by(document, "do_zero", "do_read")
+
+
 @case("a function that ends in a blocked system call: the way goes on in the kernel, the holder of the lock is named")
 def lock():
     document = descend(calls("lock"), "slow_way", wanted=has("lock", "slow_way", "syscall:futex"))

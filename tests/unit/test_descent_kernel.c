@@ -117,6 +117,7 @@ struct run {
 	struct descent *d;
 	uint64_t now;
 	uint32_t epoch;
+	uint32_t outcome; /* of the next calls */
 };
 
 static void feed(struct run *r, const struct record *rec)
@@ -171,7 +172,7 @@ static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct
 	uint64_t latency = run_ns + sleep_ns;
 
 	c.call = (struct rec_call){.epoch = r->epoch, .op = OP, .pid = 5, .tid = 5, .start_ns = r->now, .latency_ns = latency,
-				   .raw_ns = latency, .outcome = CALL_RETURNED, .oncpu_ns = run_ns, .blocked_ns = sleep_ns,
+				   .raw_ns = latency, .outcome = r->outcome, .oncpu_ns = run_ns, .blocked_ns = sleep_ns,
 				   .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE | CALL_KNOWN_INTERRUPT |
 					    CALL_KNOWN_FAULTS,
 				   .interrupt_name = "", .preempted_by = ""};
@@ -246,6 +247,34 @@ static void test_running_call(void **state)
 	descent_free(r.d);
 }
 
+/* What a sample made longer is known by its stack; its times are not the peak's. */
+static void test_blurred_calls(void **state)
+{
+	const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100)};
+	const struct rec_frame odd[] = {{f0.module, f0.offset, f0.offset}, kernel(0x900)};
+	struct descent_result result;
+	struct run r;
+
+	begin(&r);
+	r.outcome = CALL_BLURRED;
+	for (int i = 0; i < 40; i++)
+		call(&r, 9000 * US, 0, stack, 2, NULL, 0);
+	assert_int_not_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	r.outcome = CALL_RETURNED;
+	for (int i = 0; i < 40; i++)
+		call(&r, 3000 * US, 0, odd, 2, NULL, 0);
+	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(r.d, &result), 0);
+	/* 360 ms of the blurred ones beside 60 of the first window's */
+	assert_int_equal(result.nr_paths, 2);
+	assert_int_equal(result.paths[0].nr_kernel, 1);
+	assert_int_equal(result.paths[0].kernel[0].function, 0x100);
+	assert_true(result.paths[0].share > 0.85 && result.paths[0].share < 0.86);
+	assert_int_equal(result.paths[0].latency_ns + result.paths[1].latency_ns, 3000 * US);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
 static void test_no_stacks(void **state)
 {
 	struct descent_result result;
@@ -268,6 +297,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path),	 cmocka_unit_test(test_full),	      cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call), cmocka_unit_test(test_no_stacks),
+	    cmocka_unit_test(test_blurred_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
