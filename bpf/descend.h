@@ -135,13 +135,13 @@ INLINE struct pt_fnode *tail_chosen(struct pt_descent *d, u32 site, u64 cfa, u32
 }
 
 /* A call: of the site itself, or its arrival at the entry of the callee. */
-INLINE struct pt_fnode *call_chosen(struct pt_descent *d, struct pt_site *s, u32 site, u64 cfa, u32 *index)
+INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 *index)
 {
 	struct pt_fnode *f;
 	u64 ret = 0;
 
 	look_above(d, cfa, false);
-	if (s->flags & PT_SITE_FNODE_RET && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
+	if (entry && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
 		return 0;
 	*index = fnode_choose(d, site, ret);
 	f = fnode_at(*index);
@@ -163,25 +163,21 @@ INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 	       !(s->flags & PT_SITE_START);
 }
 
-/* False: it is passed too often in this call to be timed at all. */
-INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site, struct pt_regs *ctx, u32 tid)
+/* Open what begins here with this frame, if it is on the path. */
+INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
-	u64 cfa = ctx->sp + (s64)s->fnode_cfa, depth;
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;
 	u32 index = 0;
+	u64 depth;
 
-	if (!d || !d->active || d->record.epoch != c->descend_epoch)
-		return true;
-	descent_charge(c, d, s);
 	d->look = d->depth;
 	f = tail_chosen(d, site, cfa, &index);
 	if (!f)
-		f = call_chosen(d, s, site, cfa, &index);
+		f = call_chosen(d, entry, site, cfa, &index);
 	if (!f)
-		return !site_too_hot(s, d, bpf_ktime_get_ns());
+		return;
 	/* what lies below this frame is gone: it was left by a throw */
 #pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
@@ -190,10 +186,10 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 		fnode_close(d, 0, 0, false);
 	}
 	d->record.hits++;
-	if (d->depth >= PT_DEPTH)
-		return true;
-	t = bpf_map_lookup_elem(&threads, &tid);
 	depth = d->depth;
+	if (depth >= PT_DEPTH)
+		return;
+	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(depth);
 	depth &= PT_DEPTH - 1;
 	o = &d->open[depth];
@@ -205,7 +201,22 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	o->runq_ns = t ? t->runq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
-	return !site_too_hot(s, d, o->start);
+}
+
+/* False: it is passed too often in this call to be timed at all. */
+INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site, struct pt_regs *ctx, u32 tid)
+{
+	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
+
+	if (!d || !d->active || d->record.epoch != c->descend_epoch)
+		return true;
+	descent_charge(c, d, s);
+	/* a function may begin with a call: its own fnode first, then that of the call, below it */
+	if (s->flags & PT_SITE_FNODE_ENTRY)
+		fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
+	if (s->flags & PT_SITE_FNODE_CALL)
+		fnode_open(d, false, site, ctx->sp + (s64)s->call_cfa, tid);
+	return !site_too_hot(s, d, bpf_ktime_get_ns());
 }
 
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)

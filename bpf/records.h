@@ -61,9 +61,9 @@ struct pt_hist {
 enum pt_site_flags {
 	PT_SITE_START = 1 << 0,	   /* begins an activation of `start_slot` */
 	PT_SITE_END = 1 << 4,	   /* ends one of `end_slot`, before it begins another */
-	PT_SITE_FNODE_START = 1 << 7, /* a call that a descent times; found in `contexts` */
+	PT_SITE_FNODE_CALL = 1 << 7,  /* a call that a descent times; found in `contexts` */
 	PT_SITE_FNODE_END = 1 << 8,   /* its return */
-	PT_SITE_FNODE_RET = 1 << 10,  /* the entry of a callee: some fnodes want a return address */
+	PT_SITE_FNODE_ENTRY = 1 << 10, /* the entry of a callee that a descent times: some want a return address */
 	PT_SITE_LEARN = 1 << 11,      /* a call or jump through a pointer; `learn` */
 	PT_SITE_YIELDS = 1 << 9, /* an exit before the return value is there: leaves the end to the caller's side */
 	PT_SITE_REPEATS = 1 << 5,  /* may be passed again in the same activation */
@@ -71,7 +71,8 @@ enum pt_site_flags {
 	PT_SITE_READ_RET = 1 << 1, /* look at the return address; report unknown ones */
 	PT_SITE_NEED_RET = 1 << 2, /* do not begin one that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
-	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END | PT_SITE_FNODE_RET,
+	PT_SITE_FNODE_START = PT_SITE_FNODE_CALL | PT_SITE_FNODE_ENTRY,
+	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
 
 /* What the probe at one address does; found by the probe's cookie. */
@@ -86,14 +87,14 @@ struct pt_site {
 	pt_u32 learn;  /* index of the entry of `learns` */
 	pt_u32 closed; /* begins nothing at the moment */
 	pt_u32 seen;   /* hits as of the governor's last look */
-	pt_s32 fnode_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
+	pt_s32 call_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
 	pt_u64 fuse; /* hits after which the site counts as blown */
 	pt_u64 last; /* when it began a call last */
 	pt_u64 of_call; /* the call of f0 that `passes` are of, by its start */
 	pt_u32 passes;
-	pt_u32 spare;
+	pt_s32 entry_cfa; /* and a function with the call that is its first */
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
 };

@@ -211,8 +211,13 @@ static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 	context.site = start->index;
 	if (req->only_return)
 		context.ret = address_of(c, req->end.module, req->only_return);
-	s->flags |= PT_SITE_FNODE_START | (req->only_return ? PT_SITE_FNODE_RET : 0);
-	s->fnode_cfa = (pt_s32)req->start.cfa;
+	if (req->start.role == SITE_ENTRY) {
+		s->flags |= PT_SITE_FNODE_ENTRY;
+		s->entry_cfa = (pt_s32)req->start.cfa;
+	} else {
+		s->flags |= PT_SITE_FNODE_CALL;
+		s->call_cfa = (pt_s32)req->start.cfa;
+	}
 	err = kernel_side_context_add(c->kernel, &context, i + 1);
 	if (err || !req->end.module)
 		return err;

@@ -75,6 +75,22 @@ def table_witnessed():
     table()
 
 
+def begins(*args):
+    document, path = shape("begins", ["serve_begins", "op_begins", "dawdle"], *args)
+    measured(path, "op_begins")
+    measured(path, "dawdle")
+
+
+@case("a callee that begins with the call that makes the peak: both begin at one address")
+def begins_probed():
+    begins(LEVELS)
+
+
+@case("a callee that begins with the call that makes the peak, witnessed")
+def begins_witnessed():
+    begins()
+
+
 def each(*args):
     document, path = shape("each", ["serve_each", "op_scan", "dawdle"], *args)
     between("share of op_scan", measured(path, "op_scan")["share"], 0.6, 1)

@@ -8,6 +8,7 @@
  *	modes	two callees of one site: mode_short() takes 2 ms in one call of eight, mode_long() 8 ms in another
  *	tail	dispatch() jumps to one of four functions, of which one sleeps; a switch beside it has a jump table
  *	tails	dispatch() jumps to all four in each call
+ *	begins	like table, but the function that sleeps begins with the call that does it: no push before it
  *	sort	qsort() of the library calls compare(), which dawdles in one call of four
  *	deep	dive() calls itself through a pointer forty times; bottom() sleeps. Not too often, or the fuses of
  *		probes that one call passes forty times would blow
@@ -57,6 +58,22 @@ WATCHED void serve_table(uint64_t i)
 
 	ops[k](i);
 	slow += k == 5;
+}
+
+/* No frame pointer and nothing to save: the first instruction that is cheap to probe is the call. */
+WATCHED __attribute__((optimize("O2", "omit-frame-pointer"))) void op_begins(uint64_t i)
+{
+	dawdle(SLOW_US);
+	sink++;
+	KEEP(sink);
+}
+
+WATCHED void serve_begins(uint64_t i)
+{
+	op_fn volatile op = i % 4 ? op_get : op_begins;
+
+	op(i);
+	slow += i % 4 == 0;
 }
 
 WATCHED void serve_each(uint64_t i)
@@ -226,7 +243,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		op_fn serve;
-	} shapes[] = {{"table", serve_table}, {"each", serve_each}, {"modes", serve_modes}, {"tail", serve_tail},
+	} shapes[] = {{"table", serve_table}, {"begins", serve_begins}, {"each", serve_each}, {"modes", serve_modes}, {"tail", serve_tail},
 		      {"tails", serve_tails}, {"sort", serve_sort}, {"deep", serve_deep}, {"plunge", serve_plunge}};
 	op_fn serve = NULL;
 	uint64_t end, i;
