@@ -438,7 +438,10 @@ static void test_worker(void **state)
 	say_mappings(0);
 	ask_frames(PARSE_MAX_REGS, COPY);
 	assert_int_equal(answer.frames.error, -ESTALE);
-	/* Without libc's file there is no way out of raise(); with it there is again. */
+	/*
+	 * Without libc's file there is no way out of raise(), unless that libc keeps frame
+	 * pointers (Ubuntu's do), and that is said; with it there is again.
+	 */
 	say_mappings((uint32_t)process.nr_maps);
 	unwind_child(look(COPY));
 	libc = stack.frames[0].module;
@@ -447,7 +450,8 @@ static void test_worker(void **state)
 	assert_int_equal(answer.frames.error, 0);
 	assert_int_equal(answer.frames.frames[0].module, libc);
 	assert_int_equal(answer.frames.frames[0].function, 0);
-	assert_int_not_equal(answer.frames.stop, UNWIND_BOTTOM);
+	assert_true(answer.frames.stop != UNWIND_BOTTOM ||
+		    answer.frames.frames[1].flags & UNWIND_GUESSED);
 	hand_over(0);
 	ask_frames(PARSE_MAX_REGS, COPY);
 	frames_as_here();
