@@ -243,6 +243,8 @@ static void set_layers(struct collector *c, uint32_t mask)
 		if ((want & ~c->layers) & 1u << l)
 			send_note(c, NOTE_WARNING, "%s cannot be measured on this kernel (peaktop doctor says why)", names[l]);
 	}
+	if (c->layers & 1u << LAYER_LOCK && !kernel_side_own_locks(c->kernel))
+		send_note(c, NOTE_INFO, "this kernel does not tell of waits for its own locks (Linux 5.19 does): lock is those for user-space locks");
 }
 
 /* The measurement begins: what was counted while things were being armed is forgotten. */
@@ -519,6 +521,18 @@ static void finish(struct collector *c)
 	}
 }
 
+static void load_refused(struct collector *c, int err)
+{
+	if (err == -EPERM)
+		send_refused(c, 0, 0, err, "not permitted to load BPF programs; run peaktop as root (peaktop doctor says what is missing)");
+	else if (kernel_side_too_old())
+		send_refused(c, 0, 0, -EOPNOTSUPP, "this kernel is too old for the BPF programs: peaktop needs Linux 5.15 or later");
+	else /* EACCES is the verifier's word: a fault of ours, not of the user's rights */
+		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
+			     "this kernel does not take the BPF programs (%s); PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it",
+			     strerror(-err));
+}
+
 static int begin(struct collector *c)
 {
 	const struct collector_options *o = c->options;
@@ -534,10 +548,7 @@ static int begin(struct collector *c)
 	}
 	err = kernel_side_load(c->kernel);
 	if (err) {
-		/* EACCES is the verifier's word: a fault of ours, not of the user's rights */
-		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err, err == -EPERM ?
-			     "not permitted to load BPF programs; run peaktop as root (peaktop doctor says what is missing)" :
-			     "this kernel does not take the BPF programs (%s); PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it", strerror(-err));
+		load_refused(c, err);
 		return err;
 	}
 	control = kernel_side_control(c->kernel);

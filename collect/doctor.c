@@ -51,7 +51,7 @@ static void check_layers(struct collector *c)
 	check(c, "scheduler", run & 1u << LAYER_RUNQUEUE, "run-queue delay, on-CPU time of calls",
 	      "a kernel with BTF whose tracepoints can be attached");
 	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests", "a kernel with CONFIG_BLOCK and BTF");
-	check(c, "kernel locks", run & 1u << LAYER_LOCK, "profiles of lock contention",
+	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel), "profiles of lock contention",
 	      "Linux 5.19 has the tracepoint; waits for user-space locks are still seen");
 	kernel_side_layers(c->kernel, 0);
 }
@@ -91,10 +91,10 @@ int collector_doctor(int fd)
 	check(c, "BTF", !err, "everything", "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)");
 	if (!err) {
 		err = kernel_side_load(c->kernel);
-		check(c, "privileges", !err, "everything",
-		      err == -EPERM ?
-			      "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_SYSLOG" :
-			      "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop doctor shows why");
+		check(c, err && err != -EPERM ? "BPF programs" : "privileges", !err, "everything",
+		      err == -EPERM		? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
+		      : kernel_side_too_old() ? "Linux 5.15 or later: this kernel cannot do what they need"
+					      : "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop doctor shows why");
 	}
 	if (!err) {
 		check_layers(c);

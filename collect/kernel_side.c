@@ -109,6 +109,12 @@ static bool kernel_at_least(int major, int minor)
 	return a > major || (a == major && b >= minor);
 }
 
+/* The programs use attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(): 5.15, or what a vendor has backported. */
+bool kernel_side_too_old(void)
+{
+	return !kernel_at_least(5, 15);
+}
+
 int kernel_side_new(struct kernel_side **out)
 {
 	struct kernel_side *k;
@@ -213,6 +219,15 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 	if (k->uprobes)
 		all |= 1u << LAYER_FUNCTION;
 	return all & ~missing;
+}
+
+bool kernel_side_own_locks(const struct kernel_side *k)
+{
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		if (k->links[i].prog == k->skel->progs.on_contention_begin)
+			return k->links[i].exists;
+	}
+	return false;
 }
 
 static int link_attach(struct layer_link *l)

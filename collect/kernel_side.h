@@ -47,6 +47,10 @@ void kernel_side_syscalls_drain(struct kernel_side *k);
 int kernel_side_attach_life(struct kernel_side *k);
 /* Layers that this kernel can measure. */
 uint32_t kernel_side_available(const struct kernel_side *k);
+/* Whether it tells of its own locks (5.19); without, LAYER_LOCK is the waits for user-space locks. */
+bool kernel_side_own_locks(const struct kernel_side *k);
+/* Whether the running kernel is older than what peaktop is made for; only a reason to look for when it refuses something. */
+bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 int kernel_side_site_program(const struct kernel_side *k);
 int kernel_side_break_program(const struct kernel_side *k);
