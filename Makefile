@@ -8,7 +8,9 @@
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 # Ubuntu's /usr/sbin/bpftool only looks for one of the running kernel.
 BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
@@ -43,6 +45,14 @@ SKELETONS := $(B)/peaktop.skel.h
 .PHONY: all check demo install static asan fuzz bench clean deps unit integration
 .SECONDARY:
 all: $(B)/peaktop
+
+# The build alone installs nothing.
+ifeq ($(or $(MAKECMDGOALS),all),all)
+MISSING := $(foreach t,$(CC) $(CLANG) $(BPFTOOL),$(if $(shell command -v $(firstword $(t)) 2>/dev/null),,$(firstword $(t))))
+ifneq ($(strip $(MISSING)),)
+$(error not installed: $(strip $(MISSING)); "make deps-build" installs what building needs, "make deps" what testing does, too)
+endif
+endif
 
 $(B)/peaktop: $(B)/tui/main.o $(LIBRARIES)
 	@echo "  LD      $@"
