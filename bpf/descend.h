@@ -208,9 +208,12 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 {
 	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
 
-	if (!d || !d->active || d->record.epoch != c->descend_epoch)
+	if (!d || !d->active)
 		return true;
 	descent_charge(c, d, s);
+	/* of a call that began before this set only the loops are of interest */
+	if (d->record.epoch != c->descend_epoch)
+		return !site_too_hot(s, d, bpf_ktime_get_ns());
 	/* a function may begin with a call: its own fnode first, then that of the call, below it */
 	if (s->flags & PT_SITE_FNODE_ENTRY)
 		fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
@@ -225,11 +228,11 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 	u64 cfa = ctx->sp + (s64)s->end_cfa;
 	struct pt_thread *t;
 
-	if (!d || !d->active || d->record.epoch != c->descend_epoch)
+	if (!d || !d->active)
 		return;
 	t = bpf_map_lookup_elem(&threads, &tid);
 #pragma nounroll
-	for (int i = 0; i < PT_DEPTH; i++) {
+	for (int i = 0; i < PT_DEPTH && d->record.epoch == c->descend_epoch; i++) {
 		u64 top = top_cfa(d);
 
 		if (top == ~0ull || top > cfa)

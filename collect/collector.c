@@ -30,6 +30,9 @@ struct loop {
 	uint64_t next_ring, next_govern, next_tokens, next_looks;
 	bool going; /* the targets are measured */
 	bool waiting; /* for REQ_TARGET */
+	bool descend_waits; /* the set to be armed next */
+	struct req_descend descend;
+	struct req_fnode descend_nodes[PT_FNODES];
 };
 
 /* ---- targets ---------------------------------------------------------- */
@@ -319,10 +322,36 @@ static void wake_up(struct collector *c)
 	c->slice_end = c->slice_start + c->interval_ns;
 }
 
+static void descend_now(struct loop *l)
+{
+	if (l->descend_waits)
+		descend_request(l->c, &l->descend);
+	l->descend_waits = false;
+}
+
+/*
+ * Of several sets that came at once only the last is armed, as when several fuses have blown: to attach and detach
+ * each of them costs the target more than their probes.
+ */
+static void descend_later(struct loop *l, const struct req_descend *req)
+{
+	if (req->nr_nodes > PT_FNODES) {
+		descend_request(l->c, req);
+		return;
+	}
+	if (req->nr_nodes)
+		memcpy(l->descend_nodes, req->nodes, req->nr_nodes * sizeof(*req->nodes));
+	l->descend = *req;
+	l->descend.nodes = l->descend_nodes;
+	l->descend_waits = true;
+}
+
 static void on_request(struct loop *l, const struct record *rec)
 {
 	struct collector *c = l->c;
 
+	if (rec->type != REQ_DESCEND && rec->type != REQ_HEARTBEAT)
+		descend_now(l);
 	c->heartbeat_ns = now_ns();
 	if (c->asleep)
 		wake_up(c);
@@ -340,7 +369,7 @@ static void on_request(struct loop *l, const struct record *rec)
 		l->next_govern = now_ns() + 5 * MS;
 		break;
 	case REQ_DESCEND:
-		descend_request(c, &rec->descend);
+		descend_later(l, &rec->descend);
 		break;
 	case REQ_LOOK:
 		look_request(c, &rec->req_look);
@@ -392,6 +421,7 @@ static void front_read(struct loop *l)
 			close(fd);
 		on_request(l, rec);
 	}
+	descend_now(l);
 	if (err < 0 && err != -EAGAIN)
 		c->stopping = true;
 }

@@ -24,6 +24,8 @@ enum {
 	STACK_LATE_NS = 1000000, /* longer than from the switch to the copy */
 	NODE_FUSE_HITS = 15000,	    /* of one site in NODE_FUSE_NS: some fifth of one CPU */
 	NODE_FUSE_NS = 40000000,
+	SET_FUSE_PART = 2,   /* of what the target ran meanwhile: so much all sites may take */
+	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
 };
 
 /* One address, with all that begins and ends there. */
@@ -33,6 +35,7 @@ struct node_site {
 	uint32_t class;
 	uint32_t index; /* in the site table */
 	uint32_t seen;	/* hits as of the last look */
+	uint32_t renewed; /* ... when its fuse got its last allowance */
 	bool dead;
 	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its fuse */
 };
@@ -51,6 +54,9 @@ struct descent_arming {
 	uint32_t nr_links;
 	uint64_t spent_ns;   /* by the hits of its sites, since the last profile */
 	uint64_t renewed_ns; /* when the fuses got their last allowance */
+	uint64_t renewed_cpu_ns; /* what the targets had run by then */
+	uint64_t renewed_begun;	 /* calls of f0 by then */
+	uint64_t window_ns;  /* spent since then */
 	bool attach_again;   /* without the sites whose fuses have blown */
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks;
@@ -426,6 +432,54 @@ void descend_request(struct collector *c, const struct req_descend *req)
 	send_record(c, &ack);
 }
 
+static void site_blow(struct collector *c, struct descent_arming *d, struct node_site *s)
+{
+	s->dead = true;
+	node_lost(c, d, s, FNODE_BLOWN);
+	d->attach_again = true;
+}
+
+static uint64_t f0_begun(struct collector *c, const struct function *f)
+{
+	const struct pt_site *table = kernel_side_sites(c->kernel);
+	uint64_t hits = 0;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].site.role == SITE_ENTRY || f->sites[i].site.role == SITE_CALL)
+			hits += __atomic_load_n(&table[f->sites[i].index].hits, __ATOMIC_RELAXED);
+	}
+	return hits;
+}
+
+/*
+ * The programs only know loops in calls of f0 that they saw begin. In one that began before it was armed, or outside of
+ * f0, several sites of a loop may take nearly all of the target's time while each stays below its own fuse: the dearest goes.
+ */
+static void set_fuse(struct collector *c, struct descent_arming *d)
+{
+	uint64_t begun = f0_begun(c, d->function), calls = begun - d->renewed_begun, most = 0, cpu = 0, ran;
+	struct node_site *dearest = NULL;
+
+	for (unsigned int t = 0; t < c->nr_targets; t++)
+		cpu += target_cpu_ns(c->targets[t]);
+	ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct node_site *s = &d->sites[i];
+		uint32_t hits = s->seen - s->renewed;
+
+		s->renewed = s->seen;
+		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES || hits * (uint64_t)c->cost.hit[s->class] <= most)
+			continue;
+		most = hits * (uint64_t)c->cost.hit[s->class];
+		dearest = s;
+	}
+	if (dearest && d->renewed_cpu_ns && d->window_ns * SET_FUSE_PART > ran)
+		site_blow(c, d, dearest);
+	d->renewed_cpu_ns = cpu;
+	d->renewed_begun = begun;
+	d->window_ns = 0;
+}
+
 uint64_t descend_spending(struct collector *c, const struct function *f)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
@@ -451,6 +505,9 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? NODE_FUSE_HITS / 5 : NODE_FUSE_HITS);
 	}
 	d->spent_ns += cost;
+	d->window_ns += cost;
+	if (renew)
+		set_fuse(c, d);
 	return cost;
 }
 
@@ -475,9 +532,7 @@ bool descend_blown(struct collector *c, uint32_t site_index)
 			continue;
 		if (d->sites[i].dead)
 			return true;
-		d->sites[i].dead = true;
-		node_lost(c, d, &d->sites[i], FNODE_BLOWN);
-		d->attach_again = true;
+		site_blow(c, d, &d->sites[i]);
 		return true;
 	}
 	return false;
