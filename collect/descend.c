@@ -11,56 +11,15 @@
 #include <string.h>
 
 #include "analysis/base/syscall_names.h"
+#include "collect/descend_state.h"
 #include "collect/sleeps.h"
 
 enum {
-	MAX_NODE_SITES = 2 * PT_FNODES,
 	MAX_NODE_LINKS = 1024,
 	NODE_CREDIT_NS = 150000000, /* what one armed set may cost the target before bursts begin */
-	MAX_CLOCKS = 256,	    /* CPUs that are sampled */
-	MAX_ASLEEP = 256,
 	SAMPLE_HZ = 997,
 	STACKS = 25, /* per refill, 20 times a second */
 	STACK_LATE_NS = 1000000, /* longer than from the switch to the copy */
-	NODE_FUSE_HITS = 15000,	    /* of one site in NODE_FUSE_NS: some fifth of one CPU */
-	NODE_FUSE_NS = 40000000,
-	SET_FUSE_PART = 2,   /* of what the target ran meanwhile: so much all sites may take */
-	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
-};
-
-/* One address, with all that begins and ends there. */
-struct node_site {
-	uint32_t module;
-	uint64_t offset;
-	uint32_t class;
-	uint32_t index; /* in the site table */
-	uint32_t seen;	/* hits as of the last look */
-	uint32_t renewed; /* ... when its fuse got its last allowance */
-	bool dead;
-	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its fuse */
-};
-
-struct descent_arming {
-	struct function *function; /* NULL: f0 is a system call */
-	uint32_t op, slot;	   /* of f0 */
-	uint32_t epoch;
-	uint64_t low_ns, high_ns;
-	struct req_fnode nodes[PT_FNODES];
-	uint32_t nr_nodes;
-	uint32_t parent[PT_FNODES]; /* index + 1 */
-	struct node_site sites[MAX_NODE_SITES];
-	uint32_t nr_sites;
-	struct attachment *links;
-	uint32_t nr_links;
-	uint64_t spent_ns;   /* by the hits of its sites, since the last profile */
-	uint64_t renewed_ns; /* when the fuses got their last allowance */
-	uint64_t renewed_cpu_ns; /* what the targets had run by then */
-	uint64_t renewed_begun;	 /* calls of f0 by then */
-	uint64_t window_ns;  /* spent since then */
-	bool attach_again;   /* without the sites whose fuses have blown */
-	struct attachment clocks[MAX_CLOCKS];
-	uint32_t nr_clocks;
-	struct pt_record_stack *asleep[MAX_ASLEEP]; /* stacks of threads that went to sleep */
 };
 
 bool descend_is_of(const struct collector *c, const struct function *f)
@@ -68,7 +27,7 @@ bool descend_is_of(const struct collector *c, const struct function *f)
 	return c->descent && f && c->descent->function == f;
 }
 
-static void links_release(struct descent_arming *d)
+void descend_links_release(struct descent_arming *d)
 {
 	for (uint32_t i = 0; i < d->nr_links; i++)
 		attachment_release(&d->links[i], false);
@@ -103,7 +62,7 @@ void descend_end(struct collector *c)
 	if (!d)
 		return;
 	control->descend_slot = control->descend_call = 0;
-	links_release(d);
+	descend_links_release(d);
 	kernel_side_contexts_clear(c->kernel);
 	for (uint32_t i = 0; i < d->nr_clocks; i++)
 		attachment_release(&d->clocks[i], false);
@@ -160,7 +119,7 @@ static struct node_site *site_at(struct collector *c, struct descent_arming *d, 
 	n = &d->sites[d->nr_sites++];
 	*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
 	kernel_side_sites(c->kernel)[index] =
-		(struct pt_site){.class = s->class, .op = d->op, .fuse = NODE_FUSE_HITS};
+		(struct pt_site){.class = s->class, .op = d->op, .fuse = DESCEND_FUSE_HITS};
 	return n;
 }
 
@@ -236,21 +195,6 @@ static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 	return 0;
 }
 
-static void node_lost(struct collector *c, const struct descent_arming *d, const struct node_site *s, uint32_t reason)
-{
-	struct record rec = {.type = REC_FNODE_LOST};
-
-	for (uint32_t i = 0; i < d->nr_nodes; i++) {
-		const struct req_fnode *n = &d->nodes[i];
-
-		if ((n->start.module != s->module || n->start.offset != s->offset) &&
-		    (n->end.module != s->module || n->end.offset != s->offset))
-			continue;
-		rec.fnode_lost = (struct rec_fnode_lost){.epoch = d->epoch, .node = n->node, .reason = reason};
-		send_record(c, &rec);
-	}
-}
-
 static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid, uint32_t module)
 {
 	struct attach_point points[MAX_NODE_SITES];
@@ -274,7 +218,7 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 		if (!err || bad >= n)
 			break;
 		d->sites[of[bad]].dead = true;
-		node_lost(c, d, &d->sites[of[bad]], FNODE_REFUSED);
+		descend_node_lost(c, d, &d->sites[of[bad]], FNODE_REFUSED);
 	}
 	if (err || !a.nr)
 		return err;
@@ -306,7 +250,7 @@ void descend_detach(struct collector *c, const struct function *f)
 {
 	if (!descend_is_of(c, f))
 		return;
-	links_release(c->descent);
+	descend_links_release(c->descent);
 	learn_detach(c);
 }
 
@@ -430,124 +374,6 @@ void descend_request(struct collector *c, const struct req_descend *req)
 	}
 	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
 	send_record(c, &ack);
-}
-
-static void site_blow(struct collector *c, struct descent_arming *d, struct node_site *s)
-{
-	s->dead = true;
-	node_lost(c, d, s, FNODE_BLOWN);
-	d->attach_again = true;
-}
-
-static uint64_t f0_begun(struct collector *c, const struct function *f)
-{
-	const struct pt_site *table = kernel_side_sites(c->kernel);
-	uint64_t hits = 0;
-
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (f->sites[i].site.role == SITE_ENTRY || f->sites[i].site.role == SITE_CALL)
-			hits += __atomic_load_n(&table[f->sites[i].index].hits, __ATOMIC_RELAXED);
-	}
-	return hits;
-}
-
-/*
- * The programs only know loops in calls of f0 that they saw begin. In one that began before it was armed, or outside of
- * f0, several sites of a loop may take nearly all of the target's time while each stays below its own fuse: the dearest goes.
- */
-static void set_fuse(struct collector *c, struct descent_arming *d)
-{
-	uint64_t begun = f0_begun(c, d->function), calls = begun - d->renewed_begun, most = 0, cpu = 0, ran;
-	struct node_site *dearest = NULL;
-
-	for (unsigned int t = 0; t < c->nr_targets; t++)
-		cpu += target_cpu_ns(c->targets[t]);
-	ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
-	for (uint32_t i = 0; i < d->nr_sites; i++) {
-		struct node_site *s = &d->sites[i];
-		uint32_t hits = s->seen - s->renewed;
-
-		s->renewed = s->seen;
-		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES || hits * (uint64_t)c->cost.hit[s->class] <= most)
-			continue;
-		most = hits * (uint64_t)c->cost.hit[s->class];
-		dearest = s;
-	}
-	if (dearest && d->renewed_cpu_ns && d->window_ns * SET_FUSE_PART > ran)
-		site_blow(c, d, dearest);
-	d->renewed_cpu_ns = cpu;
-	d->renewed_begun = begun;
-	d->window_ns = 0;
-}
-
-uint64_t descend_spending(struct collector *c, const struct function *f)
-{
-	struct pt_site *table = kernel_side_sites(c->kernel);
-	struct descent_arming *d = c->descent;
-	uint64_t cost, at = now_ns();
-	bool renew;
-
-	if (!descend_is_of(c, f))
-		return 0;
-	cost = learn_spending(c);
-	renew = at - d->renewed_ns >= NODE_FUSE_NS;
-	if (renew)
-		d->renewed_ns = at;
-	for (uint32_t i = 0; i < d->nr_sites; i++) {
-		struct pt_site *s = &table[d->sites[i].index];
-		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
-
-		if (d->sites[i].shared)
-			continue;
-		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
-		d->sites[i].seen = (uint32_t)now;
-		if (renew)
-			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? NODE_FUSE_HITS / 5 : NODE_FUSE_HITS);
-	}
-	d->spent_ns += cost;
-	d->window_ns += cost;
-	if (renew)
-		set_fuse(c, d);
-	return cost;
-}
-
-uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls)
-{
-	struct descent_arming *d = c->descent;
-	uint64_t cost;
-
-	if (!d || d->slot != slot || !calls)
-		return 0;
-	cost = d->spent_ns / calls;
-	d->spent_ns = 0;
-	return cost;
-}
-
-bool descend_blown(struct collector *c, uint32_t site_index)
-{
-	struct descent_arming *d = c->descent;
-
-	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
-		if (d->sites[i].index != site_index || d->sites[i].shared)
-			continue;
-		if (d->sites[i].dead)
-			return true;
-		site_blow(c, d, &d->sites[i]);
-		return true;
-	}
-	return false;
-}
-
-void descend_settle(struct collector *c)
-{
-	struct descent_arming *d = c->descent;
-
-	if (!d || !d->attach_again)
-		return;
-	d->attach_again = false;
-	links_release(d);
-	if (d->function && d->function->state == FUNCTION_ON)
-		descend_attach(c, d->function);
 }
 
 bool descend_is_armed(const struct collector *c)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the armed set of a descent costs the target, and which of its sites cost too much. */
+#include "collect/descend_state.h"
+
+enum {
+	FUSE_NS = 40000000,   /* between two allowances */
+	SET_FUSE_PART = 2,   /* of what the target ran meanwhile: so much all sites may take */
+	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
+};
+
+void descend_node_lost(struct collector *c, const struct descent_arming *d, const struct node_site *s, uint32_t reason)
+{
+	struct record rec = {.type = REC_FNODE_LOST};
+
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const struct req_fnode *n = &d->nodes[i];
+
+		if ((n->start.module != s->module || n->start.offset != s->offset) &&
+		    (n->end.module != s->module || n->end.offset != s->offset))
+			continue;
+		rec.fnode_lost = (struct rec_fnode_lost){.epoch = d->epoch, .node = n->node, .reason = reason};
+		send_record(c, &rec);
+	}
+}
+
+static void site_blow(struct collector *c, struct descent_arming *d, struct node_site *s)
+{
+	s->dead = true;
+	descend_node_lost(c, d, s, FNODE_BLOWN);
+	d->attach_again = true;
+}
+
+static uint64_t f0_begun(struct collector *c, const struct function *f)
+{
+	const struct pt_site *table = kernel_side_sites(c->kernel);
+	uint64_t hits = 0;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		if (f->sites[i].site.role == SITE_ENTRY || f->sites[i].site.role == SITE_CALL)
+			hits += __atomic_load_n(&table[f->sites[i].index].hits, __ATOMIC_RELAXED);
+	}
+	return hits;
+}
+
+/*
+ * The programs only know loops in calls of f0 that they saw begin. In one that began before it was armed, or outside of
+ * f0, several sites of a loop may take nearly all of the target's time while each stays below its own fuse: the dearest goes.
+ */
+static void set_fuse(struct collector *c, struct descent_arming *d)
+{
+	uint64_t begun = f0_begun(c, d->function), calls = begun - d->renewed_begun, most = 0, cpu = 0, ran;
+	struct node_site *dearest = NULL;
+
+	for (unsigned int t = 0; t < c->nr_targets; t++)
+		cpu += target_cpu_ns(c->targets[t]);
+	ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct node_site *s = &d->sites[i];
+		uint32_t hits = s->seen - s->renewed;
+
+		s->renewed = s->seen;
+		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES || hits * (uint64_t)c->cost.hit[s->class] <= most)
+			continue;
+		most = hits * (uint64_t)c->cost.hit[s->class];
+		dearest = s;
+	}
+	if (dearest && d->renewed_cpu_ns && d->window_ns * SET_FUSE_PART > ran)
+		site_blow(c, d, dearest);
+	d->renewed_cpu_ns = cpu;
+	d->renewed_begun = begun;
+	d->window_ns = 0;
+}
+
+uint64_t descend_spending(struct collector *c, const struct function *f)
+{
+	struct pt_site *table = kernel_side_sites(c->kernel);
+	struct descent_arming *d = c->descent;
+	uint64_t cost, at = now_ns();
+	bool renew;
+
+	if (!descend_is_of(c, f))
+		return 0;
+	cost = learn_spending(c);
+	renew = at - d->renewed_ns >= FUSE_NS;
+	if (renew)
+		d->renewed_ns = at;
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct pt_site *s = &table[d->sites[i].index];
+		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+
+		if (d->sites[i].shared)
+			continue;
+		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
+		d->sites[i].seen = (uint32_t)now;
+		if (renew)
+			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? DESCEND_FUSE_HITS / 5 : DESCEND_FUSE_HITS);
+	}
+	d->spent_ns += cost;
+	d->window_ns += cost;
+	if (renew)
+		set_fuse(c, d);
+	return cost;
+}
+
+uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls)
+{
+	struct descent_arming *d = c->descent;
+	uint64_t cost;
+
+	if (!d || d->slot != slot || !calls)
+		return 0;
+	cost = d->spent_ns / calls;
+	d->spent_ns = 0;
+	return cost;
+}
+
+bool descend_blown(struct collector *c, uint32_t site_index)
+{
+	struct descent_arming *d = c->descent;
+
+	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
+		if (d->sites[i].index != site_index || d->sites[i].shared)
+			continue;
+		if (d->sites[i].dead)
+			return true;
+		site_blow(c, d, &d->sites[i]);
+		return true;
+	}
+	return false;
+}
+
+void descend_settle(struct collector *c)
+{
+	struct descent_arming *d = c->descent;
+
+	if (!d || !d->attach_again)
+		return;
+	d->attach_again = false;
+	descend_links_release(d);
+	if (d->function && d->function->state == FUNCTION_ON)
+		descend_attach(c, d->function);
+}
