@@ -81,11 +81,19 @@ static void end(struct descent *d, enum descent_status status)
 	d->status = status;
 }
 
-/* What has its calls but was still waiting is decided by what there is. */
+/*
+ * There will be no more calls: what was still waiting for them is decided by what there is. Of
+ * too few for a decision it shows where they point, and the status says that it is no more.
+ */
 static void decide_now(struct descent *d)
 {
-	if (d->phase == PHASE_RUN && !d->decisions && d->window.records >= d->ask.decision_ops)
-		descent_decide(d);
+	bool few = d->window.records < d->ask.decision_ops;
+
+	if (d->phase != PHASE_RUN || d->decided || d->resuming || d->window.records < MIN_FIRST)
+		return;
+	descent_decide(d);
+	if (few)
+		d->decisions--;
 }
 
 void descent_stop(struct descent *d)

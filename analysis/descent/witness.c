@@ -195,8 +195,16 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 
 	w->count += !s->partial;
 	count_callers(w, s);
-	w->node[0].weight_ns += weight;
-	w->node[0].count += !s->partial;
+	if (s->frame[0].module != w->f0.module || s->frame[0].function != w->f0.offset) {
+		/* what f0 has jumped to: its frame is gone, and no return address leads there */
+		child = child_of(w, 0, (struct rec_code){s->frame[0].module, s->frame[0].function},
+				 (struct rec_code){0, 0});
+		if (child < 0)
+			return child;
+		at = (uint32_t)child;
+	}
+	w->node[at].weight_ns += weight;
+	w->node[at].count += !s->partial;
 	for (i = 1; i < s->nr_frames; i++) {
 		struct rec_code ret = {s->frame[i - 1].module, s->frame[i - 1].offset};
 		struct rec_code function = {s->frame[i].module, s->frame[i].function};
@@ -268,8 +276,7 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 	struct stack **slot = &w->pending[w->next_pending];
 	unsigned int i;
 
-	if (!r->nr_frames || r->frames[0].module != w->f0.module ||
-	    r->frames[0].function != w->f0.offset)
+	if (!r->nr_frames)
 		return -EINVAL;
 	if (!*slot)
 		*slot = malloc(sizeof(**slot));
@@ -328,11 +335,6 @@ const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t no
 	return &w->node[node];
 }
 
-void witness_set_root(const struct witnesses *w, struct witness_set *out)
-{
-	*out = (struct witness_set){.nr_at = 1};
-}
-
 static void add_at(struct witness_set *s, uint32_t node)
 {
 	if (s->nr_at < WITNESS_SET)
@@ -343,6 +345,16 @@ static void add_beyond(struct witness_set *s, uint32_t node)
 {
 	if (s->nr_beyond < WITNESS_SET)
 		s->beyond[s->nr_beyond++] = node;
+}
+
+void witness_set_root(const struct witnesses *w, struct witness_set *out)
+{
+	uint32_t id;
+
+	*out = (struct witness_set){.nr_at = 1};
+	for (id = w->node[0].first_child; id != NO_INDEX; id = w->node[id].next)
+		if (!w->node[id].ret.module)
+			add_beyond(out, id);
 }
 
 static void sort_in(const struct witnesses *w, uint32_t id, struct rec_code callee,

@@ -56,7 +56,10 @@ void witnesses_free(struct witnesses *w);
 /* Of another peak from here on. */
 void witnesses_forget(struct witnesses *w);
 
-/* A stack, from f0 down. 0, -EINVAL (does not begin with f0), -ENOMEM, -ENOSPC. */
+/*
+ * A stack, from f0 down, or from what f0 has jumped to: that has its frame then. 0, -EINVAL (no
+ * frames), -ENOMEM, -ENOSPC.
+ */
 int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 /* An in-peak call has ended. 0, -ENOMEM, -ENOSPC. */
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);

@@ -691,6 +691,43 @@ static void test_blown_fuse_is_the_loop(void **state)
 	bench_end(&b);
 }
 
+/* The time is over before there are votes again: the answer ends where the fuse has blown. */
+static void test_stopped_after_a_blown_fuse(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'b')->flags |= CALL_SITE_LOOP;
+	site(&b, 'b', 'c');
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", 9900 * US));
+	CALLS(20, &b, 10 * MS, P("a", 9900 * US), P("ab", 9800 * US));
+	CALLS(4, &b, 10 * MS, P("a", 9900 * US), P("ab", 9800 * US), P("abc", 9700 * US));
+	assert_non_null(armed(&b, "abc"));
+	lose(&b, "ab", FNODE_BLOWN);
+	CALL(&b, 10 * MS, P("a", 9900 * US));
+	descent_stop(b.d);
+	expect_path(&b, 0, "a", CAUSE_LOOP);
+	bench_end(&b);
+}
+
+/* Too few calls for a decision: where they point is told, and that they are too few. */
+static void test_stopped_with_few_calls(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	start(&b, true);
+	CALLS(8, &b, 10 * MS, P("a", 9900 * US), P("c", 10 * US));
+	descent_stop(b.d);
+	assert_string_equal(descent_status_text(descent_status(b.d)), "not enough calls");
+	expect_path(&b, 0, "a", CAUSE_UNMEASURED);
+	bench_end(&b);
+}
+
 /* What is armed takes longer than the calls, which leave the peak: the answer is given without it.
  */
 static void test_probes_that_move_the_peak(void **state)
@@ -853,6 +890,8 @@ int main(void)
 	    cmocka_unit_test(test_indirect_call_that_cannot_be_learnt),
 	    cmocka_unit_test(test_tail_call),
 	    cmocka_unit_test(test_blown_fuse_is_the_loop),
+	    cmocka_unit_test(test_stopped_after_a_blown_fuse),
+	    cmocka_unit_test(test_stopped_with_few_calls),
 	    cmocka_unit_test(test_refused_site),
 	    cmocka_unit_test(test_probes_that_move_the_peak),
 	    cmocka_unit_test(test_probes_that_move_half_of_the_calls),

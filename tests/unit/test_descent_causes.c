@@ -578,7 +578,6 @@ static void test_bad_stacks(void **state)
 		frame[i] = (struct rec_frame){1, code('a').offset + 9, code('a').offset};
 	rec.witness.nr_frames = 200;
 	rec.witness.frames = frame;
-	assert_int_equal(feed(&b, &rec), -EINVAL); /* not from f0 */
 	frame[0] = (struct rec_frame){1, code('0').offset + 9, code('0').offset};
 	assert_int_equal(feed(&b, &rec), 0); /* too deep: cut */
 	rec.witness.op = OP + 1;
@@ -619,6 +618,41 @@ static void test_witness_of_a_tail_call(void **state)
 	CALLS(20, &b, 10 * MS, P("a", 9 * MS, .blocked = 9 * MS),
 	      P("ab", 9 * MS, .blocked = 9 * MS));
 	expect_path(&b, 0, "ab", CAUSE_SLEEP);
+	bench_end(&b);
+}
+
+/* f0 ends with a jump, and so does what it jumps to: neither is in any stack. */
+static void test_witness_of_tail_calls_of_f0(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->kind = CALLEE_TAIL;
+	site(&b, 'a', 'b')->kind = CALLEE_TAIL;
+	site(&b, 'b', 'c');
+	start(&b, false);
+	b.call.blocked_ns = 9 * MS;
+	for (int i = 0; i < 10; i++) {
+		struct rec_frame frame[2] = {{1, site_offset('b', 0) + 5, code('b').offset},
+					     {1, code('c').offset + 1, code('c').offset}};
+		struct record rec = {.type = REC_WITNESS};
+
+		rec.witness = (struct rec_witness){.op = OP,
+						   .tid = 5,
+						   .at_ns = b.now + 5,
+						   .weight_ns = 9 * MS,
+						   .kind = WITNESS_SLEEP,
+						   .sleep = on_purpose,
+						   .nr_frames = 2,
+						   .frames = frame};
+		assert_int_equal(feed(&b, &rec), 0);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "abc"));
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS, .blocked = 9 * MS),
+	      P("ab", 9 * MS, .blocked = 9 * MS), P("abc", 9 * MS, .blocked = 9 * MS));
+	expect_path(&b, 0, "abc", CAUSE_SLEEP);
+	expect_done(&b, DESCENT_ROOT_CAUSE);
 	bench_end(&b);
 }
 
@@ -877,6 +911,7 @@ int main(void)
 	    cmocka_unit_test(test_witnesses_of_other_calls),
 	    cmocka_unit_test(test_bad_stacks),
 	    cmocka_unit_test(test_witness_of_a_tail_call),
+	    cmocka_unit_test(test_witness_of_tail_calls_of_f0),
 	    cmocka_unit_test(test_witness_of_an_indirect_call),
 	    cmocka_unit_test(test_many_witnesses),
 	    cmocka_unit_test(test_shares_of_two_paths),
