@@ -36,7 +36,10 @@ def close(schema, name=None):
             elif key != "if":
                 close(value)
         if "properties" in schema and name not in ROOTS:
-            schema["unevaluatedProperties"] = False
+            # Older jsonschema (4.10 of Debian 12 and Ubuntu 24.04) looks for what is unevaluated by validating what is
+            # below once more, at every level: an ftree of 40 levels would take for ever.
+            alone = not schema.keys() & {"$ref", "allOf", "anyOf", "oneOf", "if"}
+            schema["additionalProperties" if alone else "unevaluatedProperties"] = False
 
 
 def unique(pairs):
