@@ -124,16 +124,6 @@ void report_wait_end(struct buf *out, const struct hop *h)
 	}
 }
 
-void report_short_name(struct buf *out, const char *name)
-{
-	const char *end = strchr(name, '(');
-
-	/* these parentheses belong to the name */
-	while (end && (!strncmp(end, "(anonymous", 10) || (end - name >= 8 && !strncmp(end - 8, "operator()", 10))))
-		end = strchr(end + 1, '(');
-	sanitise_append(out, name, end && end > name ? (size_t)(end - name) : strlen(name));
-}
-
 bool report_line(struct buf *out, const char *file, uint32_t line)
 {
 	const char *slash = strrchr(file, '/');
