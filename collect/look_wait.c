@@ -201,6 +201,6 @@ void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_te
 		socket_name(t, out, text);
 	else if (s->object == SLEEP_ON_FUTEX)
 		futex(t, out, text);
-	else if (!strcmp(s->call, "pause") || ((!strcmp(s->call, "select") || !strcmp(s->call, "pselect6")) && !out->args[0]))
+	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
 }

@@ -167,6 +167,8 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		s->exclusive = futex_is_lock(r->args[1] & FUTEX_CMD_MASK, (uint32_t)r->args[2]);
 	} else if (!strcmp(call, "poll") || !strcmp(call, "ppoll")) {
 		s->object = r->args[1] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
+	} else if (!strcmp(call, "select") || !strcmp(call, "pselect6")) {
+		s->object = r->args[0] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
 	} else if (!strncmp(call, "wait", 4)) {
 		s->object = SLEEP_ON_CHILD;
 	} else if (strstr(call, "sync")) {

@@ -42,11 +42,17 @@ static void set(struct cause *c, enum cause_kind kind, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", text_or_empty(name));
 }
 
-/* Calls that do nothing but wait for the clock. */
+/* Calls that do nothing but wait for the clock; some of them only where they have nothing else to wait for. */
 static bool waits_for_the_clock(const char *call)
 {
-	return !strcmp(call, "nanosleep") || !strcmp(call, "clock_nanosleep") ||
-	       !strcmp(call, "pause") || !strcmp(call, "alarm") || !strcmp(call, "usleep");
+	static const char *const calls[] = {"nanosleep", "clock_nanosleep", "pause", "alarm", "usleep",
+					    "select",	 "pselect6",	    "poll",  "ppoll"};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(call, calls[i]))
+			return true;
+	return false;
 }
 
 static void cause_of_futex(const struct rec_sleep *s, struct cause *c)

@@ -123,6 +123,10 @@ static void test_causes_of_sleeps(void **state)
 	     "nvme0q1",
 	     "ioctl, ended by interrupt nvme0q1"},
 	    {{.call = NULL, .object = 999}, CAUSE_UNKNOWN, "", ""},
+	    /* As looked at while it sleeps: nobody has ended it yet. */
+	    {{.call = "pselect6", .object = SLEEP_ON_NOTHING}, CAUSE_SLEEP, "", "pselect6"},
+	    {{.call = "poll", .object = SLEEP_ON_NOTHING}, CAUSE_SLEEP, "", "poll"},
+	    {{.call = "pselect6", .object = SLEEP_ON_OTHER}, CAUSE_UNKNOWN, "", "pselect6"},
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
