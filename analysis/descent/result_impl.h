@@ -11,6 +11,12 @@ struct builder {
 	uint32_t *index; /* of a fnode in the result's nodes, or NO_INDEX */
 	double latency;	 /* mean of an in-peak call */
 	int err;
+	/* Of the function at hand: what samples showed in page faults, and the heaviest stack of it. */
+	struct {
+		double ns, heaviest_ns;
+		uint32_t nr;
+		struct rec_frame frame[STACK_DEPTH];
+	} faults;
 };
 
 /* A new path that ends in `node`, with `ns` of an in-peak call's time. NULL: no room, or b->err. */
@@ -20,8 +26,11 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
 /* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last frame. */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
-/* What of a path's own code is the kernel's becomes paths of their own, by the samples. */
+/* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults go to b->faults. */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
+/* The kernel's part of a path that is told from samples. */
+void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
+		       uint32_t nr, enum evidence evidence);
 /* f0 a system call: who calls it. */
 void result_add_callers(struct builder *b);
 /* All root cause candidates, as they are now. */

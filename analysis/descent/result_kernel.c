@@ -16,7 +16,7 @@ enum {
 _Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
 
 /* f0 is a system call itself: the first frame is f0. */
-static void set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
+void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
 		       uint32_t nr, enum evidence evidence)
 {
 	const struct fnode *n = &b->d->tree.node[node];
@@ -62,7 +62,7 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 		gather(b->d->witnesses, set.at[i], true, tag, t);
 	for (i = 0; !t->nr && i < set.nr_beyond; i++)
 		gather(b->d->witnesses, set.beyond[i], true, tag, t);
-	set_kernel(b, path, node, frame, stack_tally_path(t, MAJORITY, frame, &ns), EVIDENCE_WITNESSED);
+	result_set_kernel(b, path, node, frame, stack_tally_path(t, MAJORITY, frame, &ns), EVIDENCE_WITNESSED);
 	free(t);
 }
 
@@ -127,11 +127,35 @@ static bool split_begin(const struct builder *b, uint32_t node, struct split *s)
 	return s->nr > 0;
 }
 
+static void add_faults(struct builder *b, const struct split *s, unsigned int i, double ns)
+{
+	b->faults.ns += ns;
+	if (ns <= b->faults.heaviest_ns)
+		return;
+	b->faults.heaviest_ns = ns;
+	b->faults.nr = s->path[i].nr;
+	memcpy(b->faults.frame, s->path[i].frame, s->path[i].nr * sizeof(s->path[i].frame[0]));
+}
+
+static bool in_page_fault(const struct rec_frame *frame)
+{
+	return frame->module == REC_KERNEL_MODULE && frame->function == REC_KERNEL_FAULT;
+}
+
+/* All of it went to the faults: the path that was added last is none. */
+static void take_back(struct builder *b, struct descent_path *path)
+{
+	free((void *)(uintptr_t)path->frames);
+	memset(path, 0, sizeof(*path));
+	b->r->nr_paths--;
+}
+
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	struct split *s = calloc(1, sizeof(*s));
 	double share = path->share, latency = (double)path->latency_ns;
 	struct descent_path *one;
+	bool used;
 	unsigned int i;
 
 	if (!s) {
@@ -142,23 +166,31 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 		free(s);
 		return;
 	}
+	used = s->user > 0;
 	for (i = 0; i < s->nr; i++) {
 		double part = s->kernel * s->path[i].part;
 
-		one = i || s->user > 0 ? result_add_path(b, node, 0, &path->cause, path->maxcount) : path;
+		if (in_page_fault(s->path[i].frame)) {
+			add_faults(b, s, i, latency * part);
+			continue;
+		}
+		one = used ? result_add_path(b, node, 0, &path->cause, path->maxcount) : path;
 		if (!one)
 			break;
+		used = true;
 		one->share = share * part;
 		one->latency_ns = (uint64_t)(latency * part + 0.5);
 		one->evidence = part < 1 ? EVIDENCE_SAMPLED : path->evidence;
 		one->nr_pcs = 0;
-		set_kernel(b, one, node, s->path[i].frame, s->path[i].nr, EVIDENCE_SAMPLED);
+		result_set_kernel(b, one, node, s->path[i].frame, s->path[i].nr, EVIDENCE_SAMPLED);
 	}
 	if (s->user > 0) {
 		path->share = share * s->user;
 		path->latency_ns = (uint64_t)(latency * s->user + 0.5);
 		path->evidence = EVIDENCE_SAMPLED;
 	}
+	if (!used)
+		take_back(b, path);
 	free(s);
 }
 

@@ -160,19 +160,35 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 	}
 }
 
+static void add_mean(char *out, size_t size, uint64_t nr, uint64_t records)
+{
+	double mean = ratio((double)nr, (double)records);
+
+	snprintf(out, size, mean >= 10 ? "%.0f" : "%.2g", mean);
+}
+
+/* Counted faults, and what samples showed in page faults beyond what these are thought to take. */
 static void add_fault(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct totals *t = descent_totals(b->d);
 	struct cause cause = {.kind = CAUSE_PAGE_FAULT};
+	double counted = b->d->tree.node[node].self_kept[CANDIDATE_FAULT] ? own->fault : 0;
 	struct descent_path *path;
+	char minor[32], major[32];
 
-	snprintf(cause.detail, sizeof(cause.detail), "%.4g minor, %.4g major in a call",
-		 ratio((double)t->minor_faults, (double)t->records),
-		 ratio((double)t->major_faults, (double)t->records));
-	path = result_add_path(b, node, own->fault, &cause,
+	add_mean(minor, sizeof(minor), t->minor_faults, t->records);
+	add_mean(major, sizeof(major), t->major_faults, t->records);
+	snprintf(cause.detail, sizeof(cause.detail), "%s minor, %s major in a call", minor, major);
+	path = result_add_path(b, node, counted + b->faults.ns, &cause,
 			       b->d->tree.node[node].own[CANDIDATE_FAULT]);
-	if (path && t->fault_estimated)
+	if (!path)
+		return;
+	if (b->faults.ns > counted)
+		path->evidence = EVIDENCE_SAMPLED;
+	else if (t->fault_estimated || b->faults.ns > 0)
 		path->evidence = EVIDENCE_ESTIMATED;
+	if (b->faults.nr)
+		result_set_kernel(b, path, node, b->faults.frame, b->faults.nr, EVIDENCE_SAMPLED);
 }
 
 /* The deepest fnode that holds nearly all of such time; f0 when no callee does. */
@@ -249,11 +265,12 @@ void result_add_paths(struct builder *b)
 		if (!n->live || b->index[i] == NO_INDEX)
 			continue;
 		fnode_own_times(b->d, i, &own);
+		memset(&b->faults, 0, sizeof(b->faults));
 		if (n->self_kept[CANDIDATE_SELF])
 			add_self(b, i, &own);
 		if (n->self_kept[CANDIDATE_BLOCKED])
 			add_blocked(b, i, &own);
-		if (n->self_kept[CANDIDATE_FAULT])
+		if (n->self_kept[CANDIDATE_FAULT] || b->faults.ns > 0)
 			add_fault(b, i, &own);
 		if (n->spread)
 			add_spread(b, i, &own);

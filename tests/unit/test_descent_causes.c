@@ -336,7 +336,7 @@ static void test_page_faults(void **state)
 	assert_int_equal(descent_result(b.d, &r), 0);
 	assert_int_equal(r.nr_paths, 1);
 	assert_int_equal(r.paths[0].evidence, EVIDENCE_ESTIMATED);
-	assert_string_equal(r.paths[0].cause.detail, "1.4e+04 minor, 0 major in a call");
+	assert_string_equal(r.paths[0].cause.detail, "14000 minor, 0 major in a call");
 	assert_true(fabs(r.explained - 0.7) < 1e-9);
 	descent_result_release(&r);
 	bench_end(&b);

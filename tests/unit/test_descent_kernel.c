@@ -247,6 +247,39 @@ static void test_running_call(void **state)
 	descent_free(r.d);
 }
 
+/* Samples in page faults are page faults and not own code, whatever the faults are thought to take; all of them as one. */
+static void test_faults_by_samples(void **state)
+{
+	const struct rec_frame zero[] = {{REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame charge[] = {{REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x300)};
+	const struct rec_frame copy[] = {{f0.module, f0.offset, f0.offset}, kernel(0x500)};
+	struct descent_result result;
+	struct run r;
+
+	for (int mixed = 0; mixed < 2; mixed++) {
+		begin(&r);
+		for (int i = 0; i < 40; i++) {
+			const struct rec_frame *stack = mixed && i % 4 == 1 ? copy : i % 4 ? zero : charge;
+
+			call(&r, 3000 * US, 0, stack, stack == copy ? 2 : 3, NULL, 0);
+		}
+		assert_int_equal(descent_result(r.d, &result), 0);
+		assert_int_equal(result.nr_paths, 1 + mixed);
+		assert_int_equal(result.paths[0].cause.kind, CAUSE_PAGE_FAULT);
+		assert_int_equal(result.paths[0].evidence, EVIDENCE_SAMPLED);
+		assert_int_equal(result.paths[0].nr_kernel, 3);
+		assert_int_equal(result.paths[0].kernel[2].function, 0x200);
+		assert_true(result.explained > 0.99);
+		if (mixed) {
+			assert_true(result.paths[0].share > 0.7 && result.paths[0].share < 0.8);
+			assert_int_equal(result.paths[1].cause.kind, CAUSE_OWN_CODE);
+			assert_int_equal(result.paths[1].kernel[0].function, 0x500);
+		}
+		descent_result_release(&result);
+		descent_free(r.d);
+	}
+}
+
 /* What a sample made longer is known by its stack; its times are not the peak's. */
 static void test_blurred_calls(void **state)
 {
@@ -297,7 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path),	 cmocka_unit_test(test_full),	      cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call), cmocka_unit_test(test_no_stacks),
-	    cmocka_unit_test(test_blurred_calls),
+	    cmocka_unit_test(test_blurred_calls), cmocka_unit_test(test_faults_by_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
