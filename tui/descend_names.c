@@ -217,7 +217,7 @@ bool descend_names(struct descend *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_MAX_WITNESS_FRAMES) + 2 * r.nr_callers * DESCENT_KERNEL;
+	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_BELOW + DESCENT_MAX_WITNESS_FRAMES) + 2 * r.nr_callers * DESCENT_KERNEL;
 	list = calloc(max + 1, sizeof(*list));
 	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
 		name_import(d, &r.nodes[i]);
@@ -227,6 +227,8 @@ bool descend_names(struct descend *d)
 	for (uint32_t i = 0; list && i < r.nr_paths; i++) {
 		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
 			want(d, r.paths[i].pcs[j].place, list, &nr, max);
+		for (uint32_t j = 0; j < r.paths[i].nr_below; j++)
+			want(d, r.paths[i].below[j].function, list, &nr, max);
 		want_wait(d, hops_find(d->hops, &r, &r.paths[i]), list, &nr, max);
 	}
 	for (uint32_t i = 0; list && i < r.nr_callers; i++) {

@@ -124,6 +124,18 @@ void report_wait_end(struct buf *out, const struct hop *h)
 	}
 }
 
+void report_function(struct buf *out, const struct descend *d, struct rec_code function)
+{
+	const struct descend_symbol *s = descend_symbol(d, function.module, function.offset);
+
+	if (s && s->function[0]) {
+		report_short_name(out, s->function);
+		return;
+	}
+	append_safe(out, descend_module(d, function.module));
+	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
+}
+
 bool report_line(struct buf *out, const char *file, uint32_t line)
 {
 	const char *slash = strrchr(file, '/');
@@ -147,6 +159,11 @@ bool report_where(struct buf *out, const struct descend *d, const struct descent
 	const struct inlined_level *l;
 	struct inlined in;
 
+	if (p->nr_below && 2 * p->below[0].share > p->share && !p->below[0].own) {
+		buf_puts(out, "in ");
+		report_function(out, d, p->below[0].function);
+		return true;
+	}
 	descend_narrow(d, p, &in);
 	l = in.nr ? &in.level[in.nr - 1] : NULL;
 	if (!l || !l->file[0] || !l->line) {

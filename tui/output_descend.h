@@ -43,6 +43,8 @@ void report_cause(struct buf *out, const struct cause *c);
 void report_wait_end(struct buf *out, const struct hop *h);
 /* A name without parameters, sanitised. */
 void report_short_name(struct buf *out, const char *name);
+/* The short name of a function, sanitised; "module+0x..." where it has none. */
+void report_function(struct buf *out, const struct descend *d, struct rec_code function);
 /* "store.c:88", sanitised; nothing where the source is not known. */
 bool report_place(struct buf *out, const struct descend *d, struct rec_code place);
 /* "store.c:88", sanitised; nothing without a line. */

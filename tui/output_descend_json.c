@@ -296,6 +296,25 @@ static json_t *callers_json(const struct descend *d, const struct descent_caller
 	return o;
 }
 
+static json_t *below_json(const struct descend *d, const struct descent_path *p, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		const struct descent_below *f = &p->below[i];
+		const struct descend_symbol *s = descend_symbol(d, f->function.module, f->function.offset);
+		json_t *o = json_object();
+		char name[NAME_MAX_BYTES];
+
+		snprintf(name, sizeof(name), "%s+0x%llx", descend_module(d, f->function.module), (unsigned long long)f->function.offset);
+		json_put(o, "function", json_text(s && s->function[0] ? s->function : name, NAME_MAX_BYTES), failed);
+		json_put(o, "module", json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
+		put_share(o, "share", f->share, failed);
+		*failed |= json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *path_json(const struct descend_report *report, const struct descent_result *r, const struct descent_path *p,
 			 bool *failed)
 {
@@ -320,6 +339,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
 	json_put(o, "frames", frames, failed);
 	json_put(o, "siblings", siblings, failed);
+	if (p->nr_below)
+		json_put(o, "samples", below_json(d, p, failed), failed);
 	if (wait)
 		json_put(o, "wait", wait_json(report, wait, failed), failed);
 	return o;

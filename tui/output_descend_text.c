@@ -224,12 +224,7 @@ static void put_siblings(struct buf *out, const struct descend_report *r, const 
 
 static void put_stack_frame(struct buf *out, const struct descend *d, const struct rec_frame *f)
 {
-	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
-
-	if (s && s->function[0])
-		report_short_name(out, s->function);
-	else
-		buf_printf(out, "%s+0x%llx", descend_module(d, f->module), (unsigned long long)f->function);
+	report_function(out, d, (struct rec_code){f->module, f->function});
 }
 
 /* What lies below the last frame, in the kernel: one line. */
@@ -247,6 +242,22 @@ static void put_kernel(struct buf *out, const struct descend_report *r, const st
 	}
 	buf_printf(&line, " (%s)", evidence_text(p->kernel_evidence));
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
+	buf_release(&line);
+}
+
+/* Where samples ended, of calls that were not timed one by one. */
+static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p, const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_below)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
+		report_function(&line, r->descend, p->below[i].function);
+	}
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  by samples: ", 14);
 	buf_release(&line);
 }
 
@@ -293,6 +304,7 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
 		put_inlined(out, r, p);
+		put_below(out, r, p, o);
 		put_kernel(out, r, p, o);
 		put_wait(out, r, result, p, o);
 		put_siblings(out, r, result, p, o);

@@ -177,7 +177,20 @@ struct descent_pc {
 	struct rec_code place;
 	uint64_t ns;
 };
-enum { DESCENT_PCS = 32, DESCENT_SIBLINGS = 16, DESCENT_KERNEL = 24, DESCENT_CALLERS = 8 };
+enum {
+	DESCENT_PCS = 32,
+	DESCENT_SIBLINGS = 16,
+	DESCENT_KERNEL = 24,
+	DESCENT_CALLERS = 8,
+	DESCENT_BELOW = 5
+};
+
+/* A function in which samples of a path ended. */
+struct descent_below {
+	struct rec_code function;
+	double share; /* of the peak's time */
+	bool own;     /* it is the path's last frame itself */
+};
 
 struct descent_path {
 	double share; /* of the peak's time; all of them sum to `explained` */
@@ -194,6 +207,9 @@ struct descent_path {
 	    siblings[DESCENT_SIBLINGS]; /* of the last frame; indices in `nodes`, largest first */
 	unsigned int nr_pcs;		/* on-CPU samples in the last frame's own code */
 	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
+	/* Of calls that were not timed one by one, the last frame's loop around them for instance: where samples ended. */
+	unsigned int nr_below;
+	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
 	/* Below the last frame, in the kernel: from the system call, or page fault, down. */
 	unsigned int nr_kernel;
 	struct rec_frame kernel[DESCENT_KERNEL];

@@ -24,6 +24,8 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 				     const struct cause *cause, uint64_t maxcount);
 /* The on-CPU samples that lie in the function of `node` itself. */
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
+/* result_below.c: in which functions the samples in and below `node` ended. */
+void result_add_below(struct builder *b, struct descent_path *path, uint32_t node);
 /* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last frame. */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
 /* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults go to b->faults. */

@@ -68,6 +68,8 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		return;
 	path->evidence = evidence;
 	result_add_pcs(b, path, node);
+	if (cause.kind == CAUSE_LOOP || cause.kind == CAUSE_UNMEASURED)
+		result_add_below(b, path, node);
 	if (cause.kind == CAUSE_OWN_CODE || cause.kind == CAUSE_UNKNOWN)
 		result_split_kernel(b, path, node);
 }

@@ -660,6 +660,42 @@ static void test_witness_of_tail_calls_of_f0(void **state)
 	bench_end(&b);
 }
 
+/* The loop is to blame; what runs in it, in calls too short to be timed, is told by samples. */
+static void test_samples_in_a_loop(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+	struct record lost = {.type = REC_FNODE_LOST};
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'b')->flags |= CALL_SITE_LOOP;
+	site(&b, 'b', 'c');
+	start(&b, false);
+	for (int i = 0; i < 10; i++) {
+		stack(&b, i % 5 == 4 ? "ab" : i % 5 == 3 ? "a" : "abc", 9 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_non_null(armed(&b, "ab"));
+	lost.fnode_lost.epoch = b.epoch;
+	lost.fnode_lost.node = armed(&b, "ab")->node;
+	lost.fnode_lost.reason = FNODE_BLOWN;
+	assert_int_equal(feed(&b, &lost), 0);
+	act(&b);
+	CALLS(40, &b, 10 * MS, P("a", 9900 * US));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "a", CAUSE_LOOP);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.paths[0].nr_below, 3);
+	assert_int_equal(r.paths[0].below[0].function.offset, code('c').offset);
+	assert_true(r.paths[0].below[0].share > 0.55 && r.paths[0].below[0].share < 0.65);
+	assert_false(r.paths[0].below[0].own);
+	assert_true(r.paths[0].below[1].own || r.paths[0].below[2].own);
+	assert_true(r.paths[0].below[1].share > 0.15 && r.paths[0].below[1].share < 0.25);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 /* A callee that only the stacks know is timed from its own entry. */
 static void test_witness_of_an_indirect_call(void **state)
 {
@@ -916,6 +952,7 @@ int main(void)
 	    cmocka_unit_test(test_bad_stacks),
 	    cmocka_unit_test(test_witness_of_a_tail_call),
 	    cmocka_unit_test(test_witness_of_tail_calls_of_f0),
+	    cmocka_unit_test(test_samples_in_a_loop),
 	    cmocka_unit_test(test_witness_of_an_indirect_call),
 	    cmocka_unit_test(test_many_witnesses),
 	    cmocka_unit_test(test_shares_of_two_paths),

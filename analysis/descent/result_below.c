@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Calls too short, or too many, to be timed one by one: the functions that samples found below the last frame. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/descent/result_impl.h"
+
+enum {
+	MAX_FUNCTIONS = 256,
+	MIN_SAMPLES = 5,
+	SMALL = 20, /* 1/20 of the samples is not worth a name */
+};
+
+struct tally {
+	unsigned int nr;
+	uint64_t all_ns;
+	struct {
+		struct rec_code function;
+		uint64_t ns;
+	} entry[MAX_FUNCTIONS];
+};
+
+static void tally_add(struct tally *t, struct rec_code function, uint64_t ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr && !code_equal(t->entry[i].function, function); i++)
+		;
+	if (i == MAX_FUNCTIONS)
+		return;
+	if (i == t->nr) {
+		t->entry[t->nr].function = function;
+		t->entry[t->nr++].ns = 0;
+	}
+	t->entry[i].ns += ns;
+}
+
+/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+static void gather(const struct witnesses *w, uint32_t witness, struct tally *t)
+{
+	const struct witness_node *n = witnesses_node(w, witness);
+	uint32_t id;
+
+	t->all_ns += n->own_run_ns + n->own_sleep_ns;
+	if (n->own_run_ns)
+		tally_add(t, n->function, n->own_run_ns);
+	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+		gather(w, id, t);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct descent_below *x = a, *y = b;
+
+	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
+}
+
+static void insert(struct descent_path *path, struct rec_code function, double share, bool own)
+{
+	struct descent_below *at = &path->below[path->nr_below];
+
+	if (path->nr_below < DESCENT_BELOW)
+		path->nr_below++;
+	else if (path->below[DESCENT_BELOW - 1].share < share)
+		at = &path->below[DESCENT_BELOW - 1];
+	else
+		return;
+	*at = (struct descent_below){function, share, own};
+	qsort(path->below, path->nr_below, sizeof(path->below[0]), by_time);
+}
+
+void result_add_below(struct builder *b, struct descent_path *path, uint32_t node)
+{
+	uint32_t function = b->d->tree.node[node].function;
+	struct rec_code last = function == NO_INDEX ? (struct rec_code){0, 0} : b->d->tree.function[function].key;
+	struct witness_set set;
+	struct tally *t;
+	unsigned int i;
+
+	if (witnesses_count(b->d->witnesses) < MIN_SAMPLES)
+		return;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		b->err = -ENOMEM;
+		return;
+	}
+	fnode_witness_set(b->d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		gather(b->d->witnesses, set.at[i], t);
+	for (i = 0; i < set.nr_beyond; i++)
+		if (node)
+			gather(b->d->witnesses, set.beyond[i], t);
+	for (i = 0; i < t->nr; i++)
+		if (t->entry[i].ns * SMALL >= t->all_ns)
+			insert(path, t->entry[i].function,
+			       path->share * (double)t->entry[i].ns / (double)t->all_ns,
+			       code_equal(t->entry[i].function, last));
+	/* what it does itself is told by lines */
+	if (path->nr_below == 1 && path->below[0].own)
+		path->nr_below = 0;
+	free(t);
+}
