@@ -416,6 +416,24 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 }
 
+/* Too many hits? Told by the program itself: the collector may be busy, and a probe is hit from the moment it stands. */
+INLINE bool fuse_blows(struct pt_site *s)
+{
+	u64 hits = __sync_fetch_and_add(&s->hits, 1), now;
+
+	if (hits < s->fuse || s->blown)
+		return false;
+	if (s->fuse_ns) {
+		now = bpf_ktime_get_ns();
+		if (now - s->fuse_since >= s->fuse_ns) {
+			s->fuse_since = now;
+			s->fuse = hits + s->fuse_hits;
+			return false;
+		}
+	}
+	return !__sync_fetch_and_add(&s->blown, 1);
+}
+
 INLINE int site_hit(struct pt_regs *ctx)
 {
 	u64 now = 0, id = bpf_get_current_pid_tgid();
@@ -431,7 +449,7 @@ INLINE int site_hit(struct pt_regs *ctx)
 		now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
 	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it */
-	if (__sync_fetch_and_add(&s->hits, 1) >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1)) {
+	if (fuse_blows(s)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
 		if (s->start_slot && (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
 			c->phase_blind = 1;

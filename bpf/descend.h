@@ -24,6 +24,17 @@ INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt
 	d->cost += c->hit_ns[s->class ? 1 : 0];
 }
 
+/*
+ * The call of f0 that a thread is in; NULL: none. Where one was left open by a burst that ended, its end was missed. It may
+ * have begun before this set was armed: see its epoch.
+ */
+INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *task)
+{
+	struct pt_descent *d = c->descend_slot ? bpf_task_storage_get(&descents, task, 0, 0) : 0;
+
+	return d && d->active && d->burst == c->descend_burst ? d : 0;
+}
+
 /* What is not time of the program, so far. */
 INLINE u64 taken(struct pt_descent *d)
 {
@@ -206,9 +217,9 @@ INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 
 /* False: it is passed too often in this call to be timed at all. */
 INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site, struct pt_regs *ctx, u32 tid)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
 
-	if (!d || !d->active)
+	if (!d)
 		return true;
 	descent_charge(c, d, s);
 	/* of a call that began before this set only the loops are of interest */
@@ -224,11 +235,11 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
 	u64 cfa = ctx->sp + (s64)s->end_cfa;
 	struct pt_thread *t;
 
-	if (!d || !d->active)
+	if (!d)
 		return;
 	t = bpf_map_lookup_elem(&threads, &tid);
 #pragma nounroll
@@ -317,12 +328,12 @@ INLINE void callee_note(struct pt_descent *d, u32 learn, u64 address)
 
 INLINE void descent_learn(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, bpf_get_current_task_btf(), 0, 0);
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
 	u32 key = s->learn;
 	struct pt_learn *l = bpf_map_lookup_elem(&learns, &key);
 	u64 target;
 
-	if (!d || !l || !d->active || d->record.epoch != c->descend_epoch)
+	if (!d || !l || d->record.epoch != c->descend_epoch)
 		return;
 	d->cost += l->cost;
 	if (!learn_context(d, l, ctx->sp + (s64)s->start_cfa))
@@ -361,7 +372,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	if (!d)
 		return;
 	/* one further down the stack is inside the one that is open; else that one was left by a throw */
-	if (d->active && cfa < d->cfa && d->record.epoch == c->descend_epoch && !c->descend_call)
+	if (descent_of(c, task) && cfa < d->cfa && d->record.epoch == c->descend_epoch && !c->descend_call)
 		return;
 	d->active = 0;
 	d->cfa = cfa;
@@ -371,6 +382,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	d->nr_callees = 0;
 	d->snap = *snap;
 	d->record.epoch = c->descend_epoch;
+	d->burst = c->descend_burst;
 	d->record.call++;
 	d->record.hits = 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
@@ -423,12 +435,12 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot,
 INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task, struct pt_regs *regs, u32 room,
 			  bool sleeps)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	struct pt_descent *d = descent_of(c, task);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
 	u64 bytes;
 	s64 kernel;
 
-	if (!d || !d->active || !r || c->stacks_left <= 0)
+	if (!d || !r || c->stacks_left <= 0)
 		return;
 	__sync_fetch_and_add(&c->stacks_left, -1);
 	r->head.kind = PT_RECORD_STACK;
@@ -492,12 +504,12 @@ INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	struct pt_descent *d = descent_of(c, task);
 	u64 raw = now - start, latency, index = slot, id = bpf_get_current_pid_tgid();
 	u32 tid = (u32)id;
 	struct pt_thread *t;
 
-	if (!d || !d->active || d->cfa != cfa)
+	if (!d || d->cfa != cfa)
 		return 0;
 	d->active = 0;
 	t = bpf_map_lookup_elem(&threads, &tid);

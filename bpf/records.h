@@ -91,10 +91,12 @@ struct pt_site {
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
 	pt_u64 fuse; /* hits after which the site counts as blown */
+	pt_u64 fuse_since, fuse_ns; /* only if they came within fuse_ns; 0: however slowly */
 	pt_u64 last; /* when it began a call last */
 	pt_u64 of_call; /* the call of f0 that `passes` are of, by its start */
 	pt_u32 passes;
 	pt_s32 entry_cfa; /* and a function with the call that is its first */
+	pt_u32 fuse_hits; /* that a fuse_ns allows */
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
 };
@@ -273,6 +275,7 @@ struct pt_control {
 	pt_u32 sys_burst, sched_burst; /* number of the burst: state of an older one says nothing */
 	pt_u32 spare;
 	pt_u32 descend_slot; /* f0; 0: no descent */
+	pt_u32 descend_burst; /* of f0: what began before it counts no more */
 	pt_u32 descend_epoch;
 	pt_u32 descend_fnodes; /* armed */
 	pt_u32 descend_call; /* f0 is this system call, number + 1; 0: a function */
@@ -381,6 +384,8 @@ struct pt_record_callees {
 struct pt_descent {
 	pt_u32 active;
 	pt_u32 depth;
+	pt_u32 burst; /* control.descend_burst when it began */
+	pt_u32 spare;
 	pt_u64 cfa;   /* of the outermost call of f0 */
 	pt_u64 start; /* when it began */
 	pt_u64 cost;  /* of the probes inside it so far */

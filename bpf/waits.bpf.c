@@ -134,12 +134,12 @@ INLINE void socket_told(struct pt_record_sleep *r, struct task_struct *task)
 /* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
 INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	struct pt_descent *d = descent_of(c, task);
 	u64 slept = (t->wake_since > t->off_since ? t->wake_since : now) - t->off_since;
 	struct pt_record_sleep *r;
 	struct pt_regs *regs;
 
-	if (!d || !d->active || slept < DESCEND_SLEEP_MIN_NS)
+	if (!d || slept < DESCEND_SLEEP_MIN_NS)
 		return;
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
@@ -564,12 +564,12 @@ int BPF_PROG(on_exit, struct task_struct *p)
  */
 INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 began)
 {
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
+	struct pt_descent *d = descent_of(c, task);
 	u64 ns = bpf_ktime_get_ns() - began + c->tick_ns;
 	struct irq_context *irq;
 	u32 zero = 0;
 
-	if (!d || !d->active)
+	if (!d)
 		return;
 	d->sampled += ns;
 	irq = bpf_map_lookup_elem(&irqs, &zero);

@@ -54,14 +54,12 @@ uint32_t descend_epoch(const struct collector *c)
 	return c->descent ? c->descent->epoch : 0;
 }
 
-void descend_end(struct collector *c)
+/* Nothing of the set is left, and nothing of f0 belongs to one; that a call of f0 ends is seen all the same. */
+static void set_release(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
-	struct pt_control *control = kernel_side_control(c->kernel);
 
-	if (!d)
-		return;
-	control->descend_slot = control->descend_call = 0;
+	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	descend_links_release(d);
 	kernel_side_contexts_clear(c->kernel);
 	for (uint32_t i = 0; i < d->nr_clocks; i++)
@@ -76,6 +74,16 @@ void descend_end(struct collector *c)
 	}
 	free(d);
 	c->descent = NULL;
+}
+
+void descend_end(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	control->descend_slot = control->descend_call = 0;
+	if (!c->descent)
+		return;
+	set_release(c);
 	units_layers(c);
 }
 
@@ -119,7 +127,8 @@ static struct node_site *site_at(struct collector *c, struct descent_arming *d, 
 	n = &d->sites[d->nr_sites++];
 	*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
 	kernel_side_sites(c->kernel)[index] =
-		(struct pt_site){.class = s->class, .op = d->op, .fuse = DESCEND_FUSE_HITS};
+		(struct pt_site){.class = s->class, .op = d->op, .fuse_ns = DESCEND_FUSE_NS,
+				 .fuse_hits = s->class == SITE_STEPPED ? DESCEND_FUSE_HITS / 5 : DESCEND_FUSE_HITS};
 	return n;
 }
 
@@ -337,12 +346,18 @@ void descend_request(struct collector *c, const struct req_descend *req)
 		send_refused(c, req->epoch, req->op, -EINVAL, "descend: %s", wrong);
 		return;
 	}
-	descend_end(c);
+	if (!req->stop)
+		kernel_symbols_load(c);
+	if (!req->stop && c->descent && c->descent->op == req->op)
+		set_release(c);
+	else
+		descend_end(c);
 	if (req->stop)
 		learn_end(c);
 	if (!req->stop) {
 		d = calloc(1, sizeof(*d));
 		if (!d) {
+			descend_end(c);
 			send_refused(c, req->epoch, req->op, -ENOMEM, "descend: no memory");
 			return;
 		}
@@ -361,7 +376,6 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			descend_attach(c, f);
 		if (f && f->credit_ns < NODE_CREDIT_NS)
 			f->credit_ns = NODE_CREDIT_NS;
-		kernel_symbols_load(c);
 		units_layers(c);
 		clocks_attach(c, d);
 		control->stacks_left = STACKS;

@@ -3,7 +3,6 @@
 #include "collect/descend_state.h"
 
 enum {
-	FUSE_NS = 40000000,   /* between two allowances */
 	SET_FUSE_PART = 2,   /* of what the target ran meanwhile: so much all sites may take */
 	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
 };
@@ -81,7 +80,7 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 	if (!descend_is_of(c, f))
 		return 0;
 	cost = learn_spending(c);
-	renew = at - d->renewed_ns >= FUSE_NS;
+	renew = at - d->renewed_ns >= DESCEND_FUSE_NS;
 	if (renew)
 		d->renewed_ns = at;
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
@@ -92,8 +91,6 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 			continue;
 		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
 		d->sites[i].seen = (uint32_t)now;
-		if (renew)
-			s->fuse = now + (d->sites[i].class == SITE_STEPPED ? DESCEND_FUSE_HITS / 5 : DESCEND_FUSE_HITS);
 	}
 	d->spent_ns += cost;
 	d->window_ns += cost;

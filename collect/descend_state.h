@@ -9,7 +9,8 @@ enum {
 	MAX_NODE_SITES = 2 * PT_FNODES,
 	MAX_CLOCKS = 256, /* CPUs that are sampled */
 	MAX_ASLEEP = 256,
-	DESCEND_FUSE_HITS = 15000, /* of one site in 40 ms: some fifth of one CPU */
+	DESCEND_FUSE_HITS = 15000, /* of one site in DESCEND_FUSE_NS: some fifth of one CPU */
+	DESCEND_FUSE_NS = 40000000,
 };
 
 /* One address, with all that begins and ends there. */
@@ -19,7 +20,7 @@ struct node_site {
 	uint32_t class;
 	uint32_t index; /* in the site table */
 	uint32_t seen;	/* hits as of the last look */
-	uint32_t renewed; /* ... when its fuse got its last allowance */
+	uint32_t renewed; /* ... at the last look at all of the set */
 	bool dead;
 	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its fuse */
 };
@@ -37,7 +38,7 @@ struct descent_arming {
 	struct attachment *links;
 	uint32_t nr_links;
 	uint64_t spent_ns;   /* by the hits of its sites, since the last profile */
-	uint64_t renewed_ns; /* when the fuses got their last allowance */
+	uint64_t renewed_ns; /* when all of the set was looked at last */
 	uint64_t renewed_cpu_ns; /* what the targets had run by then */
 	uint64_t renewed_begun;	 /* calls of f0 by then */
 	uint64_t window_ns;  /* spent since then */

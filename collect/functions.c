@@ -261,6 +261,8 @@ void function_links_start(struct collector *c, struct function *f)
 	sites_write(c, f);
 	function_gate(c, f, false);
 	returns_publish(c, f);
+	if (descend_is_of(c, f))
+		kernel_side_control(c->kernel)->descend_burst++;
 	descend_attach(c, f);
 	links_attach(c, f, 0, false);
 	/* attaching takes milliseconds: what counts begins and ends with the gate */
@@ -512,6 +514,9 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	}
 	if (!c->cost.measured)
 		calibrate(c);
+	/* a descent follows: it takes a quarter of a second, better before anything is armed */
+	if (c->options->first_look_ns)
+		kernel_symbols_load(c);
 	if (!f)
 		f = function_new(c, &arm->op);
 	if (!f) {

@@ -322,10 +322,14 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
 		function_exits_drop(c, f);
 }
 
-static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned)
+/* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever their price by the calibration. */
+static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned, uint64_t most)
 {
 	uint64_t spent = function_spending(c, f), last;
 	int64_t before;
+
+	if (spent > most)
+		spent = most;
 
 	f->spent_ns += spent;
 	before = f->credit_ns > CREDIT_MAX_NS ? f->credit_ns : CREDIT_MAX_NS;
@@ -356,7 +360,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 }
 
 /* Govern the functions that are edges of phases, or the others; returns what they spent of what they share. */
-static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, bool edges, uint64_t *next)
+static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, uint64_t most, bool edges, uint64_t *next)
 {
 	unsigned int nr = 0;
 	int64_t spent = 0;
@@ -373,7 +377,7 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, bo
 			f->spent_ns += function_spending(c, f);
 			continue;
 		}
-		when = govern_one(c, f, now, earned / (int64_t)nr);
+		when = govern_one(c, f, now, earned / (int64_t)nr, most);
 		if (when < *next)
 			*next = when;
 		spent += (int64_t)(f->spent_ns - before);
@@ -403,8 +407,8 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 		next = when;
 	earned = (int64_t)(base * c->options->budget_ppm / 1000000 / budget_parts(c));
 	/* what begins and ends phases comes first: without it the rest says nothing */
-	earned -= govern_some(c, now, earned * 3 / 4, true, &next);
-	govern_some(c, now, earned, false, &next);
+	earned -= govern_some(c, now, earned * 3 / 4, base, true, &next);
+	govern_some(c, now, earned, base, false, &next);
 	return next;
 }
 

@@ -15,6 +15,7 @@ enum {
 	MOVED_CALLS = 200, /* expected in the peak, before it counts as moved */
 	MOVED_FACTOR = 20, /* and this many times those that came */
 	STACKS_NS = 2000000000, /* so long a system call's answer waits for its stacks */
+	SAMPLES_NS = 300000000, /* and the first decision about a function for its own */
 };
 
 void descent_options_init(struct rec_descent *options)
@@ -294,12 +295,16 @@ static bool witnesses_are_enough(struct descent *d)
 }
 
 /*
- * Below a system call nothing is armed: all that is known of it beside its times are stacks, and
- * they take longer to come than twenty fast calls.
+ * Samples take longer to come than twenty fast calls: the first decision waits for them, when f0 alone is
+ * armed. Below a system call they are all that will ever be known beside its times.
  */
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
-	return d->ask.function.module == REC_KERNEL_MODULE && now_ns - d->first_call_ns < STACKS_NS &&
+	bool call = d->ask.function.module == REC_KERNEL_MODULE;
+
+	if (d->ask.level_by_level && !call)
+		return false;
+	return !d->nr_armed && !d->decisions && now_ns - d->first_call_ns < (call ? STACKS_NS : SAMPLES_NS) &&
 	       witnesses_count(d->witnesses) < (d->ask.decision_ops + 1) / 2;
 }
 

@@ -78,8 +78,8 @@ static void test_witness_mode_times_f0_alone_first(void **state)
 	assert_string_equal(b.expanded, "0");
 	descent_progress(b.d, &p);
 	assert_int_equal(p.rounds, 0);
-	/* Without witnesses it goes on level by level after decision_ops calls. */
-	CALLS(19, &b, 10 * MS, NOTHING);
+	/* Without witnesses it goes on level by level after decision_ops calls, but not before samples had their time. */
+	CALLS(39, &b, 10 * MS, NOTHING);
 	assert_int_equal(b.nr_armed, 0);
 	CALL(&b, 10 * MS, NOTHING);
 	assert_int_equal(b.nr_armed, 2);

@@ -305,7 +305,7 @@ static void test_a_little_hides_nothing(void **state)
 	site(&b, '0', 'a');
 	start(&b, false);
 	b.call.interrupt_ns = 30 * US;
-	CALLS(20, &b, 10 * MS, NOTHING);
+	CALLS(40, &b, 10 * MS, NOTHING);
 	assert_non_null(armed(&b, "a"));
 	bench_end(&b);
 }
