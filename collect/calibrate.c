@@ -49,7 +49,7 @@ extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_en
  * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would be
  * interrupted, and the best of all is better than what a target gets.
  */
-enum { ROUNDS = 60, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100, TICKS = 32 };
+enum { ROUNDS = 60, BATCHES = 4, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100, TICKS = 32 };
 
 /* What the helper is asked to time; its answer: ns of a typical round. */
 struct order {
@@ -136,20 +136,36 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* A typical round. A batch whose typical one is far from its best was disturbed all along: again, and the best batch counts. */
+static uint64_t helper_typical(const struct order *o)
+{
+	/* the round that counts switches begins with a fork: long, and few */
+	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : ROUNDS;
+	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		for (size_t r = 0; r < rounds; r++)
+			ns[r] = helper_time(o);
+		qsort(ns, rounds, sizeof(*ns), ascending);
+		if (ns[0] < least)
+			least = ns[0];
+		if (ns[rounds / 4] < best)
+			best = ns[rounds / 4];
+		if (best - least <= least / 4)
+			break;
+	}
+	return best;
+}
+
 static void helper(int in, int out)
 {
-	uint64_t ns[ROUNDS];
 	struct order o;
+	uint64_t ns;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (read(in, &o, sizeof(o)) == (ssize_t)sizeof(o) && o.what >= 0) {
-		/* the round that counts switches begins with a fork: long, and few */
-		size_t rounds = o.what == 3 ? SWITCH_ROUNDS : ROUNDS;
-
-		for (size_t r = 0; r < rounds; r++)
-			ns[r] = helper_time(&o);
-		qsort(ns, rounds, sizeof(*ns), ascending);
-		if (write(out, &ns[rounds / 4], sizeof(*ns)) != (ssize_t)sizeof(*ns))
+		ns = helper_typical(&o);
+		if (write(out, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 			break;
 	}
 	_exit(0);
