@@ -10,6 +10,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <strings.h>
 
 #include "analysis/code/module_internal.h"
 #include "analysis/code/module_names.h"
@@ -20,6 +21,7 @@ enum {
 	COMPARED = 160,		  /* characters of a name that count in the second pass */
 	NEAREST_TEXT = 512 << 20, /* bytes looked at */
 	FAR = 1 << 20,
+	SHORT = 3,
 };
 
 struct candidate {
@@ -78,8 +80,11 @@ static unsigned int containing(const struct nearest *x, const char *text, size_t
 {
 	size_t i;
 
-	if (x->len < 3)
-		return FAR;
+	/* of two letters only the beginning says something */
+	if (x->len < SHORT)
+		return n >= x->len && same_letters(text, x->pattern, x->len)
+			   ? 1 + (unsigned int)((n - x->len) / 16)
+			   : FAR;
 	for (i = 0; i + x->len <= n; i++)
 		if (tolower((unsigned char)text[i]) == x->pattern[0] &&
 		    same_letters(text + i, x->pattern, x->len))
@@ -102,7 +107,7 @@ static unsigned int identifier_cost(const struct nearest *x, const char *text, s
 		cost = edits(x, text, n > PATTERN ? PATTERN : n);
 	if (n > PATTERN)
 		cost += (unsigned int)(n - PATTERN);
-	if (n > x->len && cost > 2) {
+	if (n > x->len && cost > (x->len < SHORT ? 1 : 2)) {
 		unsigned int c = containing(x, text, n);
 
 		if (c < cost)
@@ -262,6 +267,9 @@ static void rank_one(const struct nearest *x, const char *query, struct ranked *
 	r->cost = whole < part ? whole : part;
 	if (inside < r->cost)
 		r->cost = inside;
+	/* as it is typed: qualifiers, and the beginning of the rest */
+	if (query_last > query && strncasecmp(name, query, strlen(query)) == 0)
+		r->cost = r->cost < 2 ? r->cost : 2;
 }
 
 static int by_cost(const void *a, const void *b)
@@ -301,6 +309,22 @@ static int choose(struct nearest *x, const char *query, const struct function **
 	return (int)nr;
 }
 
+/* What stands before the "::" before the last part; the last part itself where there is none. */
+static const char *qualifier(const char *name, const char *last, size_t *len)
+{
+	const char *end = last - 2, *p;
+
+	if (last < name + 3 || strncmp(end, "::", 2) != 0)
+		return last;
+	for (p = end; p > name && (isalnum((unsigned char)p[-1]) || p[-1] == '_'); p--)
+		;
+	if (p < end) {
+		*len = (size_t)(end - p);
+		return p;
+	}
+	return last;
+}
+
 int module_nearest(struct module *m, const char *name, const struct function **out, size_t max)
 {
 	struct nearest *x;
@@ -313,6 +337,9 @@ int module_nearest(struct module *m, const char *name, const struct function **o
 	if (strnlen(name, NAME_MAX_TEXT) == NAME_MAX_TEXT)
 		return 0;
 	last = name_last_part(name, &len);
+	/* "Server::ha" is being typed: its qualifier says more */
+	if (len < SHORT)
+		last = qualifier(name, last, &len);
 	if (!len)
 		return 0;
 	x = calloc(1, sizeof(*x));

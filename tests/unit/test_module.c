@@ -537,6 +537,14 @@ static void test_search(void **state)
 	n = module_nearest(m, "Process::rnu", f, 8);
 	assert_true(n >= 1);
 	assert_int_equal(f[0]->vaddr, t + 24);
+	/* while it is typed */
+	n = module_nearest(m, "Process::r", f, 8);
+	assert_true(n >= 1);
+	assert_int_equal(f[0]->vaddr, t + 24);
+	n = module_nearest(m, "Process::", f, 8);
+	assert_true(n >= 1);
+	assert_int_equal(f[0]->vaddr, t + 24);
+	assert_true(module_nearest(m, "pr", f, 8) >= 2);
 	n = module_nearest(m, "PROCESSMULT", f, 8);
 	assert_true(n >= 1);
 	assert_string_equal(f[0]->symbol, "processMulti");
