@@ -488,7 +488,9 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 		entry |= starts(&f->sites[i].site) && !f->sites[i].dead;
 	if (err || !entry) {
 		f->hopeless = !entry;
-		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP, "%s: the kernel refuses the probes (%s)", f->meta.name,
+		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP, err == -ENOEXEC ?
+			     "%s: the kernel cannot step over an instruction of it that a probe would stand on (%s); watch what calls it" :
+			     "%s: the kernel refuses the probes (%s)", f->meta.name,
 			     strerror(err ? -err : EOPNOTSUPP));
 		return;
 	}
