@@ -21,6 +21,13 @@ check() { # NAME, findings on standard input: none is ok
 	fi
 }
 sources() { find "$@" -name '*.[ch]' 2>/dev/null | sort; }
+files() { # PATTERN...; also where there is no git, or the tree is somebody else's
+	local pattern
+	git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null && return
+	for pattern in "$@"; do
+		find . -path "./$B" -prune -o -type f -path "./$pattern" -print | sed 's,^\./,,'
+	done | sort -u
+}
 baseline() { sed 's/#.*//' tests/lint.baseline 2>/dev/null; }
 
 # --- the house rule: includes
@@ -91,20 +98,20 @@ else
 fi
 
 # --- every file says its licence
-git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.go' '*.S' Makefile '*.mk' tests/run .ci/run |
+files '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.go' '*.S' Makefile '*.mk' tests/run .ci/run |
 	while read -r f; do [ ! -s "$f" ] || head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$f"; done |
 	check 'every source names its licence'
 
 # --- scripts parse
 {
-	git ls-files --cached --others --exclude-standard -- '*.sh' | while read -r f; do [ ! -e "$f" ] || bash -n "$f" 2>&1; done
-	git ls-files --cached --others --exclude-standard -- '*.py' tests/run | while read -r f; do
+	files '*.sh' | while read -r f; do [ ! -e "$f" ] || bash -n "$f" 2>&1; done
+	files '*.py' tests/run | while read -r f; do
 		[ ! -e "$f" ] || python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$f" 2>&1 | tail -1
 	done
 } | check 'scripts parse'
 
 # --- text: no trailing blanks, no notes to self, nothing that exists only on our machines
-git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.md' '*.mk' Makefile |
+files '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.md' '*.mk' Makefile |
 	grep -v '^tests/lint\.sh$' | while read -r f; do
 	[ -e "$f" ] || continue
 	grep -nHE '[ 	]+$' "$f" | head -3
