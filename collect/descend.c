@@ -456,7 +456,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		.outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
 		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT,
 		.interrupt_ns = r->irq_ns,
-		.interrupt = r->irq_number,
+		.interrupt = irq_number(r->irq_number),
 		.interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
 		.minor_faults = r->delta.min_flt,
 		.major_faults = r->delta.maj_flt,

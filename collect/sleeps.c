@@ -12,7 +12,7 @@
 #include "collect/kernel_names.h"
 #include "collect/state.h"
 
-enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256 };
+enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec };
 
 const char *irq_name(uint32_t number, char *out, size_t n)
 {
@@ -27,6 +27,11 @@ const char *irq_name(uint32_t number, char *out, size_t n)
 	}
 	snprintf(out, n, "irq %u", number);
 	return out;
+}
+
+uint32_t irq_number(uint32_t number)
+{
+	return number == PT_IRQ_LOCAL_TIMER ? LOCAL_TIMER_VECTOR : number >= PT_IRQ_SOFT ? number - PT_IRQ_SOFT : number;
 }
 
 /* What kind of thing a descriptor of the target is, and its name. */

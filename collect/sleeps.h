@@ -15,6 +15,8 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n);
 /* "irq 11", "softirq NET_RX", ...; enum PT_IRQ_... of bpf/records.h. */
 const char *irq_name(uint32_t number, char *out, size_t n);
+/* As the kernel numbers it: the line, the soft interrupt, or the local timer's vector. */
+uint32_t irq_number(uint32_t number);
 /* enum sleep_end. */
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
 

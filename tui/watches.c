@@ -61,7 +61,7 @@ static struct watch *watch_by_op(struct front *f, uint32_t op)
 	return NULL;
 }
 
-static uint32_t module_by_name(const struct front *f, const char *name)
+static uint32_t module_by_file(const struct front *f, const char *name)
 {
 	for (uint32_t m = f->nr_modules; m > 0; m--) {
 		const struct front_module *mod = &f->modules[m - 1];
@@ -70,6 +70,18 @@ static uint32_t module_by_name(const struct front *f, const char *name)
 			return m;
 	}
 	return 0;
+}
+
+/* By the name of its file, or by that of a target, for the file it was started from. */
+static uint32_t module_by_name(const struct front *f, const char *name)
+{
+	uint32_t found = module_by_file(f, name);
+
+	for (uint32_t i = 0; !found && i < f->nr_aliases; i++) {
+		if (!strcmp(f->aliases[i].comm, name))
+			found = module_by_file(f, f->aliases[i].file);
+	}
+	return found;
 }
 
 static const char *module_name(const struct front *f, uint32_t module)
@@ -492,6 +504,14 @@ static void dormant_wake(struct front *f)
 
 void watches_target(struct front *f, const struct rec_target *t)
 {
+	const char *file = t->exe && strrchr(t->exe, '/') ? strrchr(t->exe, '/') + 1 : "";
+
+	if (t->comm && *file && strcmp(t->comm, file) != 0 && f->nr_aliases < FRONT_MAX_ALIASES) {
+		struct front_alias *a = &f->aliases[f->nr_aliases++];
+
+		snprintf(a->comm, sizeof(a->comm), "%s", t->comm);
+		snprintf(a->file, sizeof(a->file), "%s", file);
+	}
 	dormant_wake(f);
 }
 
