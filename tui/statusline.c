@@ -137,7 +137,7 @@ static void state_part(const struct status *st, struct part *p)
 		p->role = ROLE_PAUSED;
 		word = st->replay ? "REPLAY PAUSED" : "PAUSED";
 	} else if (!st->replay && !st->target[0]) {
-		word = "NO TARGET";
+		word = "STARTING";
 		p->role = ROLE_STATUS;
 	}
 	snprintf(p->text, sizeof(p->text), " %s ", word);
