@@ -85,7 +85,7 @@ static const char *why_not(int err)
 {
 	switch (err) {
 	case -ESRCH:
-		return "no such process";
+		return "no such process; see ps -e";
 	case -EINVAL:
 		return "that is a thread; give the pid of its process";
 	case -ECHILD:

@@ -55,6 +55,7 @@ enum term_signal {
 	TERM_SIGNAL_HUP = 1 << 2, /* the terminal is lost */
 	TERM_SIGNAL_TSTP = 1 << 3,
 	TERM_SIGNAL_CONT = 1 << 4,
+	TERM_SIGNAL_USR1 = 1 << 5,
 };
 /* The signals since the last call: mask. */
 unsigned int term_take_signals(void);

@@ -17,6 +17,7 @@
 #include "tui/live_descent.h"
 #include "tui/live_open.h"
 #include "tui/live_source.h"
+#include "tui/output.h"
 #include "tui/processes.h"
 #include "tui/replay.h"
 #include "tui/replay_screen.h"
@@ -40,6 +41,7 @@ struct live {
 	uint64_t processes_at;
 	bool opened; /* the one function asked for, or the person has pressed a key */
 	bool quit, lost, dirty;
+	bool says_state; /* standard error is not the terminal: a state can be printed there */
 	int status;
 	char goodbye[512]; /* said once the terminal is given back */
 };
@@ -257,6 +259,19 @@ static void live_keys(struct live *l)
 	}
 }
 
+static void live_state(struct live *l)
+{
+	struct model *m = l->front ? front_model(l->front) : replay_model(l->replay);
+	struct output_options oo = {.resolution = l->options->resolution, .ascii = l->options->ascii};
+
+	if (!l->says_state) {
+		screen_message(l->screen, NOTE_INFO, "SIGUSR1: the state is on the screen; with 2>FILE it is printed there");
+		return;
+	}
+	output_state_head(m, front_now_ns(), stderr);
+	output_watch_text(m, &oo, stderr);
+}
+
 static void live_signals(struct live *l)
 {
 	unsigned int mask = term_take_signals();
@@ -269,6 +284,8 @@ static void live_signals(struct live *l)
 		live_suspend(l);
 	if (mask & TERM_SIGNAL_CONT)
 		term_repaint();
+	if (mask & TERM_SIGNAL_USR1)
+		live_state(l);
 	if (mask)
 		l->dirty = true;
 }
@@ -390,7 +407,7 @@ static int live_open(struct live *l, char *error, size_t n)
 
 int live_run(struct options *o)
 {
-	struct live l = {.options = o};
+	struct live l = {.options = o, .says_state = !isatty(2)};
 	char error[512] = "";
 
 	if (o->name && (l.status = target_by_name(o)))

@@ -22,6 +22,7 @@ struct descend_report {
 	bool no_such_peak;  /* that is why nothing was asked */
 	int wanted_peak;    /* the rank that was asked for; 0: none */
 	double slowest;	    /* percent; 0: a peak */
+	const char *asked;  /* the OP as it was given; NULL: not known */
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);

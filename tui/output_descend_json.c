@@ -393,7 +393,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	if (result->nr_nodes)
 		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
 	else
-		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : "");
+		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : r->asked ? r->asked : "");
 	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);

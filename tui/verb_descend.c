@@ -333,7 +333,7 @@ static int descend_live(struct options *o)
 		return status;
 	r.descend = front_descend(r.front);
 	r.report = (struct descend_report){.model = front_model(r.front), .descend = r.descend, .wanted_peak = o->peak,
-					   .slowest = o->slowest};
+					   .slowest = o->slowest, .asked = o->ops[0].text};
 	run_loop(&r);
 	run_end(&r);
 	status = front_failure(r.front, &line);

@@ -10,11 +10,32 @@
 #include "tui/script.h"
 #include "tui/script_session.h"
 #include "tui/verb_descend.h"
+#include "tui/verb_walk.h"
 #include "tui/verbs.h"
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
 
-int replay_whole(struct replay **r, const char *path)
+/* --json-lines: a line for each slice. 0 or a negative errno of the output. */
+static int print_slices(struct replay *r, const struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution, .json_lines = true};
+	uint64_t before;
+	int64_t at;
+	int err;
+
+	do {
+		before = replay_at_ns(r);
+		at = replay_advance(r, before + replay_interval_ns(r));
+		if (at < 0 || (uint64_t)at == before)
+			return 0;
+		err = output_watch_json(replay_model(r), &oo, stdout);
+		oo.since_ns = model_elapsed_ns(replay_model(r));
+	} while (!err);
+	return err;
+}
+
+/* Read all of a session; with `lines` its slices are printed on the way. An exit status, with the line printed. */
+static int replay_read(struct replay **r, const char *path, const struct options *lines, int *output_error)
 {
 	char why[512];
 	int status = front_unprivileged(why, sizeof(why));
@@ -26,6 +47,8 @@ int replay_whole(struct replay **r, const char *path)
 		fprintf(stderr, "peaktop: %s\n", why);
 		return status;
 	}
+	if (lines)
+		*output_error = print_slices(*r, lines);
 	at = replay_advance(*r, UINT64_MAX);
 	if (at < 0) {
 		fprintf(stderr, "peaktop: %s: cannot read: %s\n", path, strerror((int)-at));
@@ -40,22 +63,38 @@ int replay_whole(struct replay **r, const char *path)
 	return EXIT_DAMAGED;
 }
 
+int replay_whole(struct replay **r, const char *path)
+{
+	return replay_read(r, path, NULL, NULL);
+}
+
+/* As the verb that recorded it would have answered. */
+static int export_json(struct replay *r, const struct output_options *oo)
+{
+	struct descend_report report = descend_report_of(r);
+	struct walk_report walk = walk_report_of(r);
+
+	if (report.op)
+		return output_descend_json(&report, oo, stdout);
+	return walker_asked(walk.walker) ? output_walk_json(&walk, oo, stdout) : output_watch_json(replay_model(r), oo, stdout);
+}
+
 int verb_watch_file(struct options *o)
 {
 	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
 	struct replay *r = NULL;
-	struct descend_report report;
-	int status = replay_whole(&r, o->files[0]), err;
-	bool damaged;
+	int err = 0, status = replay_read(&r, o->files[0], lines ? o : NULL, &err);
 
 	if (status)
 		return status;
-	report = descend_report_of(r);
-	if (o->verb == VERB_EXPORT && report.op)
-		err = output_descend_json(&report, &oo, stdout);
+	if (err)
+		;
+	else if (o->verb == VERB_EXPORT)
+		err = export_json(r, &oo);
 	else if (o->json)
 		err = output_watch_json(replay_model(r), &oo, stdout);
-	else
+	else if (!lines && !o->quiet)
 		err = output_watch_text(replay_model(r), &oo, stdout);
 	damaged = replay_damage(r)[0];
 	replay_free(r);

@@ -10,7 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "tui/output.h"
+#include "tui/output_descend.h"
 #include "tui/verbs.h"
 
 enum { END_TURN_MS = 50 };
@@ -75,13 +75,38 @@ int verb_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* --json: the document of a measurement that had nobody to measure. */
+static void answer_nobody(const struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution};
+	struct record note = {.type = REC_NOTE};
+	struct descend *none = descend_new(NULL);
+	struct descend_report report = {
+	    .model = model_new(), .descend = none, .asked = o->nr_ops ? o->ops[0].text : "(process)"};
+	char line[128];
+
+	snprintf(line, sizeof(line), "no process is called '%.64s'", o->name);
+	note.note.text = line;
+	if (report.model && none && !model_feed(report.model, &note)) {
+		if (o->verb == VERB_DESCEND)
+			output_descend_json(&report, &oo, stdout);
+		else
+			output_watch_json(report.model, &oo, stdout);
+	}
+	descend_free(none);
+	model_free(report.model);
+}
+
 int verb_start(struct front **f, struct options *o, const struct front_options *fo)
 {
 	char error[512];
 	int status;
 
-	if (o->name && (status = target_by_name(o)))
+	if (o->name && (status = target_by_name(o))) {
+		if (o->json && o->verb != VERB_DOCTOR)
+			answer_nobody(o);
 		return status;
+	}
 	status = front_start(f, fo, error, sizeof(error));
 	if (status)
 		verb_complain(error);

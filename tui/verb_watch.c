@@ -142,8 +142,9 @@ int verb_watch(struct options *o)
 int verb_record(struct options *o)
 {
 	struct front_options fo = {.options = o, .record = o->output};
+	struct output_options oo = {.resolution = o->resolution};
 	struct run r = {.options = o, .for_s = o->for_s};
-	int status, err;
+	int status, err, output_error = 0;
 
 	r.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);
@@ -158,8 +159,10 @@ int verb_record(struct options *o)
 	} else if (!o->quiet && !status) {
 		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n", o->output, o->output);
 	}
+	if (o->json && model_meta(front_model(r.front)))
+		output_error = output_watch_json(front_model(r.front), &oo, stdout);
 	front_free(r.front);
-	return status;
+	return status ? status : output_status(output_error ? output_error : r.output_error);
 }
 
 int verb_doctor(struct options *o)

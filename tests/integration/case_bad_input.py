@@ -91,6 +91,22 @@ def no_name():
     refused(["watch", "-n", "no-such-program-x"], (1, 2), "no-such-program-x")
 
 
+@case("nobody to measure: exit 1, with a valid document all the same")
+def nobody():
+    p = subprocess.Popen(["true"])
+    p.wait()
+    for target in (["-n", "no-such-program-x"], ["-p", p.pid]):
+        for what in (["watch"], ["descend"], ["descend", "-f", "some_function"]):
+            program = refused(what + target + ["--json"], (1,), str(target[1]))
+            equal("lines of %s" % program.err, len(program.err), 1)
+            document = program.document()
+            equal("kind", document["kind"], what[0])
+            check(any(str(target[1]) in note for note in document["notes"]), "notes: %s" % document["notes"])
+            if what[0] == "descend":
+                check(document["status"] in ("target ended", "not enough calls"), document["status"])
+                equal("function", document["function"], "some_function" if "-f" in what else "(process)")
+
+
 @case("help and version")
 def helps():
     status, program = run_peaktop("--help")

@@ -162,6 +162,27 @@ def term_signal():
     check("nanosleep" not in s.text() or s.over(), "still on the alternate screen")
 
 
+@case("SIGUSR1 under the screen: the state goes to standard error, where that is no terminal, and the screen stays")
+def usr1():
+    path = os.path.join(scratch(), "state")
+    t = Target("demo", 300)
+    t.go()
+    s = Screen("sh", "-c", "exec '%s' -p %d 2>'%s'" % (PEAKTOP, t.pid, path))
+    s.shows("nanosleep")
+    os.kill(s.pid, signal.SIGUSR1)
+    wait_for(lambda: "Target: demo" in open(path).read(), "the state is in the file")
+    s.keys("?")
+    s.shows("Reverse the order")
+    s.keys("q", "q")
+    equal("exit status", left_screen(t, s), 0)
+    t, s = open_screen()
+    s.shows("nanosleep")
+    os.kill(s.pid, signal.SIGUSR1)
+    s.shows("2>FILE")
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+
+
 @case("SIGSEGV of the front restores the terminal and detaches")
 def crash():
     with NothingLeft():

@@ -100,6 +100,9 @@ def recorded():
     again = program.document()
     for key in ("function", "status", "walk", "paths", "ftree", "notes"):
         equal("%s of the replay" % key, again[key], live[key])
+    got, program = run_peaktop("export", path, "--format", "json")
+    equal("exit status of the export", got, 0)
+    equal("the export", program.document(), again)
     target.say("")
     target.say("")
 
