@@ -134,6 +134,10 @@ void report_function(struct buf *out, const struct descend *d, struct rec_code f
 		report_short_name(out, s->function);
 		return;
 	}
+	if (!function.module) {
+		buf_puts(out, NO_FILE);
+		return;
+	}
 	append_safe(out, descend_module(d, function.module));
 	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
 }

@@ -32,6 +32,9 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 
 /* ---- for both (output_descend.c) ---- */
 
+/* Code that a program made itself, or that of the vdso. */
+#define NO_FILE "(code of no file)"
+
 /* The result as far as there is one: all zero with no paths before anything was asked. 0 or -ENOMEM. */
 int report_result(const struct descend_report *r, struct descent_result *out);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);

@@ -307,6 +307,8 @@ static json_t *below_json(const struct descend *d, const struct descent_path *p,
 		char name[NAME_MAX_BYTES];
 
 		snprintf(name, sizeof(name), "%s+0x%llx", descend_module(d, f->function.module), (unsigned long long)f->function.offset);
+		if (!f->function.module)
+			snprintf(name, sizeof(name), "%s", NO_FILE);
 		json_put(o, "function", json_text(s && s->function[0] ? s->function : name, NAME_MAX_BYTES), failed);
 		json_put(o, "module", json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
 		put_share(o, "share", f->share, failed);

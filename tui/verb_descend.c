@@ -20,6 +20,7 @@ enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10, TAIL_CALLS = 20 };
 /* A slice of a second would be most of the wait. */
 #define SLICE_S 0.25
 #define LOOK_S 0.7 /* at the profile, before a peak of it is chosen */
+#define STUCK_S 3  /* without a call in that peak, before another one is thought of */
 
 struct run {
 	struct front *front;
@@ -30,6 +31,8 @@ struct run {
 	bool interrupted, late, unread;
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
+	struct rec_descent ask;
+	uint64_t used, used_ns; /* in-peak calls, and since when there are so many */
 };
 
 /* ---- what to ask for ---- */
@@ -144,7 +147,31 @@ static bool try_begin(struct run *r, uint64_t now)
 	err = descend_begin(r->descend, &ask);
 	if (err)
 		verb_complain("these options are out of range");
+	r->ask = ask;
+	r->used_ns = now;
 	return !err;
+}
+
+/* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is the largest by now. */
+static void begin_again(struct run *r, uint64_t now)
+{
+	struct descent_progress p;
+	struct rec_descent ask;
+
+	if (r->options->peak || r->options->slowest > 0 || descend_over(r->descend))
+		return;
+	descent_progress(descend_state(r->descend), &p);
+	if (p.calls_used != r->used || now - r->used_ns < (uint64_t)(STUCK_S * 1e9)) {
+		r->used_ns = p.calls_used != r->used ? now : r->used_ns;
+		r->used = p.calls_used;
+		return;
+	}
+	r->used_ns = now;
+	if (descend_choose(front_model(r->front), r->report.op, r->options, true, &ask) ||
+	    (ask.low_ns < r->ask.high_ns && r->ask.low_ns < ask.high_ns))
+		return;
+	if (!descend_begin(r->descend, &ask))
+		r->ask = ask;
 }
 
 /* ---- the run ---- */
@@ -204,6 +231,8 @@ static void run_loop(struct run *r)
 			print_progress(r);
 			if (descend_over(r->descend))
 				return;
+			if (ticks > 0)
+				begin_again(r, now);
 		}
 		r->late = now - r->began_ns >= (uint64_t)(r->options->timeout_s * 1e9);
 		if (r->late)

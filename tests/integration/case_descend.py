@@ -254,6 +254,22 @@ def recorded():
     equal("export", program.document(), live)
 
 
+@case("a peak that nobody chose and that all calls leave: the one that they have gone to is asked for")
+def moves():
+    for attempt in range(4):
+        t = Shape("descend_shapes", "moves", 60)
+        t.go()
+        status, program = run_peaktop("descend", "-p", t.pid, "-f", "take_step", "--json-lines", "--start-ops", 20, "--decision-ops", 60,
+                                      "--level-by-level", *FAST, seconds=70)
+        lines = [json.loads(line) for line in program.out]
+        asked = [line["peak"]["mode_ns"] for line in lines if line["peak"]]
+        if status == 0 and asked[0] < 2000000 < asked[-1]:
+            break
+    equal("exit status (%s: %s)" % (lines[-1]["status"], program.error_text()), status, 0)
+    check(asked[0] < 2000000 < asked[-1], asked)
+    path_with(lines[-1], "take_step", "spike")
+
+
 @case("text: one sentence first, then the paths, then what it cost")
 def text():
     t = Shape("descend_chain", 1, 60)

@@ -9,6 +9,7 @@
  *	two        parse() or store(), in turn, take as long as each other
  *	rare       the commonest slow function, steady(), is as slow in fast calls: only spike() makes the peak
  *	pointer    handler() is called through a pointer that changes
+ *	moves      take_step(), 30 times a second, calls steady() in its first sixty calls and spike() from then on
  */
 #include "target.h"
 
@@ -164,6 +165,22 @@ WATCHED void serve_pointer(uint64_t i)
 	KEEP(bystander(i));
 }
 
+WATCHED void take_step(uint64_t i)
+{
+	if (i < 60)
+		steady();
+	else
+		spike();
+	KEEP(bystander(i));
+}
+
+WATCHED void serve_moves(uint64_t i)
+{
+	sleep_ns(30000000);
+	take_step(i);
+	KEEP(bystander(i));
+}
+
 static void calibrate(void)
 {
 	uint64_t rounds = 1 << 20, from = now_ns(), took;
@@ -179,7 +196,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*serve)(uint64_t);
 	} shapes[] = {{"loop", serve_loop}, {"own", serve_own}, {"sleep", serve_sleep}, {"recursion", serve_recursion},
-		      {"two", serve_two}, {"rare", serve_rare}, {"pointer", serve_pointer}};
+		      {"two", serve_two}, {"rare", serve_rare}, {"pointer", serve_pointer},
+		      {"moves", serve_moves}};
 	void (*serve)(uint64_t) = NULL;
 	uint64_t end, i, from;
 
