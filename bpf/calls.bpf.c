@@ -215,6 +215,16 @@ INLINE struct pt_act *act_take(struct pt_act_key *key, u32 hash)
 	return 0;
 }
 
+INLINE void act_args(struct pt_act *a, struct pt_regs *ctx)
+{
+	a->args[0] = ctx->di;
+	a->args[1] = ctx->si;
+	a->args[2] = ctx->dx;
+	a->args[3] = ctx->cx;
+	a->args[4] = ctx->r8;
+	a->args[5] = ctx->r9;
+}
+
 INLINE void act_state(struct pt_act *a, u64 state)
 {
 	*(volatile u64 *)&a->state = state;
@@ -395,12 +405,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->ret = ret;
 	a->tid = tid;
 	a->arg_mask = mask | s->arg_mask | outside;
-	a->args[0] = ctx->di;
-	a->args[1] = ctx->si;
-	a->args[2] = ctx->dx;
-	a->args[3] = ctx->cx;
-	a->args[4] = ctx->r8;
-	a->args[5] = ctx->r9;
+	act_args(a, ctx);
 	t = bpf_map_lookup_elem(&threads, &tid);
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
@@ -539,12 +544,7 @@ int on_kernel_entry(struct pt_regs *ctx)
 	a->ret = 0;
 	a->tid = tid;
 	a->arg_mask = 0x3f | outside;
-	a->args[0] = ctx->di;
-	a->args[1] = ctx->si;
-	a->args[2] = ctx->dx;
-	a->args[3] = ctx->cx;
-	a->args[4] = ctx->r8;
-	a->args[5] = ctx->r9;
+	act_args(a, ctx);
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
 	a->start = bpf_ktime_get_ns();
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);

@@ -205,9 +205,10 @@ static int attach_one(struct collector *c, struct function *f, unsigned int from
 	return slot ? err : -ENOMEM;
 }
 
-static bool links_cover(const struct function *f, pid_t pid, uint32_t module)
+/* Is one of the first `links` links for this file of this process? */
+static bool links_cover(const struct function *f, unsigned int links, pid_t pid, uint32_t module)
 {
-	for (unsigned int i = 0; i < f->nr_links; i++) {
+	for (unsigned int i = 0; i < links; i++) {
 		if (f->links[i].pid == pid && f->links[i].module == module)
 			return true;
 	}
@@ -228,11 +229,8 @@ static int links_attach(struct collector *c, struct function *f, unsigned int fr
 			continue;
 		for (unsigned int t = 0; t < c->nr_targets; t++) {
 			for (uint32_t m = 1; m <= c->nr_modules; m++) {
-				struct function before = *f;
-
-				before.nr_links = links;
 				if (!target_maps(c, c->targets[t]->pid, m) ||
-				    (uncovered && links_cover(&before, c->targets[t]->pid, m)))
+				    (uncovered && links_cover(f, links, c->targets[t]->pid, m)))
 					continue;
 				err = attach_one(c, f, from, g, c->targets[t]->pid, m);
 				/* a child that is gone already is no failure */
