@@ -131,7 +131,8 @@ static int print_answer(const struct walk_report *report, const struct options *
 		return 0;
 	if (o->json || o->json_lines)
 		return output_walk_json(report, &oo, stdout);
-	return o->quiet ? 0 : output_walk_text(report, &oo, stdout);
+	/* nobody was there: the message has said why */
+	return o->quiet || !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
 }
 
 static int answer_status(const struct walk_report *report)
