@@ -66,6 +66,8 @@ bool front_over(const struct front *f);
 bool front_ready(const struct front *f);
 /* The user named operations, and not one of them can be watched. */
 bool front_nothing_to_do(const struct front *f);
+/* After the end: wait, some seconds at most, for the parser's word on names that were still looked for. */
+void front_settle(struct front *f);
 uint64_t front_now_ns(void);
 
 /* --begin and --end: no phase was seen, in one line; NULL: some were, or none were asked for. */

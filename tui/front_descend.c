@@ -5,6 +5,9 @@
 #include "tui/front_state.h"
 #include "tui/walker.h"
 
+enum { SETTLE_TURN_MS = 10 };
+#define SETTLE_NS 3000000000ull
+
 enum { CODE_INSNS = 1024 };
 
 static void host_feed(void *ctx, const struct record *rec)
@@ -96,4 +99,27 @@ void front_parser_turn(struct front *f, int timeout_ms)
 	if (poll(&p, 1, timeout_ms) < 0)
 		return;
 	watches_parser(f, front_now_ns());
+}
+
+static bool is_sought(const struct watch *w)
+{
+	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING || w->stage == WATCH_NEAREST;
+}
+
+void front_settle(struct front *f)
+{
+	uint64_t until = front_now_ns() + SETTLE_NS;
+	bool sought = f->over;
+
+	/* a command that ended at once: what was to be found in its libraries was not looked for yet */
+	for (size_t i = 0; sought && i < f->nr_watches; i++) {
+		if (f->watches[i]->stage == WATCH_DORMANT && !f->watches[i]->spec.module[0])
+			f->watches[i]->stage = WATCH_WAITING;
+	}
+	while (sought && front_now_ns() < until) {
+		front_parser_turn(f, SETTLE_TURN_MS);
+		sought = false;
+		for (size_t i = 0; i < f->nr_watches; i++)
+			sought |= is_sought(f->watches[i]);
+	}
 }

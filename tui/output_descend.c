@@ -18,9 +18,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 
 const char *report_status(const struct descend_report *r, const struct descent_result *result)
 {
-	if (r->no_such_peak)
-		return "no such peak";
-	return descent_status_text(model_nr_targets(r->model) ? result->status : DESCENT_TARGET_END);
+	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
 }
 
 const struct peak *report_peak(const struct descend_report *r, const struct op *op)

@@ -245,6 +245,8 @@ static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + NAMES_MS * 1000000ull;
 
+	front_settle(r->front);
+	verb_messages(r->front);
 	descend_stop(r->descend);
 	while (!descend_names(r->descend) && front_now_ns() < until) {
 		if (front_over(r->front))

@@ -61,8 +61,11 @@ static void run_loop(struct run *r)
 		if (p.revents)
 			signals_take(r);
 		verb_messages(r->front);
-		if (ticks == -ENOTCONN)
+		if (ticks == -ENOTCONN) {
+			front_settle(r->front);
+			verb_messages(r->front);
 			return;
+		}
 		if (ticks > 0)
 			run_tick(r);
 		if (front_ready(r->front) && !r->began_ns)
@@ -86,6 +89,15 @@ static bool anything_measured(struct model *m)
 			return true;
 	}
 	return false;
+}
+
+static uint64_t untimed_calls(struct model *m)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < model_nr_ops(m); i++)
+		calls += model_op(m, i)->unseen;
+	return calls;
 }
 
 /* The status of a run that came to its end: is there an answer? */
@@ -112,8 +124,9 @@ static int run_status(struct run *r)
 		return EXIT_NO_ANSWER;
 	}
 	if (!r->options->quiet)
-		verb_complain("nothing happened in the target while it was watched; try a longer --for");
-	return r->options->command ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+		verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
+						 "nothing happened in the target while it was watched; try a longer --for");
+	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
 int verb_watch(struct options *o)

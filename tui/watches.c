@@ -214,6 +214,8 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	w->offset = fn->offset;
 	w->symbol = strdup(fn->symbol);
 	w->function = strdup(fn->function[0] ? fn->function : fn->symbol);
+	/* called once, from a place that only its return tells: its exits cannot wait and cost nothing */
+	w->keep_exits |= !strcmp(fn->symbol, "main");
 	w->nr_sites = 0;
 	w->plans_left = 1;
 	if (phases_same(f, w, fn->module, fn->offset))
@@ -272,7 +274,10 @@ static void answer_functions(struct front *f, struct watch *w, const struct pars
 		}
 		break;
 	case WATCH_NEAREST:
-		refuse_with_list(f, w, a, a->nr ? "no such function; nearest names" : "no such function in the target or its libraries");
+		if (f->over)
+			refuse_with_list(f, w, a, a->nr ? "not found before the target ended; nearest names" : "not found before the target ended");
+		else
+			refuse_with_list(f, w, a, a->nr ? "no such function; nearest names" : "no such function in the target or its libraries");
 		break;
 	case WATCH_IFUNC:
 		if (!a->nr) {

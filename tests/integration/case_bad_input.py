@@ -60,6 +60,16 @@ def missing():
     check(alive(t.pid), "the target died")
 
 
+@case("a function that a short command does not have: exit 1, not an empty answer")
+def not_in_command():
+    path = os.path.join(TARGETS, "simple")
+    if not os.path.exists(path):
+        raise Skip("no target")
+    refused(["watch", "-f", "no_such_function_here", "--json", "--", path, "100"], (1,), "no_such_function_here")
+    refused(["watch", "-f", "big@no-such-file", "--", path, "100"], (1,), "big@no-such-file")
+    refused(["descend", "-f", "no_such_function_here", "--", path, "100"], (1,), "no_such_function_here")
+
+
 @case("an ambiguous name: refused with the list")
 def ambiguous():
     t = Target("twins")

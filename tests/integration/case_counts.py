@@ -272,6 +272,20 @@ def command():
         equal("calls", operation(document, "big")["calls"], 5000)
 
 
+@case("main of a command is timed, once, also under the governor")
+def main_of_command():
+    path = os.path.join(TARGETS, "simple")
+    if not os.path.exists(path):
+        raise Skip("no target")
+    with NothingLeft():
+        status, program = run_peaktop("watch", "-f", "main", "--json", "--", path, "5000")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        start = next(i for i, line in enumerate(program.out) if line.startswith('{"peaktop"'))
+        document = json.loads("\n".join(program.out[start:]))
+        validate(document)
+        equal("calls", operation(document, "main")["calls"], 1)
+
+
 @case("two peaktops on one target: both count right")
 def two():
     t = Target("simple", 20000)
