@@ -417,7 +417,7 @@ int live_run(struct options *o)
 		if (!l.status)
 			l.status = replay_open(&l.replay, o->files[0], error, sizeof(error));
 		if (l.status) {
-			fprintf(stderr, "peaktop: %s\n", error);
+			verb_complain(error);
 			return l.status;
 		}
 	}
@@ -428,7 +428,7 @@ int live_run(struct options *o)
 		live_loop(&l);
 	term_close();
 	if (l.goodbye[0] && !l.lost)
-		fprintf(stderr, "peaktop: %s\n", l.goodbye);
+		verb_complain(l.goodbye);
 	live_descent_release(&l.descent);
 	screen_free(l.screen);
 	grid_free(l.grid);

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	front_use_collector(&entry);
 	if (options_parse(&o, argc, argv, error, sizeof(error))) {
-		fprintf(stderr, "peaktop: %s\n", error);
+		verb_complain(error);
 		return EXIT_USAGE;
 	}
 	switch (o.verb) {

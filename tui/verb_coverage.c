@@ -76,7 +76,7 @@ static json_t *module_json(const struct front *f, uint32_t module)
 static void module_text(const struct front *f, uint32_t module, FILE *out)
 {
 	const struct parsed_coverage *c = &f->coverage;
-	char name[512];
+	char name[2048], part[512];
 
 	sanitise(name, sizeof(name), f->modules[module - 1].path);
 	fprintf(out, "%s: %.1f%% of %llu functions can be watched\n", name,
@@ -85,7 +85,8 @@ static void module_text(const struct front *f, uint32_t module, FILE *out)
 	for (const char *line = f->coverage_text; *line;) {
 		size_t n = strcspn(line, "\n");
 
-		fprintf(out, "  %.*s\n", (int)n, line);
+		snprintf(part, sizeof(part), "%.*s", (int)n, line);
+		fprintf(out, "  %s\n", sanitise(name, sizeof(name), part));
 		line += n + (line[n] == '\n');
 	}
 }

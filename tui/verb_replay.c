@@ -44,7 +44,7 @@ static int replay_read(struct replay **r, const char *path, const struct options
 	if (!status)
 		status = replay_open(r, path, why, sizeof(why));
 	if (status) {
-		fprintf(stderr, "peaktop: %s\n", why);
+		verb_complain(why);
 		return status;
 	}
 	if (lines)
@@ -56,7 +56,7 @@ static int replay_read(struct replay **r, const char *path, const struct options
 		return EXIT_DAMAGED;
 	}
 	if (replay_damage(*r)[0])
-		fprintf(stderr, "peaktop: %s\n", replay_damage(*r));
+		verb_complain(replay_damage(*r));
 	if (model_meta(replay_model(*r)))
 		return 0;
 	replay_free(*r);
@@ -146,7 +146,7 @@ int verb_script(struct options *o)
 	if (!status)
 		status = replay_open(&r, o->files[0], why, sizeof(why));
 	if (status) {
-		fprintf(stderr, "peaktop: %s\n", why);
+		verb_complain(why);
 		free(text);
 		return status;
 	}

@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "tui/output_descend.h"
+#include "tui/sanitise.h"
 #include "tui/verbs.h"
 
 enum { END_TURN_MS = 50 };
 
 void verb_complain(const char *line)
 {
-	fprintf(stderr, "peaktop: %s\n", line);
+	char safe[4096];
+
+	fprintf(stderr, "peaktop: %s\n", sanitise(safe, sizeof(safe), line));
 }
 
 int output_status(int err)
@@ -32,6 +35,7 @@ int target_by_name(struct options *o)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
+	char line[256];
 
 	while (proc && (e = readdir(proc))) {
 		char path[300], comm[64] = "", want[16];
@@ -58,7 +62,8 @@ int target_by_name(struct options *o)
 		closedir(proc);
 	if (o->nr_pids)
 		return 0;
-	fprintf(stderr, "peaktop: no process is called '%s'; see ps -e\n", o->name);
+	snprintf(line, sizeof(line), "no process is called '%.200s'; see ps -e", o->name);
+	verb_complain(line);
 	return EXIT_NO_ANSWER;
 }
 

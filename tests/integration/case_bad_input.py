@@ -70,6 +70,21 @@ def not_in_command():
     refused(["descend", "-f", "no_such_function_here", "--", path, "100"], (1,), "no_such_function_here")
 
 
+@case("escape sequences in the name of a program reach no terminal")
+def hostile_name():
+    if not os.path.exists(os.path.join(TARGETS, "simple")):
+        raise Skip("no target")
+    path = os.path.join(scratch(), "a\x1b[31mb\nc")
+    shutil.copy(os.path.join(TARGETS, "simple"), path)
+    t = Target(path)
+    for args in (["watch", "-f", "bigg", "--for", 1], ["watch", "-f", "big@a", "--for", 1], ["descend", "--open"], ["doctor"]):
+        status, program = run_peaktop(*args, "-p", t.pid)
+        text = program.text() + program.error_text()
+        check("\x1b" not in text, "%s: %r" % (args, text[:400]))
+        if args[0] != "watch":
+            check("a\\x1b[31mb\\" in text, "%s: %r" % (args, text[:400]))
+
+
 @case("an ambiguous name: refused with the list")
 def ambiguous():
     t = Target("twins")
