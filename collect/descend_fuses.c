@@ -29,30 +29,16 @@ static void site_blow(struct collector *c, struct descent_arming *d, struct node
 	d->attach_again = true;
 }
 
-static uint64_t f0_begun(struct collector *c, const struct function *f)
-{
-	const struct pt_site *table = kernel_side_sites(c->kernel);
-	uint64_t hits = 0;
-
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (f->sites[i].site.role == SITE_ENTRY || f->sites[i].site.role == SITE_CALL)
-			hits += __atomic_load_n(&table[f->sites[i].index].hits, __ATOMIC_RELAXED);
-	}
-	return hits;
-}
-
 /*
  * The programs only know loops in calls of f0 that they saw begin. In one that began before it was armed, or outside of
  * f0, several sites of a loop may take nearly all of the target's time while each stays below its own fuse: the dearest goes.
  */
 static void set_fuse(struct collector *c, struct descent_arming *d)
 {
-	uint64_t begun = f0_begun(c, d->function), calls = begun - d->renewed_begun, most = 0, cpu = 0, ran;
+	uint64_t last, begun = function_starts(c, d->function, &last), calls = begun - d->renewed_begun, most = 0;
+	uint64_t cpu = targets_cpu_ns(c), ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
 	struct node_site *dearest = NULL;
 
-	for (unsigned int t = 0; t < c->nr_targets; t++)
-		cpu += target_cpu_ns(c->targets[t]);
-	ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
 		struct node_site *s = &d->sites[i];
 		uint32_t hits = s->seen - s->renewed;

@@ -34,7 +34,7 @@ enum {
 	ATTACH_SITE_NS = 12000, /* and per site in it */
 };
 
-static uint64_t targets_cpu(const struct collector *c)
+uint64_t targets_cpu_ns(const struct collector *c)
 {
 	uint64_t sum = c->target_cpu_gone_ns;
 
@@ -197,7 +197,7 @@ bool functions_waiting(const struct collector *c)
 	return false;
 }
 
-static uint64_t starts_hits(const struct collector *c, const struct function *f, uint64_t *last)
+uint64_t function_starts(const struct collector *c, const struct function *f, uint64_t *last)
 {
 	const struct pt_site *table = kernel_side_sites(c->kernel);
 	uint64_t hits = 0;
@@ -218,7 +218,7 @@ static uint64_t starts_hits(const struct collector *c, const struct function *f,
 /* No start was passed since the last look. The burst was over one mean gap after the last call began. */
 static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 {
-	uint64_t last, hits = starts_hits(c, f, &last) - f->burst_hits, end = f->state_since;
+	uint64_t last, hits = function_starts(c, f, &last) - f->burst_hits, end = f->state_since;
 
 	function_gate(c, f, false);
 	if (last > end)
@@ -231,7 +231,7 @@ static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 /* Still being detached? */
 static bool starts_pass(const struct collector *c, struct function *f, uint64_t age)
 {
-	uint64_t last, hits = starts_hits(c, f, &last);
+	uint64_t last, hits = function_starts(c, f, &last);
 	bool more = hits != f->starts_hits && age < DRAIN_STARTS_MS * MS;
 
 	f->starts_hits = hits;
@@ -249,7 +249,7 @@ static void burst_stop(struct collector *c, struct function *f, uint64_t now)
 	if (f->exits_wait)
 		function_exits_drop(c, f);
 	f->starts_going = true;
-	f->starts_hits = starts_hits(c, f, &last);
+	f->starts_hits = function_starts(c, f, &last);
 	function_links_stop(f, false);
 	f->state = FUNCTION_DRAINING;
 	f->state_since = now;
@@ -312,7 +312,7 @@ static bool exits_too_dear(const struct function *f, uint64_t now)
 /* Are the exits that wait affordable for as long as it takes to remove them? */
 static void exits_look(struct collector *c, struct function *f, uint64_t now)
 {
-	uint64_t last, age = now - f->state_since, hits = starts_hits(c, f, &last) - f->burst_hits;
+	uint64_t last, age = now - f->state_since, hits = function_starts(c, f, &last) - f->burst_hits;
 
 	if (!f->exits_wait || age < EXITS_LOOK_MS * MS)
 		return;
@@ -352,7 +352,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_OFF:
 		if (!f->hopeless && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
 			function_links_start(c, f);
-			f->burst_hits = starts_hits(c, f, &last);
+			f->burst_hits = function_starts(c, f, &last);
 		}
 		return now + CHECK_MS * MS;
 	}
@@ -390,7 +390,7 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 	uint64_t next = now + CHECK_MS * MS, cpu, when, base, wall;
 	int64_t earned;
 
-	cpu = targets_cpu(c);
+	cpu = targets_cpu_ns(c);
 	if (!c->governed_wall || cpu < c->governed_cpu) {
 		c->governed_cpu = cpu;
 		c->governed_wall = now;

@@ -21,7 +21,6 @@ enum {
 	FRONT_MAX_MODULES = 4096,
 	FRONT_MAX_MAPPINGS = 65536,
 	FRONT_MAX_WATCHES = 64,
-	FRONT_MAX_ALIASES = 8,
 	FRONT_MAX_STACKS = 64, /* at the parser */
 	FRONT_MAX_LOOKS = 1024,
 	LOOK_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
@@ -35,11 +34,6 @@ struct front_module {
 	enum module_stage stage;
 	char *path;
 	char *name; /* base name without " (deleted)" */
-};
-
-/* A target that goes by another name than its file, as redis-server may: a link, or prctl(PR_SET_NAME). */
-struct front_alias {
-	char comm[16], file[256];
 };
 
 struct front_mapping {
@@ -107,8 +101,6 @@ struct front {
 	/* watches */
 	struct front_module modules[FRONT_MAX_MODULES];
 	uint32_t nr_modules;
-	struct front_alias aliases[FRONT_MAX_ALIASES];
-	uint32_t nr_aliases;
 	struct front_mapping *mappings;
 	size_t nr_mappings, cap_mappings;
 	bool modules_wanted;

@@ -170,6 +170,17 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	return o;
 }
 
+/* What has no name is called by its place. */
+static void code_name(const struct descend *d, struct rec_code code, char *out, size_t size)
+{
+	const struct descend_symbol *s = descend_symbol(d, code.module, code.offset);
+
+	if (s && s->function[0])
+		snprintf(out, size, "%s", s->function);
+	else
+		snprintf(out, size, "%s+0x%" PRIx64, descend_module(d, code.module), code.offset);
+}
+
 static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *failed)
 {
 	json_t *frames = json_array();
@@ -180,10 +191,7 @@ static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *f
 		char at[NAME_MAX_BYTES];
 		json_t *o = json_object();
 
-		if (s && s->function[0])
-			snprintf(at, sizeof(at), "%s", s->function);
-		else
-			snprintf(at, sizeof(at), "%s+0x%" PRIx64, descend_module(d, place.module), place.offset);
+		code_name(d, place, at, sizeof(at));
 		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
 		json_put_text(o, "module", descend_module(d, place.module), failed);
 		put_line(o, s, failed);
@@ -261,10 +269,10 @@ static json_t *stack_frame_json(const struct descend *d, const struct rec_frame 
 {
 	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
 	json_t *o = json_object();
-	char name[64];
+	char name[NAME_MAX_BYTES];
 
-	snprintf(name, sizeof(name), "%.32s+0x%" PRIx64, descend_module(d, f->module), f->function);
-	json_put(o, "function", json_text(s && s->function[0] ? s->function : name, NAME_MAX_BYTES), failed);
+	code_name(d, (struct rec_code){f->module, f->function}, name, sizeof(name));
+	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
 	json_put_text(o, "module", descend_module(d, f->module), failed);
@@ -302,14 +310,12 @@ static json_t *below_json(const struct descend *d, const struct descent_path *p,
 
 	for (unsigned int i = 0; i < p->nr_below; i++) {
 		const struct descent_below *f = &p->below[i];
-		const struct descend_symbol *s = descend_symbol(d, f->function.module, f->function.offset);
+		char name[NAME_MAX_BYTES] = NO_FILE;
 		json_t *o = json_object();
-		char name[NAME_MAX_BYTES];
 
-		snprintf(name, sizeof(name), "%s+0x%llx", descend_module(d, f->function.module), (unsigned long long)f->function.offset);
-		if (!f->function.module)
-			snprintf(name, sizeof(name), "%s", NO_FILE);
-		json_put(o, "function", json_text(s && s->function[0] ? s->function : name, NAME_MAX_BYTES), failed);
+		if (f->function.module)
+			code_name(d, f->function, name, sizeof(name));
+		json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 		json_put(o, "module", json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
 		put_share(o, "share", f->share, failed);
 		*failed |= json_array_append_new(list, o);

@@ -31,7 +31,6 @@ struct run {
 	bool interrupted, late, unread;
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
-	struct rec_descent ask;
 	uint64_t used, used_ns; /* in-peak calls, and since when there are so many */
 };
 
@@ -147,7 +146,6 @@ static bool try_begin(struct run *r, uint64_t now)
 	err = descend_begin(r->descend, &ask);
 	if (err)
 		verb_complain("these options are out of range");
-	r->ask = ask;
 	r->used_ns = now;
 	return !err;
 }
@@ -155,23 +153,23 @@ static bool try_begin(struct run *r, uint64_t now)
 /* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is the largest by now. */
 static void begin_again(struct run *r, uint64_t now)
 {
+	const struct rec_descent *asked = descend_asked(r->descend);
 	struct descent_progress p;
 	struct rec_descent ask;
 
 	if (r->options->peak || r->options->slowest > 0 || descend_over(r->descend))
 		return;
 	descent_progress(descend_state(r->descend), &p);
-	if (p.calls_used != r->used || now - r->used_ns < (uint64_t)(STUCK_S * 1e9)) {
-		r->used_ns = p.calls_used != r->used ? now : r->used_ns;
+	if (p.calls_used != r->used) {
 		r->used = p.calls_used;
-		return;
+		r->used_ns = now;
 	}
-	r->used_ns = now;
-	if (descend_choose(front_model(r->front), r->report.op, r->options, true, &ask) ||
-	    (ask.low_ns < r->ask.high_ns && r->ask.low_ns < ask.high_ns))
+	if (now - r->used_ns < (uint64_t)(STUCK_S * 1e9))
 		return;
-	if (!descend_begin(r->descend, &ask))
-		r->ask = ask;
+	r->used_ns = now;
+	if (!descend_choose(front_model(r->front), r->report.op, r->options, true, &ask) &&
+	    (ask.low_ns >= asked->high_ns || asked->low_ns >= ask.high_ns))
+		descend_begin(r->descend, &ask);
 }
 
 /* ---- the run ---- */

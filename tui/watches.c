@@ -72,14 +72,17 @@ static uint32_t module_by_file(const struct front *f, const char *name)
 	return 0;
 }
 
-/* By the name of its file, or by that of a target, for the file it was started from. */
+/* By the name of its file, or by that of a target, for the file it was started from: redis-server may be a link. */
 static uint32_t module_by_name(const struct front *f, const char *name)
 {
 	uint32_t found = module_by_file(f, name);
 
-	for (uint32_t i = 0; !found && i < f->nr_aliases; i++) {
-		if (!strcmp(f->aliases[i].comm, name))
-			found = module_by_file(f, f->aliases[i].file);
+	for (size_t i = 0; !found && i < model_nr_targets(f->model); i++) {
+		const struct rec_target *t = model_target(f->model, i);
+		const char *file = strrchr(t->exe, '/');
+
+		if (file && !strcmp(t->comm, name))
+			found = module_by_file(f, file + 1);
 	}
 	return found;
 }
@@ -509,14 +512,6 @@ static void dormant_wake(struct front *f)
 
 void watches_target(struct front *f, const struct rec_target *t)
 {
-	const char *file = t->exe && strrchr(t->exe, '/') ? strrchr(t->exe, '/') + 1 : "";
-
-	if (t->comm && *file && strcmp(t->comm, file) != 0 && f->nr_aliases < FRONT_MAX_ALIASES) {
-		struct front_alias *a = &f->aliases[f->nr_aliases++];
-
-		snprintf(a->comm, sizeof(a->comm), "%s", t->comm);
-		snprintf(a->file, sizeof(a->file), "%s", file);
-	}
 	dormant_wake(f);
 }
 
