@@ -343,7 +343,7 @@ static bool wants_a_second_look(const struct descent *d, uint32_t node)
 	if (n->self_kept[CANDIDATE_SELF])
 		kept += own.self;
 	if (n->self_kept[CANDIDATE_BLOCKED])
-		kept += own.blocked;
+		kept += own.blocked + own.loop_blocked;
 	if (n->self_kept[CANDIDATE_FAULT])
 		kept += own.fault;
 	return kept > 0 && own.dropped > kept;

@@ -108,10 +108,13 @@ struct own_times {
 	double self; /* its code; in `loop` too */
 	double loop; /* callees called again and again, of those that are no root cause */
 	double blocked, fault;
+	double loop_blocked; /* the part of `loop` in which these callees were blocked */
 	double spread;	/* its callees that are no root cause */
 	double dropped; /* of these, those that are not armed any more */
 };
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out);
+/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's loop. */
+bool fnode_is_of_loop(const struct descent *d, uint32_t node);
 /* The calls that the means are taken over. */
 const struct totals *descent_totals(const struct descent *d);
 

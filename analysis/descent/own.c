@@ -36,6 +36,22 @@ static double minus(double a, double b)
 	return a > b ? a - b : 0;
 }
 
+static double part(double of, double all)
+{
+	return of < all ? of / all : 1;
+}
+
+bool fnode_is_of_loop(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+	struct means m;
+
+	if (!fnode_alive(n) || n->live)
+		return false;
+	fnode_means(d, node, &m);
+	return m.repeated > 0;
+}
+
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out)
 {
 	bool faults = !descent_totals(d)->fault_of_root;
@@ -56,6 +72,8 @@ void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *o
 		if (c->live)
 			continue;
 		out->loop += callee.repeated;
+		if (callee.repeated > 0)
+			out->loop_blocked += callee.repeated * part(callee.blocked, callee.net);
 		out->spread += callee.net;
 		if (c->state == FNODE_MEASURED)
 			out->dropped += callee.net;

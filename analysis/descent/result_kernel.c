@@ -43,6 +43,18 @@ static void gather(const struct witnesses *w, uint32_t witness, bool below, int 
 		gather(w, id, below, tag, t);
 }
 
+static void gather_callee(const struct descent *d, uint32_t node, int tag, struct stack_tally *t)
+{
+	struct witness_set set;
+	unsigned int i;
+
+	fnode_witness_set(d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		gather(d->witnesses, set.at[i], true, tag, t);
+	for (i = 0; i < set.nr_beyond; i++)
+		gather(d->witnesses, set.beyond[i], true, tag, t);
+}
+
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag)
 {
 	struct stack_tally *t = calloc(1, sizeof(*t));
@@ -50,6 +62,7 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	struct witness_set set;
 	unsigned int i;
 	uint64_t ns;
+	uint32_t id;
 
 	if (!t) {
 		b->err = -ENOMEM;
@@ -58,6 +71,9 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	fnode_witness_set(b->d, node, &set);
 	for (i = 0; i < set.nr_at; i++)
 		gather(b->d->witnesses, set.at[i], false, tag, t);
+	for (id = b->d->tree.node[node].first_child; id != NO_INDEX; id = b->d->tree.node[id].next)
+		if (fnode_is_of_loop(b->d, id))
+			gather_callee(b->d, id, tag, t);
 	for (i = 0; !t->nr && i < set.nr_at; i++)
 		gather(b->d->witnesses, set.at[i], true, tag, t);
 	for (i = 0; !t->nr && i < set.nr_beyond; i++)

@@ -62,7 +62,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		snprintf(cause.detail, sizeof(cause.detail), "whether it ran was not measured");
 	}
 	if (cause.kind == CAUSE_LOOP)
-		ns += own->loop;
+		ns += own->loop - own->loop_blocked;
 	path = result_add_path(b, node, ns, &cause, n->own[CANDIDATE_SELF]);
 	if (!path)
 		return;
@@ -106,15 +106,31 @@ static void tally_sleeps(const struct descent *d, uint32_t witness, bool below,
 		tally_sleeps(d, id, below, t);
 }
 
+static void tally_sleeps_of_loop(const struct descent *d, uint32_t node, struct cause_tally *t)
+{
+	struct witness_set set;
+	unsigned int i;
+
+	fnode_witness_set(d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		tally_sleeps(d, set.at[i], true, t);
+	for (i = 0; i < set.nr_beyond; i++)
+		tally_sleeps(d, set.beyond[i], true, t);
+}
+
 static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally *t)
 {
 	struct witness_set set;
 	unsigned int i;
+	uint32_t id;
 
 	memset(t, 0, sizeof(*t));
 	fnode_witness_set(d, node, &set);
 	for (i = 0; i < set.nr_at; i++)
 		tally_sleeps(d, set.at[i], false, t);
+	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (fnode_is_of_loop(d, id))
+			tally_sleeps_of_loop(d, id, t);
 	for (i = 0; !t->nr && i < set.nr_at; i++)
 		tally_sleeps(d, set.at[i], true, t);
 	for (i = 0; !t->nr && i < set.nr_beyond; i++)
@@ -133,6 +149,7 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 	struct cause_tally t, one;
 	struct descent_path *path;
 	unsigned int i, kind;
+	double ns = own->blocked + own->loop_blocked;
 
 	votes = b->d->tree.node[node].own[CANDIDATE_BLOCKED];
 	sleeps_of(b->d, node, &t);
@@ -144,7 +161,7 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 		if (kind_ns[kind] * 100 >= all * CAUSE_PART)
 			shown += kind_ns[kind];
 	if (!shown) {
-		result_add_path(b, node, own->blocked, &unknown, votes);
+		result_add_path(b, node, ns, &unknown, votes);
 		return;
 	}
 	for (kind = 0; kind < CAUSE_KINDS; kind++) {
@@ -155,8 +172,8 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 			if (t.entry[i].cause.kind == kind)
 				cause_tally_add(&one, &t.entry[i].cause, t.entry[i].ns);
 		cause = cause_tally_top(&one);
-		path = result_add_path(b, node, own->blocked * (double)kind_ns[kind] / (double)shown,
-				       cause, votes);
+		path = result_add_path(b, node, ns * (double)kind_ns[kind] / (double)shown, cause,
+				       votes);
 		if (path)
 			result_add_kernel(b, path, node, (int)kind);
 	}

@@ -175,12 +175,22 @@ static void aggregate(struct descent *d)
 /* What a function itself took, next to its callees. */
 struct shares {
 	uint64_t candidate[CANDIDATES];
-	uint64_t own, loop; /* parts of CANDIDATE_SELF, over all its calls */
+	uint64_t own, loop;   /* parts of CANDIDATE_SELF, over all its calls */
+	uint64_t loop_blocked; /* not in `loop`: what the callees of a loop were blocked for */
 	uint64_t largest;
 };
 
+/* Calls of the same callee beyond the longest one are the caller's loop. */
+static void add_loop(struct shares *s, double loop, double blocked, double net)
+{
+	double of_it = blocked < net ? loop * blocked / net : loop;
+
+	s->loop_blocked += rounded(of_it);
+	s->loop += rounded(loop - of_it);
+}
+
 static void sum_callees(const struct descent *d, const struct fnode *n, struct vector *sum,
-			uint64_t *loop, uint64_t *largest)
+			struct shares *s)
 {
 	const struct vector *v = &d->vector[n->id];
 	uint32_t id;
@@ -195,9 +205,10 @@ static void sum_callees(const struct descent *d, const struct fnode *n, struct v
 		sum->net += c->net;
 		sum->blocked += c->blocked;
 		sum->fault += c->fault;
-		*loop += minus(c->net, c->max * v->count);
-		if (c->max > *largest)
-			*largest = c->max;
+		add_loop(s, (double)minus(c->net, c->max * v->count), (double)c->blocked,
+			 (double)c->net);
+		if (c->max > s->largest)
+			s->largest = c->max;
 	}
 }
 
@@ -211,7 +222,7 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 	double once;
 
 	memset(s, 0, sizeof(*s));
-	sum_callees(d, n, &callees, &s->loop, &s->largest);
+	sum_callees(d, n, &callees, s);
 	rest = minus(v->max, callees.max + rounded(off->max));
 	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX) {
 		/* Of several calls the longest is the one that counts, with its part of each. */
@@ -220,9 +231,9 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 		fault = call->known & CALL_KNOWN_NODE_FAULT
 			    ? minus(v->fault, callees.fault + rounded(off->fault))
 			    : 0;
-		s->loop += rounded(off->loop);
+		add_loop(s, off->loop, off->blocked, off->net);
 		s->own = minus(v->net, callees.net + rounded(off->net) + blocked + fault);
-		blocked = rounded((double)blocked * once);
+		blocked = rounded((double)(blocked + s->loop_blocked) * once);
 		fault = rounded((double)fault * once);
 		blocked = blocked > rest ? rest : blocked;
 		fault = fault > rest - blocked ? rest - blocked : fault;

@@ -14,6 +14,8 @@ atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 table((
     ("asleep on purpose (-O0, static)",
      Culprit("culprit_sleep", path_of("back_off", "usleep"), "sleep")),
+    ("a loop of short sleeps is told by what it waits for",
+     Culprit("culprit_loop_sleep", path_of("batch"), "sleep")),
     ("poll() until its time is over",
      Culprit("culprit_timeout", path_of("wait_for_input", "poll"), "timeout", detail="poll")),
     ("a condition until its time is over",

@@ -293,6 +293,42 @@ static void test_loop_is_blamed(void **state)
 	bench_end(&b);
 }
 
+/* ... and when its calls do nothing but wait, the loop waits. */
+static void test_loop_of_waits(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS, .max = 20 * US, .count = 900, .blocked = 8 * MS));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(nr_paths(&b), 1);
+	expect_path(&b, 0, "", CAUSE_UNKNOWN); /* no stack says what for */
+	bench_end(&b);
+}
+
+/* Half and half: both are told, and nothing is told twice. */
+static void test_loop_of_waits_and_work(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", 9600 * US, .max = 20 * US, .count = 900, .blocked = 4800 * US));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_LOOP);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_UNKNOWN);
+	assert_true(r.paths[0].share > 0.45 && r.paths[0].share < 0.55);
+	assert_true(r.paths[1].share > 0.45 && r.paths[1].share < 0.5);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 static void test_one_long_call_of_a_loop(void **state)
 {
 	struct bench b;
@@ -873,6 +909,8 @@ int main(void)
 	    cmocka_unit_test(test_f0_itself),
 	    cmocka_unit_test(test_f0_without_callees),
 	    cmocka_unit_test(test_loop_is_blamed),
+	    cmocka_unit_test(test_loop_of_waits),
+	    cmocka_unit_test(test_loop_of_waits_and_work),
 	    cmocka_unit_test(test_one_long_call_of_a_loop),
 	    cmocka_unit_test(test_loop_in_a_callee),
 	    cmocka_unit_test(test_unmeasured_callees_are_not_own_code),

@@ -696,6 +696,26 @@ static void test_samples_in_a_loop(void **state)
 	bench_end(&b);
 }
 
+/* A loop of calls that wait is told as what they wait for, wherever below them the stacks are. */
+static void test_sleeps_in_a_loop(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	site(&b, 'a', 'b');
+	start(&b, true);
+	b.call.blocked_ns = 8 * MS;
+	for (int i = 0; i < 20; i++) {
+		stack(&b, "ab", 8 * MS, &on_purpose);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .max = 20 * US, .count = 900, .blocked = 8 * MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(nr_paths(&b), 1);
+	expect_path(&b, 0, "", CAUSE_SLEEP);
+	bench_end(&b);
+}
+
 /* A callee that only the stacks know is timed from its own entry. */
 static void test_witness_of_an_indirect_call(void **state)
 {
@@ -953,6 +973,7 @@ int main(void)
 	    cmocka_unit_test(test_witness_of_a_tail_call),
 	    cmocka_unit_test(test_witness_of_tail_calls_of_f0),
 	    cmocka_unit_test(test_samples_in_a_loop),
+	    cmocka_unit_test(test_sleeps_in_a_loop),
 	    cmocka_unit_test(test_witness_of_an_indirect_call),
 	    cmocka_unit_test(test_many_witnesses),
 	    cmocka_unit_test(test_shares_of_two_paths),

@@ -95,9 +95,15 @@ static bool as_large(uint64_t a, uint64_t largest)
 
 struct group {
 	unsigned int site, function;
-	uint64_t longest, sum;
+	uint64_t longest, sum, slept;
 	unsigned int longest_act;
 };
+
+/* Of short ones in a row each sleeps its part. */
+static uint64_t slept_in_longest(const struct activation *a)
+{
+	return a->count > 1 ? (uint64_t)((double)a->slept * (double)a->longest / (double)a->net) : a->slept;
+}
 
 static void judge_activation(struct judge *j, const struct call *c, unsigned int at, int entry)
 {
@@ -108,8 +114,9 @@ static void judge_activation(struct judge *j, const struct call *c, unsigned int
 	uint64_t fault = c->act[at].fault, largest = 0, untimed = 0, value[J_KINDS] = {0};
 
 	if (c->act[at].count > 1) { /* short ones in a row: one of them */
-		self = c->act[at].longest;
-		blocked = fault = 0;
+		blocked = slept_in_longest(&c->act[at]);
+		self = c->act[at].longest - blocked;
+		fault = 0;
 	}
 	if (j->entry[entry].depth >= j->p->max_depth && f->nr_sites) {
 		self = c->act[at].net;
@@ -132,13 +139,17 @@ static void judge_activation(struct judge *j, const struct call *c, unsigned int
 		if (k == nr)
 			group[nr++] = (struct group){.site = a->site, .function = a->function};
 		group[k].sum += a->net;
+		group[k].slept += a->slept;
 		if (a->longest > group[k].longest) {
 			group[k].longest = a->longest;
 			group[k].longest_act = i;
 		}
 	}
 	for (k = 0; k < nr; k++) {
-		loop += group[k].sum - group[k].longest;
+		uint64_t slept = group[k].slept - slept_in_longest(&c->act[group[k].longest_act]);
+
+		loop += group[k].sum - group[k].longest - slept;
+		blocked += slept;
 		if (group[k].longest > largest)
 			largest = group[k].longest;
 	}

@@ -98,6 +98,7 @@ struct culprit {
 	unsigned int end;				 /* function */
 	enum effect effect;
 	unsigned int loop_site, iterations; /* EFFECT_LOOP */
+	bool loop_sleeps;		    /* ... of calls that do nothing else */
 	double ns;
 	double weight; /* among those of its mode */
 };
@@ -129,7 +130,7 @@ struct activation {
 	uint64_t count;
 	uint64_t own, blocked, fault, runqueue, interrupt; /* exclusive */
 	uint64_t longest;				   /* of several */
-	uint64_t gross, net;				   /* inclusive, filled at the end */
+	uint64_t gross, net, slept;			   /* inclusive, filled at the end */
 	bool culprit_sleep;
 };
 
@@ -300,9 +301,11 @@ static void execute_loop(struct execution *x, unsigned int at, const struct culp
 		return;
 	a = &x->c->act[id];
 	a->count = n;
-	a->blocked = 0;
 	a->own = (uint64_t)(each * (double)n);
-	x->c->culprit_ns += a->own;
+	a->blocked = c->loop_sleeps ? a->own * 9 / 10 : 0;
+	a->own -= a->blocked;
+	a->culprit_sleep = c->loop_sleeps;
+	x->c->culprit_ns += a->own + a->blocked;
 	a->longest = (uint64_t)(each * (2 + uniform()));
 }
 
@@ -410,17 +413,19 @@ static void sum_up(struct call *c)
 	unsigned int i;
 
 	for (i = 0; i < c->nr; i++)
-		c->act[i].gross = c->act[i].net = 0;
+		c->act[i].gross = c->act[i].net = c->act[i].slept = 0;
 	for (i = c->nr; i-- > 0;) {
 		struct activation *a = &c->act[i];
 
 		a->gross += a->own + a->blocked + a->fault + a->runqueue + a->interrupt;
 		a->net += a->own + a->blocked + a->fault;
+		a->slept += a->blocked;
 		if (a->count == 1)
 			a->longest = a->net;
 		if (i) {
 			c->act[a->parent].gross += a->gross;
 			c->act[a->parent].net += a->net;
+			c->act[a->parent].slept += a->slept;
 		}
 	}
 }
@@ -496,6 +501,7 @@ static void make_culprit(struct program *p, struct culprit *c, double ns)
 		c->effect = EFFECT_PREEMPTED + below(3);
 	if (c->effect == EFFECT_LOOP && !leaf_loop(p, f, &c->loop_site))
 		c->effect = EFFECT_OWN;
+	c->loop_sleeps = chance(0.4);
 }
 
 static int by_value(const void *a, const void *b)
