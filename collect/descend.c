@@ -514,7 +514,8 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 	if (!r->sleeps) {
 		out.at_ns = less(r->head.at, c->start_ns);
 		out.weight_ns = 1000000000 / SAMPLE_HZ;
-		stack_send(c, r, &out);
+		if (!kernel_in_probe(r))
+			stack_send(c, r, &out);
 		return;
 	}
 	/* how long it sleeps is told when it wakes up */

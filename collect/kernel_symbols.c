@@ -129,6 +129,25 @@ static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 	return r->syscall >= 0;
 }
 
+/*
+ * Is it in the kernel for a probe: the breakpoint, the step behind it, or a call of the trampoline that newer kernels put
+ * in its place? A sample of that tells of whoever probes, not of the program.
+ */
+bool kernel_in_probe(const struct pt_record_stack *r)
+{
+	uint32_t nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *name = name_of(r->kernel[i]);
+
+		if (begins_with(name, "asm_exc_int3") || begins_with(name, "asm_exc_debug") ||
+		    begins_with(name, "uprobe_notify_resume") || begins_with(name, "__x64_sys_uprobe") ||
+		    begins_with(name, "__x64_sys_uretprobe"))
+			return true;
+	}
+	return false;
+}
+
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
 {
 	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES, first;

@@ -264,8 +264,8 @@ static void add_paths(struct rows *t)
 /* The answer so far; while there is none, what is being looked for. */
 static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
 {
-	const struct peak *p = report_peak(t->report, model_op_peaks(t->report->model, t->report->op));
 	const struct rec_descent *ask = descend_asked(t->descend);
+	struct peak p;
 
 	if (descend_over(t->descend) || !ask) {
 		output_descend_sentence(t->report, out);
@@ -279,9 +279,9 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 		output_descend_sentence(t->report, out);
 		return;
 	}
-	if (p)
-		buf_printf(out, "peak %d, %s, %s of calls and %s of time", p->rank, format_time(p->mode_ns).s,
-			   format_percent(p->share_of_calls).s, format_percent(p->share_of_time).s);
+	if (report_peak(t->report, model_op_peaks(t->report->model, t->report->op), &p))
+		buf_printf(out, "peak %d, %s, %s of calls and %s of time", p.rank, format_time(p.mode_ns).s,
+			   format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
 	else
 		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
 	buf_puts(out, ": its cause is being looked for");

@@ -137,7 +137,8 @@ static void keep_answer(struct live_descent *l, struct descent_result *r)
 {
 	const struct rec_descent *ask = descend_asked(l->descend);
 	struct descend_report report = {.model = l->model, .descend = l->descend, .op = ask->op};
-	const struct peak *p = report_peak(&report, model_op_peaks(l->model, ask->op));
+	struct peak peak;
+	bool known = report_peak(&report, model_op_peaks(l->model, ask->op), &peak);
 	struct live_answer *a = NULL;
 
 	for (unsigned int i = 0; i < l->nr_answers && !a; i++) {
@@ -154,7 +155,7 @@ static void keep_answer(struct live_descent *l, struct descent_result *r)
 	if (!a)
 		a = &l->answers[l->nr_answers++];
 	*a = (struct live_answer){.op = ask->op, .low_ns = ask->low_ns, .high_ns = ask->high_ns,
-				  .mode_ns = p ? p->mode_ns : ask->low_ns, .result = *r};
+				  .mode_ns = known ? peak.mode_ns : ask->low_ns, .result = *r};
 	*r = (struct descent_result){0};
 }
 

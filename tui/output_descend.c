@@ -21,24 +21,21 @@ const char *report_status(const struct descend_report *r, const struct descent_r
 	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
 }
 
-const struct peak *report_peak(const struct descend_report *r, const struct op *op)
+/* The present peak that has most of the calls asked about; NULL: none. */
+static const struct peak *peak_with_most(const struct op *op, struct bucket_range asked)
 {
-	const struct rec_descent *ask = descend_asked(r->descend);
 	const struct peak *best = NULL;
 	uint64_t most = 0;
 
-	if (!ask || !op || ask->high_ns == UINT64_MAX)
-		return NULL;
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
-		struct bucket_range both = {.low = pt_bucket(ask->low_ns), .high = pt_bucket(ask->high_ns - 1) + 1};
+		struct bucket_range both = asked;
 		uint64_t calls;
 
 		if (p->range.low > both.low)
 			both.low = p->range.low;
 		if (p->range.high < both.high)
 			both.high = p->range.high;
-		/* peaks may have split since: the one with most of the calls asked about is meant */
 		calls = both.high > both.low ? profile_range_calls(&op->total, both) : 0;
 		if (calls > most) {
 			most = calls;
@@ -46,6 +43,54 @@ const struct peak *report_peak(const struct descend_report *r, const struct op *
 		}
 	}
 	return best;
+}
+
+/* Where most calls are: the bucket of a mode that lies outside. */
+static uint64_t mode_in(const struct profile *p, struct bucket_range range)
+{
+	unsigned int best = range.low;
+
+	for (unsigned int i = range.low; i < range.high; i++) {
+		if (p->count[i] > p->count[best])
+			best = i;
+	}
+	return bucket_low_ns(best, PT_RESOLUTION);
+}
+
+static double part_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out)
+{
+	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct peak *now;
+	struct bucket_range asked;
+
+	if (!ask || !op || ask->high_ns == UINT64_MAX)
+		return false;
+	asked = (struct bucket_range){.low = pt_bucket(ask->low_ns), .high = pt_bucket(ask->high_ns - 1) + 1};
+	now = peak_with_most(op, asked);
+	if (!now)
+		return false;
+	*out = *now;
+	if (now->range.low == asked.low && now->range.high == asked.high)
+		return true;
+	/* it has split or grown since: the answer is about the calls that were asked about */
+	out->range = asked;
+	out->low_ns = ask->low_ns;
+	out->high_ns = ask->high_ns;
+	if (out->mode_ns < ask->low_ns || out->mode_ns >= ask->high_ns)
+		out->mode_ns = mode_in(&op->total, asked);
+	out->calls = profile_range_calls(&op->total, asked);
+	out->total_ns = profile_range_sum(&op->total, asked);
+	out->share_of_calls = part_of(out->calls, op->total.calls);
+	out->share_of_time = part_of(out->total_ns, op->total.sum_ns);
+	out->rate_hz = now->rate_hz * part_of(out->calls, now->calls);
+	out->run_queue_share = out->expected_preempted = out->seen_preempted = -1;
+	out->nr_values = out->nr_related = 0;
+	return true;
 }
 
 enum evidence report_evidence(const struct descent_fnode *n)

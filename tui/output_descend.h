@@ -38,8 +38,11 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 /* The result as far as there is one: all zero with no paths before anything was asked. 0 or -ENOMEM. */
 int report_result(const struct descend_report *r, struct descent_result *out);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
-/* The peak, as it is now, that the descent asked about; NULL: none (the slowest calls, or it has gone). */
-const struct peak *report_peak(const struct descend_report *r, const struct op *op);
+/*
+ * The peak that the descent asked about: its range as it was asked, its calls as they are now. False: none (the slowest
+ * calls, or it has gone). What *out points to is of `op`.
+ */
+bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out);
 enum evidence report_evidence(const struct descent_fnode *n);
 /* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);

@@ -394,7 +394,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 			bool *failed)
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
-	const struct peak *peak = report_peak(r, op);
+	struct peak peak;
 	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
 	char name[NAME_MAX_BYTES];
 
@@ -410,8 +410,8 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		if (!opt->json_lines)
 			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
 	}
-	if (peak)
-		json_put(o, "peak", output_json_peak(r->model, peak), failed);
+	if (report_peak(r, op, &peak))
+		json_put(o, "peak", output_json_peak(r->model, &peak), failed);
 	json_put(o, "status", json_string(report_status(r, result)), failed);
 	json_put_u64(o, "rounds", result->rounds, failed);
 	json_put_u64(o, "calls_used", result->calls_used, failed);

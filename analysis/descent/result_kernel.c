@@ -9,6 +9,7 @@
 enum {
 	MAJORITY = 2,	/* of stacks that agree, 1/2 go on to the next frame */
 	BRANCH = 4,	/* of samples, 1/4 */
+	FEW = 3,	/* samples that are no chance; of two, both; one says nothing */
 	KERNEL_PART = 10, /* percent of a function's samples that are worth a path of their own */
 	KERNEL_PATHS = 4,
 };
@@ -78,7 +79,7 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 		gather(b->d->witnesses, set.at[i], true, tag, t);
 	for (i = 0; !t->nr && i < set.nr_beyond; i++)
 		gather(b->d->witnesses, set.beyond[i], true, tag, t);
-	result_set_kernel(b, path, node, frame, stack_tally_path(t, MAJORITY, frame, &ns), EVIDENCE_WITNESSED);
+	result_set_kernel(b, path, node, frame, stack_tally_path(t, MAJORITY, 1, frame, &ns), EVIDENCE_WITNESSED);
 	free(t);
 }
 
@@ -97,13 +98,14 @@ struct split {
 /* The heaviest paths; what is left over after them is spread over them. */
 static void split_paths(struct split *s)
 {
+	uint32_t least = stack_tally_count(&s->tally) < FEW ? 2 : FEW;
 	double sum = 0;
 	unsigned int i;
 	uint64_t ns;
 
 	s->all = stack_tally_ns(&s->tally);
 	while (s->nr < KERNEL_PATHS && s->tally.nr) {
-		uint32_t nr = stack_tally_path(&s->tally, BRANCH, s->path[s->nr].frame, &ns);
+		uint32_t nr = stack_tally_path(&s->tally, BRANCH, least, s->path[s->nr].frame, &ns);
 
 		if (!nr || ns * 100 < s->all * KERNEL_PART)
 			break;

@@ -21,7 +21,7 @@ static bool begins_with(const struct stack_tally *t, const struct stack_entry *e
 	return true;
 }
 
-void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns)
+static void add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns, uint32_t count)
 {
 	struct stack_entry *e = NULL;
 	uint32_t i;
@@ -33,6 +33,7 @@ void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint3
 
 		if (one->tag == tag && one->nr == nr && begins_with(t, one, frame, nr)) {
 			one->ns += ns;
+			one->count += count;
 			return;
 		}
 		if (!e || one->ns < e->ns)
@@ -41,11 +42,18 @@ void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint3
 	if (t->nr < STACK_TALLY) {
 		e = &t->entry[t->nr++];
 		e->ns = 0;
+		e->count = 0;
 	}
 	e->ns += ns;
+	e->count += count;
 	e->tag = tag;
 	e->nr = nr;
 	memcpy(e->frame, frame, nr * sizeof(*frame));
+}
+
+void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns)
+{
+	add(t, frame, nr, tag, ns, 1);
 }
 
 void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int tag)
@@ -54,7 +62,7 @@ void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int
 
 	for (i = 0; i < from->nr; i++)
 		if (tag == STACK_ANY || from->entry[i].tag == tag)
-			stack_tally_add(t, from->entry[i].frame, from->entry[i].nr, from->entry[i].tag, from->entry[i].ns);
+			add(t, from->entry[i].frame, from->entry[i].nr, from->entry[i].tag, from->entry[i].ns, from->entry[i].count);
 }
 
 uint64_t stack_tally_ns(const struct stack_tally *t)
@@ -67,8 +75,18 @@ uint64_t stack_tally_ns(const struct stack_tally *t)
 	return ns;
 }
 
-/* The heaviest frame that follows these; NULL: none does. */
-static const struct rec_frame *next_frame(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr, uint64_t *ns)
+uint32_t stack_tally_count(const struct stack_tally *t)
+{
+	uint32_t count = 0, i;
+
+	for (i = 0; i < t->nr; i++)
+		count += t->entry[i].count;
+	return count;
+}
+
+/* The heaviest frame that follows these in at least so many stacks; NULL: none does. */
+static const struct rec_frame *next_frame(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
+					  uint32_t least, uint64_t *ns)
 {
 	const struct rec_frame *best = NULL;
 	uint32_t i, k;
@@ -77,14 +95,18 @@ static const struct rec_frame *next_frame(const struct stack_tally *t, const str
 	for (i = 0; i < t->nr; i++) {
 		const struct stack_entry *e = &t->entry[i];
 		uint64_t sum = 0;
+		uint32_t count = 0;
 
 		if (e->nr <= nr || !begins_with(t, e, path, nr))
 			continue;
-		for (k = 0; k < t->nr; k++)
+		for (k = 0; k < t->nr; k++) {
 			if (t->entry[k].nr > nr && begins_with(t, &t->entry[k], path, nr) &&
-			    same_frame(t, &t->entry[k].frame[nr], &e->frame[nr]))
+			    same_frame(t, &t->entry[k].frame[nr], &e->frame[nr])) {
 				sum += t->entry[k].ns;
-		if (sum > *ns) {
+				count += t->entry[k].count;
+			}
+		}
+		if (sum > *ns && count >= least) {
 			*ns = sum;
 			best = &e->frame[nr];
 		}
@@ -92,7 +114,8 @@ static const struct rec_frame *next_frame(const struct stack_tally *t, const str
 	return best;
 }
 
-uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, struct rec_frame out[STACK_DEPTH], uint64_t *ns)
+uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least, struct rec_frame out[STACK_DEPTH],
+			  uint64_t *ns)
 {
 	uint64_t next_ns, all = stack_tally_ns(t);
 	const struct rec_frame *next;
@@ -100,7 +123,7 @@ uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, struct rec
 
 	*ns = all;
 	while (nr < STACK_DEPTH) {
-		next = next_frame(t, out, nr, &next_ns);
+		next = next_frame(t, out, nr, least, &next_ns);
 		if (!next || next_ns * part < *ns)
 			break;
 		out[nr++] = *next;

@@ -20,6 +20,7 @@ enum {
 
 struct stack_entry {
 	uint64_t ns;
+	uint32_t count; /* of stacks */
 	int tag; /* kind of a sleep's cause; of a sample: a number that is no kind */
 	uint32_t nr;
 	struct rec_frame frame[STACK_DEPTH];
@@ -39,9 +40,12 @@ uint64_t stack_tally_ns(const struct stack_tally *t);
 
 /*
  * The heaviest path: from the first frame on always to the heaviest next one, as long as
- * that has at least 1/`part` of what came so far. Returns its number of frames, *ns what goes through its last one.
+ * that has at least 1/`part` of what came so far, and `least` stacks. Returns its number of frames, *ns what goes through
+ * its last one.
  */
-uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, struct rec_frame out[STACK_DEPTH], uint64_t *ns);
+uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least, struct rec_frame out[STACK_DEPTH],
+			  uint64_t *ns);
+uint32_t stack_tally_count(const struct stack_tally *t);
 /* Take out what goes through the last frame of a path. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);
 

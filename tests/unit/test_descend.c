@@ -383,6 +383,33 @@ static void the_answer(void **state)
 	json_decref(json);
 }
 
+/* What is told as the peak are the calls that were asked about, whatever peaks there are by now. */
+static void the_peak_that_was_asked(void **state)
+{
+	struct descend_report r = {.model = NULL};
+	const struct op *op;
+	struct rec_descent ask;
+	struct peak now, both;
+
+	begin();
+	r = report();
+	op = model_op_peaks(r.model, r.op);
+	assert_int_equal(op->nr_peaks, 2);
+	assert_true(report_peak(&r, op, &now));
+	assert_int_equal(now.rank, 2);
+	assert_int_equal(now.calls, op->peaks[1].calls);
+	assert_int_equal(now.low_ns, op->peaks[1].low_ns);
+	ask = *descend_asked(t.descend);
+	ask.low_ns = op->peaks[0].low_ns;
+	assert_int_equal(descend_begin(t.descend, &ask), 0);
+	assert_true(report_peak(&r, op, &both));
+	assert_int_equal(both.low_ns, ask.low_ns);
+	assert_int_equal(both.high_ns, ask.high_ns);
+	assert_int_equal(both.calls, op->peaks[0].calls + op->peaks[1].calls);
+	assert_true(both.share_of_calls > 0.999 && both.share_of_time > 0.999);
+	assert_true(both.mode_ns >= ask.low_ns && both.mode_ns < ask.high_ns);
+}
+
 static void the_sentence(void **state)
 {
 	struct descend_report r;
@@ -532,7 +559,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stop_is_said_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),

@@ -41,7 +41,7 @@ static void assert_path(const struct stack_tally *t, uint32_t part, const char *
 {
 	struct rec_frame frame[STACK_DEPTH];
 	uint64_t ns;
-	uint32_t nr = stack_tally_path(t, part, frame, &ns);
+	uint32_t nr = stack_tally_path(t, part, 1, frame, &ns);
 
 	assert_int_equal(nr, strlen(path));
 	for (uint32_t i = 0; i < nr; i++)
@@ -94,7 +94,7 @@ static void test_full(void **state)
 		deep[i] = kernel(0x900000 + ((uint64_t)i << 8));
 	t.nr = 0;
 	stack_tally_add(&t, deep, STACK_DEPTH + 8, 0, 5);
-	assert_int_equal(stack_tally_path(&t, 2, frame, &ns), STACK_DEPTH);
+	assert_int_equal(stack_tally_path(&t, 2, 1, frame, &ns), STACK_DEPTH);
 }
 
 static void test_places(void **state)
@@ -118,6 +118,7 @@ struct run {
 	uint64_t now;
 	uint32_t epoch;
 	uint32_t outcome; /* of the next calls */
+	bool witnessed;	  /* they are */
 };
 
 static void feed(struct run *r, const struct record *rec)
@@ -148,7 +149,7 @@ static void begin(struct run *r)
 	const uint32_t bucket = pt_bucket(3 * MS);
 	const uint64_t count = 200;
 
-	*r = (struct run){.d = descent_new(), .now = MS};
+	*r = (struct run){.d = descent_new(), .now = MS, .witnessed = true};
 	descent_options_init(&ask.descent);
 	ask.descent.op = OP;
 	ask.descent.function = f0;
@@ -182,7 +183,8 @@ static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct
 	w.witness.kind = sleep_ns > run_ns ? WITNESS_SLEEP : WITNESS_RUN;
 	w.witness.weight_ns = sleep_ns > run_ns ? sleep_ns : run_ns;
 	w.witness.sleep = from_pipe;
-	feed(r, &w);
+	if (r->witnessed)
+		feed(r, &w);
 	feed(r, &c);
 	r->now += 5 * MS;
 }
@@ -243,6 +245,30 @@ static void test_running_call(void **state)
 	assert_int_equal(result.paths[1].nr_kernel, 3);
 	assert_int_equal(result.paths[1].kernel[2].function, 0x400);
 	assert_int_equal(result.nr_callers, 0);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
+/* A few samples that each ended elsewhere: the answer goes down to where they part, and no further. */
+static void test_few_samples(void **state)
+{
+	struct descent_result result;
+	struct run r;
+
+	begin(&r);
+	for (int i = 0; i < 1000; i++) {
+		const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200),
+						  kernel(0x1000 + 0x100 * (uint64_t)i), kernel(0x10000)};
+
+		r.witnessed = i % 250 == 0;
+		call(&r, 3000 * US, 0, stack, 5, NULL, 0);
+	}
+	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(r.d, &result), 0);
+	assert_int_equal(result.nr_paths, 1);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(result.paths[0].nr_kernel, 2);
+	assert_int_equal(result.paths[0].kernel[1].function, 0x200);
 	descent_result_release(&result);
 	descent_free(r.d);
 }
@@ -329,7 +355,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path),	 cmocka_unit_test(test_full),	      cmocka_unit_test(test_places),
-	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call), cmocka_unit_test(test_no_stacks),
+	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call),
+	    cmocka_unit_test(test_few_samples), cmocka_unit_test(test_no_stacks),
 	    cmocka_unit_test(test_blurred_calls), cmocka_unit_test(test_faults_by_samples),
 	};
 
