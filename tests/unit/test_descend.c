@@ -560,7 +560,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
-	    cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),
