@@ -568,7 +568,8 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 		w->sleep.waker_pid = r->waker_tgid;
 		w->sleep.waker_tid = r->waker_tid;
 		w->sleep.waker = waker;
-		if (w->sleep.exclusive || w->sleep.object == SLEEP_ON_KERNEL_LOCK)
+		if (w->sleep.exclusive || w->sleep.object == SLEEP_ON_KERNEL_LOCK ||
+		    w->sleep.object == SLEEP_ON_FILE_LOCK)
 			w->sleep.holder = waker;
 	} else if (r->waker_irq) {
 		w->sleep.waker = irq_name(r->waker_irq - 1, irq, sizeof(irq));

@@ -2,6 +2,7 @@
 #include "collect/sleeps.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdbool.h>
@@ -154,7 +155,12 @@ static bool takes_a_descriptor(const char *call)
 {
 	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) || !strncmp(call, "send", 4) ||
 	       !strncmp(call, "accept", 6) || !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
-	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl") || !strcmp(call, "flock");
+	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl");
+}
+
+static bool locks_a_file(const char *call, uint64_t command)
+{
+	return !strcmp(call, "flock") || (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
 }
 
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
@@ -182,6 +188,10 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
 		    descriptor_kind(r->head.tgid, r->args[0], name, n) == SLEEP_ON_FILE)
 			s->name = name;
+	} else if (locks_a_file(call, r->args[1])) {
+		descriptor_kind(r->head.tgid, r->args[0], name, n);
+		s->object = SLEEP_ON_FILE_LOCK;
+		s->name = name;
 	} else if (takes_a_descriptor(call)) {
 		s->object = r->family ? socket_kind(r, name, n) : descriptor_kind(r->head.tgid, r->args[0], name, n);
 		s->name = name;
@@ -219,7 +229,7 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 	if (s->object == SLEEP_ON_PAGE) {
 		mapped_file(r->head.tgid, r->fault, name, n);
 		s->name = name;
-	} else if (s->object != SLEEP_ON_FUTEX && sleeps_in(stack, lock_functions)) {
+	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK && sleeps_in(stack, lock_functions)) {
 		s->object = SLEEP_ON_KERNEL_LOCK;
 		s->lock = 0;
 	} else if (s->object == SLEEP_ON_OTHER && sleeps_in(stack, io_functions)) {

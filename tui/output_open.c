@@ -76,6 +76,8 @@ static const char *object_words(const struct rec_look *look)
 		return "waiting for a page of memory";
 	case SLEEP_ON_FUTEX:
 		return look->sleep.exclusive ? "waiting for a lock" : "waiting for another thread";
+	case SLEEP_ON_FILE_LOCK:
+		return "waiting for the lock of ";
 	case SLEEP_ON_KERNEL_LOCK:
 		return "waiting for a lock in the kernel";
 	default:

@@ -101,6 +101,7 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		cause_of_futex(s, c);
 		return;
 	case SLEEP_ON_KERNEL_LOCK:
+	case SLEEP_ON_FILE_LOCK:
 		set(c, CAUSE_LOCK, first_of(s->holder, s->waker));
 		return;
 	case SLEEP_ON_PAGE:
@@ -135,9 +136,11 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 		snprintf(who, sizeof(who), "ended by interrupt %s", waker);
 	else if (s->ended_by == ENDED_SIGNAL)
 		snprintf(who, sizeof(who), "ended by a signal");
-	/* the other end of a wait for a task of this host */
-	if (s->object == SLEEP_ON_LOCAL && out->kind == CAUSE_WAIT && *text_or_empty(s->name)) {
-		snprintf(out->detail, sizeof(out->detail), "%s from %s%s%s", call, s->name, *who ? ", " : "", who);
+	/* the other end of a wait for a task of this host, or the file that is locked */
+	if (*text_or_empty(s->name) &&
+	    ((s->object == SLEEP_ON_LOCAL && out->kind == CAUSE_WAIT) || s->object == SLEEP_ON_FILE_LOCK)) {
+		snprintf(out->detail, sizeof(out->detail), "%s %s %s%s%s", call, out->kind == CAUSE_LOCK ? "of" : "from", s->name,
+			 *who ? ", " : "", who);
 		return;
 	}
 	snprintf(out->detail, sizeof(out->detail), "%s%s%s", call, *call && *who ? ", " : "", who);

@@ -34,6 +34,7 @@ enum sleep_object {
 	SLEEP_ON_KERNEL_LOCK,
 	SLEEP_ON_PAGE, /* in a page fault */
 	SLEEP_ON_OTHER,
+	SLEEP_ON_FILE_LOCK, /* flock() or fcntl(); name: the file */
 	SLEEP_OBJECTS
 };
 

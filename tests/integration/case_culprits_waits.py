@@ -11,6 +11,23 @@ def path_of(*functions):
 FOLDER = tempfile.mkdtemp(prefix="culprit.", dir=BUILD)
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
+DATA = os.path.join(FOLDER, "culprit.data")
+
+
+def wait_case(kind, frames, cause, **more):
+    return Culprit("culprit_waits", path_of(kind + "_serve", *frames), cause, arguments=(60, kind, DATA), **more)
+
+
+def own_share(document, best, target):
+    """200 us of the call are the thread's own; the interrupts have the rest."""
+    latency = best["frames"][0]["latency_ns"]
+    between("share of the interrupts in %d ns" % latency, best["share"], 0.5, 1.2 - 200000 / latency)
+
+
+def softirq(kind, **more):
+    return Culprit("culprit_softirq", ["serve"], "interrupt", name="softirq NET_RX", share=0.5, arguments=(60, kind), **more)
+
+
 table((
     ("asleep on purpose (-O0, static)",
      Culprit("culprit_sleep", path_of("back_off", "usleep"), "sleep")),
@@ -32,7 +49,33 @@ table((
      Culprit("culprit_network", path_of("query", "recv"), "wait", name="server", detail="127.0.0.1:")),
     ("fsync() of a file, and which",
      Culprit("culprit_file", path_of("save", "fsync"), "io", name="culprit.data", detail="fsync", share=0.25,
-             arguments=(60, os.path.join(FOLDER, "culprit.data")))),
+             arguments=(60, DATA))),
+    ("a read past the page cache (O_DIRECT), and of which file",
+     Culprit("culprit_direct", path_of("fetch", "pread"), "io", name="culprit.data", detail="pread64", arguments=(60, DATA))),
+    ("pages of a mapped file that are not in memory", wait_case("paged", (), "page fault", name="culprit.data")),
+    ("a lock on a file by flock(): who held it, and which file",
+     wait_case("flock", ("flock",), "lock", name="keeper", detail="culprit.data")),
+    ("a lock on a file by fcntl(): who held it, and which file",
+     wait_case("fcntl", ("fcntl",), "lock", name="keeper", detail="culprit.data")),
+    ("the lock of the address space: who held it", wait_case("space", ("mmap",), "lock", name="accountant")),
+    ("a semaphore: who raised it", wait_case("semaphore", ("sem_wait",), "wait", name="poster")),
+    ("the end of a thread, and which", wait_case("join", ("pthread_join",), "wait", name="laggard")),
+    ("the end of a child, and which", wait_case("child", ("waitpid",), "wait", name="slow-child")),
+    ("epoll_wait() for another process", wait_case("epoll", ("epoll_wait",), "wait", name="feeder")),
+    ("a futex until its time is over", wait_case("futex", ("syscall",), "timeout", detail="futex")),
+    ("a mutex of C11: who held it", wait_case("c11", ("mtx_lock",), "lock", name="hoarder")),
+    ("a std::future: who fulfilled it (C++)",
+     Culprit("culprit_waits_cc", path_of("result"), "wait", name="answerer", arguments=(60, "future"))),
+    ("a std::condition_variable: who notified (C++)",
+     Culprit("culprit_waits_cc", path_of("consume", "std::condition_variable::wait"), "wait", name="maker",
+             arguments=(60, "condition"))),
+    ("the end of a parallel region of OpenMP: the last thread (libgomp is stripped)",
+     Culprit("culprit_openmp", path_of("compute", "GOMP_parallel"), "wait", name="straggler",
+             environment={"OMP_WAIT_POLICY": "passive"})),
+    ("the thread's own packets, handled by the kernel before the call goes on",
+     softirq("sent")),
+    ("packets of another process, handled on the CPU of an innocent thread",
+     softirq("steered", more=own_share)),
     ("page faults, in the function that touches the memory (no CET)",
      Culprit("culprit_faults", path_of("touch"), "page fault", detail="2000 minor", share=0.3)),
     ("preempted: by whom (-O3, frame pointers)",

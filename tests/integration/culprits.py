@@ -9,10 +9,12 @@ HOST = ("preemption", "run queue", "interrupt")
 class Culprit:
     """One target, and what must be said of it, whichever way it is found."""
 
-    def __init__(self, target, path, cause, name="", detail="", more=None, share=0.4, args=(), f0="serve", arguments=(60,)):
+    def __init__(self, target, path, cause, name="", detail="", more=None, share=0.4, args=(), f0="serve", arguments=(60,),
+                 environment=None):
         self.target, self.path, self.share, self.more, self.args, self.f0 = target, path, share, more, args, f0
         self.causes = (cause,) if isinstance(cause, str) else cause
         self.name, self.detail, self.arguments = name, detail, arguments
+        self.environment = environment and dict(os.environ, **environment)
 
 
 def plain(function):
@@ -74,7 +76,7 @@ def judge(document, culprit, path=None, cause=None):
 
 def both(culprit):
     """Witnessed and level by level: each right, and both the same."""
-    target = Target(culprit.target, *culprit.arguments, preexec_fn=undisturbed)
+    target = Target(culprit.target, *culprit.arguments, env=culprit.environment, preexec_fn=undisturbed)
     target.go()
     answers = []
     for mode in ((), ("--level-by-level",)):

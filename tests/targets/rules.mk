@@ -116,3 +116,40 @@ $(T)/culprit_stripped: tests/targets/culprit_stripped.c
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) -static -Wl,--build-id=none -o $@.symbols $< && strip -o $@ $@.symbols
 TARGETS += $(T)/libculprit.so
+
+TFLAGS_culprit_code := -O3
+TFLAGS_culprit_cold := -ffunction-sections -Wl,--gc-sections
+TFLAGS_culprit_openmp := -fopenmp
+TLIBS_culprit_late := -ldl
+$(T)/libcallback.so: tests/targets/culprit_callback_library.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -O3 -fomit-frame-pointer -fvisibility=hidden -shared -fPIC -Wl,-soname,libcallback.so -s -o $@ $<
+$(T)/culprit_late: $(T)/libcallback.so
+$(T)/culprit_lto: tests/targets/culprit_lto.c tests/targets/culprit_lto_part.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -flto=1 -ffunction-sections -c -o $@.part.o $(word 2,$^)
+	$(Q)$(CC) $(TFLAGS) -flto=1 -ffunction-sections -o $@ $< $@.part.o && rm -f $@.part.o
+$(T)/culprit_plt-noplt: tests/targets/culprit_plt.c $(T)/libculprit.so
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -fno-plt -o $@ $< $(T)/libculprit.so -Wl,-z,now -Wl,-rpath,'$$ORIGIN'
+TARGETS += $(T)/libcallback.so $(T)/culprit_plt-noplt
+TARGETS := $(filter-out $(T)/culprit_callback_library $(T)/culprit_lto_part,$(TARGETS))
+
+# The same programs from another compiler.
+CULPRITS_CLANG := depth loop_max inlined mutex
+CULPRITS_CLANG_CC := virtual throw
+$(T)/culprit_depth-clang: CLANG_FLAGS = -O3 -fomit-frame-pointer -fcf-protection=full
+$(T)/culprit_loop_max-clang: CLANG_FLAGS = -O2
+$(T)/culprit_inlined-clang: CLANG_FLAGS = -O2
+$(T)/culprit_mutex-clang: CLANG_FLAGS = -O2 -no-pie -fno-pie
+$(CULPRITS_CLANG:%=$(T)/culprit_%-clang): $(T)/culprit_%-clang: tests/targets/culprit_%.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CLANG) $(TFLAGS) $(CLANG_FLAGS) -o $@ $< $(TLIBS_culprit_$*) -lpthread
+$(CULPRITS_CLANG_CC:%=$(T)/culprit_%-clang): $(T)/culprit_%-clang: tests/targets/culprit_%.cc
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CLANG)++ -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP -o $@ $< -lpthread
+TARGETS += $(patsubst %,$(T)/culprit_%-clang,$(CULPRITS_CLANG) $(CULPRITS_CLANG_CC))

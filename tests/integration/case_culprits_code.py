@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: what compilers and linkers make of a program, a known culprit in each; witnessed and level by level must agree."""
+from culprits import *
+
+OWN = "own code"
+
+
+def kind(target, which, *path, **more):
+    return Culprit(target, ["serve", *path], OWN, arguments=(60, which), **more)
+
+
+def inlined(*functions, line=""):
+    """Below its last function the samples name these, and the source line that has the comment."""
+    def more(document, best, target):
+        tail = tuple(plain(frame["function"]) for frame in best["frames"] if frame.get("inlined"))
+        equal("inlined functions (%s)" % told(document), tail, functions)
+        check(line in best["cause"].get("detail", ""), "the line is not named: %s" % told(document))
+    return more
+
+
+def in_the_library(document, best, target):
+    check(any("libcallback.so+0x" in name for name in names(best)), "a function without a name: %s" % told(document))
+
+
+table((
+    ("a chain of three functions that is inlined by force (-O3)", kind("culprit_code", "inlined", "chained", "grind", "spin")),
+    ("all calls of a function flattened into it (-O3)",
+     kind("culprit_code", "flattened", "flattened", more=inlined("parts", "part", line="culprit_code.c:"))),
+    ("a switch by a table of jumps: the function of the case (-O3)",
+     kind("culprit_code", "switched", "switched", "handler_5", "grind", "spin")),
+    ("an interpreter with computed gotos: the function that one instruction calls (-O3)",
+     kind("culprit_code", "goto", "interpret", "grind", "spin")),
+    ("called from the cold part of a function", kind("culprit_cold", "called", "lookup", "repair", "spin")),
+    ("the cold part of a function itself: its line",
+     kind("culprit_cold", "own", "parse", more=inlined(line="culprit_cold.c:"))),
+    ("optimised by the linker (-flto): the part of a function that is left",
+     Culprit("culprit_lto", ["serve", "encode.constprop.0", "spin"], OWN)),
+    ("calls without a PLT (-fno-plt)",
+     Culprit("culprit_plt-noplt", ["serve", "fetch", "culprit_library_work", "library_inner"], OWN)),
+    ("in a stripped library that was opened while the program ran (-fomit-frame-pointer)",
+     kind("culprit_late", "opened", "load", "callback_work", more=in_the_library)),
+    ("called back through a stripped library (-fomit-frame-pointer)",
+     kind("culprit_late", "called", "traverse", "callback_each", more=in_the_library)),
+    ("the comparison of a qsort()", kind("culprit_late", "sort", "sort", "qsort")),
+    ("clang: a callee at depth 6 (-O3, -fomit-frame-pointer, CET)",
+     Culprit("culprit_depth-clang", ["serve", "first", "second", "third", "fourth", "fifth", "culprit", "spin"], OWN)),
+    ("clang: a site in a loop ranks with its maximum (-O2)",
+     Culprit("culprit_loop_max-clang", ["serve", "batch", "item", "spin"], OWN)),
+    ("clang: the loop is in an inlined function: its line (-O2)",
+     Culprit("culprit_inlined-clang", ["serve", "digest"], OWN, more=inlined("mix", line="culprit_inlined.c:"))),
+    ("clang: a mutex: who held it (no PIE)",
+     Culprit("culprit_mutex-clang", ["serve", "update", "pthread_mutex_lock"], "lock", name="hoarder")),
+    ("clang: a virtual call (C++)",
+     Culprit("culprit_virtual-clang", ["serve", "paint", "square::draw", "spin"], OWN)),
+    ("clang: an exception is thrown through the path (C++)",
+     Culprit("culprit_throw-clang", ["serve", "recover", "spin"], OWN)),
+))
+
+main()
