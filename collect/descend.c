@@ -333,58 +333,69 @@ static int nodes_write(struct collector *c, struct descent_arming *d)
 	return err;
 }
 
-void descend_request(struct collector *c, const struct req_descend *req)
+/* 0, -ENOMEM, or what nodes_write() says; then nothing is armed. */
+static int set_arm(struct collector *c, const struct req_descend *req, struct function *f)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
+	struct descent_arming *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d) {
+		descend_end(c);
+		return -ENOMEM;
+	}
+	*d = (struct descent_arming){.function = f, .op = req->op, .slot = f ? f->slot : req->op, .epoch = req->epoch, .low_ns = req->low_ns,
+				     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
+	memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
+	c->descent = d;
+	err = nodes_write(c, d);
+	if (err) {
+		descend_end(c);
+		return err;
+	}
+	/* the first time this calibrates: before anything of the set costs the target time */
+	clocks_attach(c, d);
+	learn_rebind(c);
+	if (f && f->state == FUNCTION_ON)
+		descend_attach(c, f);
+	if (f && f->credit_ns < NODE_CREDIT_NS)
+		f->credit_ns = NODE_CREDIT_NS;
+	units_layers(c);
+	control->stacks_left = STACKS;
+	control->descend_low = req->low_ns;
+	control->descend_high = req->high_ns;
+	/* calls that begin from here on carry the new epoch */
+	__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->descend_call, f ? 0 : call_of(c, req->op), __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void descend_request(struct collector *c, const struct req_descend *req)
+{
 	struct function *f = function_by_op(c, req->op);
 	const char *wrong = request_check(c, req, f);
 	struct record ack = {.type = REC_ACK};
-	struct descent_arming *d;
 	int err;
 
 	if (wrong) {
 		send_refused(c, req->epoch, req->op, -EINVAL, "descend: %s", wrong);
 		return;
 	}
-	if (!req->stop)
-		kernel_symbols_load(c);
-	if (!req->stop && c->descent && c->descent->op == req->op)
-		set_release(c);
-	else
+	if (req->stop) {
 		descend_end(c);
-	if (req->stop)
 		learn_end(c);
-	if (!req->stop) {
-		d = calloc(1, sizeof(*d));
-		if (!d) {
+	} else {
+		kernel_symbols_load(c);
+		if (c->descent && c->descent->op == req->op)
+			set_release(c);
+		else
 			descend_end(c);
-			send_refused(c, req->epoch, req->op, -ENOMEM, "descend: no memory");
-			return;
-		}
-		*d = (struct descent_arming){.function = f, .op = req->op, .slot = f ? f->slot : req->op, .epoch = req->epoch, .low_ns = req->low_ns,
-					     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
-		memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
-		c->descent = d;
-		err = nodes_write(c, d);
+		err = set_arm(c, req, f);
 		if (err) {
-			descend_end(c);
 			send_refused(c, req->epoch, req->op, err, "descend: %s", strerror(-err));
 			return;
 		}
-		learn_rebind(c);
-		if (f && f->state == FUNCTION_ON)
-			descend_attach(c, f);
-		if (f && f->credit_ns < NODE_CREDIT_NS)
-			f->credit_ns = NODE_CREDIT_NS;
-		units_layers(c);
-		clocks_attach(c, d);
-		control->stacks_left = STACKS;
-		control->descend_low = req->low_ns;
-		control->descend_high = req->high_ns;
-		/* calls that begin from here on carry the new epoch */
-		__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&control->descend_call, f ? 0 : call_of(c, req->op), __ATOMIC_SEQ_CST);
 	}
 	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
 	send_record(c, &ack);
