@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,19 @@
 #include "tui/options.h"
 #include "tui/verbs.h"
 
+static void say_nothing(int number)
+{
+	(void)number;
+}
+
+/* SIGUSR1 asks for the state: where nothing is measured there is none, and that is no reason to die. Commands start without it. */
+static void survive_questions(void)
+{
+	struct sigaction a = {.sa_handler = say_nothing, .sa_flags = SA_RESTART};
+
+	sigaction(SIGUSR1, &a, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct collector_entry entry = {.run = collector_run, .doctor = collector_doctor};
@@ -16,6 +30,7 @@ int main(int argc, char **argv)
 	char error[512];
 
 	setlocale(LC_ALL, "");
+	survive_questions();
 	front_use_collector(&entry);
 	if (options_parse(&o, argc, argv, error, sizeof(error))) {
 		verb_complain(error);

@@ -186,6 +186,20 @@ def usr1():
     program.document()
 
 
+@case("SIGUSR1 ends nothing where there is no state to print")
+def usr1_elsewhere():
+    t = Target("sleeper", 60)
+    t.go()
+    for arguments in (("doctor", "--json"), ("descend", "-p", t.pid, "--open", "--json")):
+        program = Peaktop(*arguments)
+        bit = 1 << signal.SIGUSR1 - 1
+        wait_for(lambda: int(proc_status(program.pid)["SigCgt"], 16) & bit, "a handler of SIGUSR1")
+        program.signal(signal.SIGUSR1)
+        equal("exit status of " + arguments[0], program.wait(), 0)
+        program.document()
+    t.end()
+
+
 @case("SIGTERM and SIGHUP end it in order")
 def term():
     for number in (signal.SIGTERM, signal.SIGHUP):
