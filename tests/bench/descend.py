@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a descent costs and how fast it answers, in one run.
 
-    descend.py [answers|throughput|decisions]...
+    descend.py [answers|throughput|loops|decisions]...
 
 The target is descents.c: one call of twenty is slow, at the end of a chain. Every 50 ms it says how many calls there were.
 A table an item, then a line for each expectation. Exit status 1 if one is not met. B or PEAKTOP: another build.
@@ -59,26 +59,36 @@ def answers():
             clean_up()
 
 
+def throughput_of(target, *args):
+    """One descent into a target that does nothing else: a row, what it lost in percent of a minute, the slowest moment."""
+    load = Load(*target)
+    alone = rate(load.samples())[0]
+    first = len(load.out) - 1
+    document, found, took = ask(load, *args)
+    during = load.samples(first)
+    span = (during[-1][2] - during[0][2]) / 1e9
+    # what it lost against its own pace, over a minute
+    lost = 100 * (1 - rate(during)[0] / alone) * span / 60
+    slowest = min(rate(during[i:i + MOMENT + 1])[0] for i in range(len(during) - MOMENT)) / alone
+    row(" ".join(("descend", *args)) + ("" if found else ", wrong or none"), "%.0f" % alone, "%.0f" % rate(during)[0], "%.1f" % span,
+        "%.2f%%" % lost, "%.2f of its speed" % slowest)
+    clean_up()
+    return lost, slowest
+
+
+def expect_throughput(of, results):
+    lost, slowest = (median(values) for values in zip(*results))
+    expect("%s: loses at most 2%% over the minute" % of, lost <= 2, "median %.2f%%" % lost)
+    expect("%s: never more than half of its speed (in 250 ms)" % of, slowest >= 0.5, "median %.2f of it left" % slowest)
+
+
+THROUGHPUT = ("with", "alone", "meanwhile", "for, s", "lost in the minute around it", "slowest 250 ms")
+
+
 def throughput():
     title("Throughput of a target that does nothing else, during a descent (depth 8, calls a second of its CPU time)")
-    table("with", "alone", "meanwhile", "for, s", "lost in the minute around it", "slowest 250 ms")
-    lost_in_minute, slowest = [], []
-    for _ in range(RUNS):
-        load = Load(8, 0)
-        alone = rate(load.samples())[0]
-        first = len(load.out) - 1
-        document, found, took = ask(load)
-        during = load.samples(first)
-        span = (during[-1][2] - during[0][2]) / 1e9
-        # what it lost against its own pace, over a minute
-        lost = 1 - rate(during)[0] / alone
-        lost_in_minute.append(100 * lost * span / 60)
-        slowest.append(min(rate(during[i:i + MOMENT + 1])[0] for i in range(len(during) - MOMENT)) / alone)
-        row("descend%s" % ("" if found else ", wrong or none"), "%.0f" % alone, "%.0f" % rate(during)[0], "%.1f" % span,
-            "%.2f%%" % lost_in_minute[-1], "%.2f of its speed" % slowest[-1])
-        clean_up()
-    expect("the target loses at most 2% over the minute", median(lost_in_minute) <= 2, "median %.2f%%" % median(lost_in_minute))
-    expect("never more than half of its speed (in 250 ms)", median(slowest) >= 0.5, "median %.2f of it left" % median(slowest))
+    table(*THROUGHPUT)
+    expect_throughput("the target", [throughput_of((8, 0)) for _ in range(RUNS)])
     for name, measure in (("bpftrace, every function", all_with_bpftrace), ("uftrace -P ., every function", all_with_uftrace)):
         try:
             alone, during, span = measure()
@@ -86,6 +96,14 @@ def throughput():
         except (AssertionError, Skip, OSError) as error:
             complain(name, error)
         clean_up()
+
+
+def loops():
+    for length in (100000, 3000000):
+        title("The same, where the slow call makes %d short calls in a loop (depth 4)" % length)
+        table(*THROUGHPUT)
+        expect_throughput("a loop of %d calls" % length,
+                          [throughput_of((4, 0, 1000, 0, length), *args) for args in ((), ("--level-by-level",)) for _ in range(RUNS)])
 
 
 def functions_of(path):
@@ -137,7 +155,7 @@ def decisions():
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["answers", "throughput", "decisions"]
+    wanted = sys.argv[1:] or ["answers", "throughput", "loops", "decisions"]
     print("Linux %s, %d CPUs, load %.1f" % (os.uname().release, os.cpu_count(), os.getloadavg()[0]))
     try:
         for name in wanted:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descents DEPTH RATE [FAST_NS [SLOW_NS]]: serve() takes FAST_NS (1000) and goes down a chain of DEPTH functions; in one
- * call of twenty the last of them takes SLOW_NS (100000) in culprit(). RATE calls a second, 0: as fast as it can. Every
- * 50 ms a line: the calls so far, the CPU time of their thread, the wall time. Ends with its parent.
+ * descents DEPTH RATE [FAST_NS [SLOW_NS [LOOP]]]: serve() takes FAST_NS (1000) and goes down a chain of DEPTH functions;
+ * in one call of twenty the last of them takes SLOW_NS (100000) in culprit(), or makes LOOP short calls there. RATE calls
+ * a second, 0: as fast as it can. Every 50 ms a line: the calls so far, the CPU time of their thread, the wall time. Ends
+ * with its parent.
  */
 #include "../targets/target.h"
 #include <pthread.h>
@@ -11,6 +12,7 @@
 static _Atomic uint64_t done;
 static unsigned int depth;
 static uint64_t fast, slow; /* turns */
+static uint64_t loop;
 
 WATCHED void spin(uint64_t turns)
 {
@@ -25,9 +27,19 @@ WATCHED uint64_t bystander(uint64_t i)
 	return i * 31;
 }
 
+WATCHED void item(uint64_t i)
+{
+	KEEP(i % 2 ? bystander(i) : i);
+}
+
 WATCHED void culprit(void)
 {
-	spin(slow);
+	uint64_t i;
+
+	if (!loop)
+		spin(slow);
+	for (i = 0; i < loop; i++)
+		item(i);
 	KEEP(bystander(slow));
 }
 
@@ -112,6 +124,7 @@ int main(int argc, char **argv)
 	rate = target_arg(argc, argv, 2, 10000);
 	fast = turns_of(target_arg(argc, argv, 3, 1000));
 	slow = turns_of(target_arg(argc, argv, 4, 100000));
+	loop = target_arg(argc, argv, 5, 0);
 	if (pthread_create(&thread, NULL, work, &rate) || pthread_getcpuclockid(thread, &clock))
 		return 1;
 	do {
