@@ -41,8 +41,11 @@ INLINE u64 taken(struct pt_descent *d)
 	return d->cost + d->sampled;
 }
 
-/* Close the fnode on top of the stack: its time goes to its sum, unless it was left by a throw. */
-INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool returned)
+/*
+ * Close the fnode on top of the stack: its time goes to its sum. One that was left by a throw ends with the first event
+ * above it: the handler's first call.
+ */
+INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
 	u64 depth = d->depth, ns, index, probes;
 	struct pt_fnode_open *o;
@@ -56,8 +59,6 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	depth &= PT_DEPTH - 1;
 	o = &d->open[depth];
 	d->depth = depth;
-	if (!returned)
-		return;
 	index = o->fnode;
 	HIDE(index);
 	index &= PT_FNODES - 1;
@@ -68,7 +69,7 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	if (s->call != d->record.call) {
 		s->call = d->record.call;
 		s->count = 0;
-		s->max = s->sum = s->blocked = s->runq = s->faults = 0;
+		s->max = s->sum = s->blocked = s->runq = s->irq = s->faults = 0;
 	}
 	s->count++;
 	s->sum += ns;
@@ -77,6 +78,7 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now, bool
 	s->faults += (u32)bpf_get_current_task_btf()->min_flt - o->faults;
 	if (t) {
 		s->runq += t->runq_ns - o->runq_ns;
+		s->irq += t->irq_ns - o->irq_ns;
 		s->blocked += (t->off_ns - o->off_ns) - (t->runq_ns - o->runq_ns);
 	}
 }
@@ -180,8 +182,8 @@ INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;
+	u64 depth, now;
 	u32 index = 0;
-	u64 depth;
 
 	d->look = d->depth;
 	f = tail_chosen(d, site, cfa, &index);
@@ -189,18 +191,19 @@ INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 
 		f = call_chosen(d, entry, site, cfa, &index);
 	if (!f)
 		return;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	now = d->depth > d->look ? bpf_ktime_get_ns() : 0;
 	/* what lies below this frame is gone: it was left by a throw */
 #pragma nounroll
 	for (int i = 0; i < PT_DEPTH; i++) {
 		if (d->depth <= d->look)
 			break;
-		fnode_close(d, 0, 0, false);
+		fnode_close(d, t, now);
 	}
 	d->record.hits++;
 	depth = d->depth;
 	if (depth >= PT_DEPTH)
 		return;
-	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(depth);
 	depth &= PT_DEPTH - 1;
 	o = &d->open[depth];
@@ -210,6 +213,7 @@ INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 
 	o->faults = (u32)bpf_get_current_task_btf()->min_flt;
 	o->off_ns = t ? t->off_ns : 0;
 	o->runq_ns = t ? t->runq_ns : 0;
+	o->irq_ns = t ? t->irq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
 }
@@ -248,7 +252,7 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 
 		if (top == ~0ull || top > cfa)
 			break;
-		fnode_close(d, t, now, top == cfa);
+		fnode_close(d, t, now);
 	}
 	/* one that begins something here as well is charged there */
 	if (!(s->flags & PT_SITE_FNODE_START))
@@ -518,7 +522,7 @@ INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 n
 	for (int i = 0; i < PT_DEPTH; i++) {
 		if (top_cfa(d) == ~0ull)
 			break;
-		fnode_close(d, t, now, true);
+		fnode_close(d, t, now);
 	}
 	HIDE(index);
 	index &= PT_SLOTS - 1;

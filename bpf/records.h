@@ -179,7 +179,7 @@ struct pt_callee {
 };
 
 struct pt_fnode_open {
-	pt_u64 cfa, start, off_ns, runq_ns;
+	pt_u64 cfa, start, off_ns, runq_ns, irq_ns;
 	pt_u64 cost; /* of the thread's probes in this call of f0, as it began */
 	pt_u32 fnode; /* index */
 	pt_u32 faults; /* minor ones of the thread, as it began */
@@ -189,7 +189,7 @@ struct pt_fnode_sum {
 	pt_u32 call; /* number of the call that it is of; of an older one it says nothing */
 	pt_u32 count;
 	pt_u64 max, sum; /* without what the probes inside took */
-	pt_u64 blocked, runq;
+	pt_u64 blocked, runq, irq;
 	pt_u64 faults; /* minor ones: how many */
 };
 

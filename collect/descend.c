@@ -439,6 +439,7 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 			.sum_ns = less(s->sum, s->count * inside),
 			.blocked_ns = s->blocked,
 			.runqueue_ns = s->runq,
+			.interrupt_ns = s->irq,
 			.fault_ns = s->faults * c->cost.minor_fault,
 		};
 	}
@@ -465,7 +466,8 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		.raw_ns = r->raw,
 		.latency_ns = r->latency,
 		.outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
-		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT,
+		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT |
+			 CALL_KNOWN_NODE_INTERRUPT,
 		.interrupt_ns = r->irq_ns,
 		.interrupt = irq_number(r->irq_number),
 		.interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",

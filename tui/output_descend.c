@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/format.h"
 #include "tui/sanitise.h"
 
 int report_result(const struct descend_report *r, struct descent_result *out)
@@ -90,6 +91,17 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	out->rate_hz = now->rate_hz * part_of(out->calls, now->calls);
 	out->run_queue_share = out->expected_preempted = out->seen_preempted = -1;
 	out->nr_values = out->nr_related = 0;
+	return true;
+}
+
+bool report_left(struct buf *out, const struct op *op)
+{
+	uint64_t calls = op ? op->total.calls + op->abnormal : 0;
+
+	if (!calls || op->abnormal * 100 < calls)
+		return false;
+	buf_printf(out, "%s of its calls (%s) were left by an exception, a longjmp or the end of a thread: what they took is in no peak of it; the function that went on has it",
+		   format_percent(part_of(op->abnormal, calls)).s, format_count(op->abnormal).s);
 	return true;
 }
 

@@ -50,6 +50,11 @@ void report_cause(struct buf *out, const struct cause *c);
 void report_wait_end(struct buf *out, const struct hop *h);
 /* A name without parameters, sanitised. */
 void report_short_name(struct buf *out, const char *name);
+/*
+ * What no peak shows: calls that did not return, if they are a hundredth of all. One sentence without its stop,
+ * for JSON notes and text alike; nothing where there are none.
+ */
+bool report_left(struct buf *out, const struct op *op);
 /* The short name of a function, sanitised; "module+0x..." where it has none. */
 void report_function(struct buf *out, const struct descend *d, struct rec_code function);
 /* "store.c:88", sanitised; nothing where the source is not known. */

@@ -390,6 +390,18 @@ static json_t *ftree_json(const struct descend *d, const struct descent_result *
 	return root;
 }
 
+static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result, bool *failed)
+{
+	struct buf line;
+
+	if (result->change[0])
+		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
+	buf_init(&line, NAME_MAX_BYTES);
+	if (report_left(&line, op))
+		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+	buf_release(&line);
+}
+
 static json_t *document(const struct descend_report *r, const struct output_options *opt, const struct descent_result *result,
 			bool *failed)
 {
@@ -428,11 +440,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	}
 	if (result->nr_nodes)
 		json_put(o, "ftree", ftree_json(r->descend, result, failed), failed);
-	if (result->change[0]) {
-		json_t *notes = json_object_get(o, "notes");
-
-		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
-	}
+	put_notes(json_object_get(o, "notes"), op, result, failed);
 	return o;
 }
 

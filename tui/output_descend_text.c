@@ -336,6 +336,10 @@ static void put_status(struct buf *out, const struct descend_report *r, const st
 	buf_putc(out, '\n');
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
 	buf_release(&line);
+	buf_init(&line, MAX_OUTPUT);
+	if (report_left(&line, model_op_peaks(r->model, r->op)))
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "Left:   ", 8);
+	buf_release(&line);
 }
 
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)

@@ -311,10 +311,12 @@ static void explain(const struct run *r)
 		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
 	} else if (!descend_asked(r->descend)) {
 		const struct op *op = model_op_by_number(report.model, report.op);
+		bool left = report_left(&b, op);
 
-		snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s; try a longer --timeout or fewer --start-ops",
+		snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s%s%s; try a longer --timeout or fewer --start-ops",
 			 r->options->ops[0].text, (unsigned long long)(op ? op->seen_calls : 0), r->options->start_ops,
-			 model_nr_targets(report.model) && model_target_ended(report.model, 0) ? " before the target ended" : "");
+			 model_nr_targets(report.model) && model_target_ended(report.model, 0) ? " before the target ended" : "",
+			 left ? "; " : "", left && b.data ? b.data : "");
 	} else {
 		struct descent_result result;
 

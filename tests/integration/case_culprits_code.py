@@ -22,6 +22,19 @@ def in_the_library(document, best, target):
     check(any("libcallback.so+0x" in name for name in names(best)), "a function without a name: %s" % told(document))
 
 
+def left(part):
+    """One of two slow calls does not return: it is counted and said, and the peak is of those that do."""
+    def more(document, best, target):
+        profile = document["profile"]
+        between("part of the calls that were left", profile["abnormal"] / (profile["abnormal"] + profile["calls"]), part - 0.04, part + 0.04)
+        check(any("were left by an exception" in note for note in document["notes"]), "it is not said: %s" % document["notes"])
+    return more
+
+
+def escape(which, *path):
+    return Culprit("culprit_escape", ["request", "serve", *path], OWN, arguments=(60, which), f0="request")
+
+
 table((
     ("a chain of three functions that is inlined by force (-O3)", kind("culprit_code", "inlined", "chained", "grind", "spin")),
     ("all calls of a function flattened into it (-O3)",
@@ -54,6 +67,14 @@ table((
      Culprit("culprit_virtual-clang", ["serve", "paint", "square::draw", "spin"], OWN)),
     ("clang: an exception is thrown through the path (C++)",
      Culprit("culprit_throw-clang", ["serve", "recover", "spin"], OWN)),
+    ("calls of the slow function itself that are left by an exception (C++)",
+     kind("culprit_escape", "thrown", "reject", "spin", more=left(1 / 8))),
+    ("calls of the slow function itself that are left by longjmp",
+     kind("culprit_escape", "jump", "reject", "spin", more=left(1 / 8))),
+    ("a slow callee that is always left by an exception (C++)", escape("thrown!", "reject", "spin")),
+    ("... through three functions, with cleanups, and thrown on (C++)",
+     escape("rethrown!", "first", "second", "third", "reject", "spin")),
+    ("a slow callee that is always left by longjmp", escape("jump!", "reject", "spin")),
 ))
 
 main()
