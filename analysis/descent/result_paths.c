@@ -186,6 +186,20 @@ static void add_mean(char *out, size_t size, uint64_t nr, uint64_t records)
 	snprintf(out, size, mean >= 10 ? "%.0f" : "%.2g", mean);
 }
 
+/* The path of the same function that waits for the pages of a file; NULL: none. */
+static struct descent_path *fault_waits(const struct builder *b, uint32_t node)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->r->nr_paths; i++) {
+		struct descent_path *p = &b->r->paths[i];
+
+		if (p->cause.kind == CAUSE_PAGE_FAULT && p->frames[p->nr_frames - 1] == b->index[node])
+			return p;
+	}
+	return NULL;
+}
+
 /* Counted faults, and what samples showed in page faults beyond what these are thought to take. */
 static void add_fault(struct builder *b, uint32_t node, const struct own_times *own)
 {
@@ -198,6 +212,14 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 	add_mean(minor, sizeof(minor), t->minor_faults, t->records);
 	add_mean(major, sizeof(major), t->major_faults, t->records);
 	snprintf(cause.detail, sizeof(cause.detail), "%s minor, %s major in a call", minor, major);
+	path = fault_waits(b, node);
+	if (path) {
+		/* one cause, waiting and working */
+		path->share += ratio(counted + b->faults.ns, b->latency);
+		path->latency_ns += (uint64_t)(counted + b->faults.ns);
+		snprintf(path->cause.detail, sizeof(path->cause.detail), "%s", cause.detail);
+		return;
+	}
 	path = result_add_path(b, node, counted + b->faults.ns, &cause,
 			       b->d->tree.node[node].own[CANDIDATE_FAULT]);
 	if (!path)

@@ -2,15 +2,18 @@
 /* culprit_direct SECONDS FILE: reads past the page cache (O_DIRECT), which wait for the device each time. */
 #include "culprit.h"
 
-enum { BLOCK = 1 << 20, BLOCKS = 16 };
+enum { BLOCK = 1 << 17, BLOCKS = 64 };
 
 static int file;
 static char *block;
 
 WATCHED void fetch(uint64_t i)
 {
-	if (pread(file, block, BLOCK, (off_t)(i * 7 % BLOCKS * BLOCK)) != BLOCK)
-		die("pread");
+	int k;
+
+	for (k = 0; k < 8; k++)
+		if (pread(file, block, BLOCK, (off_t)((i * 7 + (uint64_t)k * 11) % BLOCKS * BLOCK)) != BLOCK)
+			die("pread");
 	KEEP(bystander(i));
 }
 

@@ -894,6 +894,35 @@ static void test_spread_over_many(void **state)
 	bench_end(&b);
 }
 
+/* Pages of a file: waiting for them and what the faults themselves take is one cause. */
+static void test_faults_that_wait(void **state)
+{
+	const struct rec_sleep page = {
+	    .syscall = -1, .call = "", .object = SLEEP_ON_PAGE, .name = "/data", .ended_by = ENDED_REQUEST};
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (unsigned int i = 0; i < 40; i++) {
+		stack(&b, "a", 5 * MS, &page);
+		b.call.blocked_ns = 5 * MS;
+		b.call.fault_ns = 4250 * US;
+		b.call.major_faults = 24;
+		CALL(&b, 10 * MS, P("a", 9500 * US, .blocked = 5 * MS, .fault = 4250 * US));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_PAGE_FAULT);
+	assert_string_equal(r.paths[0].cause.name, "/data");
+	assert_string_equal(r.paths[0].cause.detail, "0 minor, 24 major in a call");
+	assert_true(r.paths[0].share > 0.92 && r.paths[0].share < 0.93);
+	assert_int_equal(r.paths[0].latency_ns, 9250 * US);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -935,6 +964,7 @@ int main(void)
 	    cmocka_unit_test(test_probes_that_move_half_of_the_calls),
 	    cmocka_unit_test(test_fuse_of_a_shared_site),
 	    cmocka_unit_test(test_probe_cost_is_subtracted),
+	    cmocka_unit_test(test_faults_that_wait),
 	    cmocka_unit_test(test_spread_over_many),
 	};
 
