@@ -99,22 +99,33 @@ static void sites_write(struct collector *c, struct function *f)
 		site_write(c, f, &f->sites[i]);
 }
 
-/* The return addresses that the armed sites of `f` end, for every mapping of their file. */
+/* Whether an armed site ends the calls that return to where this one stands, for every mapping of its file. */
+static void return_publish(struct collector *c, const struct function *f, const struct rec_site *s, bool ends)
+{
+	for (unsigned int j = 0; j < c->nr_mappings; j++) {
+		const struct file_mapping *m = &c->mappings[j];
+
+		if (m->module == s->module && s->ret >= m->offset && s->ret - m->offset < m->end - m->start)
+			kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot, m->start + (s->ret - m->offset), ends);
+	}
+}
+
 static void returns_publish(struct collector *c, struct function *f)
 {
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		const struct rec_site *s = &f->sites[i].site;
-
-		if (s->role != SITE_RETURN || f->sites[i].dead)
-			continue;
-		for (unsigned int j = 0; j < c->nr_mappings; j++) {
-			const struct file_mapping *m = &c->mappings[j];
-
-			if (m->module == s->module && s->ret >= m->offset && s->ret - m->offset < m->end - m->start)
-				kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot,
-							 m->start + (s->ret - m->offset));
-		}
+		if (f->sites[i].site.role == SITE_RETURN && !f->sites[i].dead)
+			return_publish(c, f, &f->sites[i].site, true);
 	}
+}
+
+void function_return_give_up(struct collector *c, struct function *f, struct function_site *s)
+{
+	s->dead = true;
+	f->keep_exits = true;
+	return_publish(c, f, &s->site, false);
+	function_exits_arm(c, f);
+	/* none of them may be taken for the last caller's any more */
+	sites_write(c, f);
 }
 
 static void site_report(struct collector *c, const struct function *f, const struct function_site *fs, uint32_t state)
@@ -385,10 +396,12 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 static int sites_add(struct collector *c, struct function *f, const struct req_arm *arm)
 {
 	struct function_site *grown = realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
+	uint64_t before, last;
 
 	if (!grown)
 		return -ENOMEM;
 	f->sites = grown;
+	before = function_starts(c, f, &last);
 	for (uint32_t i = 0; i < arm->nr_sites; i++) {
 		int index;
 
@@ -397,7 +410,8 @@ static int sites_add(struct collector *c, struct function *f, const struct req_a
 		index = site_index_take(c);
 		if (index < 0)
 			return index;
-		f->sites[f->nr_sites] = (struct function_site){.site = arm->sites[i], .index = (uint32_t)index};
+		f->sites[f->nr_sites] = (struct function_site){
+		    .site = arm->sites[i], .index = (uint32_t)index, .starts_before = before};
 		f->nr_sites++;
 	}
 	return 0;

@@ -29,6 +29,8 @@ enum {
 	EXITS_LOOK_MS = 15,
 	DETACH_MS = 80, /* the kernel's, about */
 	DETACH_NS = 2000000, /* that stepped exits may cost the target meanwhile */
+	RETURNS_DEAR = 2, /* times what ends in the function itself would have cost */
+	RETURNS_LOOK_NS = 1000000,
 	MAX_BREAKS = 64,
 	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
 	ATTACH_SITE_NS = 12000, /* and per site in it */
@@ -309,6 +311,43 @@ static bool exits_too_dear(const struct function *f, uint64_t now)
 	return stepped && returns;
 }
 
+/* What it costs to end a call at the function's own exits; 0: it has none. */
+static uint64_t exit_price(const struct collector *c, const struct function *f)
+{
+	uint64_t price = 0;
+
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct function_site *s = &f->sites[i];
+
+		if (s->site.role == SITE_EXIT && !s->dead && c->cost.hit[s->site.class] > price)
+			price = c->cost.hit[s->site.class];
+	}
+	return price;
+}
+
+/*
+ * Where one call instruction calls many functions, an interpreter's dispatch, an end behind it is passed by all of
+ * their calls: those of this function are better ended by itself.
+ */
+static bool returns_too_dear(struct collector *c, struct function *f)
+{
+	const struct pt_site *table = kernel_side_sites(c->kernel);
+	uint64_t last, starts = function_starts(c, f, &last), price = exit_price(c, f);
+	bool found = false;
+
+	for (unsigned int i = 0; price && i < f->nr_sites; i++) {
+		struct function_site *s = &f->sites[i];
+		uint64_t hits = __atomic_load_n(&table[s->index].hits, __ATOMIC_RELAXED);
+
+		if (s->site.role != SITE_RETURN || s->dead ||
+		    hits * c->cost.hit[s->site.class] < RETURNS_DEAR * (starts - s->starts_before) * price + RETURNS_LOOK_NS)
+			continue;
+		function_return_give_up(c, f, s);
+		found = true;
+	}
+	return found;
+}
+
 /* Are the exits that wait affordable for as long as it takes to remove them? */
 static void exits_look(struct collector *c, struct function *f, uint64_t now)
 {
@@ -341,7 +380,8 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 		exits_look(c, f, now);
 		if (spent > (uint64_t)earned && exits_too_dear(f, now))
 			function_exits_drop(c, f);
-		if (f->credit_ns < 0 && now - f->state_since >= BURST_MIN_MS * MS) {
+		if (returns_too_dear(c, f) ||
+		    (f->credit_ns < 0 && now - f->state_since >= BURST_MIN_MS * MS)) {
 			burst_stop(c, f, now_ns());
 			return now + CHECK_FAST_MS * MS;
 		}

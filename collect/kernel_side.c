@@ -593,10 +593,10 @@ int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt
 	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.threads), &tid, t, BPF_NOEXIST);
 }
 
-int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address)
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address, bool ends)
 {
 	struct pt_ret_key key = {.address = address, .tgid = tgid, .slot = slot};
-	uint32_t state = PT_RET_ENDED;
+	uint32_t state = ends ? PT_RET_ENDED : PT_RET_REPORTED;
 
 	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.returns), &key, &state, BPF_ANY);
 }

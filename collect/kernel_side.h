@@ -113,8 +113,8 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
-/* A return address whose calls are ended by an armed site. */
-int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address);
+/* A return address whose calls are ended by an armed site; else (`ends` false) by something else, and it is not to be told. */
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address, bool ends);
 /* Forget the return addresses of a slot (0: of all). */
 void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot);
 

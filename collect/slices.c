@@ -585,6 +585,7 @@ static void cost_send(struct collector *c, uint64_t now)
 		cost->target_cpu_ns += target_cpu_ns(c->targets[i]);
 	cost->target_cpu_ns = cost->target_cpu_ns > c->cpu_before ? cost->target_cpu_ns - c->cpu_before : 0;
 	cost->host_cpu_ns = cost->at_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	cost->step_ns = c->cost.measured ? c->cost.hit[SITE_STEPPED] : 0;
 	own = own_cpu_ns();
 	cost->own_cpu_ns = own > c->own_before ? own - c->own_before : 0;
 	send_record(c, &rec);

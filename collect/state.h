@@ -89,7 +89,8 @@ struct governed_unit {
 struct function_site {
 	struct rec_site site;
 	uint32_t index; /* in the site table */
-	bool dead;	/* refused by the kernel */
+	bool dead;	/* refused by the kernel, or not worth its price */
+	uint64_t starts_before; /* of the function, when this one was added */
 };
 
 /* The links of one function in one process and one file. */
@@ -258,6 +259,8 @@ void functions_release(struct collector *c);
 void functions_sleep(struct collector *c);
 void functions_wake(struct collector *c);
 void function_exits_drop(struct collector *c, struct function *f);
+/* Calls that return there are ended by the exits of the function from now on; the site goes with the burst. */
+void function_return_give_up(struct collector *c, struct function *f, struct function_site *s);
 /* The opposite: arm the exits that wait or were dropped. 0 or the first errno. */
 int function_exits_arm(struct collector *c, struct function *f);
 /* The fuse of a site has blown at this instant: it begins nothing since. */

@@ -9,6 +9,7 @@
 
 enum {
 	MAX_ACTIONS = 1 << 16, /* in a row */
+	STEPS_AT_LEAST = 2,
 };
 
 void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
@@ -94,7 +95,18 @@ static void lose(struct descend *d, uint32_t epoch, uint32_t node)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none. */
+/*
+ * What the kernel takes to step over an instruction is known to some tens of percent: a call that is not longer than two
+ * of these would be told by the error. Better not timed, and said to be so.
+ */
+static bool steps_drown_it(const struct descend *d, const struct req_fnode *n)
+{
+	bool stepped = n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
+
+	return stepped && d->ask.low_ns < STEPS_AT_LEAST * d->ask.step_ns;
+}
+
+/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do. */
 static int places_of(struct descend *d, const struct descent_armed *a, struct req_fnode *out)
 {
 	const struct rec_code last = {a->site.module, a->last_site};
@@ -119,7 +131,7 @@ static int places_of(struct descend *d, const struct descent_armed *a, struct re
 		out->end = end->end;
 	out->start.op = d->ask.op;
 	out->end.op = d->ask.op;
-	return 0;
+	return steps_drown_it(d, out) ? -ENOTSUP : 0;
 }
 
 /* Children of what cannot be timed are not timed either. */

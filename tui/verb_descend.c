@@ -93,6 +93,7 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, bo
 	ask->max_sites = o->max_sites < DESCENT_MAX_SITES ? o->max_sites : DESCENT_MAX_SITES;
 	ask->level_by_level = o->level_by_level;
 	ask->minor_fault_ns = constant_ns(m, "page fault");
+	ask->step_ns = model_cost(m) ? model_cost(m)->step_ns : 0;
 	if (o->slowest > 0) {
 		if (!last_chance && (double)op->seen_calls * o->slowest / 100 < SLOWEST_CALLS)
 			return -EAGAIN;

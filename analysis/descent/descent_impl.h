@@ -100,6 +100,7 @@ void descent_arm_rest(struct descent *d);
 /* own.c: means per in-peak call, ns. */
 struct means {
 	double net, blocked, fault, runqueue, interrupt, repeated;
+	double net_when_called; /* of the calls that called it; 0: none did */
 };
 /* Of one fnode, inclusive; from the calls since the last arming when these are enough. */
 void fnode_means(const struct descent *d, uint32_t node, struct means *out);

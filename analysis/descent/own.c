@@ -24,6 +24,7 @@ void fnode_means(const struct descent *d, uint32_t node, struct means *out)
 	if (!s->armed)
 		return;
 	out->net = (double)s->net_ns / calls;
+	out->net_when_called = s->called ? (double)s->net_ns / (double)s->called : 0;
 	out->blocked = (double)s->blocked_ns / calls;
 	out->fault = (double)s->fault_ns / calls;
 	out->runqueue = (double)s->runqueue_ns / calls;

@@ -45,6 +45,9 @@ static void show_node(struct builder *b, const struct fnode *n)
 	struct means m;
 
 	fnode_means(d, n->id, &m);
+	/* of the same calls as its share: earlier ones may have had probes in a loop */
+	if (m.net_when_called <= 0)
+		m.net_when_called = ratio((double)n->all.net_ns, (double)n->all.called);
 	*out = (struct descent_fnode){
 	    .node = n->id,
 	    .parent = n->id ? n->parent : 0,
@@ -55,7 +58,7 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .state = n->id ? n->state : FNODE_ARMED,
 	    .in_loop = n->in_loop,
 	    .share = ratio(m.net, b->latency),
-	    .latency_ns = rounded(ratio((double)n->all.net_ns, (double)n->all.called)),
+	    .latency_ns = rounded(m.net_when_called),
 	    .max_ns = n->longest_ns,
 	    .maxcount = n->maxcount,
 	    .votes = n->id ? d->tree.node[n->parent].votes : d->calls_used,

@@ -226,6 +226,7 @@ struct rec_cost {
 	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
+	uint64_t step_ns;	/* what one hit costs where the kernel steps over the instruction; 0: not known */
 };
 
 struct rec_loss {
@@ -336,6 +337,7 @@ struct rec_descent {
 	uint32_t max_sites;
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
+	uint64_t step_ns;	 /* as in rec_cost */
 };
 
 enum call_outcome {

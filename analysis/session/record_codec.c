@@ -154,6 +154,7 @@ static const struct field rec_cost_fields[] = {
 	U64(rec_cost, host_cpu_ns),
 	U64(rec_cost, other_ns),
 	U64(rec_cost, own_cpu_ns),
+	U64(rec_cost, step_ns),
 };
 LAYOUT(rec_cost);
 
@@ -258,6 +259,7 @@ static const struct field rec_descent_fields[] = {
 	U32(rec_descent, max_sites),
 	U32(rec_descent, level_by_level),
 	U64(rec_descent, minor_fault_ns),
+	U64(rec_descent, step_ns),
 };
 LAYOUT(rec_descent);
 

@@ -170,6 +170,27 @@ def virtual_witnessed():
     virtual()
 
 
+def dispatched(build):
+    """An end behind the call instruction of an interpreter is passed by every operation: it must not eat the budget."""
+    target = Target(build, 300, preexec_fn=undisturbed)
+    target.go()
+    document, path = found(target, "op_slow", ["op_slow", "work"], "--max-overhead", 1)
+    measured(path, "work")
+    equal("status", document["status"], "root cause found")
+    check(path["cause"]["kind"] in ("own code", "loop"), told(document))
+    target.end()
+
+
+@case("one operation of an interpreter, of which the others are a thousand times as many; it ends with a stepped ret")
+def dispatched_stepped():
+    dispatched("dispatch")
+
+
+@case("one operation of an interpreter, which ends with an emulated instruction")
+def dispatched_emulated():
+    dispatched("dispatch-protected")
+
+
 def deep(name, function, *args):
     document, path = shape(name, ["serve_" + name] + 40 * [function] + ["bottom", "dawdle"], "--max-depth", 64, *args,
                            timeout=90)

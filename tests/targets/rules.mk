@@ -31,6 +31,10 @@ $(SIMPLE:%=$(T)/simple-%): tests/targets/simple.c
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) $(SIMPLE_FLAGS) -o $@ $<
+$(T)/dispatch-protected: tests/targets/dispatch.c
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -fstack-protector-all -o $@ $<
+TARGETS += $(T)/dispatch-protected
 # Without symbols; with them in a file of their own, found by .gnu_debuglink, by build id, or inside.
 $(T)/simple-stripped: $(T)/simple
 	$(Q)strip -o $@ $<

@@ -331,6 +331,26 @@ static void stop_is_said_once(void **state)
 	assert_true(descend_over(t.descend));
 }
 
+/* A site that the kernel steps over is not for calls that are hardly longer than the step. */
+static void steps_in_short_calls(void **state)
+{
+	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""), call_site(0x1020, CALLEE_DIRECT, HELPER, "")};
+	struct options o = options();
+	struct rec_descent ask;
+
+	sites[0].end.class = SITE_STEPPED;
+	for (int is_short = 0; is_short < 2; is_short++) {
+		give_profile(100);
+		assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+		ask.step_ns = is_short ? ask.low_ns / 2 + 1 : ask.low_ns / 2;
+		assert_int_equal(descend_begin(t.descend, &ask), 0);
+		if (!is_short)
+			answer_call_sites(sites, 2);
+		assert_true(is_armed(0x1020));
+		assert_int_equal(is_armed(0x1010), !is_short);
+	}
+}
+
 static void out_of_range(void **state)
 {
 	struct rec_descent ask;
@@ -558,6 +578,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(foreign_answers_are_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(stop_is_said_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
+		cmocka_unit_test_setup_teardown(steps_in_short_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
