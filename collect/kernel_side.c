@@ -61,13 +61,17 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 
 static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32_t layers)
 {
-	const char *section = bpf_program__section_name(prog), *name = strchr(section, '/');
-	struct layer_link *l = &k->links[k->nr_links++];
+	k->links[k->nr_links++] = (struct layer_link){.layers = layers, .prog = prog};
+}
 
-	*l = (struct layer_link){.layers = layers, .prog = prog};
-	l->exists = name && libbpf_find_vmlinux_btf_id(name + 1, BPF_TRACE_RAW_TP) > 0;
-	if (!l->exists)
-		bpf_program__set_autoload(prog, false);
+/* Does the kernel have this tracepoint? libbpf_find_vmlinux_btf_id() would read all types of the kernel for each. */
+static bool link_exists(const struct layer_link *l, const struct btf *types)
+{
+	const char *name = strchr(bpf_program__section_name(l->prog), '/');
+	char type[80];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name ? name + 1 : "");
+	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
 }
 
 static void links_declare(struct kernel_side *k)
@@ -99,6 +103,24 @@ static void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_exit, UINT32_MAX);
 }
 
+static int links_look(struct kernel_side *k)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	long err = libbpf_get_error(types);
+
+	if (err)
+		return (int)err;
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		struct layer_link *l = &k->links[i];
+
+		l->exists = link_exists(l, types);
+		if (!l->exists)
+			bpf_program__set_autoload(l->prog, false);
+	}
+	btf__free(types);
+	return 0;
+}
+
 static bool kernel_at_least(int major, int minor)
 {
 	struct utsname u;
@@ -118,6 +140,7 @@ bool kernel_side_too_old(void)
 int kernel_side_new(struct kernel_side **out)
 {
 	struct kernel_side *k;
+	int err;
 
 	libbpf_set_print(quiet);
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -132,6 +155,11 @@ int kernel_side_new(struct kernel_side **out)
 	}
 	k->nr_cpus = libbpf_num_possible_cpus();
 	links_declare(k);
+	err = links_look(k);
+	if (err) {
+		kernel_side_free(k);
+		return err;
+	}
 	if (kernel_at_least(6, 10) && attach_has_multi())
 		k->uprobes = UPROBE_MULTI;
 	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
