@@ -27,7 +27,7 @@ def names(path):
 
 def in_the_program(path):
     """Without what stacks have shown of the kernel, which differs from call to call."""
-    return path[:next((i for i, name in enumerate(path) if name.startswith("syscall:")), len(path))]
+    return path[:next((i for i, name in enumerate(path) if name.startswith("syscall:") or name == "page fault"), len(path))]
 
 
 def told(document):
