@@ -301,11 +301,13 @@ static bool witnesses_are_enough(struct descent *d)
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
 	bool call = d->ask.function.module == REC_KERNEL_MODULE;
+	/* below a system call every sleep is whole: those whose stacks were not read come first, and tell nothing more */
+	uint64_t seen = call ? witnesses_stacks(d->witnesses) : witnesses_count(d->witnesses);
 
 	if (d->ask.level_by_level && !call)
 		return false;
 	return !d->nr_armed && !d->decisions && now_ns - d->first_call_ns < (call ? STACKS_NS : SAMPLES_NS) &&
-	       witnesses_count(d->witnesses) < (d->ask.decision_ops + 1) / 2;
+	       seen < (d->ask.decision_ops + 1) / 2;
 }
 
 static bool is_asked(const struct descent *d, const struct rec_call *c)

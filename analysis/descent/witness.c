@@ -28,7 +28,7 @@ struct recent {
 
 struct witnesses {
 	struct rec_code f0;
-	uint64_t count;
+	uint64_t count, stacks;
 	struct stack_tally *callers;
 	uint32_t nr_kernel; /* tallies of kernel stacks */
 	uint32_t nr_nodes, cap_nodes;
@@ -121,7 +121,7 @@ void witnesses_forget(struct witnesses *w)
 			w->pending[i]->used = false;
 	memset(w->recent, 0, sizeof(w->recent));
 	w->nr_nodes = 0;
-	w->count = 0;
+	w->count = w->stacks = 0;
 	add_node(w, NO_INDEX, w->f0, (struct rec_code){0, 0});
 }
 
@@ -194,6 +194,7 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	int child, err = 0;
 
 	w->count += !s->partial;
+	w->stacks += s->nr_kernel || s->nr_callers;
 	count_callers(w, s);
 	if (s->frame[0].module != w->f0.module || s->frame[0].function != w->f0.offset) {
 		/* what f0 has jumped to: its frame is gone, and no return address leads there */
@@ -323,6 +324,11 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 uint64_t witnesses_count(const struct witnesses *w)
 {
 	return w->count;
+}
+
+uint64_t witnesses_stacks(const struct witnesses *w)
+{
+	return w->stacks;
 }
 
 const struct stack_tally *witnesses_callers(const struct witnesses *w)

@@ -65,6 +65,7 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
 uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
+uint64_t witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
 /* Who called f0, innermost first; by place. NULL: not known. */
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);

@@ -219,6 +219,28 @@ static void test_blocked_call(void **state)
 	descent_free(r.d);
 }
 
+/* Sleeps are told at once, their stacks when they are unwound: the answer waits for some. */
+static void test_stacks_come_late(void **state)
+{
+	const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame caller[] = {user(0x1010)};
+	struct descent_result result;
+	struct run r;
+
+	begin(&r);
+	for (int i = 0; i < 60; i++)
+		call(&r, 100 * US, 2900 * US, NULL, 0, NULL, 0);
+	assert_int_not_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	for (int i = 0; i < 20; i++)
+		call(&r, 100 * US, 2900 * US, stack, 3, caller, 1);
+	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(r.d, &result), 0);
+	assert_int_equal(result.paths[0].nr_kernel, 2);
+	assert_int_equal(result.nr_callers, 1);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
 static void test_running_call(void **state)
 {
 	const struct rec_frame copy[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
@@ -356,7 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path),	 cmocka_unit_test(test_full),	      cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call),
-	    cmocka_unit_test(test_few_samples), cmocka_unit_test(test_no_stacks),
+	    cmocka_unit_test(test_stacks_come_late), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_no_stacks),
 	    cmocka_unit_test(test_blurred_calls), cmocka_unit_test(test_faults_by_samples),
 	};
 
