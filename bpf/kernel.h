@@ -83,8 +83,18 @@ struct socket {
 struct inode {
 	unsigned short i_mode;
 };
+struct qstr {
+	const unsigned char *name;
+};
+struct dentry {
+	struct qstr d_name;
+};
+struct path {
+	struct dentry *dentry;
+};
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 	void *private_data;
 };
 struct fdtable {

@@ -36,6 +36,7 @@ enum {
 	PT_LEARNS = 32,	     /* sites whose callees are learnt at the same time */
 	PT_CALLEES = 16,     /* that one call of f0 tells of them */
 	PT_COMM = 16,
+	PT_FILE_NAME = 64,
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
@@ -413,6 +414,7 @@ struct pt_record_sleep {
 	pt_u32 family;	/* of the socket behind args[0]; 0: it is none */
 	pt_u32 port;	/* of its peer; 0: not connected */
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
+	char file[PT_FILE_NAME]; /* last part of the name of the regular file behind args[0], perhaps cut off */
 };
 
 /* Index of the stack pointer and the instruction pointer in struct pt_regs. */

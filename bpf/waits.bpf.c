@@ -98,26 +98,26 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	}
 }
 
-enum { AF_INET = 2, AF_INET6 = 10, S_IFMT = 0170000, S_IFSOCK = 0140000 };
+enum { AF_INET = 2, AF_INET6 = 10, S_IFMT = 0170000, S_IFSOCK = 0140000, S_IFREG = 0100000 };
 
-/* The socket behind the first argument, if it is the descriptor of one: its peer. */
-INLINE void socket_told(struct pt_record_sleep *r, struct task_struct *task)
+/* The file behind the first argument, if it is a descriptor. */
+INLINE struct file *file_behind(struct pt_record_sleep *r, struct task_struct *task)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	u64 fd = r->args[0];
 	struct file *file = 0, **at;
-	struct socket *socket;
-	struct sock *sk;
 
 	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return;
+		return 0;
 	at = BPF_CORE_READ(table, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), at + fd) || !file)
-		return;
-	if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
-		return;
-	socket = BPF_CORE_READ(file, private_data);
-	sk = BPF_CORE_READ(socket, sk);
+	return bpf_probe_read_kernel(&file, sizeof(file), at + fd) ? 0 : file;
+}
+
+INLINE void socket_told(struct pt_record_sleep *r, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
 	if (!sk)
 		return;
 	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
@@ -129,6 +129,18 @@ INLINE void socket_told(struct pt_record_sleep *r, struct task_struct *task)
 		BPF_CORE_READ_INTO(&r->peer, sk, __sk_common.skc_v6_daddr);
 		BPF_CORE_READ_INTO(&r->own, sk, __sk_common.skc_v6_rcv_saddr);
 	}
+}
+
+/* What the first argument is the descriptor of: a socket with its peer, a file by its name. It may be closed soon. */
+INLINE void descriptor_told(struct pt_record_sleep *r, struct task_struct *task)
+{
+	struct file *file = file_behind(r, task);
+	u32 mode = file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
+
+	if (mode == S_IFSOCK)
+		socket_told(r, file);
+	else if (mode == S_IFREG)
+		bpf_probe_read_kernel_str(r->file, sizeof(r->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
 /* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
@@ -165,7 +177,7 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 	if (r->syscall == -1)
 		r->fault = t->fault;
 	else
-		socket_told(r, task);
+		descriptor_told(r, task);
 	r->waker_tid = t->waker_tid;
 	r->waker_tgid = t->waker_tgid;
 	r->waker_irq = t->waker_irq;

@@ -53,6 +53,31 @@ static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 	return name[0] == '/' ? SLEEP_ON_FILE : SLEEP_ON_OTHER;
 }
 
+/* Does a path end with this name? Of one that is PT_FILE_NAME long the rest was cut off. */
+static bool ends_with(const char *path, const char *name)
+{
+	const char *last = strrchr(path, '/');
+	size_t n = strnlen(name, PT_FILE_NAME);
+
+	if (!last || strncmp(last + 1, name, n) != 0)
+		return false;
+	return n >= PT_FILE_NAME - 1 || !last[1 + n] || !strcmp(last + 1 + n, " (deleted)");
+}
+
+/*
+ * The same, of the descriptor that a call slept on. Which file that was is known from the kernel; by now the descriptor
+ * may be closed, or be that of another file: then only the last part of the name is left.
+ */
+static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t n)
+{
+	uint32_t kind = descriptor_kind(r->head.tgid, r->args[0], name, n);
+
+	if (!r->file[0] || ends_with(name, r->file))
+		return kind;
+	snprintf(name, n, "%.*s", (int)sizeof(r->file), r->file);
+	return SLEEP_ON_FILE;
+}
+
 static bool is_loopback(int family, const unsigned char *a)
 {
 	static const unsigned char one[16] = {[15] = 1};
@@ -186,14 +211,14 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		/* a file, also when its descriptor is closed by now */
 		s->object = SLEEP_ON_FILE;
 		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
-		    descriptor_kind(r->head.tgid, r->args[0], name, n) == SLEEP_ON_FILE)
+		    object_kind(r, name, n) == SLEEP_ON_FILE)
 			s->name = name;
 	} else if (locks_a_file(call, r->args[1])) {
-		descriptor_kind(r->head.tgid, r->args[0], name, n);
+		object_kind(r, name, n);
 		s->object = SLEEP_ON_FILE_LOCK;
 		s->name = name;
 	} else if (takes_a_descriptor(call)) {
-		s->object = r->family ? socket_kind(r, name, n) : descriptor_kind(r->head.tgid, r->args[0], name, n);
+		s->object = r->family ? socket_kind(r, name, n) : object_kind(r, name, n);
 		s->name = name;
 	}
 }

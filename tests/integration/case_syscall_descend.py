@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend from and into system calls: what they waited for, the kernel below, the callers above."""
+import tempfile
+
 from harness import *
 
 FAST = ("--max-overhead", 100, "--timeout", 30, "--start-ops", 60)
@@ -134,6 +136,17 @@ def fault():
     path = next(p for p in document["paths"] if p["cause"]["kind"] == "page fault" and p["cause"].get("name"))
     equal("the file", os.path.basename(path["cause"]["name"]), "descend_calls.data")
     check("page fault" in kernel_frames(path), names(path))
+
+
+@case("fsync() of a file whose descriptor is another file's at once: the name is that of the file it was for")
+def closed():
+    # on the disk that the build is on: a file system in memory has nothing to wait for
+    with tempfile.TemporaryDirectory(prefix="closed.", dir=BUILD) as folder:
+        t = Target("descend_calls", "closed", 1000000, cwd=folder)
+        t.go()
+        document = descend(t, "syscall:fsync", wanted=has("io", "syscall:fsync"))
+        t.end()
+    equal("the file", os.path.basename(path_of(document, "io")["cause"].get("name", "")), "descend_calls.data")
 
 
 @case("a recorded descent into a system call gives the same answer again, as text too")

@@ -6,7 +6,7 @@
  *
  * KIND: sleep (nanosleep), file (pread with O_DIRECT of ./descend_calls.data), tcp (a local server answers late),
  * pipe (another thread writes late), cpu (reads of /dev/zero), lock (a mutex held by another thread), fault (a file's
- * pages, dropped before each round)
+ * pages, dropped before each round), closed (fsync of a file that is closed at once)
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -151,6 +151,22 @@ static void make_file(void)
 	close(fd);
 }
 
+/* Its descriptor is another file's as soon as it is written. */
+static void do_save(void)
+{
+	int fd = open(data_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), other;
+
+	if (fd < 0 || pwrite(fd, buffer, ZERO_BYTES, 0) < 0 || fsync(fd))
+		die(data_path);
+	other = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	if (other < 0 || dup2(other, fd) < 0)
+		die("another file");
+	close(other);
+	if (in_fd >= 0)
+		close(in_fd);
+	in_fd = fd;
+}
+
 static void open_file(int flags)
 {
 	make_file();
@@ -216,6 +232,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(kind, "file")) {
 		open_file(O_DIRECT);
 		slow = do_read;
+	} else if (!strcmp(kind, "closed")) {
+		in_fd = -1;
+		slow = do_save;
 	} else if (!strcmp(kind, "tcp")) {
 		port = open_tcp();
 		slow = do_ask;
