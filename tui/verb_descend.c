@@ -312,12 +312,18 @@ static void explain(const struct run *r)
 		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
 	} else if (!descend_asked(r->descend)) {
 		const struct op *op = model_op_by_number(report.model, report.op);
-		bool left = report_left(&b, op);
+		unsigned long long seen = op ? op->seen_calls : 0;
+		bool left = report_left(&b, op), ended = model_nr_targets(report.model) && model_target_ended(report.model, 0);
 
-		snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s%s%s; try a longer --timeout or fewer --start-ops",
-			 r->options->ops[0].text, (unsigned long long)(op ? op->seen_calls : 0), r->options->start_ops,
-			 model_nr_targets(report.model) && model_target_ended(report.model, 0) ? " before the target ended" : "",
-			 left ? "; " : "", left && b.data ? b.data : "");
+		/* one that began before is in none of these counts: a program's main loop, a call that is stuck */
+		if (ended && seen >= r->options->start_ops)
+			snprintf(line, sizeof(line), "%s: the target ended after %llu calls, before one of its peaks could be looked into",
+				 r->options->ops[0].text, seen);
+		else
+			snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s%s%s; try %s",
+				 r->options->ops[0].text, seen, r->options->start_ops, ended ? " before the target ended" : "",
+				 left ? "; " : "", left && b.data ? b.data : "",
+				 seen || left || ended ? "a longer --timeout or fewer --start-ops" : "a longer --timeout, or --open for a call that began before");
 	} else {
 		struct descent_result result;
 

@@ -125,7 +125,8 @@ static int run_status(struct run *r)
 	}
 	if (!r->options->quiet)
 		verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
-						 "nothing happened in the target while it was watched; try a longer --for");
+				 r->options->nr_ops ? "no call of what -f names began while it was watched; try a longer --for, or peaktop descend --open for one that began before" :
+						      "nothing happened in the target while it was watched; try a longer --for");
 	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 

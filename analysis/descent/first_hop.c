@@ -165,6 +165,12 @@ void hops_feed(struct hops *h, uint32_t op, const struct record *rec)
 		take_call(h, &rec->call);
 }
 
+/* Has this function of the path jumped to the next one? Then it has no frame any more. */
+static bool has_jumped(const struct descent_result *r, const struct descent_path *p, unsigned int i)
+{
+	return i + 1 < p->nr_frames && !r->nodes[p->frames[i + 1]].ret;
+}
+
 /* Does the stack go through the functions of the path, in their order? */
 static bool goes_through(const struct hop *h, const struct descent_result *r, const struct descent_path *p)
 {
@@ -174,7 +180,7 @@ static bool goes_through(const struct hop *h, const struct descent_result *r, co
 		struct rec_code f = r->nodes[p->frames[i]].function;
 
 		/* of a callee that is not known nothing can be asked */
-		if (!f.module)
+		if (!f.module || has_jumped(r, p, i))
 			continue;
 		while (at < h->nr_frames && (h->frame[at].module != f.module || h->frame[at].function != f.offset))
 			at++;

@@ -15,15 +15,18 @@ enum { OP = 7, MS = 1000000 };
 static const struct rec_frame stack[] = {{1, 0x110, 0x100}, {1, 0x210, 0x200}, {2, 0x30, 0x20}};
 static const struct rec_frame other_stack[] = {{1, 0x120, 0x100}, {2, 0x38, 0x20}};
 
-/* f0 > 0x200 > the library's 0x20, and f0 > an unknown callee. */
+/* f0 > 0x200 > the library's 0x20, and f0 > an unknown callee; 0x200 jumps to 0x300. */
 static struct descent_fnode nodes[] = {
 	{.node = 0, .function = {1, 0x100}},
-	{.node = 1, .function = {1, 0x200}},
-	{.node = 2, .function = {2, 0x20}},
-	{.node = 3, .function = {0, 0}},
+	{.node = 1, .function = {1, 0x200}, .ret = 0x110},
+	{.node = 2, .function = {2, 0x20}, .ret = 0x210},
+	{.node = 3, .function = {0, 0}, .ret = 0x118},
+	{.node = 4, .function = {1, 0x300}},
 };
+static const struct rec_frame jumped_stack[] = {{1, 0x110, 0x100}, {1, 0x310, 0x300}};
+static const uint32_t jump_frames[] = {0, 1, 4};
 static const uint32_t long_frames[] = {0, 1, 2}, short_frames[] = {0, 2}, unknown_frames[] = {0, 3}, backward_frames[] = {2, 1};
-static const struct descent_result result = {.nr_nodes = 4, .nodes = nodes};
+static const struct descent_result result = {.nr_nodes = 5, .nodes = nodes};
 
 static struct descent_path path_of(const uint32_t *frames, unsigned int nr, enum cause_kind kind)
 {
@@ -175,6 +178,15 @@ static void many(void **state)
 	assert_int_equal(find(*state, long_frames, 3, CAUSE_SLEEP)->count, 3 * HOPS_MAX);
 }
 
+/* Who has jumped has no frame in the stacks below. */
+static void through_a_jump(void **state)
+{
+	give_wait(*state, 5, 10 * MS, ENDED_TIMER, jumped_stack, 2);
+	give_call(*state, 5, 7 * MS, 4 * MS);
+	assert_non_null(find(*state, jump_frames, 3, CAUSE_SLEEP));
+	assert_null(find(*state, long_frames, 3, CAUSE_SLEEP));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(of_other_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(same_ones_add_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_on_the_path, setup, teardown),
+		cmocka_unit_test_setup_teardown(through_a_jump, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_peak, setup, teardown),
 		cmocka_unit_test_setup_teardown(many, setup, teardown),
 	};
