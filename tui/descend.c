@@ -2,6 +2,7 @@
 #include "tui/descend.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,8 +103,10 @@ static void lose(struct descend *d, uint32_t epoch, uint32_t node)
 static bool steps_drown_it(const struct descend *d, const struct req_fnode *n)
 {
 	bool stepped = n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
+	double low = (double)d->ask.low_ns, high = d->ask.high_ns == UINT64_MAX ? low : (double)d->ask.high_ns;
 
-	return stepped && d->ask.low_ns < STEPS_AT_LEAST * d->ask.step_ns;
+	/* the middle of the peak, as latencies go: a wide one has few calls as short as its shortest */
+	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)d->ask.step_ns;
 }
 
 /* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do. */

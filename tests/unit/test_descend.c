@@ -342,7 +342,8 @@ static void steps_in_short_calls(void **state)
 	for (int is_short = 0; is_short < 2; is_short++) {
 		give_profile(100);
 		assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
-		ask.step_ns = is_short ? ask.low_ns / 2 + 1 : ask.low_ns / 2;
+		ask.high_ns = ask.low_ns * 4;
+		ask.step_ns = is_short ? ask.low_ns + 1 : ask.low_ns - 1;
 		assert_int_equal(descend_begin(t.descend, &ask), 0);
 		if (!is_short)
 			answer_call_sites(sites, 2);
