@@ -129,7 +129,7 @@ static void put_frame(struct buf *out, const struct walk_report *r, const struct
 		      unsigned int i)
 {
 	const struct walk_node *n = &result->nodes[p->frames[i]];
-	double all = result->share[p->class] - (p->class == WALK_WORK ? result->runqueue : 0);
+	double all = result->share[p->class];
 	struct buf place;
 
 	buf_printf(out, "  %s  %s  %*s", format_percent_fixed(all > 0 ? n->share[p->class] / all : 0).s,
@@ -169,6 +169,9 @@ static void put_paths(struct buf *out, const struct walk_report *r, const struct
 			buf_printf(&line, ", %s %s", format_count(p->looks).s, p->looks == 1 ? "look" : "looks");
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		/* which code it was that did not run is not looked at: these shares would be those of code that did */
+		if (p->cause.kind == CAUSE_RUN_QUEUE)
+			continue;
 		buf_printf(out, " of %-6s of all\n", walk_class_text(p->class));
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, result, p, k);
