@@ -45,15 +45,18 @@ INLINE u64 taken(struct pt_descent *d)
  * Close the fnode on top of the stack: its time goes to its sum. One that was left by a throw ends with the first event
  * above it: the handler's first call.
  */
-INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
+SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
-	u64 depth = d->depth, ns, index, probes;
+	u64 depth, ns, index, probes;
 	struct pt_fnode_open *o;
 	struct pt_fnode_sum *s;
 
+	if (!d)
+		return 0;
+	depth = d->depth;
 	HIDE(depth);
 	if (!depth || depth > PT_DEPTH)
-		return;
+		return 0;
 	depth--;
 	HIDE(depth);
 	depth &= PT_DEPTH - 1;
@@ -81,6 +84,21 @@ INLINE void fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 		s->irq += t->irq_ns - o->irq_ns;
 		s->blocked += (t->off_ns - o->off_ns) - (t->runq_ns - o->runq_ns);
 	}
+	return 0;
+}
+
+/* Close what is open deeper than that. */
+SEPARATE int fnodes_close(struct pt_descent *d, u32 depth, u64 now, u32 tid)
+{
+	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+#pragma nounroll
+	for (int i = 0; d && i < PT_DEPTH; i++) {
+		if (d->depth <= depth)
+			break;
+		fnode_close(d, t, now);
+	}
+	return 0;
 }
 
 /* The open fnode at this depth (1: the outermost); NULL: none. */
@@ -177,33 +195,30 @@ INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 }
 
 /* Open what begins here with this frame, if it is on the path. */
-INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
+SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
 {
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;
-	u64 depth, now;
 	u32 index = 0;
+	u64 depth;
 
+	if (!d)
+		return 0;
 	d->look = d->depth;
 	f = tail_chosen(d, site, cfa, &index);
 	if (!f)
 		f = call_chosen(d, entry, site, cfa, &index);
 	if (!f)
-		return;
-	t = bpf_map_lookup_elem(&threads, &tid);
-	now = d->depth > d->look ? bpf_ktime_get_ns() : 0;
+		return 0;
 	/* what lies below this frame is gone: it was left by a throw */
-#pragma nounroll
-	for (int i = 0; i < PT_DEPTH; i++) {
-		if (d->depth <= d->look)
-			break;
-		fnode_close(d, t, now);
-	}
+	if (d->depth > d->look)
+		fnodes_close(d, d->look, bpf_ktime_get_ns(), tid);
 	d->record.hits++;
+	t = bpf_map_lookup_elem(&threads, &tid);
 	depth = d->depth;
 	if (depth >= PT_DEPTH)
-		return;
+		return 0;
 	HIDE(depth);
 	depth &= PT_DEPTH - 1;
 	o = &d->open[depth];
@@ -216,6 +231,7 @@ INLINE void fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 
 	o->irq_ns = t ? t->irq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
+	return 0;
 }
 
 /* False: it is passed too often in this call to be timed at all. */
@@ -240,19 +256,13 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
-	u64 cfa = ctx->sp + (s64)s->end_cfa;
-	struct pt_thread *t;
 
 	if (!d)
 		return;
-	t = bpf_map_lookup_elem(&threads, &tid);
-#pragma nounroll
-	for (int i = 0; i < PT_DEPTH && d->record.epoch == c->descend_epoch; i++) {
-		u64 top = top_cfa(d);
-
-		if (top == ~0ull || top > cfa)
-			break;
-		fnode_close(d, t, now);
+	if (d->record.epoch == c->descend_epoch) {
+		d->look = d->depth;
+		look_above(d, ctx->sp + (s64)s->end_cfa, false);
+		fnodes_close(d, d->look, now, tid);
 	}
 	/* one that begins something here as well is charged there */
 	if (!(s->flags & PT_SITE_FNODE_START))
@@ -505,25 +515,20 @@ INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 }
 
 /* A call of f0 has returned. Returns what probes and looks inside it took of its latency. */
-INLINE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
+SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_descent *d = descent_of(c, task);
+	struct pt_descent *d = c ? descent_of(c, task) : 0;
 	u64 raw = now - start, latency, index = slot, id = bpf_get_current_pid_tgid();
 	u32 tid = (u32)id;
 	struct pt_thread *t;
 
-	if (!d || d->cfa != cfa)
+	if (!c || !d || d->cfa != cfa)
 		return 0;
 	d->active = 0;
-	t = bpf_map_lookup_elem(&threads, &tid);
 	/* what ends with f0: tail calls, and a call whose own end stands at the same address */
-#pragma nounroll
-	for (int i = 0; i < PT_DEPTH; i++) {
-		if (top_cfa(d) == ~0ull)
-			break;
-		fnode_close(d, t, now);
-	}
+	fnodes_close(d, 0, now, tid);
+	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(index);
 	index &= PT_SLOTS - 1;
 	latency = less_probes(raw, c->correction[index] + taken(d));

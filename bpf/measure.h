@@ -17,6 +17,8 @@
 #define HIDE(x) asm volatile("" : "+r"(x))
 
 #define INLINE static inline __attribute__((always_inline))
+/* Verified once, not once for each state that it is called in: what has loops. Its pointers may be NULL for all it knows. */
+#define SEPARATE __attribute__((noinline, weak))
 
 /* enum sample_known and enum layer of analysis/session/record.h; checked by the collector at build time */
 enum {

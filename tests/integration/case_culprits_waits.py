@@ -57,7 +57,7 @@ table((
      wait_case("flock", ("flock",), "lock", name="keeper", detail="culprit.data")),
     ("a lock on a file by fcntl(): who held it, and which file",
      wait_case("fcntl", ("fcntl",), "lock", name="keeper", detail="culprit.data")),
-    ("the lock of the address space: who held it", wait_case("space", ("mmap",), "lock", name="accountant")),
+    ("the lock of the address space: who held it", wait_case("space", ("mmap",), "lock", name="walker")),
     ("a semaphore: who raised it", wait_case("semaphore", ("sem_wait",), "wait", name="poster")),
     ("the end of a thread, and which", wait_case("join", ("pthread_join",), "wait", name="laggard")),
     ("the end of a child, and which", wait_case("child", ("waitpid",), "wait", name="slow-child")),

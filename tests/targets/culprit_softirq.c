@@ -16,7 +16,7 @@
 enum { MEMBERS = 900, PORT = 9 };
 
 static struct sockaddr_in group = {.sin_family = AF_INET};
-static int sender, poke[2];
+static int sender, poke[2], begun[2];
 static bool steered;
 
 static void skip(const char *why)
@@ -47,8 +47,10 @@ static void network_begin(void)
 static void steer_to(int cpu)
 {
 	char mask[16];
-	int fd, n = snprintf(mask, sizeof(mask), "%x", 1u << cpu);
+	int fd, n = snprintf(mask, sizeof(mask), "%x", 1u << (cpu & 31));
 
+	if (cpu > 31 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip("no second CPU, or too many");
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL))
 		skip("sysfs");
 	fd = open("/sys/class/net/lo/queues/rx-0/rps_cpus", O_WRONLY | O_CLOEXEC);
@@ -86,10 +88,20 @@ WATCHED void announce(int datagrams)
 	KEEP(bystander(1));
 }
 
-static void flood(void)
+/* Of the CPUs any but that one. */
+static void flood(int not)
 {
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("sched_getaffinity");
+	CPU_CLR(not, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity");
+	scheduled(SCHED_FIFO, 5);
 	for (;;) {
 		byte_take(poke[0]);
+		byte_send(begun[1]);
 		announce(30);
 	}
 }
@@ -112,25 +124,28 @@ WATCHED void serve(uint64_t i)
 
 WATCHED void request(uint64_t i)
 {
-	if (steered && i % 4 == 0)
+	if (steered && i % 4 == 0) {
 		byte_send(poke[1]);
+		byte_take(begun[0]);
+	}
 	serve(i);
 }
 
 int main(int argc, char **argv)
 {
+	int cpu;
+
 	target_begin(&argc, &argv);
 	steered = argc > 2 && !strcmp(argv[2], "steered");
-	if (pipe(poke))
+	if (pipe(poke) || pipe(begun))
 		die("pipe");
 	network_begin();
+	cpu = sched_getcpu();
 	if (steered)
-		steer_to(0);
+		steer_to(cpu);
 	members_begin();
-	pin_to(steered ? 1 : sched_getcpu());
 	if (steered && !child_run("flooder"))
-		flood();
-	if (steered)
-		pin_to(0);
+		flood(cpu);
+	pin_to(cpu);
 	return culprit_run(argc, argv, request, 300);
 }

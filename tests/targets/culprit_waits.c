@@ -249,31 +249,41 @@ WATCHED void paged_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
-/* The lock of the address space: "accountant" walks it, which takes a while. */
-static void *account(void *nothing)
-{
-	static char text[4096];
-	int smaps = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+/*
+ * The lock of the address space: "walker" has it while it goes through all of a large mapping. It has the same CPU, and
+ * is interrupted in the middle: whoever waits for the lock sleeps and does not spin.
+ */
+static char *big;
 
-	name_thread("accountant");
+static void *walk(void *nothing)
+{
+	name_thread("walker");
+	scheduled(SCHED_OTHER, 0);
 	for (;;) {
-		lseek(smaps, 0, SEEK_SET);
-		while (read(smaps, text, sizeof(text)) > 0)
-			;
+		byte_take(ask[0]);
+		if (madvise(big, BIG, MADV_POPULATE_READ))
+			die("madvise");
 	}
 	return nothing;
 }
 
 static void space_begin(void)
 {
-	char *big = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t k;
 
+	big = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (big == MAP_FAILED || madvise(big, BIG, MADV_NOHUGEPAGE))
 		die("mmap");
 	for (k = 0; k < BIG; k += 4096)
 		big[k] = 1;
-	thread_run(account);
+	pin_to(sched_getcpu());
+	thread_run(walk);
+}
+
+static void space_before(void)
+{
+	byte_send(ask[1]);
+	sleep_ns(200000);
 }
 
 WATCHED void space_serve(uint64_t i)
@@ -297,7 +307,7 @@ static const struct kind {
     {"futex", NULL, NULL, futex_serve},
     {"c11", c11_begin, hold_before, c11_serve},
     {"paged", paged_begin, paged_before, paged_serve},
-    {"space", space_begin, NULL, space_serve},
+    {"space", space_begin, space_before, space_serve},
 };
 static const struct kind *kind;
 
