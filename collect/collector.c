@@ -316,8 +316,9 @@ static void wake_up(struct collector *c)
 		modules_scan(c, c->targets[i]);
 	units_wake(c);
 	functions_wake(c);
+	/* it may have been before the first slice */
 	send_note(c, NOTE_WARNING, "peaktop was stopped: nothing was measured from %.1f to %.1f s",
-		  (double)(c->slice_start - c->start_ns) / 1e9, (double)session_ns(c) / 1e9);
+		  c->slice_start > c->start_ns ? (double)(c->slice_start - c->start_ns) / 1e9 : 0., (double)session_ns(c) / 1e9);
 	c->slice_start = now_ns();
 	c->slice_end = c->slice_start + c->interval_ns;
 }
