@@ -275,13 +275,18 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 	return err;
 }
 
-/* Descriptors wait here for the one thread that closes them. */
+/*
+ * Descriptors wait here to be closed. The kernel takes its probes out at once, and then waits until nobody runs them, 40 ms
+ * and more: one thread would let the probes of the next one stand for as long.
+ */
+enum { DETACH_THREADS = 8 };
+
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more, done;
 	int *fd;
 	size_t nr, cap;
-	bool busy, started;
+	unsigned int threads, idle;
 } detaching = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 
 static void *detach(void *arg)
@@ -291,11 +296,11 @@ static void *detach(void *arg)
 		int fd;
 
 		while (!detaching.nr) {
-			detaching.busy = false;
+			detaching.idle++;
 			pthread_cond_broadcast(&detaching.done);
 			pthread_cond_wait(&detaching.more, &detaching.lock);
+			detaching.idle--;
 		}
-		detaching.busy = true;
 		fd = detaching.fd[--detaching.nr];
 		pthread_mutex_unlock(&detaching.lock);
 		close(fd);
@@ -304,17 +309,25 @@ static void *detach(void *arg)
 	return NULL;
 }
 
+/* One more thread where those that rest are too few; with the lock. */
+static void detach_thread(void)
+{
+	pthread_t thread;
+
+	if (detaching.nr < detaching.idle || detaching.threads == DETACH_THREADS ||
+	    pthread_create(&thread, NULL, detach, NULL))
+		return;
+	pthread_detach(thread);
+	detaching.threads++;
+}
+
 /* False: no thread or no memory, close it here. */
 static bool detach_later(int fd)
 {
-	pthread_t thread;
 	bool taken = false;
 
 	pthread_mutex_lock(&detaching.lock);
-	if (!detaching.started && !pthread_create(&thread, NULL, detach, NULL)) {
-		pthread_detach(thread);
-		detaching.started = true;
-	}
+	detach_thread();
 	if (detaching.nr == detaching.cap) {
 		size_t cap = detaching.cap ? 2 * detaching.cap : 64;
 		int *grown = realloc(detaching.fd, cap * sizeof(*grown));
@@ -324,9 +337,8 @@ static bool detach_later(int fd)
 			detaching.cap = cap;
 		}
 	}
-	if (detaching.started && detaching.nr < detaching.cap) {
+	if (detaching.threads && detaching.nr < detaching.cap) {
 		detaching.fd[detaching.nr++] = fd;
-		detaching.busy = true;
 		pthread_cond_signal(&detaching.more);
 		taken = true;
 	}
@@ -347,7 +359,7 @@ void attachment_release(struct attachment *a, bool wait)
 void attach_settle(void)
 {
 	pthread_mutex_lock(&detaching.lock);
-	while (detaching.busy)
+	while (detaching.nr || detaching.idle < detaching.threads)
 		pthread_cond_wait(&detaching.done, &detaching.lock);
 	pthread_mutex_unlock(&detaching.lock);
 }
