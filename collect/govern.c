@@ -34,6 +34,9 @@ enum {
 	MAX_BREAKS = 64,
 	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
 	ATTACH_SITE_NS = 12000, /* and per site in it */
+	MOMENT_NS = 250000000,
+	MOMENT_SPENT_NS = 60000000, /* of each thread that runs; what the kernel takes to remove probes comes to that */
+	MOMENT_BUDGET_PPM = 300000, /* who allows more than this means it */
 };
 
 uint64_t targets_cpu_ns(const struct collector *c)
@@ -361,15 +364,33 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
 		function_exits_drop(c, f);
 }
 
+/*
+ * Whatever credit there is, as at the begin of a descent: of its speed in any quarter of a second a target keeps about half.
+ * Is this over for now?
+ */
+static bool moment_over(const struct collector *c, struct function *f, uint64_t now, uint64_t spent, uint64_t ran)
+{
+	struct moment *m = &f->moment;
+	uint64_t threads;
+
+	if (now - m->since >= MOMENT_NS)
+		*m = (struct moment){.since = now};
+	m->spent_ns += spent;
+	m->ran_ns += ran;
+	threads = now > m->since ? (m->ran_ns + (now - m->since) / 2) / (now - m->since) : 0;
+	return c->options->budget_ppm < MOMENT_BUDGET_PPM && m->spent_ns > (threads ? threads : 1) * MOMENT_SPENT_NS;
+}
+
 /* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever their price by the calibration. */
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned, uint64_t most)
 {
 	uint64_t spent = function_spending(c, f), last;
 	int64_t before;
+	bool pause;
 
 	if (spent > most)
 		spent = most;
-
+	pause = moment_over(c, f, now, spent, most);
 	f->spent_ns += spent;
 	before = f->credit_ns > CREDIT_MAX_NS ? f->credit_ns : CREDIT_MAX_NS;
 	f->credit_ns += earned - (int64_t)spent;
@@ -381,7 +402,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 		if (spent > (uint64_t)earned && exits_too_dear(f, now))
 			function_exits_drop(c, f);
 		if (returns_too_dear(c, f) ||
-		    (f->credit_ns < 0 && now - f->state_since >= BURST_MIN_MS * MS)) {
+		    ((f->credit_ns < 0 || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
 			burst_stop(c, f, now_ns());
 			return now + CHECK_FAST_MS * MS;
 		}
@@ -390,7 +411,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_DRAINING:
 		return govern_drain(c, f, now);
 	case FUNCTION_OFF:
-		if (!f->hopeless && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
+		if (!f->hopeless && !pause && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
 			function_links_start(c, f);
 			f->burst_hits = function_starts(c, f, &last);
 		}

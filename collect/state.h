@@ -111,6 +111,9 @@ struct function {
 	unsigned int nr_links;
 	enum function_state state;
 	int64_t credit_ns;   /* what may still be spent */
+	struct moment {
+		uint64_t since, spent_ns, ran_ns; /* ran: the targets, probes included */
+	} moment;
 	struct armed_time time;
 	uint64_t spent_ns;   /* estimated cost so far */
 	uint64_t state_since;

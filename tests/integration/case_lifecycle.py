@@ -186,6 +186,14 @@ def usr1():
     program.document()
 
 
+@case("a command that was started runs at the priority of who started it")
+def priority():
+    path = os.path.join(scratch(), "nice")
+    equal("exit status", run_peaktop("watch", "--json", "--", "sh", "-c", "nice > '%s'" % path)[0], 0)
+    with open(path, encoding="utf-8") as f:
+        equal("nice value", int(f.read()), os.nice(0))
+
+
 @case("SIGUSR1 ends nothing where there is no state to print")
 def usr1_elsewhere():
     t = Target("sleeper", 60)
