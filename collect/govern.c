@@ -35,7 +35,7 @@ enum {
 	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
 	ATTACH_SITE_NS = 12000, /* and per site in it */
 	MOMENT_NS = 250000000,
-	MOMENT_SPENT_NS = 60000000, /* of each thread that runs; what the kernel takes to remove probes comes to that */
+	MOMENT_SPENT_NS = 50000000, /* of each thread that runs; what the kernel takes to remove probes comes to that */
 	MOMENT_BUDGET_PPM = 300000, /* who allows more than this means it */
 };
 
