@@ -30,6 +30,25 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 	       own * 100 >= all * SAMPLED_PART;
 }
 
+/* Callees that are armed since the last decision: what they took is their caller's until the next one. */
+static double undecided_ns(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+	struct means m;
+	double ns = 0;
+	uint32_t id;
+
+	for (id = n->first_child; n->opened && id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+
+		if (!fnode_alive(c) || c->live || c->state != FNODE_ARMED)
+			continue;
+		fnode_means(d, id, &m);
+		ns += m.net;
+	}
+	return ns;
+}
+
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct fnode *n = &b->d->tree.node[node];
@@ -37,7 +56,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	enum evidence evidence = EVIDENCE_MEASURED;
 	struct cause cause = {.kind = CAUSE_OWN_CODE};
 	struct descent_path *path;
-	double ns = own->self;
+	double ns = own->self + undecided_ns(b->d, node);
 
 	if (complete && n->loop_ns > n->own_ns) {
 		cause.kind = CAUSE_LOOP;
@@ -61,7 +80,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		cause.kind = CAUSE_UNKNOWN;
 		snprintf(cause.detail, sizeof(cause.detail), "whether it ran was not measured");
 	}
-	if (cause.kind == CAUSE_LOOP)
+	if (cause.kind == CAUSE_LOOP && !n->opened)
 		ns += own->loop - own->loop_blocked;
 	path = result_add_path(b, node, ns, &cause, n->own[CANDIDATE_SELF]);
 	if (!path)

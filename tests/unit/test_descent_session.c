@@ -45,6 +45,29 @@ static void test_target_ends(void **state)
 	bench_end(&b);
 }
 
+/* What its new callees took is its own still, as long as nothing was decided. */
+static void test_target_ends_undecided(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'b');
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", 9 * MS));
+	assert_non_null(armed(&b, "ab"));
+	CALLS(3, &b, 10 * MS, P("a", 9 * MS), P("ab", 8900 * US));
+	target(&b, REC_TARGET_END, 5);
+	expect_done(&b, DESCENT_TARGET_END);
+	expect_path(&b, 0, "a", CAUSE_UNMEASURED);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_true(r.paths[0].share > 0.85 && r.paths[0].share < 0.95);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 static void test_stopped(void **state)
 {
 	struct bench b;
@@ -605,6 +628,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_target_ends),
+	    cmocka_unit_test(test_target_ends_undecided),
 	    cmocka_unit_test(test_stopped),
 	    cmocka_unit_test(test_another_peak),
 	    cmocka_unit_test(test_another_peak_knows_the_sites),
