@@ -65,6 +65,7 @@ struct bpf_perf_event_data {
 
 struct sched_info {
 	u64 run_delay;
+	u64 last_arrival;
 };
 struct sock_common {
 	unsigned short skc_family;
@@ -109,12 +110,13 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	unsigned int __state;
+	int prio;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 	struct task_struct *real_parent;
 	struct {
 		u64 exec_start;
-		u64 sum_exec_runtime;
+		u64 sum_exec_runtime, prev_sum_exec_runtime;
 		u64 nr_migrations;
 	} se;
 	struct sched_info sched_info;

@@ -82,6 +82,24 @@ int on_look(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+enum { PRIO_FAIR = 100 }; /* and above; below are the real-time ones */
+
+/*
+ * Until when a task has run, or does: since it got its CPU, by a clock that all CPUs share (se.exec_start leaves out what
+ * interrupts and the hypervisor took, so that those of two CPUs are seconds apart), and what it ran since then, which is
+ * not kept for real-time tasks. 0: not known.
+ */
+INLINE u64 ran_until(struct task_struct *task)
+{
+	u64 since, ran;
+
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return 0;
+	since = task->sched_info.last_arrival;
+	ran = task->prio >= PRIO_FAIR ? task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime : 0;
+	return since ? since + ran : 0;
+}
+
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
@@ -104,8 +122,8 @@ int on_task(struct bpf_iter__task *ctx)
 	r->runq_ns = 0;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		r->runq_ns = task->sched_info.run_delay;
-	r->ran_ns = task->se.exec_start;
-	r->clock_ns = bpf_get_current_task_btf()->se.exec_start;
+	r->ran_ns = ran_until(task);
+	r->clock_ns = ran_until(bpf_get_current_task_btf());
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	r->nr_kernel = 0;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))

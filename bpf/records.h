@@ -453,7 +453,7 @@ struct pt_task_now {
 	pt_u32 nr_kernel;
 	pt_u64 switches; /* unchanged: it has not run in between */
 	pt_u64 cpu_ns, runq_ns;
-	pt_u64 ran_ns; /* when it ran last, on the clock of `clock_ns` */
+	pt_u64 ran_ns; /* when it ran last, on the clock of `clock_ns`; 0: not known */
 	pt_u64 clock_ns;
 	pt_u64 regs[PT_REGS];
 	pt_u64 kernel[PT_LOOK_KERNEL];

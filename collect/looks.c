@@ -425,7 +425,7 @@ static void open_tell(struct collector *c, const struct pt_task_now *now, uint32
 	look_wait(now, &look, &text);
 	if (!now->state)
 		look.sleep.object = SLEEP_ON_NOTHING;
-	else if (now->clock_ns > now->ran_ns)
+	else if (now->ran_ns && now->clock_ns > now->ran_ns)
 		look.asleep_ns = now->clock_ns - now->ran_ns;
 	if (since && at > since)
 		look.open_ns = at - since;
