@@ -100,8 +100,13 @@ static void flood(int not)
 		die("sched_setaffinity");
 	scheduled(SCHED_FIFO, 5);
 	for (;;) {
+		uint64_t told;
+
 		byte_take(poke[0]);
 		byte_send(begun[1]);
+		/* who was asleep is to be in the middle of its call */
+		for (told = now_ns(); now_ns() - told < 60000;)
+			;
 		announce(30);
 	}
 }
@@ -117,7 +122,7 @@ WATCHED void serve(uint64_t i)
 	KEEP(bystander(i));
 	if (!steered && i % 4 == 0)
 		announce(1);
-	if (steered)
+	if (steered && i % 4 == 0)
 		innocent(200);
 	KEEP(bystander(i));
 }
