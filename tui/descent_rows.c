@@ -265,7 +265,6 @@ static void add_paths(struct rows *t)
 static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
 {
 	const struct rec_descent *ask = descend_asked(t->descend);
-	struct peak p;
 
 	if (descend_over(t->descend) || !ask) {
 		output_descend_sentence(t->report, out);
@@ -279,10 +278,7 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 		output_descend_sentence(t->report, out);
 		return;
 	}
-	if (report_peak(t->report, model_op_peaks(t->report->model, t->report->op), &p))
-		buf_printf(out, "peak %d, %s, %s of calls and %s of time", p.rank, format_time(p.mode_ns).s,
-			   format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
-	else
+	if (!report_peak_begin(t->report, out))
 		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
 	buf_puts(out, ": its cause is being looked for");
 }

@@ -94,6 +94,17 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	return true;
 }
 
+bool report_peak_begin(const struct descend_report *r, struct buf *out)
+{
+	struct peak p;
+
+	if (!report_peak(r, model_op_peaks(r->model, r->op), &p))
+		return false;
+	buf_printf(out, "peak %d, %s, %s of calls and %s of time", p.rank, format_time(p.mode_ns).s,
+		   format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
+	return true;
+}
+
 bool report_left(struct buf *out, const struct op *op)
 {
 	uint64_t calls = op ? op->total.calls + op->abnormal : 0;

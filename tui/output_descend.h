@@ -43,6 +43,8 @@ const char *report_status(const struct descend_report *r, const struct descent_r
  * calls, or it has gone). What *out points to is of `op`.
  */
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out);
+/* That peak, as a sentence begins with it. False: there is none, nothing was put. */
+bool report_peak_begin(const struct descend_report *r, struct buf *out);
 enum evidence report_evidence(const struct descent_fnode *n);
 /* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);

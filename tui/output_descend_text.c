@@ -32,14 +32,11 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 /* "peak 3, 12 ms, 2% of calls and 41% of time" */
 static void put_which(struct buf *out, const struct descend_report *r, const struct descent_result *result)
 {
-	const struct op *op = model_op_peaks(r->model, r->op);
 	const struct rec_descent *ask = descend_asked(r->descend);
-	struct peak p;
 
-	if (report_peak(r, op, &p))
-		buf_printf(out, "peak %d, %s, %s of calls and %s of time", p.rank, format_time(p.mode_ns).s,
-			   format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
-	else if (ask && ask->high_ns == UINT64_MAX)
+	if (report_peak_begin(r, out))
+		return;
+	if (ask && ask->high_ns == UINT64_MAX)
 		buf_printf(out, "calls of %s and more, %s on average", format_time(ask->low_ns).s,
 			   format_time(result->latency_ns).s);
 	else if (ask)

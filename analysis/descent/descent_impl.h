@@ -112,10 +112,11 @@ struct own_times {
 	double loop_blocked; /* the part of `loop` in which these callees were blocked */
 	double spread;	/* its callees that are no root cause */
 	double dropped; /* of these, those that are not armed any more */
+	double undecided; /* ... and those that are armed since the last decision */
 };
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out);
-/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's loop. */
-bool fnode_is_of_loop(const struct descent *d, uint32_t node);
+/* Of `loop`, a part of what the calls of one callee took (`net`): what they were blocked for, if all were alike. */
+double loop_blocked_ns(double loop, double blocked, double net);
 /* The calls that the means are taken over. */
 const struct totals *descent_totals(const struct descent *d);
 

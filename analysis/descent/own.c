@@ -37,20 +37,9 @@ static double minus(double a, double b)
 	return a > b ? a - b : 0;
 }
 
-static double part(double of, double all)
+double loop_blocked_ns(double loop, double blocked, double net)
 {
-	return of < all ? of / all : 1;
-}
-
-bool fnode_is_of_loop(const struct descent *d, uint32_t node)
-{
-	const struct fnode *n = &d->tree.node[node];
-	struct means m;
-
-	if (!fnode_alive(n) || n->live)
-		return false;
-	fnode_means(d, node, &m);
-	return m.repeated > 0;
+	return blocked < net ? loop * blocked / net : loop;
 }
 
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out)
@@ -73,11 +62,12 @@ void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *o
 		if (c->live)
 			continue;
 		out->loop += callee.repeated;
-		if (callee.repeated > 0)
-			out->loop_blocked += callee.repeated * part(callee.blocked, callee.net);
+		out->loop_blocked += loop_blocked_ns(callee.repeated, callee.blocked, callee.net);
 		out->spread += callee.net;
 		if (c->state == FNODE_MEASURED)
 			out->dropped += callee.net;
+		else if (c->state == FNODE_ARMED && d->tree.node[node].opened)
+			out->undecided += callee.net;
 	}
 	out->blocked = minus(own.blocked, sum.blocked);
 	out->fault = faults ? minus(own.fault, sum.fault) : node ? 0 : own.fault;

@@ -25,11 +25,6 @@ static uint64_t rounded(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-static double ratio(double a, double b)
-{
-	return b > 0 ? a / b : 0;
-}
-
 /* --- nodes */
 
 static bool is_shown(const struct fnode *n)

@@ -5,6 +5,11 @@
 
 #include "analysis/descent/descent_impl.h"
 
+static inline double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
 struct builder {
 	const struct descent *d;
 	struct descent_result *r;
@@ -35,6 +40,13 @@ void result_set_kernel(const struct builder *b, struct descent_path *path, uint3
 		       uint32_t nr, enum evidence evidence);
 /* f0 a system call: who calls it. */
 void result_add_callers(struct builder *b);
+/* result_sleeps.c: takes one witnessed frame; true once it has found something, in this or an earlier one. */
+typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
+/*
+ * The frames where a function's sleeps are: its own, with all of the calls of its loops, or, where `visit` finds
+ * nothing in these, anywhere below it.
+ */
+void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
 

@@ -32,55 +32,34 @@ void result_set_kernel(const struct builder *b, struct descent_path *path, uint3
 	path->kernel_evidence = evidence;
 }
 
-/* The stacks with this tag in a witnessed frame, or anywhere below it. */
-static void gather(const struct witnesses *w, uint32_t witness, bool below, int tag, struct stack_tally *t)
+/* The kernel stacks with one tag, of one witnessed frame after the other. */
+struct gathered {
+	struct stack_tally *tally;
+	int tag;
+};
+
+static bool gather(void *ctx, const struct witness_node *n)
 {
-	const struct witness_node *n = witnesses_node(w, witness);
-	uint32_t id;
+	struct gathered *g = ctx;
 
 	if (n->own && n->own->kernel)
-		stack_tally_join(t, n->own->kernel, tag);
-	for (id = n->first_child; below && id != NO_INDEX; id = witnesses_node(w, id)->next)
-		gather(w, id, below, tag, t);
-}
-
-static void gather_callee(const struct descent *d, uint32_t node, int tag, struct stack_tally *t)
-{
-	struct witness_set set;
-	unsigned int i;
-
-	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
-		gather(d->witnesses, set.at[i], true, tag, t);
-	for (i = 0; i < set.nr_beyond; i++)
-		gather(d->witnesses, set.beyond[i], true, tag, t);
+		stack_tally_join(g->tally, n->own->kernel, g->tag);
+	return g->tally->nr > 0;
 }
 
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag)
 {
-	struct stack_tally *t = calloc(1, sizeof(*t));
+	struct gathered g = {.tally = calloc(1, sizeof(*g.tally)), .tag = tag};
 	struct rec_frame frame[STACK_DEPTH];
-	struct witness_set set;
-	unsigned int i;
 	uint64_t ns;
-	uint32_t id;
 
-	if (!t) {
+	if (!g.tally) {
 		b->err = -ENOMEM;
 		return;
 	}
-	fnode_witness_set(b->d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
-		gather(b->d->witnesses, set.at[i], false, tag, t);
-	for (id = b->d->tree.node[node].first_child; id != NO_INDEX; id = b->d->tree.node[id].next)
-		if (fnode_is_of_loop(b->d, id))
-			gather_callee(b->d, id, tag, t);
-	for (i = 0; !t->nr && i < set.nr_at; i++)
-		gather(b->d->witnesses, set.at[i], true, tag, t);
-	for (i = 0; !t->nr && i < set.nr_beyond; i++)
-		gather(b->d->witnesses, set.beyond[i], true, tag, t);
-	result_set_kernel(b, path, node, frame, stack_tally_path(t, MAJORITY, 1, frame, &ns), EVIDENCE_WITNESSED);
-	free(t);
+	result_visit_sleeps(b->d, node, gather, &g);
+	result_set_kernel(b, path, node, frame, stack_tally_path(g.tally, MAJORITY, 1, frame, &ns), EVIDENCE_WITNESSED);
+	free(g.tally);
 }
 
 struct split {
@@ -120,6 +99,7 @@ static void split_paths(struct split *s)
 
 static bool split_begin(const struct builder *b, uint32_t node, struct split *s)
 {
+	struct gathered ran = {.tally = &s->tally, .tag = WITNESS_RAN};
 	uint64_t kernel = 0, run;
 	struct witness_set set;
 	unsigned int i;
@@ -131,7 +111,7 @@ static bool split_begin(const struct builder *b, uint32_t node, struct split *s)
 
 		if (own)
 			kernel += own->kernel_run_ns;
-		gather(b->d->witnesses, set.at[i], false, WITNESS_RAN, &s->tally);
+		gather(&ran, witnesses_node(b->d->witnesses, set.at[i]));
 	}
 	if (!run || !s->tally.nr || kernel * 100 < run * KERNEL_PART)
 		return false;

@@ -12,11 +12,6 @@ enum {
 	MIN_SAMPLES_OF = 5, /* witnesses */
 };
 
-static double ratio(double a, double b)
-{
-	return b > 0 ? a / b : 0;
-}
-
 /* Do the samples that lie in calls of this fnode lie in its own code? */
 static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 {
@@ -30,25 +25,6 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 	       own * 100 >= all * SAMPLED_PART;
 }
 
-/* Callees that are armed since the last decision: what they took is their caller's until the next one. */
-static double undecided_ns(const struct descent *d, uint32_t node)
-{
-	const struct fnode *n = &d->tree.node[node];
-	struct means m;
-	double ns = 0;
-	uint32_t id;
-
-	for (id = n->first_child; n->opened && id != NO_INDEX; id = d->tree.node[id].next) {
-		const struct fnode *c = &d->tree.node[id];
-
-		if (!fnode_alive(c) || c->live || c->state != FNODE_ARMED)
-			continue;
-		fnode_means(d, id, &m);
-		ns += m.net;
-	}
-	return ns;
-}
-
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct fnode *n = &b->d->tree.node[node];
@@ -56,7 +32,8 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	enum evidence evidence = EVIDENCE_MEASURED;
 	struct cause cause = {.kind = CAUSE_OWN_CODE};
 	struct descent_path *path;
-	double ns = own->self + undecided_ns(b->d, node);
+	/* what new callees took is its own as long as nothing was decided */
+	double ns = own->self + own->undecided;
 
 	if (complete && n->loop_ns > n->own_ns) {
 		cause.kind = CAUSE_LOOP;
@@ -111,49 +88,23 @@ static void tally_all(struct cause_tally *t, const struct cause_tally *from)
 		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
 }
 
-/* Sleeps in a function itself, or, where nothing is known of these, anywhere below it. */
-static void tally_sleeps(const struct descent *d, uint32_t witness, bool below,
-			 struct cause_tally *t)
+static bool tally_sleeps(void *ctx, const struct witness_node *n)
 {
-	const struct witness_node *n = witnesses_node(d->witnesses, witness);
-	uint32_t id;
+	struct cause_tally *t = ctx;
 
 	if (n->own)
 		tally_all(t, &n->own->sleeps);
-	for (id = n->first_child; below && id != NO_INDEX;
-	     id = witnesses_node(d->witnesses, id)->next)
-		tally_sleeps(d, id, below, t);
-}
-
-static void tally_sleeps_of_loop(const struct descent *d, uint32_t node, struct cause_tally *t)
-{
-	struct witness_set set;
-	unsigned int i;
-
-	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
-		tally_sleeps(d, set.at[i], true, t);
-	for (i = 0; i < set.nr_beyond; i++)
-		tally_sleeps(d, set.beyond[i], true, t);
+	return t->nr > 0;
 }
 
 static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally *t)
 {
 	struct witness_set set;
 	unsigned int i;
-	uint32_t id;
 
 	memset(t, 0, sizeof(*t));
+	result_visit_sleeps(d, node, tally_sleeps, t);
 	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
-		tally_sleeps(d, set.at[i], false, t);
-	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next)
-		if (fnode_is_of_loop(d, id))
-			tally_sleeps_of_loop(d, id, t);
-	for (i = 0; !t->nr && i < set.nr_at; i++)
-		tally_sleeps(d, set.at[i], true, t);
-	for (i = 0; !t->nr && i < set.nr_beyond; i++)
-		tally_sleeps(d, set.beyond[i], true, t);
 	for (i = 0; !t->nr && i < set.nr_at; i++)
 		if (witnesses_node(d->witnesses, set.at[i])->own)
 			tally_all(t, &witnesses_node(d->witnesses, set.at[i])->own->partial);

@@ -183,10 +183,10 @@ struct shares {
 /* Calls of the same callee beyond the longest one are the caller's loop. */
 static void add_loop(struct shares *s, double loop, double blocked, double net)
 {
-	double of_it = blocked < net ? loop * blocked / net : loop;
+	double waits = loop_blocked_ns(loop, blocked, net);
 
-	s->loop_blocked += rounded(of_it);
-	s->loop += rounded(loop - of_it);
+	s->loop_blocked += rounded(waits);
+	s->loop += rounded(loop - waits);
 }
 
 static void sum_callees(const struct descent *d, const struct fnode *n, struct vector *sum,

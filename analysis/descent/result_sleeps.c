@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which witnessed frames stand for the time in which a function was blocked. */
+#include "analysis/descent/result_impl.h"
+
+/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor visit, void *ctx)
+{
+	const struct witness_node *n = witnesses_node(w, witness);
+	bool found = visit(ctx, n);
+	uint32_t id;
+
+	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+		found |= visit_all(w, id, visit, ctx);
+	return found;
+}
+
+/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's loop. */
+static bool is_of_loop(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+	struct means m;
+
+	if (!fnode_alive(n) || n->live)
+		return false;
+	fnode_means(d, node, &m);
+	return m.repeated > 0;
+}
+
+static bool visit_callee(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx)
+{
+	struct witness_set set;
+	bool found = false;
+	unsigned int i;
+
+	fnode_witness_set(d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		found |= visit_all(d->witnesses, set.at[i], visit, ctx);
+	for (i = 0; i < set.nr_beyond; i++)
+		found |= visit_all(d->witnesses, set.beyond[i], visit, ctx);
+	return found;
+}
+
+void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx)
+{
+	struct witness_set set;
+	bool found = false;
+	unsigned int i;
+	uint32_t id;
+
+	fnode_witness_set(d, node, &set);
+	for (i = 0; i < set.nr_at; i++)
+		found |= visit(ctx, witnesses_node(d->witnesses, set.at[i]));
+	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (is_of_loop(d, id))
+			found |= visit_callee(d, id, visit, ctx);
+	for (i = 0; !found && i < set.nr_at; i++)
+		found = visit_all(d->witnesses, set.at[i], visit, ctx);
+	for (i = 0; !found && i < set.nr_beyond; i++)
+		found = visit_all(d->witnesses, set.beyond[i], visit, ctx);
+}
