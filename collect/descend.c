@@ -333,26 +333,22 @@ static int nodes_write(struct collector *c, struct descent_arming *d)
 	return err;
 }
 
-/* 0, -ENOMEM, or what nodes_write() says; then nothing is armed. */
+/* 0, -ENOMEM, or what nodes_write() says: then the caller ends the descent. */
 static int set_arm(struct collector *c, const struct req_descend *req, struct function *f)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 	struct descent_arming *d = calloc(1, sizeof(*d));
 	int err;
 
-	if (!d) {
-		descend_end(c);
+	if (!d)
 		return -ENOMEM;
-	}
 	*d = (struct descent_arming){.function = f, .op = req->op, .slot = f ? f->slot : req->op, .epoch = req->epoch, .low_ns = req->low_ns,
 				     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
 	memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
 	c->descent = d;
 	err = nodes_write(c, d);
-	if (err) {
-		descend_end(c);
+	if (err)
 		return err;
-	}
 	/* the first time this calibrates: before anything of the set costs the target time */
 	clocks_attach(c, d);
 	learn_rebind(c);
@@ -393,6 +389,7 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			descend_end(c);
 		err = set_arm(c, req, f);
 		if (err) {
+			descend_end(c);
 			send_refused(c, req->epoch, req->op, err, "descend: %s", strerror(-err));
 			return;
 		}

@@ -35,7 +35,7 @@ static void site_blow(struct collector *c, struct descent_arming *d, struct node
  */
 static void set_fuse(struct collector *c, struct descent_arming *d)
 {
-	uint64_t last, begun = function_starts(c, d->function, &last), calls = begun - d->renewed_begun, most = 0;
+	uint64_t begun = function_starts(c, d->function, NULL), calls = begun - d->renewed_begun, most = 0;
 	uint64_t cpu = targets_cpu_ns(c), ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
 	struct node_site *dearest = NULL;
 

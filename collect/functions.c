@@ -396,12 +396,12 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 static int sites_add(struct collector *c, struct function *f, const struct req_arm *arm)
 {
 	struct function_site *grown = realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
-	uint64_t before, last;
+	uint64_t before;
 
 	if (!grown)
 		return -ENOMEM;
 	f->sites = grown;
-	before = function_starts(c, f, &last);
+	before = function_starts(c, f, NULL);
 	for (uint32_t i = 0; i < arm->nr_sites; i++) {
 		int index;
 

@@ -207,14 +207,15 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 	const struct pt_site *table = kernel_side_sites(c->kernel);
 	uint64_t hits = 0;
 
-	*last = 0;
+	if (last)
+		*last = 0;
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
 		const struct pt_site *s = &table[f->sites[i].index];
 
 		if (!(s->flags & PT_SITE_START))
 			continue;
 		hits += __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
-		if (__atomic_load_n(&s->last, __ATOMIC_RELAXED) > *last)
+		if (last && __atomic_load_n(&s->last, __ATOMIC_RELAXED) > *last)
 			*last = __atomic_load_n(&s->last, __ATOMIC_RELAXED);
 	}
 	return hits;
@@ -236,7 +237,7 @@ static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 /* Still being detached? */
 static bool starts_pass(const struct collector *c, struct function *f, uint64_t age)
 {
-	uint64_t last, hits = function_starts(c, f, &last);
+	uint64_t hits = function_starts(c, f, NULL);
 	bool more = hits != f->starts_hits && age < DRAIN_STARTS_MS * MS;
 
 	f->starts_hits = hits;
@@ -249,12 +250,10 @@ static bool starts_pass(const struct collector *c, struct function *f, uint64_t 
  */
 static void burst_stop(struct collector *c, struct function *f, uint64_t now)
 {
-	uint64_t last;
-
 	if (f->exits_wait)
 		function_exits_drop(c, f);
 	f->starts_going = true;
-	f->starts_hits = function_starts(c, f, &last);
+	f->starts_hits = function_starts(c, f, NULL);
 	function_links_stop(f, false);
 	f->state = FUNCTION_DRAINING;
 	f->state_since = now;
@@ -335,7 +334,7 @@ static uint64_t exit_price(const struct collector *c, const struct function *f)
 static bool returns_too_dear(struct collector *c, struct function *f)
 {
 	const struct pt_site *table = kernel_side_sites(c->kernel);
-	uint64_t last, starts = function_starts(c, f, &last), price = exit_price(c, f);
+	uint64_t starts = function_starts(c, f, NULL), price = exit_price(c, f);
 	bool found = false;
 
 	for (unsigned int i = 0; price && i < f->nr_sites; i++) {
@@ -354,7 +353,7 @@ static bool returns_too_dear(struct collector *c, struct function *f)
 /* Are the exits that wait affordable for as long as it takes to remove them? */
 static void exits_look(struct collector *c, struct function *f, uint64_t now)
 {
-	uint64_t last, age = now - f->state_since, hits = function_starts(c, f, &last) - f->burst_hits;
+	uint64_t age = now - f->state_since, hits = function_starts(c, f, NULL) - f->burst_hits;
 
 	if (!f->exits_wait || age < EXITS_LOOK_MS * MS)
 		return;
@@ -384,7 +383,7 @@ static bool moment_over(const struct collector *c, struct function *f, uint64_t 
 /* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever their price by the calibration. */
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned, uint64_t most)
 {
-	uint64_t spent = function_spending(c, f), last;
+	uint64_t spent = function_spending(c, f);
 	int64_t before;
 	bool pause;
 
@@ -413,7 +412,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_OFF:
 		if (!f->hopeless && !pause && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
 			function_links_start(c, f);
-			f->burst_hits = function_starts(c, f, &last);
+			f->burst_hits = function_starts(c, f, NULL);
 		}
 		return now + CHECK_MS * MS;
 	}

@@ -248,13 +248,13 @@ void functions_forget(struct collector *c, pid_t pid);
 void function_drop_open(struct collector *c, struct function *f);
 /* A breakpoint saw a call of this slot return. */
 void function_closed(struct collector *c, uint32_t slot);
-/* Governor; returns the time of the next check. */
 /* Hits that a site of this class may take until its fuse blows. */
 uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class);
-/* Calls that its probes saw begin; *last: when the last of them did. */
+/* Calls that its probes saw begin; *last (may be NULL): when the last of them did. */
 uint64_t function_starts(const struct collector *c, const struct function *f, uint64_t *last);
 /* CPU time of all targets so far, of those that are gone, too. */
 uint64_t targets_cpu_ns(const struct collector *c);
+/* Governor; returns the time of the next check. */
 uint64_t functions_govern(struct collector *c, uint64_t now);
 /* A breakpoint waits for an open call: its hit must be heard at once. */
 bool functions_waiting(const struct collector *c);
