@@ -397,7 +397,7 @@ static int check(struct options *o, char *e, size_t n)
 static void defaults(struct options *o)
 {
 	*o = (struct options){.interval_s = 1, .timeout_s = 30, .resolution = 4, .max_overhead = 1, .start_ops = 100,
-			      .decision_ops = 20, .maxcount_percentage = 0.5, .max_depth = 16, .max_sites = 64};
+			      .decision_ops = 20, .maxcount_percentage = 0.5, .max_sites = 64};
 }
 
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)

@@ -70,7 +70,8 @@ struct options {
 	bool open; /* descend: what is open now */
 	int peak; /* 0: not given */
 	double slowest; /* percent, 0: not given */
-	unsigned int start_ops, decision_ops, max_depth, max_sites;
+	unsigned int start_ops, decision_ops, max_sites;
+	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */
 	double maxcount_percentage;
 };
 

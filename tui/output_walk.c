@@ -8,15 +8,66 @@
 
 #include "tui/format.h"
 
-#define BULK 0.5 /* of the work, to be worth a descent */
+#define BULK 0.5	 /* of the work, to be worth a descent */
+#define ENOUGH 0.6	 /* of the time that leads must be on told paths, to call it explained */
+#define QUEUE_TOLD 0.1	 /* of the work */
+
+double walk_explained(const struct walk_result *result)
+{
+	double all = result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0), told = 0;
+
+	for (unsigned int i = 0; i < result->nr_paths; i++) {
+		const struct walk_path *p = &result->paths[i];
+
+		if (p->class == result->lead && p->cause.kind != CAUSE_RUN_QUEUE && !p->flat)
+			told += p->share;
+	}
+	return all > 0 ? told / all : 0;
+}
 
 const char *walk_status(const struct walk_result *result)
 {
+	enum cause_kind kind;
+
 	if (!result->nr_paths)
 		return result->target_ended ? "target ended" : "not enough calls";
 	if (!result->settled && !result->target_ended)
 		return "in progress";
-	return result->depth_reached ? "maximum depth reached" : "root cause found";
+	kind = result->paths[0].cause.kind;
+	if (result->depth_reached && result->paths[0].cut)
+		return "maximum depth reached";
+	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
+		return "partly explained";
+	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
+		return "partly explained";
+	return "root cause found";
+}
+
+const char *walk_cause_text(const struct walk_path *p)
+{
+	if (p->flat)
+		return "flat";
+	/* which of the things that it waits for would come first, nobody can know */
+	if (p->class == WALK_IDLE && p->cause.kind == CAUSE_UNKNOWN)
+		return "idle";
+	return cause_kind_text(p->cause.kind);
+}
+
+bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p)
+{
+	return p->cause.kind == CAUSE_OWN_CODE && result->nodes[p->frames[p->nr_frames - 1]].kind == WALK_UNKNOWN;
+}
+
+const struct walk_path *walk_beside(const struct walk_result *result)
+{
+	const struct walk_path *first = result->paths, *p = first + 1;
+
+	return result->nr_paths > 1 && p->class == first->class && p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share ? p : NULL;
+}
+
+bool walk_queue_told(const struct walk_result *result)
+{
+	return result->lead == WALK_WORK && result->runqueue >= QUEUE_TOLD * result->share[WALK_WORK];
 }
 
 const char *walk_class_text(enum walk_class class)
@@ -66,13 +117,24 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 		return out;
 	}
 	if (result->share[WALK_IDLE] > 0 && i == at++) {
-		snprintf(out, size, "%s of the time the threads waited to be given something to do: told apart as idle, after the work",
-			 format_percent(result->share[WALK_IDLE]).s);
+		snprintf(out, size, "%s of the time the threads waited to be given something to do: told apart as idle%s",
+			 format_percent(result->share[WALK_IDLE]).s, result->lead == WALK_IDLE ? "" : ", after the work");
 		return out;
 	}
 	if (result->unknown_callers > 0.005 && i == at++) {
 		snprintf(out, size, "the callers of %s of the time could not be told: those stacks end early",
 			 format_percent(result->unknown_callers).s);
+		return out;
+	}
+	if (result->unnamed > 0.005 && i == at++) {
+		snprintf(out, size,
+			 "%s of the time is in code that was made at run time and has no names: the runtime can write /tmp/perf-PID.map (node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
+			 format_percent(result->unnamed).s);
+		return out;
+	}
+	if (result->settled && result->nr_paths && !result->flat && walk_explained(result) < ENOUGH && i == at++) {
+		snprintf(out, size, "%s of the %s is spread over other paths, each with less than a half of the largest",
+			 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead));
 		return out;
 	}
 	if (!result->settled && result->nr_paths && i == at++) {
@@ -87,6 +149,16 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 	return NULL;
 }
 
+/* The number of the target with this pid; 0, the first, if there is none. */
+static size_t target_of(const struct model *m, uint32_t pid)
+{
+	for (size_t i = 0; i < model_nr_targets(m); i++) {
+		if (model_target(m, i)->pid == pid)
+			return i;
+	}
+	return 0;
+}
+
 /* The last function that code of the program itself calls, on the path with the most work. */
 bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size)
 {
@@ -96,9 +168,11 @@ bool walk_onward(const struct walk_report *r, const struct walk_result *result, 
 	double work;
 	uint32_t program;
 	char name[400];
+	size_t target;
 
 	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
-		if (result->paths[i].class != WALK_IDLE && result->paths[i].cause.kind != CAUSE_RUN_QUEUE && result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
+		if (result->paths[i].class != WALK_IDLE && result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
+		    result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
 			p = &result->paths[i];
 	}
 	if (!p || !model_nr_targets(r->model))
@@ -121,9 +195,14 @@ bool walk_onward(const struct walk_report *r, const struct walk_result *result, 
 	else
 		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
 			 descend_module(r->names, best->function.module));
-	if (model_target_ended(r->model, 0))
+	target = target_of(r->model, best->pid);
+	if (model_target_ended(r->model, target))
 		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
 	else
-		snprintf(out, size, "peaktop descend -p %u -f '%s'", model_target(r->model, 0)->pid, name);
+		snprintf(out, size, "peaktop descend -p %u -f '%s'", model_target(r->model, target)->pid, name);
+	/* of many processes it matters which one this is, also when it has ended */
+	if (model_nr_targets(r->model) > 1)
+		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)", model_target(r->model, target)->comm,
+			 model_target(r->model, target)->pid);
 	return true;
 }

@@ -23,6 +23,16 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 
 /* ---- for both (output_walk.c) ---- */
 
+/* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
+double walk_explained(const struct walk_result *result);
+/* The kind of its cause, as JSON has it: those of a descent, "flat" or "idle". */
+const char *walk_cause_text(const struct walk_path *p);
+/* Does this path end in code without a name (made at run time)? */
+bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
+/* The second path, if its share is within a tenth of the first's: neither is the one cause. NULL: it is not. */
+const struct walk_path *walk_beside(const struct walk_result *result);
+/* Is the wait for a CPU so large a part of the work that the first sentence names it? */
+bool walk_queue_told(const struct walk_result *result);
 const char *walk_status(const struct walk_result *result);
 /* A node by name: a function, "syscall:read", a function of the kernel. Not sanitised. */
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size);

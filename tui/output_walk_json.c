@@ -82,7 +82,7 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 	json_t *o = json_object();
 	struct buf where;
 
-	json_put(o, "kind", json_string(cause_kind_text(p->cause.kind)), failed);
+	json_put(o, "kind", json_string(walk_cause_text(p)), failed);
 	json_put_text(o, "name", p->cause.name, failed);
 	if (p->cause.detail[0]) {
 		json_put_text(o, "detail", p->cause.detail, failed);
@@ -188,7 +188,24 @@ static json_t *walk_json(const struct walk_result *result, bool *failed)
 	put_share(o, "run_queue", result->runqueue, failed);
 	put_share(o, "sleep", result->share[WALK_SLEEP], failed);
 	put_share(o, "idle", result->share[WALK_IDLE], failed);
+	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6), failed);
+	json_put(o, "lead", json_string(walk_class_text(result->lead)), failed);
 	return o;
+}
+
+/* The functions with most time of their own, of a flat profile. */
+static json_t *tops_json(const struct walk_report *r, const struct walk_result *result, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < result->nr_tops; i++) {
+		json_t *o = json_object();
+
+		put_function(o, r, &result->nodes[result->tops[i].node], failed);
+		put_share(o, "share_of_work", result->tops[i].of_work, failed);
+		*failed |= json_array_append_new(list, o);
+	}
+	return list;
 }
 
 static json_t *document(const struct walk_report *r, const struct output_options *opt, const struct walk_result *result,
@@ -210,6 +227,8 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	json_put(o, "paths", paths, failed);
+	if (result->nr_tops)
+		json_put(o, "functions", tops_json(r, result, failed), failed);
 	if (result->nr_nodes)
 		json_put(o, "ftree", ftree_json(r, result, failed), failed);
 	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)

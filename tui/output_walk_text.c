@@ -69,6 +69,14 @@ static void put_cause(struct buf *out, const struct walk_report *r, const struct
 	const struct walk_node *last = &result->nodes[p->frames[p->nr_frames - 1]];
 	struct buf place;
 
+	if (p->flat) {
+		buf_puts(out, "a flat profile: no path below it stands out");
+		return;
+	}
+	if (walk_in_unnamed(result, p)) {
+		buf_puts(out, "in code made at run time, which has no names");
+		return;
+	}
 	if (p->cut) {
 		buf_puts(out, "in what it calls, which is deeper than --max-depth");
 		return;
@@ -93,9 +101,19 @@ static void put_cause(struct buf *out, const struct walk_report *r, const struct
 	buf_release(&place);
 }
 
+/* "; most time of their own: a 12%, b 10%": shares of the work. */
+static void put_tops(struct buf *out, const struct walk_report *r, const struct walk_result *result)
+{
+	for (unsigned int i = 0; i < result->nr_tops; i++) {
+		buf_puts(out, i ? ", " : "; most time of their own: ");
+		put_name(out, r, &result->nodes[result->tops[i].node]);
+		buf_printf(out, " %s", format_percent(result->tops[i].of_work).s);
+	}
+}
+
 static void put_sentence(struct buf *out, const struct walk_report *r, const struct walk_result *result)
 {
-	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL;
+	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL, *beside = walk_beside(result);
 
 	if (!p) {
 		buf_printf(out, "no thread was seen at anything (%s)", walk_status(result));
@@ -106,13 +124,16 @@ static void put_sentence(struct buf *out, const struct walk_report *r, const str
 	put_where(out, r, result, p);
 	buf_puts(out, ", ");
 	put_cause(out, r, result, p);
-	/* that the CPU was taken says nothing of what the program does with it */
-	if (p->cause.kind == CAUSE_RUN_QUEUE && result->nr_paths > 1 && result->paths[1].class != WALK_IDLE) {
-		buf_printf(out, " (%s of all time); else: ", format_percent(p->share).s);
-		put_where(out, r, result, p + 1);
+	if (p->flat)
+		put_tops(out, r, result);
+	if (beside) {
+		buf_printf(out, "; and about as much (%s, %s of all time): ", format_percent(beside->share).s, format_percent(p->share).s);
+		put_where(out, r, result, beside);
 		buf_puts(out, ", ");
-		put_cause(out, r, result, p + 1);
+		put_cause(out, r, result, beside);
 	}
+	if (walk_queue_told(result) && p->cause.kind != CAUSE_RUN_QUEUE)
+		buf_printf(out, "; beside it, %s of all time was spent waiting for a CPU", format_percent(result->runqueue).s);
 }
 
 static void put_times(struct buf *out, const struct walk_result *result)

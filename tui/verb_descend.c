@@ -89,7 +89,7 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, bo
 	ask->start_ops = o->start_ops;
 	ask->decision_ops = o->decision_ops;
 	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
-	ask->max_depth = o->max_depth;
+	ask->max_depth = o->max_depth ? o->max_depth : DESCENT_DEFAULT_DEPTH;
 	ask->max_sites = o->max_sites < DESCENT_MAX_SITES ? o->max_sites : DESCENT_MAX_SITES;
 	ask->level_by_level = o->level_by_level;
 	ask->minor_fault_ns = constant_ns(m, "page fault");

@@ -149,7 +149,7 @@ static int answer_status(const struct walk_report *report)
 
 int verb_walk(struct options *o)
 {
-	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6), .max_depth = o->max_depth,
+	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6), .max_depth = o->max_depth ? o->max_depth : WALK_NO_MAX_DEPTH,
 				     .min_looks = o->start_ops};
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};

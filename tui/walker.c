@@ -209,6 +209,8 @@ bool walker_names(struct walker *w)
 		for (unsigned int k = 0; k < r.paths[i].nr_pcs; k++)
 			want(&b, r.paths[i].pcs[k].place);
 	}
+	for (unsigned int i = 0; i < r.nr_tops; i++)
+		want(&b, r.nodes[r.tops[i].node].function);
 	batch_send(&b);
 	walk_result_release(&r);
 	return !w->nr_requests;

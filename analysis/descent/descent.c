@@ -24,7 +24,7 @@ void descent_options_init(struct rec_descent *options)
 	    .start_ops = 100,
 	    .decision_ops = 20,
 	    .maxcount_ppm = 500000,
-	    .max_depth = 16,
+	    .max_depth = DESCENT_DEFAULT_DEPTH,
 	    .max_sites = 64,
 	};
 }

@@ -46,6 +46,7 @@ enum {
 	DESCENT_MAX_NODES = 4096,
 	DESCENT_MAX_SITES = 256,	  /* max_sites is at most this */
 	DESCENT_MAX_ARMED = 256,	  /* fnodes at once: at most this, and twice max_sites */
+	DESCENT_DEFAULT_DEPTH = 16,
 	DESCENT_MAX_DEPTH = 64,		  /* and max_depth this */
 	DESCENT_MAX_CALL_SITES = 1 << 17, /* of all functions together */
 	DESCENT_MAX_WITNESS_FRAMES = 72,

@@ -5,7 +5,9 @@
 
 #include "analysis/walk/walk_tree.h"
 
-enum { CHECK_LOOKS = 50, SAME_CHECKS = 4, MAX_DEPTH = 256 };
+enum { CHECK_LOOKS = 50, SAME_CHECKS = 4 };
+#define CHECK_NS 500000000ull
+#define IDLE_SETTLED_NS 3000000000ull /* a program that only waited for this long is idle */
 
 struct walk *walk_new(void)
 {
@@ -221,6 +223,11 @@ static void step_frames(struct descent_of *d, const struct rec_look *look)
 		const struct rec_frame *f = &look->frames[i];
 		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION : WALK_UNKNOWN};
 
+		/* neighbours in code that no file tells of, as a compiler at run time makes it, are one */
+		if (!f->module && i && !look->frames[i - 1].module) {
+			d->site = (struct rec_code){0, f->offset};
+			continue;
+		}
 		if (key.kind == WALK_FUNCTION)
 			key.function = (struct rec_code){f->module, f->function};
 		else
@@ -334,6 +341,21 @@ static int self_add(struct tree_node *n, const struct rec_look *look, enum walk_
 
 /* ---- records */
 
+/* Whose time it is: the process that leads by weight is found in one pass. */
+static void node_pid(struct tree_node *n, const struct rec_look *look)
+{
+	if (look->pid == look->tid)
+		n->main_ns += look->weight_ns;
+	if (n->pid == look->pid) {
+		n->pid_ns += look->weight_ns;
+	} else if (n->pid_ns >= look->weight_ns) {
+		n->pid_ns -= look->weight_ns;
+	} else {
+		n->pid = look->pid;
+		n->pid_ns = look->weight_ns - n->pid_ns;
+	}
+}
+
 static int take_look(struct walk *w, const struct rec_look *look)
 {
 	struct descent_of d = {.w = w, .ns = look->weight_ns};
@@ -351,6 +373,7 @@ static int take_look(struct walk *w, const struct rec_look *look)
 	for (uint32_t i = d.at;; i = w->nodes[i].parent) {
 		struct tree_node *n = &w->nodes[i];
 
+		node_pid(n, look);
 		n->looks++;
 		if (look->kind == WITNESS_RUN)
 			n->run_ns += look->weight_ns;
@@ -367,6 +390,10 @@ static void take_thread(struct walk *w, const struct rec_thread *t)
 {
 	uint32_t hash = (t->tid * 2654435761u) >> 17;
 
+	if (t->at_ns && (!w->first_ns || t->at_ns - t->wall_ns < w->first_ns))
+		w->first_ns = t->at_ns > t->wall_ns ? t->at_ns - t->wall_ns : 1;
+	if (t->at_ns > w->last_ns)
+		w->last_ns = t->at_ns;
 	w->wall_ns += t->wall_ns;
 	w->cpu_ns += t->cpu_ns;
 	w->runqueue_ns += t->runqueue_ns;
@@ -383,6 +410,7 @@ static void check(struct walk *w)
 	struct walk_result r;
 
 	w->checked = w->looks;
+	w->checked_ns = w->last_ns;
 	if (walk_result(w, NULL, NULL, &r))
 		return;
 	for (unsigned int i = 0; r.nr_paths && i < r.paths[0].nr_frames; i++) {
@@ -393,14 +421,20 @@ static void check(struct walk *w)
 			break;
 		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) * 1099511628211ull;
 	}
-	walk_result_release(&r);
+	w->idle = r.nr_paths && r.lead != WALK_WORK;
 	w->same = signature == w->signature ? w->same + 1 : 0;
 	w->signature = signature;
+	walk_result_release(&r);
 }
 
 bool walk_settled(const struct walk *w)
 {
-	return w->asked && w->work_looks >= w->ask.min_looks && w->same >= SAME_CHECKS;
+	if (!w->asked)
+		return false;
+	/* the scheduler's own account says that there was no work: more looks would not find any */
+	if (w->idle && w->same && w->last_ns - w->first_ns >= IDLE_SETTLED_NS)
+		return true;
+	return w->work_looks >= w->ask.min_looks && w->same >= SAME_CHECKS;
 }
 
 static int take_walk(struct walk *w, const struct rec_walk *ask)
@@ -409,7 +443,7 @@ static int take_walk(struct walk *w, const struct rec_walk *ask)
 		w->over = true;
 		return 0;
 	}
-	if (!ask->maxcount_ppm || ask->maxcount_ppm > 1000000 || !ask->max_depth || ask->max_depth > MAX_DEPTH)
+	if (!ask->maxcount_ppm || ask->maxcount_ppm > 1000000 || !ask->max_depth || ask->max_depth > WALK_NO_MAX_DEPTH)
 		return -EINVAL;
 	w->ask = *ask;
 	w->asked = true;
@@ -434,6 +468,9 @@ int walk_feed(struct walk *w, const struct record *rec)
 		return err;
 	case REC_THREAD:
 		take_thread(w, &rec->thread);
+		/* of threads that only wait there are few looks */
+		if (w->last_ns - w->checked_ns >= CHECK_NS + (uint64_t)w->nr_nodes * CHECK_NS / 64)
+			check(w);
 		return 0;
 	case REC_TARGET_END:
 		w->target_ended = true;

@@ -35,6 +35,8 @@ enum {
 	WALK_MAX_FRAMES = 160, /* on a path */
 	WALK_KERNEL_DEPTH = 8, /* functions of the kernel below a system call */
 	WALK_PCS = 8,
+	WALK_TOPS = 8,
+	WALK_NO_MAX_DEPTH = 256,
 };
 
 enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
@@ -76,6 +78,7 @@ struct walk_node {
 	bool followed;		    /* lies on a path */
 	bool start;		    /* only starts a program or a thread: its callees are the roots */
 	bool recursive;		    /* its time holds calls of itself */
+	uint32_t pid;		    /* of the process that spent most time in it */
 };
 
 struct walk_pc {
@@ -85,6 +88,7 @@ struct walk_pc {
 
 struct walk_path {
 	enum walk_class class;
+	unsigned int rank; /* of its class in the answer; 0: leads */
 	double share;	 /* of all time; those of all paths sum to `explained` */
 	double of_class; /* of the time of its class */
 	struct cause cause;
@@ -93,21 +97,40 @@ struct walk_path {
 	unsigned int nr_frames;
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
 	bool cut;		/* the maximum depth ended it */
+	bool flat;		/* below its last frame no path stands out: see `tops` */
+	double main_thread;	/* share of its time that was spent by the first thread of a process */
 	unsigned int nr_pcs;
 	struct walk_pc pcs[WALK_PCS]; /* where it ran, heaviest first */
 };
 
+/* A function with much time of its own, on whatever path. */
+struct walk_top {
+	uint32_t node;	/* one of the nodes that stand for it */
+	double of_work; /* part of the work without the wait for a CPU */
+	uint64_t looks;
+};
+
 struct walk_result {
 	uint64_t total_ns; /* time of all threads */
+	double busy;	   /* threads that were at work on average; 0.1 is a tenth of one thread's time */
+	enum walk_class lead; /* whose paths come first */
+	bool flat;	   /* no path holds a noteworthy part of the work */
+	unsigned int nr_tops;
+	struct walk_top tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
 	uint64_t looks;
 	uint32_t threads;
 	double share[WALK_CLASSES]; /* of total_ns */
 	double runqueue;	    /* of it, and part of work */
 	double unknown_callers;	    /* share whose callers could not be told */
+	double unnamed;		    /* share that ran in code of no file, itself or in what it called there */
 	double explained;
 	bool settled, target_ended, depth_reached;
 	unsigned int nr_paths;
-	struct walk_path *paths; /* work and sleep by share, then idle by share */
+	/*
+	 * First those of `lead`, then of the other kinds, each by share. A wait for a CPU
+	 * comes behind the other paths of the work: it is the host's, not the program's.
+	 */
+	struct walk_path *paths;
 	unsigned int nr_nodes;
 	struct walk_node *nodes; /* parents before children; [0] is the process */
 };

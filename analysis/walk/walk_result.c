@@ -8,29 +8,34 @@
 
 enum { MIN_LOOKS = 2 /* a single look is an accident */ };
 #define LEAST_OF_FIRST 0.1 /* a path that is shorter than this part of its kind's first is not told */
+#define BUSY_LEAST 0.1	   /* of one thread's time: with less work than this a program is idle or asleep */
+enum { CLASS_PATHS = 6 /* of each kind */ };
 
-struct making {
-	const struct walk *w;
-	struct walk_result *r;
-	walk_starts_fn starts;
-	void *ctx;
-	double scale, total;
-	enum walk_class class;
-	double class_ns;
-	uint32_t chain[WALK_MAX_FRAMES];
-	bool failed;
-};
-
-static double inclusive(const struct making *m, const struct tree_node *n, enum walk_class class)
+double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
 {
 	return (class == WALK_WORK ? (double)n->run_ns * m->scale : 0) + (double)n->wait_ns[class];
 }
 
-static double own(const struct making *m, const struct tree_node *n, enum walk_class class)
+double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
 {
 	if (!n->self)
 		return 0;
 	return (class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0) + (double)n->self->wait_ns[class];
+}
+
+static uint64_t walk_total(const struct tree_node *n)
+{
+	uint64_t ns = n->run_ns;
+
+	for (int c = 0; c < WALK_CLASSES; c++)
+		ns += n->wait_ns[c];
+	return ns;
+}
+
+/* The part of a node's time that the first thread of a process spent in it. */
+static double of_main_thread(const struct tree_node *n)
+{
+	return walk_total(n) ? (double)n->main_ns / (double)walk_total(n) : 0;
 }
 
 /* ---- paths */
@@ -42,7 +47,7 @@ static int pcs_order(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : x->place.offset < y->place.offset ? -1 : x->place.offset > y->place.offset;
 }
 
-static struct walk_path *path_new(struct making *m, unsigned int depth)
+struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth)
 {
 	struct walk_result *r = m->r;
 	struct walk_path *p;
@@ -61,10 +66,10 @@ static struct walk_path *path_new(struct making *m, unsigned int depth)
 	return p;
 }
 
-static void path_end(struct making *m, uint32_t index, unsigned int depth, double ns, bool cut)
+static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, double ns, bool cut)
 {
 	const struct tree_node *n = &m->w->nodes[index];
-	struct walk_path *p = path_new(m, depth);
+	struct walk_path *p = walk_path_new(m, depth);
 	const struct cause *top;
 
 	if (!p)
@@ -72,6 +77,7 @@ static void path_end(struct making *m, uint32_t index, unsigned int depth, doubl
 	p->share = ns / m->total;
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
+	p->main_thread = of_main_thread(n);
 	p->looks = cut ? n->looks : n->self ? n->self->looks : 0;
 	p->evidence = m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK] ? EVIDENCE_SAMPLED :
 													       EVIDENCE_WITNESSED;
@@ -89,7 +95,7 @@ static void path_end(struct making *m, uint32_t index, unsigned int depth, doubl
 }
 
 /* Is this one passed over because it only starts things? One without a name may be told by what it calls, and only that. */
-static bool is_start(const struct making *m, const struct tree_node *n, unsigned int depth)
+bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth)
 {
 	const struct tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
 
@@ -101,14 +107,14 @@ static bool is_start(const struct making *m, const struct tree_node *n, unsigned
 }
 
 /* The largest among a node's children and itself; roots below functions that only start things count as children. */
-static double largest(const struct making *m, uint32_t index, unsigned int depth)
+static double largest(const struct walk_making *m, uint32_t index, unsigned int depth)
 {
 	const struct tree_node *n = &m->w->nodes[index];
-	double most = own(m, n, m->class);
+	double most = walk_own(m, n, m->class);
 
 	for (uint32_t i = n->first; i != NO_NODE; i = m->w->nodes[i].next) {
 		const struct tree_node *child = &m->w->nodes[i];
-		double ns = is_start(m, child, depth) ? largest(m, i, depth) : inclusive(m, child, m->class);
+		double ns = walk_is_start(m, child, depth) ? largest(m, i, depth) : walk_inclusive(m, child, m->class);
 
 		if (ns > most)
 			most = ns;
@@ -116,25 +122,26 @@ static double largest(const struct making *m, uint32_t index, unsigned int depth
 	return most;
 }
 
-static void follow(struct making *m, uint32_t index, unsigned int depth, double least)
+static void follow(struct walk_making *m, uint32_t index, unsigned int depth, double least)
 {
 	const struct tree_node *n = &m->w->nodes[index];
-	double self = own(m, n, m->class), beyond = 0;
+	double self = walk_own(m, n, m->class), beyond = 0;
 
 	if (depth && self >= least && self > 0 && n->self->looks >= (n->looks > MIN_LOOKS ? MIN_LOOKS : 1))
 		path_end(m, index, depth, self, false);
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
 		const struct tree_node *child = &m->w->nodes[i];
-		double ns = inclusive(m, child, m->class);
+		double ns = walk_inclusive(m, child, m->class);
 		unsigned int limit = m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
 
-		if (is_start(m, child, depth)) {
+		if (walk_is_start(m, child, depth)) {
 			/* its own time, if it has any, is of no interest */
 			m->r->nodes[i].start = true;
 			follow(m, i, depth, least);
 			continue;
 		}
-		if (ns < least || ns <= 0)
+		/* what the first thread waits for is told, however many wait beside it */
+		if (ns <= 0 || (ns < least && !(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
 		if (depth >= limit || depth >= WALK_MAX_FRAMES) {
 			/* as deep as was asked: what lies below is told as a whole */
@@ -149,19 +156,53 @@ static void follow(struct making *m, uint32_t index, unsigned int depth, double 
 		path_end(m, index, depth, beyond, true);
 }
 
+/* A program that only waits is told by its first thread: those of a pool wait beside it. */
+static bool is_of_main_thread(const struct walk_path *p)
+{
+	return p->class == WALK_IDLE && p->main_thread > 0.5;
+}
+
 static int path_order(const void *a, const void *b)
 {
 	const struct walk_path *x = a, *y = b;
-	bool idle_x = x->class == WALK_IDLE, idle_y = y->class == WALK_IDLE;
+	bool queue_x = x->cause.kind == CAUSE_RUN_QUEUE, queue_y = y->cause.kind == CAUSE_RUN_QUEUE;
 
-	if (idle_x != idle_y)
-		return idle_x ? 1 : -1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (queue_x != queue_y)
+		return queue_x ? 1 : -1;
+	if (is_of_main_thread(x) != is_of_main_thread(y))
+		return is_of_main_thread(x) ? -1 : 1;
 	if (x->share != y->share)
 		return x->share < y->share ? 1 : -1;
 	return x->frames[0] < y->frames[0] ? -1 : x->frames[0] > y->frames[0];
 }
 
-static void paths_thin(struct making *m, unsigned int from)
+/* Which kind of time the answer begins with, and the place of the others behind it. */
+static void classes_rank(struct walk_result *r, unsigned int rank[WALK_CLASSES])
+{
+	const double *share = r->share;
+	bool busy = r->busy >= BUSY_LEAST || share[WALK_WORK] >= 0.5;
+
+	/* of a thread that works a little and sleeps a lot, the sleep is the answer; a busy one beside a timer thread goes first */
+	if (busy && (r->threads > 1 || share[WALK_WORK] >= share[WALK_SLEEP] / 2))
+		r->lead = WALK_WORK;
+	else
+		r->lead = share[WALK_SLEEP] > share[WALK_IDLE] ? WALK_SLEEP : WALK_IDLE;
+	if (share[r->lead] <= 0)
+		r->lead = share[WALK_WORK] > 0 ? WALK_WORK : WALK_SLEEP;
+	for (int c = 0; c < WALK_CLASSES; c++)
+		rank[c] = (enum walk_class)c == r->lead ? 0 : 1 + (unsigned int)c;
+}
+
+static int paths_by_share(const void *a, const void *b)
+{
+	const struct walk_path *x = a, *y = b;
+
+	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
+}
+
+static void paths_thin(struct walk_making *m, unsigned int from)
 {
 	unsigned int kept = from;
 	double most = 0;
@@ -170,8 +211,9 @@ static void paths_thin(struct making *m, unsigned int from)
 		if (m->r->paths[i].share > most)
 			most = m->r->paths[i].share;
 	}
+	qsort(m->r->paths + from, m->r->nr_paths - from, sizeof(*m->r->paths), paths_by_share);
 	for (unsigned int i = from; i < m->r->nr_paths; i++) {
-		if (m->r->paths[i].share >= most * LEAST_OF_FIRST)
+		if (is_of_main_thread(&m->r->paths[i]) || (m->r->paths[i].share >= most * LEAST_OF_FIRST && i < from + CLASS_PATHS))
 			m->r->paths[kept++] = m->r->paths[i];
 		else
 			free((uint32_t *)(uintptr_t)m->r->paths[i].frames);
@@ -180,7 +222,7 @@ static void paths_thin(struct making *m, unsigned int from)
 }
 
 /* Ready to run, and no CPU: nobody's code; it is told of the root where most of the work is. */
-static void path_runqueue(struct making *m, double runqueue_ns)
+static void path_runqueue(struct walk_making *m, double runqueue_ns)
 {
 	double most = 0;
 	unsigned int from = m->r->nr_paths;
@@ -195,7 +237,7 @@ static void path_runqueue(struct making *m, double runqueue_ns)
 	if (!from || most <= 0 || runqueue_ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
 		return;
 	m->class = WALK_WORK;
-	p = path_new(m, 1);
+	p = walk_path_new(m, 1);
 	if (!p)
 		return;
 	p->share = runqueue_ns / m->total;
@@ -206,7 +248,7 @@ static void path_runqueue(struct making *m, double runqueue_ns)
 
 /* ---- the whole */
 
-static void nodes_fill(struct making *m)
+static void nodes_fill(struct walk_making *m)
 {
 	struct walk_result *r = m->r;
 
@@ -214,20 +256,32 @@ static void nodes_fill(struct making *m)
 		const struct tree_node *n = &m->w->nodes[i];
 
 		r->nodes[i] = (struct walk_node){.parent = n->parent, .kind = n->kind, .function = n->function, .name = "",
-						 .site = n->site, .recursive = n->recursive};
+						 .site = n->site, .recursive = n->recursive, .pid = n->pid};
 		if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL)
 			r->nodes[i].name = m->w->names[n->name];
 		for (int c = 0; c < WALK_CLASSES; c++)
-			r->nodes[i].share[c] = inclusive(m, n, (enum walk_class)c) / m->total;
+			r->nodes[i].share[c] = walk_inclusive(m, n, (enum walk_class)c) / m->total;
+		if (n->kind == WALK_UNKNOWN && n->parent && n->self)
+			for (int c = 0; c < WALK_CLASSES; c++)
+				r->unnamed += walk_own(m, n, (enum walk_class)c) / m->total;
 		if (n->kind == WALK_UNKNOWN && !n->parent && i)
 			for (int c = 0; c < WALK_CLASSES; c++)
 				r->unknown_callers += r->nodes[i].share[c];
 	}
 }
 
+/* How long the threads were watched, ns: `total` is that many times as long as there were threads. */
+static double span_ns(const struct walk *w, double total)
+{
+	if (w->last_ns > w->first_ns)
+		return (double)(w->last_ns - w->first_ns);
+	return total / (w->nr_threads ? w->nr_threads : 1);
+}
+
 int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct walk_result *out)
 {
-	struct making *m;
+	unsigned int rank[WALK_CLASSES];
+	struct walk_making *m;
 	double seen = 0, cpu;
 
 	*out = (struct walk_result){.looks = w->looks, .threads = w->nr_threads, .settled = walk_settled(w),
@@ -243,7 +297,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 		return -ENOMEM;
 	}
 	out->nr_nodes = w->nr_nodes;
-	*m = (struct making){.w = w, .r = out, .starts = starts, .ctx = ctx, .scale = walk_run_scale(w)};
+	*m = (struct walk_making){.w = w, .r = out, .starts = starts, .ctx = ctx, .scale = walk_run_scale(w)};
 	cpu = (double)w->nodes[0].run_ns * m->scale;
 	for (int c = 0; c < WALK_CLASSES; c++)
 		seen += (double)w->nodes[0].wait_ns[c];
@@ -255,15 +309,19 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 	out->total_ns = (uint64_t)m->total;
 	nodes_fill(m);
 	for (int c = 0; c < WALK_CLASSES; c++)
-		out->share[c] = inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
+		out->share[c] = walk_inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
 	out->runqueue = (double)w->runqueue_ns / m->total;
 	out->share[WALK_WORK] += out->runqueue;
+	out->busy = out->share[WALK_WORK] * m->total / span_ns(w, m->total);
+	classes_rank(out, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {
 		unsigned int from = out->nr_paths;
 
 		m->class = (enum walk_class)c;
 		m->class_ns = out->share[c] * m->total;
 		follow(m, 0, 0, largest(m, 0, 0) * w->ask.maxcount_ppm / 1e6);
+		if (c == WALK_WORK)
+			walk_flatten(m, from);
 		paths_thin(m, from);
 	}
 	for (unsigned int i = 0; i < out->nr_paths; i++) {
@@ -271,6 +329,8 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 			out->nodes[out->paths[i].frames[k]].followed = true;
 	}
 	path_runqueue(m, (double)w->runqueue_ns);
+	for (unsigned int i = 0; i < out->nr_paths; i++)
+		out->paths[i].rank = rank[out->paths[i].class];
 	qsort(out->paths, out->nr_paths, sizeof(*out->paths), path_order);
 	for (unsigned int i = 0; i < out->nr_paths; i++)
 		out->explained += out->paths[i].share;

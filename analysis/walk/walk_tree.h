@@ -25,6 +25,9 @@ struct tree_node {
 	uint64_t site_ns; /* weight by which it leads over the other sites */
 	uint64_t run_ns, wait_ns[WALK_CLASSES]; /* inclusive */
 	uint64_t looks;
+	uint64_t main_ns; /* of all its time, spent by the first thread of a process */
+	uint32_t pid;	  /* the process that leads by weight */
+	uint64_t pid_ns;  /* its lead over the others */
 	struct walk_self *self; /* NULL: nothing */
 	bool recursive;
 };
@@ -37,13 +40,41 @@ struct walk {
 	char **names;
 	uint32_t nr_names, cap_names;
 	uint64_t wall_ns, cpu_ns, runqueue_ns, run_weight_ns;
+	uint64_t first_ns, last_ns; /* since the start: the span that threads gave account of */
 	uint64_t looks, work_looks;
 	uint32_t threads[1024]; /* a few bits for each tid: how many there were */
 	uint32_t nr_threads;
-	uint64_t checked; /* looks at the last check of the first path */
+	uint64_t checked, checked_ns; /* looks and `last_ns` at the last check of the first path */
 	uint64_t signature;
 	unsigned int same; /* checks in a row */
+	bool idle;	   /* at the last check: no work leads */
 };
+
+/* The result while it is made. */
+struct walk_making {
+	const struct walk *w;
+	struct walk_result *r;
+	walk_starts_fn starts;
+	void *ctx;
+	double scale, total;
+	enum walk_class class;
+	double class_ns;
+	uint32_t chain[WALK_MAX_FRAMES];
+	bool failed;
+};
+
+/* Time of a class in a node, with its callees and without them, ns. */
+double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
+double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
+/* A path to m->chain[0..depth). NULL: no room, or no memory (m->failed). */
+struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
+bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth);
+/*
+ * If none of the paths of the work from `from` on holds a noteworthy part of it, replace
+ * them by one: the way to the last function that holds the bulk, and the functions with
+ * most time of their own. walk_flat.c.
+ */
+void walk_flatten(struct walk_making *m, unsigned int from);
 
 /* How much longer than sampled the CPU time was: what each sample is to be multiplied by. */
 double walk_run_scale(const struct walk *w);

@@ -33,8 +33,9 @@ def shares(document):
     check("peak" not in document and "profile" not in document, "a walk has no peak and no profile")
     walk = document["walk"]
     between("all kinds of time", walk["work"] + walk["sleep"] + walk["idle"], 0.8, 1.001)
-    kinds = [path["time"] == "idle" for path in document["paths"]]
-    equal("idle paths come last", kinds, sorted(kinds))
+    kinds = [path["time"] for path in document["paths"]]
+    equal("the kind of time that leads comes first", kinds[0], walk["lead"])
+    equal("paths of a kind stand together", len([1 for a, b in zip(kinds, kinds[1:]) if a != b]), len(set(kinds)) - 1)
 
 
 def on_cpu(document):
@@ -128,6 +129,43 @@ def text():
     for wanted in ("main > serve > compute", "of their time at work", "Path 1:", "idle", "a walk by share of wall time",
                    "peaktop descend -p %d -f 'compute'" % target.pid):
         check(wanted in out.replace("\n  ", " ").replace("\n", " "), "%r in: %s" % (wanted, out))
+
+
+@case("a server without a request is idle, told by its first thread, however many wait beside it")
+def idle():
+    target = Target("walk_pool", 6, 0)
+    target.go()
+    document = walk(target.pid)
+    path = document["paths"][0]
+    equal("what leads", (document["walk"]["lead"], path["time"]), ("idle", "idle"))
+    equal("whose wait it is", names(path)[0], "main")
+    equal("status", document["status"], "root cause found")
+    check(document["walk"]["busy_threads"] < 0.1, "busy: %s" % document["walk"])
+    target.say("")
+    target.say("")
+
+
+@case("a flat profile says so, and names the functions with most time of their own")
+def flat():
+    target = Target("walk_flat")
+    target.go()
+    document = walk(target.pid)
+    path = document["paths"][0]
+    equal("the path", (names(path), path["cause"]["kind"]), (["main", "serve"], "flat"))
+    equal("status", document["status"], "partly explained")
+    equal("the function that all others call", document["functions"][0]["function"], "shared_helper")
+    check(len([p for p in document["paths"] if p["time"] == "work"]) <= 2, "one path, and the wait for a CPU")
+    target.say("")
+    target.truth()
+
+
+@case("of several processes the suggestion names the one that runs the function")
+def process_of_function():
+    got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
+                               "%s/walk_serve 4000 >/dev/null; true" % TARGETS)
+    equal("exit status (%s)" % program.error_text(), got, 0)
+    onward = [note for note in program.document()["notes"] if "to go on" in note]
+    check(onward and "walk_serve" in onward[0], "notes: %s" % program.document()["notes"])
 
 
 @case("--peak needs a function; options out of range are refused")

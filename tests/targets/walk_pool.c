@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_pool [WORKERS]: a pool of threads (4) that wait on a condition for jobs, of which one comes every 20 ms: run_job()
- * computes a little, crunch(), and sleeps 5 ms on purpose, nap(). Ends with a line on standard input.
+ * walk_pool [WORKERS [MS]]: a pool of threads (4) that wait on a condition for jobs, of which one comes every MS
+ * milliseconds (20; 0: none comes): run_job() computes a little, crunch(), and sleeps 5 ms on purpose, nap(). Ends with a
+ * line on standard input.
  */
 #include "target.h"
 #include <poll.h>
@@ -58,17 +59,18 @@ WATCHED void *worker(void *arg)
 int main(int argc, char **argv)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-	uint64_t workers, i;
+	uint64_t workers, ms, i;
 	pthread_t threads[64];
 
 	target_begin(&argc, &argv);
 	workers = target_arg(argc, argv, 1, 4);
+	ms = target_arg(argc, argv, 2, 20);
 	if (workers > 64)
 		workers = 64;
 	target_go();
 	for (i = 0; i < workers; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
-	while (poll(&in, 1, 20) == 0) {
+	while (poll(&in, 1, ms ? (int)ms : -1) == 0) {
 		pthread_mutex_lock(&mutex);
 		jobs++;
 		pthread_cond_signal(&some);

@@ -191,9 +191,12 @@ static void test_idle_apart(void **state)
 	thread(w, 7, 10000, 0, 0);
 	r = result_of(w);
 	assert_int_equal(r.nr_paths, 3);
-	assert_path(&r, 0, "200 300 500 nanosleep");
-	assert_int_equal(r.paths[0].class, WALK_SLEEP);
-	assert_int_equal(r.paths[0].cause.kind, CAUSE_SLEEP);
+	/* a hundredth of one thread's time is work: the answer is that it is idle */
+	assert_int_equal(r.lead, WALK_IDLE);
+	near(r.busy, 0.01);
+	assert_path(&r, 0, "200 700 epoll_wait do_epoll_wait");
+	assert_int_equal(r.paths[0].class, WALK_IDLE);
+	near(r.share[WALK_IDLE], 0.96);
 	assert_path(&r, 1, "200 300 800 read vfs_read folio_wait");
 	assert_int_equal(r.paths[1].class, WALK_WORK);
 	assert_int_equal(r.paths[1].cause.kind, CAUSE_IO);
@@ -201,9 +204,9 @@ static void test_idle_apart(void **state)
 	assert_int_equal(r.paths[1].evidence, EVIDENCE_WITNESSED);
 	near(r.paths[1].of_class, 1);
 	near(r.paths[1].share, 0.01);
-	assert_path(&r, 2, "200 700 epoll_wait do_epoll_wait");
-	assert_int_equal(r.paths[2].class, WALK_IDLE);
-	near(r.share[WALK_IDLE], 0.96);
+	assert_path(&r, 2, "200 300 500 nanosleep");
+	assert_int_equal(r.paths[2].class, WALK_SLEEP);
+	assert_int_equal(r.paths[2].cause.kind, CAUSE_SLEEP);
 	walk_result_release(&r);
 	walk_free(w);
 }
@@ -284,12 +287,13 @@ static void test_scale(void **state)
 	thread(w, 7, 1000, 400, 600);
 	r = result_of(w);
 	assert_int_equal(r.nr_paths, 2);
-	assert_int_equal(r.paths[0].cause.kind, CAUSE_RUN_QUEUE);
-	assert_int_equal(r.paths[0].evidence, EVIDENCE_MEASURED);
-	assert_path(&r, 0, "200");
-	near(r.paths[0].share, 0.6);
-	assert_path(&r, 1, "200 400");
-	near(r.paths[1].share, 0.4);
+	/* the host's contention stands beside the program's own path, never before it */
+	assert_path(&r, 0, "200 400");
+	near(r.paths[0].share, 0.4);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_RUN_QUEUE);
+	assert_int_equal(r.paths[1].evidence, EVIDENCE_MEASURED);
+	assert_path(&r, 1, "200");
+	near(r.paths[1].share, 0.6);
 	near(r.explained, 1);
 	walk_result_release(&r);
 	walk_free(w);
@@ -386,6 +390,134 @@ static void test_settles(void **state)
 	walk_free(w);
 }
 
+static void thread_at(struct walk *w, uint32_t tid, uint64_t at, uint64_t wall, uint64_t cpu, uint64_t runqueue)
+{
+	struct record rec = {.type = REC_THREAD};
+
+	rec.thread = (struct rec_thread){.tid = tid, .comm = "t", .at_ns = at, .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
+	assert_int_equal(walk_feed(w, &rec), 0);
+}
+
+/* One busy thread among many idle ones is the answer; a pool that waits is idle, whatever the run queue says. */
+static void test_lead(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 90, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		LOOK(w, 1900, WITNESS_SLEEP, &on_condition, "", WORKER, TAKE);
+	}
+	for (uint32_t t = 0; t < 20; t++)
+		thread_at(w, 7 + t, 1001, 1000, t ? 0 : 900, 0);
+	r = result_of(w);
+	assert_int_equal(r.lead, WALK_WORK);
+	near(r.busy, 0.9);
+	assert_path(&r, 0, "200 400");
+	walk_result_release(&r);
+	walk_free(w);
+
+	w = begin(&defaults);
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 4, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		LOOK(w, 900, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+	}
+	thread_at(w, 7, 10001, 10000, 40, 300);
+	r = result_of(w);
+	assert_int_equal(r.lead, WALK_IDLE);
+	assert_path(&r, 0, "200 700 epoll_wait");
+	assert_int_equal(r.paths[r.nr_paths - 1].cause.kind, CAUSE_RUN_QUEUE);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Idle looks settle an answer once the threads' own account covers three seconds without work. */
+static void test_idle_settles(void **state)
+{
+	struct walk *w = begin(&defaults);
+
+	thread_at(w, 7, 1000000001, 1000000000, 0, 0);
+	for (int i = 0; i < 400; i++)
+		LOOK(w, 1000000, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+	assert_false(walk_settled(w));
+	thread_at(w, 7, 2600000001, 1600000000, 0, 0);
+	assert_false(walk_settled(w));
+	thread_at(w, 7, 3600000001, 1000000000, 0, 0);
+	assert_true(walk_settled(w));
+	walk_free(w);
+}
+
+/* Forty functions with the same time below one: flat, with those that have a little more of their own named. */
+static void test_flat(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		for (uint64_t k = 0; k < 40; k++) {
+			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k);
+			/* a helper that they all call has most of its own time */
+			LOOK(w, 2, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k, PARSE);
+		}
+	}
+	thread(w, 7, 4800, 4800, 0);
+	r = result_of(w);
+	assert_true(r.flat);
+	assert_int_equal(r.nr_paths, 1);
+	assert_path(&r, 0, "200 300");
+	assert_true(r.paths[0].flat);
+	near(r.paths[0].share, 1);
+	assert_int_equal(r.nr_tops, WALK_TOPS);
+	assert_int_equal(r.nodes[r.tops[0].node].function.offset, PARSE);
+	near(r.tops[0].of_work, 2.0 / 12);
+	near(r.tops[1].of_work, 10.0 / 12 / 40);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Three functions of a quarter each are three paths, not a flat profile. */
+static void test_not_flat(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 10; i++) {
+		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, SERVE);
+		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, PARSE);
+		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, TAKE);
+	}
+	thread(w, 7, 750, 750, 0);
+	r = result_of(w);
+	assert_false(r.flat);
+	assert_int_equal(r.nr_paths, 3);
+	assert_int_equal(r.nr_tops, 0);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* Neighbouring frames in code of no file are one node; its own time is counted as unnamed. */
+static void test_unnamed(void **state)
+{
+	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN}, {.offset = 0x7f0000001000},
+				     {.offset = 0x7f0000002000}, {.offset = 0x7f0000003000}};
+	struct record rec = {.type = REC_LOOK};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	rec.look = (struct rec_look){.weight_ns = 10, .pid = 3, .kind = WITNESS_RUN, .comm = "", .sleep = running, .kernel = "",
+				     .stop_text = "", .nr_frames = 4, .frames = frames};
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(walk_feed(w, &rec), 0);
+	thread(w, 7, 100, 100, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "200 ?");
+	near(r.unnamed, 1);
+	near(r.unknown_callers, 0);
+	assert_int_equal(r.nodes[r.paths[0].frames[0]].pid, 3);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 /* More functions than there is room for: shares of what is known stay right. */
 static void test_full(void **state)
 {
@@ -428,7 +560,8 @@ int main(void)
 	    cmocka_unit_test(test_idle_apart),	  cmocka_unit_test(test_classes),   cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_scale),	  cmocka_unit_test(test_depth),	    cmocka_unit_test(test_kernel),
 	    cmocka_unit_test(test_unknown_callers), cmocka_unit_test(test_settles), cmocka_unit_test(test_full),
-	    cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_nothing),	  cmocka_unit_test(test_lead),	    cmocka_unit_test(test_idle_settles),
+	    cmocka_unit_test(test_flat),	  cmocka_unit_test(test_not_flat),  cmocka_unit_test(test_unnamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
