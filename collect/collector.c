@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "collect/kernel_names.h"
+#include "collect/opener.h"
+#include "collect/privileges.h"
 #include "collect/state.h"
 
 #define MS 1000000ull
@@ -566,11 +568,40 @@ static void load_refused(struct collector *c, int err)
 			     strerror(-err));
 }
 
+/*
+ * On a busy host a probe that costs too much stands until the collector gets a CPU. Who has asked for less than
+ * usual gets less. A command that was started is not to have it: it runs already.
+ */
+static void hurry(void)
+{
+	if (getpriority(PRIO_PROCESS, 0) == 0)
+		setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+}
+
+/* Only now are programs loaded, and there are no other threads yet, which would keep what this one gives up. */
+static int launch_and_limit(struct collector *c)
+{
+	const struct collector_options *o = c->options;
+	int err;
+
+	if (o->command) {
+		err = launch_start(c);
+		if (err) {
+			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0], strerror(-err));
+			return err;
+		}
+	}
+	hurry();
+	err = privileges_limit_collector(o->command != NULL);
+	if (err)
+		send_refused(c, 0, 0, err, "the collector cannot give up the privileges that it does not need: %s", strerror(-err));
+	return err;
+}
+
 static int begin(struct collector *c)
 {
 	const struct collector_options *o = c->options;
 	struct pt_control *control;
-	unsigned int wanted = 0;
 	int err = kernel_side_new(&c->kernel);
 
 	if (err) {
@@ -590,6 +621,9 @@ static int begin(struct collector *c)
 		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; peaktop doctor says what is missing", strerror(-err));
 		return err;
 	}
+	err = launch_and_limit(c);
+	if (err)
+		return err;
 	calibrate(c);
 	control->slot_block = control->next_slot++;
 	control->slot_lock = control->next_slot++;
@@ -599,31 +633,14 @@ static int begin(struct collector *c)
 	control->follow = o->follow;
 	control->phase_mode = o->phases;
 	if (o->command) {
-		err = launch_start(c);
-		if (err) {
-			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0], strerror(-err));
-			return err;
-		}
 		err = target_add(c, c->child, true);
-		wanted++;
 	}
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
 		err = target_add(c, o->pids[i], true);
-		wanted++;
 		if (err)
 			send_refused(c, 0, 0, err, "pid %d: %s", o->pids[i], why_not(err));
 	}
 	return err;
-}
-
-/*
- * On a busy host a probe that costs too much stands until the collector gets a CPU. Who has asked for less than
- * usual gets less. A command that was started is not to have it: it runs already.
- */
-static void hurry(void)
-{
-	if (getpriority(PRIO_PROCESS, 0) == 0)
-		setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
 }
 
 int collector_run(int fd, const struct collector_options *options)
@@ -649,16 +666,18 @@ int collector_run(int fd, const struct collector_options *options)
 	c->start_ns = c->heartbeat_ns = now_ns();
 	if (!options->pick)
 		send_meta(c);
+	/* before there are links, maps or threads that it could inherit */
+	c->opener = opener_start(options->uid, options->gid);
 	c->error = begin(c);
 	if (!c->error) {
 		l.waiting = options->pick;
 		if (!l.waiting)
 			layers_begin(&l);
-		hurry();
 		loop_run(&l);
 	}
 	finish(c);
 	launch_end(c, l.going);
+	opener_stop(c->opener);
 	functions_release(c);
 	attach_settle();
 	kernel_side_free(c->kernel);

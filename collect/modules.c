@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/base/debug_path.h"
+#include "collect/opener.h"
 #include "collect/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,62 +142,30 @@ int module_file(struct collector *c, uint32_t module)
 	return m->fd >= 0 ? m->fd : -ENOENT;
 }
 
-/* Open `name` below `root`, a regular file, without leaving the root. */
-static int open_below(const char *root, const char *name)
-{
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH};
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
-	struct stat st;
-
-	if (dir < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
-	if (fd < 0)
-		fd = -errno;
-	close(dir);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -EINVAL;
-	}
-	return fd;
-}
-
-static bool is_hex(const char *s)
-{
-	return s[0] && strspn(s, "0123456789abcdef") == strlen(s);
-}
-
 /* The debug root of the target's own root folder comes first: a container brings its own. */
-static int open_debug(pid_t pid, const char *name)
+static int open_debug(struct collector *c, pid_t pid, const char *name)
 {
-	char root[96];
+	char path[TARGET_PATH + 64];
 	int fd;
 
-	snprintf(root, sizeof(root), "/proc/%d/root/usr/lib/debug", pid);
-	fd = open_below(root, name);
-	return fd >= 0 ? fd : open_below("/usr/lib/debug", name);
+	snprintf(path, sizeof(path), "usr/lib/debug/%s", name);
+	fd = opener_open(c->opener, pid, path);
+	return fd >= 0 ? fd : opener_open(c->opener, OPENER_HOST, path);
 }
 
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name)
 {
-	char path[TARGET_PATH + 64];
+	char path[TARGET_PATH];
 	struct file_module *m;
-	const char *slash;
 	int fd = -ENOENT;
 
 	if (!module || module > c->nr_modules)
 		return -EINVAL;
 	m = &c->modules[module - 1];
-	if (is_hex(build_id) && strlen(build_id) > 2 && strlen(build_id) <= 128) {
-		snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", build_id, build_id + 2);
-		fd = open_debug(m->pid, path);
-	}
-	/* a debuglink is a base name: anything else is not looked for */
-	slash = strrchr(m->path, '/');
-	if (fd < 0 && name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 256 && slash && m->path[0] == '/') {
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - m->path - 1), m->path + 1, name);
-		fd = open_debug(m->pid, path);
-	}
+	if (debug_path_of_build_id(build_id, path, sizeof(path)) > 0)
+		fd = open_debug(c, m->pid, path);
+	if (fd < 0 && debug_path_of_link(m->path, name, path, sizeof(path)) > 0)
+		fd = open_debug(c, m->pid, path);
 	return fd;
 }
 

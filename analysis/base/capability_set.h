@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which capabilities a process of peaktop keeps; bit N stands for capability N of capabilities(7). */
+#ifndef PEAKTOP_CAPABILITY_SET_H
+#define PEAKTOP_CAPABILITY_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The collector, once its programs are loaded and a command is started:
+ *   CAP_BPF                 maps, links, iterators
+ *   CAP_PERFMON             tracepoints, uprobes, kprobes, clocks, breakpoints
+ *   CAP_SYS_PTRACE          /proc/PID of other users' processes
+ *   CAP_DAC_READ_SEARCH     the files in it that only their owner may read
+ *   CAP_CHECKPOINT_RESTORE  /proc/PID/map_files
+ *   CAP_SYSLOG              addresses in /proc/kallsyms
+ *   CAP_KILL                end a command that was started (`command`)
+ *   CAP_SYS_ADMIN           stands in for the first, second and fifth where one of them is not held, or where this
+ *                           kernel asks for more than CAP_PERFMON (`needs_admin`)
+ *   CAP_DAC_OVERRIDE        stands in for CAP_DAC_READ_SEARCH
+ */
+struct capability_needs {
+	bool command, needs_admin;
+};
+uint64_t capability_set_collector(uint64_t permitted, const struct capability_needs *needs);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/privileges.h"
+
+enum { MAX_HUNG = 16, GIVE_UP_S = 5, SOCKET = 3 };
+
+struct request {
+	uint32_t number;
+	char path[PATH_MAX];
+};
+
+struct answer {
+	uint32_t number;
+	int error; /* 0: a descriptor comes with it */
+};
+
+struct opener {
+	int socket;
+	uint32_t number; /* of the last request */
+	pid_t hung[MAX_HUNG]; /* processes whose files could not be looked up in time */
+	unsigned int nr_hung;
+};
+
+union fd_message {
+	char buf[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* Send `size` bytes, with a descriptor unless it is negative. */
+static int message_send(int socket, void *data, size_t size, int fd)
+{
+	union fd_message control = {{0}};
+	struct iovec iov = {.iov_base = data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -EPIPE;
+}
+
+/* Receive exactly `size` bytes, and the descriptor that came with them in *fd (-1: none). 0, -EINTR or -EPIPE. */
+static int message_receive(int socket, void *data, size_t size, int *fd)
+{
+	union fd_message control;
+	struct iovec iov = {.iov_base = data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf)};
+	ssize_t got = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+
+	*fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	if (got == (ssize_t)size)
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return got < 0 && errno == EINTR ? -EINTR : -EPIPE;
+}
+
+/* ---- in the helper ---------------------------------------------------- */
+
+/* Open what `path_fd` (O_PATH) stands for, if it is a regular file: opening a device or a FIFO has effects. */
+static int reopen_regular(int path_fd)
+{
+	struct stat st;
+	char self[64];
+	int fd;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_in_root(int root, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int fd, path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	if (path_fd < 0)
+		return -errno;
+	fd = reopen_regular(path_fd);
+	close(path_fd);
+	return fd;
+}
+
+static void serve_and_exit(int socket, int root, const struct request *r)
+{
+	struct answer a = {.number = r->number};
+	int fd;
+
+	/* a look-up that hangs ends by this signal, where it can be ended */
+	signal(SIGALRM, SIG_DFL);
+	alarm(GIVE_UP_S);
+	fd = open_in_root(root, r->path);
+	a.error = fd < 0 ? fd : 0;
+	message_send(socket, &a, sizeof(a), fd);
+	_exit(0);
+}
+
+/*
+ * Each request is a process of its own, so that one that hangs delays no other. This one touches no file of a target
+ * and therefore always reads the next request.
+ */
+static void helper_run(int socket, pid_t parent, uid_t uid, gid_t gid)
+{
+	struct request r;
+	int root, err;
+
+	prctl(PR_SET_NAME, "peaktop-open");
+	signal(SIGCHLD, SIG_IGN);
+	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) || privileges_limit_opener(uid, gid))
+		_exit(1);
+	/* a change of the user takes this back, so it comes after */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	for (;;) {
+		err = message_receive(SOCKET, &r, sizeof(r), &root);
+		if (err == -EINTR)
+			continue;
+		if (err || root < 0)
+			_exit(0);
+		r.path[sizeof(r.path) - 1] = '\0';
+		if (fork() == 0)
+			serve_and_exit(SOCKET, root, &r);
+		close(root);
+	}
+}
+
+/* ---- in the collector ------------------------------------------------- */
+
+struct opener *opener_start(uid_t uid, gid_t gid)
+{
+	struct opener *o = calloc(1, sizeof(*o));
+	pid_t parent = getpid(), helper;
+	int pair[2];
+
+	if (!o || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(o);
+		return NULL;
+	}
+	helper = fork();
+	if (helper == 0)
+		helper_run(pair[1], parent, uid, gid);
+	close(pair[1]);
+	o->socket = pair[0];
+	if (helper < 0) {
+		opener_stop(o);
+		return NULL;
+	}
+	return o;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* One answer, with the descriptor that came with it in *fd (-1: none). 0, -ETIMEDOUT or -EPIPE. */
+static int answer_receive(struct opener *o, uint64_t deadline, struct answer *a, int *fd)
+{
+	struct pollfd p = {.fd = o->socket, .events = POLLIN};
+	uint64_t now;
+
+	*fd = -1;
+	do {
+		now = now_ms();
+		if (now >= deadline)
+			return -ETIMEDOUT;
+	} while (poll(&p, 1, (int)(deadline - now)) <= 0);
+	return message_receive(o->socket, a, sizeof(*a), fd);
+}
+
+static bool is_hung(const struct opener *o, pid_t pid)
+{
+	for (unsigned int i = 0; i < o->nr_hung && i < MAX_HUNG; i++) {
+		if (o->hung[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+static int request_send(struct opener *o, struct request *r, pid_t pid)
+{
+	char path[64] = "/";
+	int root, err;
+
+	if (pid != OPENER_HOST)
+		snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	r->number = ++o->number;
+	err = message_send(o->socket, r, sizeof(*r), root);
+	close(root);
+	return err;
+}
+
+int opener_open(struct opener *o, pid_t pid, const char *path)
+{
+	struct request r = {.number = 0};
+	struct answer a;
+	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
+	int fd, err;
+
+	if (!o || strlen(path) >= sizeof(r.path))
+		return -ENOENT;
+	if (is_hung(o, pid))
+		return -ETIMEDOUT;
+	memcpy(r.path, path, strlen(path) + 1);
+	err = request_send(o, &r, pid);
+	while (!err) {
+		err = answer_receive(o, deadline, &a, &fd);
+		if (err)
+			break;
+		if (a.number == r.number)
+			return a.error ? a.error : fd >= 0 ? fd : -EPROTO;
+		/* the late answer to an earlier request */
+		if (fd >= 0)
+			close(fd);
+	}
+	if (err == -ETIMEDOUT)
+		o->hung[o->nr_hung++ % MAX_HUNG] = pid;
+	return err;
+}
+
+void opener_stop(struct opener *o)
+{
+	if (!o)
+		return;
+	/* the helper reads the end of the socket and ends; nobody waits for it, as one of its own may hang */
+	close(o->socket);
+	free(o);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/privileges.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "analysis/base/capability_set.h"
+
+enum { LAST_POSSIBLE_CAPABILITY = 63 };
+
+static int permitted_get(uint64_t *set)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	*set = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	return 0;
+}
+
+static int capabilities_set(uint64_t permitted, uint64_t effective)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+		{.permitted = (uint32_t)permitted, .effective = (uint32_t)effective},
+		{.permitted = (uint32_t)(permitted >> 32), .effective = (uint32_t)(effective >> 32)},
+	};
+
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+/* Nothing regains a capability that is not in `keep`, not even by running a program as root. */
+static int capabilities_keep(uint64_t permitted, uint64_t keep)
+{
+	if (permitted & UINT64_C(1) << CAP_SETPCAP) {
+		for (unsigned int cap = 0; cap <= LAST_POSSIBLE_CAPABILITY; cap++) {
+			if (!(keep & UINT64_C(1) << cap) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
+				return -errno;
+		}
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		return -errno;
+	return capabilities_set(keep, keep);
+}
+
+/* Kernels of some distributions want CAP_SYS_ADMIN for events of a whole CPU (perf_event_paranoid 3 and 4). */
+static bool may_open_events(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.disabled = 1;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return errno != EACCES && errno != EPERM;
+	close(fd);
+	return true;
+}
+
+int privileges_limit_opener(uid_t uid, gid_t gid)
+{
+	uint64_t permitted;
+	int err;
+
+	if ((uid != getuid() || uid != geteuid()) &&
+	    (setgroups(1, &gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)))
+		return -errno;
+	err = permitted_get(&permitted);
+	if (!err)
+		err = capabilities_keep(permitted, 0);
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)))
+		err = -errno;
+	return err ? err : privileges_filter_enter(FILTER_OPENER);
+}
+
+int privileges_limit_collector(bool command)
+{
+	struct capability_needs needs = {.command = command};
+	uint64_t permitted, keep;
+	int err = permitted_get(&permitted);
+
+	if (err)
+		return err;
+	keep = capability_set_collector(permitted, &needs);
+	err = capabilities_set(permitted, keep);
+	if (err)
+		return err;
+	if (!may_open_events()) {
+		needs.needs_admin = true;
+		keep = capability_set_collector(permitted, &needs);
+	}
+	/* to shrink the bounding set takes a capability that was just switched off */
+	err = capabilities_set(permitted, permitted);
+	if (!err)
+		err = capabilities_keep(permitted, keep);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	return err ? err : privileges_filter_enter(FILTER_COLLECTOR);
+}
