@@ -139,7 +139,7 @@ static void look_send(struct collector *c, struct rec_look *look, const struct p
 	look->comm = comm;
 	look->kernel = kernel;
 	look->stop_text = "";
-	rec.looked = (struct rec_looked){.look = *look, .nr_regs = stack ? PT_REGS : 0, .regs = (const uint64_t *)now->regs,
+	rec.looked = (struct rec_looked){.look = *look, .nr_regs = PT_REGS, .regs = (const uint64_t *)now->regs,
 					 .nr_words = stack ? bytes / 8 : 0, .words = words};
 	send_record(c, &rec);
 }

@@ -11,6 +11,8 @@
 #include "tui/walker.h"
 
 enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
+/* Where struct pt_regs of x86-64 has them. */
+enum { LOOK_REG_IP = 16, LOOK_REG_SP = 19 };
 
 /* One look with all that it points to. */
 struct held {
@@ -22,7 +24,21 @@ struct held {
 	uint64_t words[];
 };
 
+/*
+ * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for less than it
+ * takes to read its stack is told without one; if it slept at the same place before, with its stack at the same
+ * height, these are its frames.
+ */
+enum { SLOTS = 512 };
+
+struct known_stack {
+	uint32_t pid, tid, nr;
+	uint64_t ip, sp;
+	struct rec_frame *frames; /* outermost first; NULL: free */
+};
+
 struct front_looks {
+	struct known_stack known[SLOTS];
 	struct held *first, *last; /* not at the parser yet */
 	size_t nr_waiting;
 	struct {
@@ -82,6 +98,53 @@ static void feed_bare(struct front *f, struct held *h, const char *why)
 	free(h);
 }
 
+/* ---- stacks that are known */
+
+static struct known_stack *known_slot(struct front_looks *s, const struct held *h)
+{
+	uint64_t ip = h->regs[LOOK_REG_IP], sp = h->regs[LOOK_REG_SP];
+	uint64_t hash = ((ip * 31 + sp) * 31 + h->look.tid) * 0x9e3779b97f4a7c15ull;
+
+	return &s->known[hash >> 32 & (SLOTS - 1)];
+}
+
+static bool known_is(const struct known_stack *k, const struct held *h)
+{
+	return k->frames && k->pid == h->look.pid && k->tid == h->look.tid && k->ip == h->regs[LOOK_REG_IP] &&
+	       k->sp == h->regs[LOOK_REG_SP];
+}
+
+/* Keep the frames of a complete stack, the place of which they take from older ones. */
+static void known_note(struct front_looks *s, const struct held *h)
+{
+	struct known_stack *k = known_slot(s, h);
+	struct rec_frame *frames;
+
+	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames || h->nr_regs <= LOOK_REG_SP)
+		return;
+	frames = malloc(h->look.nr_frames * sizeof(*frames));
+	if (!frames)
+		return;
+	memcpy(frames, h->look.frames, h->look.nr_frames * sizeof(*frames));
+	free(k->frames);
+	*k = (struct known_stack){.pid = h->look.pid, .tid = h->look.tid, .nr = h->look.nr_frames, .ip = h->regs[LOOK_REG_IP],
+				  .sp = h->regs[LOOK_REG_SP], .frames = frames};
+}
+
+/* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was none. */
+static bool feed_known(struct front *f, struct held *h)
+{
+	const struct known_stack *k = h->nr_regs > LOOK_REG_SP ? known_slot(f->looks, h) : NULL;
+
+	if (!k || !known_is(k, h) || h->look.kind != WITNESS_SLEEP)
+		return false;
+	h->look.nr_frames = k->nr;
+	h->look.frames = k->frames;
+	look_feed(f, &h->look);
+	free(h);
+	return true;
+}
+
 void looks_take(struct front *f, const struct rec_looked *looked)
 {
 	struct front_looks *s = f->looks;
@@ -98,8 +161,9 @@ void looks_take(struct front *f, const struct rec_looked *looked)
 	h = held_new(looked);
 	if (!h)
 		return;
-	if (!h->nr_regs || !f->parser) {
-		feed_bare(f, h, "it moved while it was looked at");
+	if (!h->nr_words || !h->nr_regs || !f->parser) {
+		if (!feed_known(f, h))
+			feed_bare(f, h, "the thread went on while its stack was read");
 		return;
 	}
 	if (s->last)
@@ -167,6 +231,7 @@ bool looks_answer(struct front *f, const struct parsed *a)
 	h->look.stop_text = p->stop && p->reason ? p->reason : "";
 	h->look.nr_frames = p->nr;
 	h->look.frames = frames;
+	known_note(s, h);
 	look_feed(f, &h->look);
 	free(h);
 	return true;
@@ -202,6 +267,8 @@ void looks_release(struct front *f)
 	}
 	for (size_t i = 0; s && i < s->nr_asked; i++)
 		free(s->asked[i].held);
+	for (size_t i = 0; s && i < SLOTS; i++)
+		free(s->known[i].frames);
 	free(s);
 	f->looks = NULL;
 }

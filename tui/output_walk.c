@@ -93,7 +93,7 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 			snprintf(out, size, "%s+0x%" PRIx64, descend_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
-		snprintf(out, size, n->parent ? "(code of no file)" : "(unknown callers)");
+		snprintf(out, size, n->parent ? "(code made at run time)" : "(unknown callers)");
 		break;
 	case WALK_SYSCALL:
 		snprintf(out, size, "syscall:%s", n->name);
@@ -122,8 +122,9 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 		return out;
 	}
 	if (result->unknown_callers > 0.005 && i == at++) {
-		snprintf(out, size, "the callers of %s of the time could not be told: those stacks end early",
-			 format_percent(result->unknown_callers).s);
+		snprintf(out, size, "the callers of %s of the time are not known: those stacks end early (%s%s)",
+			 format_percent(result->unknown_callers).s, result->unknown_why[0] ? "mostly: " : "no reason given",
+			 result->unknown_why);
 		return out;
 	}
 	if (result->unnamed > 0.005 && i == at++) {

@@ -30,16 +30,21 @@ static void put_name(struct buf *out, const struct walk_report *r, const struct 
 		report_short_name(out, name);
 }
 
-/* How many frames a sentence names: to the last function that the program's own code calls. */
+/*
+ * How many frames a sentence names: to the last function that the program's own code calls.
+ * Code that was made at run time is the program's, too; what it calls is named to the end.
+ */
 static unsigned int frames_named(const struct walk_result *result, const struct walk_path *p)
 {
 	uint32_t own = result->nodes[p->frames[0]].function.module;
 	unsigned int named = 1;
+	bool made = false;
 
 	for (unsigned int i = 1; i < p->nr_frames; i++) {
 		const struct walk_node *n = &result->nodes[p->frames[i]];
 
-		if (n->kind == WALK_FUNCTION && n->site.module == own)
+		made |= n->kind == WALK_UNKNOWN;
+		if (n->kind == WALK_UNKNOWN || (n->kind == WALK_FUNCTION && (n->site.module == own || made)))
 			named = i + 1;
 	}
 	return named;

@@ -8,6 +8,7 @@
 enum {
 	ADDRESS_BITS = 56,	 /* of user space, at most */
 	LOWEST_CODE = 4096,	 /* the kernel maps nothing below */
+	GAP_TRIES = 48,		 /* return addresses that are tried above code without frames */
 	LARGEST_STACK = 8 << 20, /* as far as a frame pointer is believed without being seen */
 	/* r12..r15, rbx, rbp, rsp: a function hands them back as it got them */
 	PRESERVED = 0xf << ROW_R12 | 1 << ROW_RBX | 1 << ROW_RBP | 1 << ROW_RSP,
@@ -20,6 +21,12 @@ struct walk {
 	uint64_t floor; /* the next CFA is above it */
 	bool exact;	/* s.reg[ROW_RIP] is the next instruction, not a return address */
 	bool guessed;	/* it was found without call frame information */
+};
+
+/* The first frame of code of no file since the last one that call frame information led to. */
+struct code_without_cfi {
+	struct state at;
+	unsigned int nr; /* frames up to it; 0: none */
 };
 
 const char *unwind_stop_text(enum unwind_stop stop)
@@ -267,9 +274,103 @@ static void drop_guesses(struct unwind_stack *out)
 		out->frames[out->nr - 1].cfa = 0;
 }
 
+/* From the present frame up. `by_cfi`: end where there is none; then `stop` is not UNWIND_BOTTOM. */
+static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *gap, struct unwind_stack *out)
+{
+	for (;;) {
+		struct unwind_frame *frame = &out->frames[out->nr];
+		const struct known *k;
+
+		if (!locate(w, frame, &k)) {
+			out->stop = w->guessed ? UNWIND_NO_CFI : UNWIND_BAD_RETURN;
+			if (w->guessed)
+				out->frames[out->nr - 1].cfa = 0;
+			return;
+		}
+		if (by_cfi && k->flags & KNOWN_NO_CFI) {
+			out->stop = UNWIND_NO_CFI;
+			return;
+		}
+		if (gap && !frame->module && !gap->nr) {
+			gap->at = w->s;
+			gap->nr = out->nr + 1;
+		} else if (gap && frame->module && !w->guessed) {
+			gap->nr = 0;
+		}
+		out->nr++;
+		out->stop = step(w, k, frame);
+		if (out->stop != UNWIND_STOPS)
+			return;
+		if (out->nr == UNWIND_MAX_FRAMES) {
+			out->stop = UNWIND_LIMIT;
+			return;
+		}
+	}
+}
+
+/* Is there a whole stack above, if the word at `at` is a return address? Then its frames are added to those of `out`. */
+static bool frames_from(const struct walk *from, const struct code_without_cfi *gap, uint64_t at, uint64_t word, bool pointer,
+			struct unwind_stack *out)
+{
+	struct walk w = *from;
+	uint64_t rbp = 0;
+
+	w.s = gap->at;
+	w.s.known = 1U << ROW_RSP | 1U << ROW_RIP;
+	w.s.reg[ROW_RSP] = at + WORD;
+	w.s.reg[ROW_RIP] = word;
+	/* where code begins with the usual two instructions, the caller's frame pointer lies below the return address */
+	if (pointer) {
+		if (!state_read(&w.s, at - WORD, WORD, &rbp) || rbp <= at || rbp - at > LARGEST_STACK || rbp % WORD)
+			return false;
+		w.s.reg[ROW_RBP] = rbp;
+		w.s.known |= 1U << ROW_RBP;
+	}
+	w.floor = at;
+	w.exact = w.guessed = false;
+	out->nr = gap->nr;
+	frames_follow(&w, true, NULL, out);
+	return out->stop == UNWIND_BOTTOM;
+}
+
+/*
+ * Pass over code that a compiler made at run time and that keeps no frame pointer: look
+ * up the stack for a return address into a file, behind a call, from which call frame
+ * information leads to where the thread began. An old return address that was left on the
+ * stack would have to do so too to be mistaken for it.
+ */
+static void gap_pass(struct walk *w, const struct code_without_cfi *gap, struct unwind_stack *out)
+{
+	struct unwind_stack *trial = &w->u->trial;
+	unsigned int tries = 0;
+	struct state s = gap->at;
+
+	memcpy(trial->frames, out->frames, gap->nr * sizeof(trial->frames[0]));
+	for (uint64_t at = (s.reg[ROW_RSP] + WORD - 1) / WORD * WORD, word; tries < GAP_TRIES && state_read(&s, at, WORD, &word);
+	     at += WORD) {
+		const struct unwind_mapping *m = unwind_map_at(w->map, word - 1);
+		const struct known *k;
+
+		if (!m || !m->module)
+			continue;
+		k = unwinder_known(w->u, m->module, word - m->start + m->offset, false);
+		if ((k->flags & (KNOWN_AFTER_CALL | KNOWN_NO_CFI)) != KNOWN_AFTER_CALL || !k->function)
+			continue;
+		tries++;
+		if (!frames_from(w, gap, at, word, true, trial) && !frames_from(w, gap, at, word, false, trial))
+			continue;
+		trial->frames[gap->nr - 1].cfa = at + WORD;
+		trial->frames[gap->nr].flags |= UNWIND_GUESSED;
+		trial->missing = 0;
+		*out = *trial;
+		return;
+	}
+}
+
 void unwind(struct unwinder *u, const struct unwind_input *in, struct unwind_stack *out)
 {
 	struct walk w = {.u = u, .map = in->map, .exact = true};
+	struct code_without_cfi gap = {0};
 
 	memcpy(w.s.reg, in->registers, sizeof(w.s.reg));
 	w.s.known = (1U << ROW_REGISTERS) - 1;
@@ -278,25 +379,9 @@ void unwind(struct unwinder *u, const struct unwind_input *in, struct unwind_sta
 	w.s.nr_memory = in->nr_memory;
 	out->nr = 0;
 	out->missing = 0;
-	for (;;) {
-		struct unwind_frame *frame = &out->frames[out->nr];
-		const struct known *k;
-
-		if (!locate(&w, frame, &k)) {
-			out->stop = w.guessed ? UNWIND_NO_CFI : UNWIND_BAD_RETURN;
-			if (w.guessed)
-				out->frames[out->nr - 1].cfa = 0;
-			break;
-		}
-		out->nr++;
-		out->stop = step(&w, k, frame);
-		if (out->stop != UNWIND_STOPS)
-			break;
-		if (out->nr == UNWIND_MAX_FRAMES) {
-			out->stop = UNWIND_LIMIT;
-			break;
-		}
-	}
+	frames_follow(&w, false, &gap, out);
+	if (out->stop != UNWIND_BOTTOM && out->stop != UNWIND_LIMIT && gap.nr)
+		gap_pass(&w, &gap, out);
 	if (out->stop == UNWIND_END_OF_COPY)
 		out->missing = w.s.missing;
 	drop_guesses(out);

@@ -60,6 +60,7 @@ struct unwinder {
 	uint32_t clock;
 	struct known no_module; /* of addresses outside of all files */
 	struct known known[UNWIND_KNOWN];
+	struct unwind_stack trial; /* of unwind(): frames that may turn out wrong */
 };
 
 /* Never NULL. Valid until the next call. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,8 +218,13 @@ static void step(struct descent_of *d, struct tree_node key)
 
 static void step_frames(struct descent_of *d, const struct rec_look *look)
 {
-	if (look->stop || !look->nr_frames)
+	if (look->stop || !look->nr_frames) {
+		struct cause why = {.kind = CAUSE_UNKNOWN};
+
+		snprintf(why.name, sizeof(why.name), "%s", look->stop_text ? look->stop_text : "");
+		cause_tally_add(&d->w->stops, &why, look->weight_ns);
 		step(d, (struct tree_node){.kind = WALK_UNKNOWN});
+	}
 	for (uint32_t i = 0; i < look->nr_frames; i++) {
 		const struct rec_frame *f = &look->frames[i];
 		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION : WALK_UNKNOWN};

@@ -122,6 +122,7 @@ struct walk_result {
 	double share[WALK_CLASSES]; /* of total_ns */
 	double runqueue;	    /* of it, and part of work */
 	double unknown_callers;	    /* share whose callers could not be told */
+	char unknown_why[CAUSE_TEXT]; /* the reason for most of it */
 	double unnamed;		    /* share that ran in code of no file, itself or in what it called there */
 	double explained;
 	bool settled, target_ended, depth_reached;

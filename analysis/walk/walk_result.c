@@ -312,6 +312,8 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 		out->share[c] = walk_inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
 	out->runqueue = (double)w->runqueue_ns / m->total;
 	out->share[WALK_WORK] += out->runqueue;
+	if (cause_tally_top(&w->stops))
+		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name, sizeof(out->unknown_why));
 	out->busy = out->share[WALK_WORK] * m->total / span_ns(w, m->total);
 	classes_rank(out, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {

@@ -48,6 +48,7 @@ struct walk {
 	uint64_t signature;
 	unsigned int same; /* checks in a row */
 	bool idle;	   /* at the last check: no work leads */
+	struct cause_tally stops; /* why stacks ended early: reasons as names of causes */
 };
 
 /* The result while it is made. */

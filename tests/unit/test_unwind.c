@@ -682,9 +682,18 @@ static void test_made_code(void **state)
 	code = make_code(hides, sizeof(hides));
 	((int (*)(callee, int))(uintptr_t)code)(recursive, 1);
 	unwind_shot(shot.n, NULL);
-	assert_int_equal(stack.nr, 4);
+	/* without a frame pointer its caller is found by the stack: the way from there leads to the bottom */
+	assert_int_equal(stack.stop, UNWIND_BOTTOM);
 	assert_int_equal(stack.frames[3].offset, (uintptr_t)code + 13);
-	assert_int_equal(stack.stop, UNWIND_NO_CFI);
+	assert_string_equal(function(4), "test_made_code");
+	assert_int_equal(stack.frames[4].flags, UNWIND_CALLER | UNWIND_GUESSED);
+	for (unsigned int i = 5; i < stack.nr; i++)
+		assert_int_equal(stack.frames[i].flags, UNWIND_CALLER);
+	cfas_go_up(0, stack.nr);
+	/* without the whole stack nothing proves that way: the frames end there */
+	unwind_shot((size_t)(stack.frames[4].cfa - shot.registers[ROW_RSP]), NULL);
+	assert_int_equal(stack.nr, 4);
+	assert_int_not_equal(stack.stop, UNWIND_BOTTOM);
 	munmap(code - 64, 4096);
 }
 

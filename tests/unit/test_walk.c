@@ -350,13 +350,14 @@ static void test_unknown_callers(void **state)
 	struct walk_result r;
 
 	rec.look = (struct rec_look){.weight_ns = 10, .kind = WITNESS_RUN, .comm = "", .sleep = running, .kernel = "", .stop = 2,
-				     .stop_text = "", .nr_frames = 1, .frames = &frame};
+				     .stop_text = "the copy ends", .nr_frames = 1, .frames = &frame};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
 	r = result_of(w);
 	assert_path(&r, 0, "? 400");
 	near(r.unknown_callers, 1);
+	assert_string_equal(r.unknown_why, "the copy ends");
 	walk_result_release(&r);
 	walk_free(w);
 }
