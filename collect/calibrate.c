@@ -14,9 +14,12 @@
 #include <sys/resource.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "collect/reader.h"
 
 /*
  * An empty function for each class of instruction, with labels where the probes
@@ -67,6 +70,10 @@ static void helper_switches(int calls)
 		return;
 	child = fork();
 	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* the ends that the parent uses: held here, they would hide its death */
+		close(there[1]);
+		close(back[0]);
 		for (int i = 0; i < calls && read(there[0], &byte, 1) == 1; i++) {
 			if (write(back[1], &byte, 1) != 1)
 				break;
@@ -157,15 +164,20 @@ static uint64_t helper_typical(const struct order *o)
 	return best;
 }
 
-static void helper(int in, int out)
+/* It keeps no link, no map and not the front's socket: it may be the last of peaktop's processes for a moment. */
+static void helper(int socket, pid_t parent)
 {
 	struct order o;
 	uint64_t ns;
 
+	prctl(PR_SET_NAME, "peaktop-measure");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(in, &o, sizeof(o)) == (ssize_t)sizeof(o) && o.what >= 0) {
+	if (getppid() != parent || reader_close_all_but(socket))
+		_exit(1);
+	socket = 3;
+	while (read(socket, &o, sizeof(o)) == (ssize_t)sizeof(o) && o.what >= 0) {
 		ns = helper_typical(&o);
-		if (write(out, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+		if (write(socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 			break;
 	}
 	_exit(0);
@@ -173,34 +185,30 @@ static void helper(int in, int out)
 
 struct helper_process {
 	pid_t pid;
-	int to, from;
+	int socket;
 };
 
 static int helper_start(struct helper_process *h)
 {
-	int to[2], from[2];
+	pid_t parent = getpid();
+	int pair[2];
 
-	if (pipe2(to, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	if (pipe2(from, O_CLOEXEC)) {
-		close(to[0]);
-		close(to[1]);
-		return -errno;
-	}
 	h->pid = fork();
 	if (h->pid == 0)
-		helper(to[0], from[1]);
-	close(to[0]);
-	close(from[1]);
-	h->to = to[1];
-	h->from = from[0];
-	return h->pid > 0 ? 0 : -EAGAIN;
+		helper(pair[1], parent);
+	close(pair[1]);
+	h->socket = pair[0];
+	if (h->pid > 0)
+		return 0;
+	close(h->socket);
+	return -EAGAIN;
 }
 
 static void helper_stop(struct helper_process *h)
 {
-	close(h->to);
-	close(h->from);
+	close(h->socket);
 	kill(h->pid, SIGKILL);
 	waitpid(h->pid, NULL, 0);
 }
@@ -211,7 +219,7 @@ static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
 	struct order o = {.what = what, .calls = calls};
 	uint64_t ns = 0;
 
-	if (write(h->to, &o, sizeof(o)) != (ssize_t)sizeof(o) || read(h->from, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+	if (write(h->socket, &o, sizeof(o)) != (ssize_t)sizeof(o) || read(h->socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 		return 0;
 	return ns;
 }

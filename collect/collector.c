@@ -14,6 +14,7 @@
 #include "collect/kernel_names.h"
 #include "collect/opener.h"
 #include "collect/privileges.h"
+#include "collect/reader.h"
 #include "collect/state.h"
 
 #define MS 1000000ull
@@ -25,6 +26,8 @@ enum {
 	HEARTBEAT_MS = 2000,   /* dead man's switch */
 	FIRST_SLICE_MS = 250,  /* the first frame comes early */
 	COLLECTOR_NICE = -10,
+	READER_KEEP_MS = 50,
+	READER_KEEP_LOOKING_MS = 5000,
 	GO_MS = 10000,	       /* a front that asks for nothing lets -- CMD start after this */
 };
 
@@ -40,23 +43,6 @@ struct loop {
 };
 
 /* ---- targets ---------------------------------------------------------- */
-
-static void seed_thread(void *ctx, pid_t tid)
-{
-	struct collector *c = ctx;
-	struct thread_now now;
-	struct pt_thread t = {0};
-
-	/* what is open already: age counts from here, and its end is not counted as a call */
-	t.tgid = (uint32_t)c->targets[c->nr_targets - 1]->pid;
-	if (!target_thread_now((pid_t)t.tgid, tid, &now) && !now.running && now.nr >= 0) {
-		t.sys_open = PT_SYS_BEFORE;
-		t.sys_nr = (uint32_t)now.nr;
-		t.sys_start = now_ns();
-		memcpy(t.sys_args, now.args, sizeof(t.sys_args));
-	}
-	kernel_side_thread_seed(c->kernel, (uint32_t)tid, &t);
-}
 
 static int target_add(struct collector *c, pid_t pid, bool requested)
 {
@@ -81,7 +67,7 @@ static int target_add(struct collector *c, pid_t pid, bool requested)
 	c->targets[c->nr_targets++] = t;
 	send_target(c, t);
 	modules_scan(c, t);
-	target_threads(pid, seed_thread, c);
+	threads_seed(c, pid);
 	return kernel_side_target_add(c->kernel, (uint32_t)pid);
 }
 
@@ -101,6 +87,8 @@ static const char *why_not(int err)
 	case -EACCES:
 	case -EPERM:
 		return "not permitted; run peaktop as root";
+	case -ETIMEDOUT:
+		return "reading /proc/PID/maps waits for a lock of its memory, which something holds; try again when it answers";
 	default:
 		return strerror(-err);
 	}
@@ -229,9 +217,7 @@ static void give_file(struct collector *c, const struct req_file *req, bool debu
 	if (debug) {
 		fd = module_debug_file(c, req->module, req->build_id, req->name);
 	} else {
-		fd = module_file(c, req->module);
-		if (fd >= 0)
-			fd = dup(fd);
+		fd = module_content(c, req->module);
 	}
 	rec.file = (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
 	channel_send(c->front, &rec, fd >= 0 ? fd : -1);
@@ -501,6 +487,22 @@ static void timers(struct loop *l)
 		fall_asleep(c);
 }
 
+static void reader_turn(struct collector *c)
+{
+	static const char *const words[READER_KINDS] = {
+		"stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
+		"/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not known",
+		"the file system of a file that it maps does not answer: functions in that file cannot be found or probed",
+	};
+	enum reader_kind kind;
+	pid_t pid;
+
+	/* stacks must be read soon after the registers: no time then to start a process */
+	reader_idle(now_ns(), c->looking ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
+	while ((pid = reader_next_hung(&kind)))
+		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid, words[kind]);
+}
+
 static void loop_run(struct loop *l)
 {
 	struct collector *c = l->c;
@@ -519,6 +521,7 @@ static void loop_run(struct loop *l)
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 			front_read(l);
 		timers(l);
+		reader_turn(c);
 		for (unsigned int i = n; i > 0; i--) {
 			if (fds[i].revents)
 				target_ended(c, i - 1);
@@ -676,6 +679,7 @@ int collector_run(int fd, const struct collector_options *options)
 		loop_run(&l);
 	}
 	finish(c);
+	reader_end();
 	launch_end(c, l.going);
 	opener_stop(c->opener);
 	functions_release(c);

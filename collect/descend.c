@@ -222,6 +222,9 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 			of[n] = i;
 			points[n++] = (struct attach_point){.offset = d->sites[i].offset, .cookie = d->sites[i].index};
 		}
+		err = module_answers(c, module, points, n);
+		if (err)
+			return err;
 		err = attach_points(&a, kernel_side_site_program(c->kernel),
 				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
 		if (!err || bad >= n)

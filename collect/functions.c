@@ -176,6 +176,9 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 		}
 		if (!n)
 			return 0;
+		err = module_answers(c, module, points, n);
+		if (err)
+			return err;
 		err = attach_points(a, kernel_side_site_program(c->kernel),
 				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
 		if (!err || bad >= n)

@@ -185,6 +185,24 @@ static void *map_share(struct bpf_map *map)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/*
+ * Children of the collector get none of the memory that it shares with the programs: a map lives as long as somebody
+ * has it mapped, and a helper that hangs may outlive the collector.
+ */
+static void maps_keep_from_children(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	void *start, *end;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "anon_inode:bpf-map") && sscanf(line, "%p-%p", &start, &end) == 2)
+			madvise(start, (size_t)((char *)end - (char *)start), MADV_DONTFORK);
+	}
+	if (f)
+		fclose(f);
+}
+
 static int ring_record(void *ctx, void *data, size_t size)
 {
 	struct kernel_side *k = ctx;
@@ -211,6 +229,7 @@ int kernel_side_load(struct kernel_side *k)
 	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
 	    !k->activations || !k->ring)
 		return -ENOMEM;
+	maps_keep_from_children();
 	k->control->next_slot = 1;
 	k->control->nr_cpus = (uint32_t)k->nr_cpus;
 	return 0;

@@ -164,6 +164,9 @@ static int attach_in(struct collector *c, struct learner *l, pid_t pid)
 	l->links = grown;
 	if (fd < 0)
 		return fd;
+	err = module_answers(c, l->req.site.module, &point, 1);
+	if (err)
+		return err;
 	err = attach_points(&grown[l->nr_links], kernel_side_site_program(c->kernel),
 			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, &point, 1, &bad);
 	if (!err)

@@ -15,6 +15,7 @@
 
 #include "collect/kernel_names.h"
 #include "collect/look_wait.h"
+#include "collect/reader.h"
 
 #define MS 1000000ull
 
@@ -154,7 +155,7 @@ static void thread_tell(struct collector *c, struct look_thread *t, uint64_t now
 	if (!t->held || !t->pending)
 		return;
 	look_wait(&t->now, &look, &text);
-	look_send(c, &look, &t->now, t->moved ? NULL : t->stack, t->bytes);
+	look_send(c, &look, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;
 }
 
@@ -180,18 +181,22 @@ struct scan {
 	uint64_t now;
 };
 
-/* Read its stack; whether it stood still all the while is seen afterwards. */
-static bool stack_take(struct look_thread *t)
+/* Read the stacks of those that moved; whether they stood still all the while is seen afterwards. */
+static void stacks_take(struct looking *l)
 {
-	ssize_t got;
+	struct reader_piece pieces[MAX_MOVING];
 
-	if (!t->stack)
-		t->stack = malloc(PT_LOOK_STACK);
-	if (!t->stack)
-		return false;
-	got = target_read_some((pid_t)t->now.tgid, t->now.regs[PT_REG_SP], t->stack, PT_LOOK_STACK);
-	t->bytes = got > 0 ? (uint32_t)got : 0;
-	return got > 0;
+	for (uint32_t i = 0; i < l->moving; i++) {
+		struct look_thread *t = &l->threads[l->list[i]];
+
+		if (!t->stack)
+			t->stack = malloc(PT_LOOK_STACK);
+		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid, .address = t->now.regs[PT_REG_SP],
+						  .bytes = t->stack ? PT_LOOK_STACK : 0, .to = t->stack};
+	}
+	reader_memory(pieces, l->moving);
+	for (uint32_t i = 0; i < l->moving; i++)
+		l->threads[l->list[i]].bytes = pieces[i].got;
 }
 
 /* How it has spent the time since the last scan. */
@@ -248,9 +253,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 	t->held = t->moved = false;
 	t->now = *now;
 	t->carried += slept;
-	if (!now->state || l->moving == MAX_MOVING)
-		return;
-	if (stack_take(t))
+	if (now->state && l->moving < MAX_MOVING)
 		l->list[l->moving++] = (uint32_t)(t - l->threads);
 }
 
@@ -296,9 +299,12 @@ static void scan(struct collector *c, uint64_t now)
 	struct scan s = {.c = c, .l = l, .now = now};
 	int err;
 
+	reader_prepare();
 	l->scan++;
 	l->moving = 0;
 	err = kernel_side_tasks(c->kernel, only_pid(c), scan_task, &s);
+	if (l->moving)
+		stacks_take(l);
 	if (!err && l->moving)
 		err = kernel_side_tasks(c->kernel, only_pid(c), verify_task, &s);
 	if (err && !l->error) {
@@ -360,8 +366,6 @@ static void open_task(void *ctx, const struct pt_task_now *now)
 {
 	struct opening *o = ctx;
 	struct looking *l = o->c->looking;
-	struct found *f = &o->found[o->nr_found];
-	ssize_t got;
 
 	if (listed(o->told, o->nr_told, now->tid))
 		return;
@@ -372,10 +376,22 @@ static void open_task(void *ctx, const struct pt_task_now *now)
 	}
 	if (o->nr_found == MAX_MOVING)
 		return;
-	f->now = *now;
-	got = target_read_some((pid_t)now->tgid, now->regs[PT_REG_SP], f->stack, PT_LOOK_STACK);
-	f->bytes = got > 0 ? (uint32_t)got : 0;
-	o->nr_found++;
+	o->found[o->nr_found++].now = *now;
+}
+
+static void found_stacks(struct opening *o)
+{
+	struct reader_piece pieces[MAX_MOVING];
+
+	for (uint32_t i = 0; i < o->nr_found; i++) {
+		struct found *f = &o->found[i];
+
+		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid, .address = f->now.regs[PT_REG_SP],
+						  .bytes = PT_LOOK_STACK, .to = f->stack};
+	}
+	reader_memory(pieces, o->nr_found);
+	for (uint32_t i = 0; i < o->nr_found; i++)
+		o->found[i].bytes = pieces[i].got;
 }
 
 /* How long the call that is asked about has been open in this thread, as far as it was seen to begin. */
@@ -472,12 +488,14 @@ static void open_begin(struct collector *c)
 	if (o)
 		o->found = calloc(MAX_MOVING, sizeof(*o->found));
 	l->nr_running = 0;
+	reader_prepare();
 	for (int pass = 1; o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
 		o->c = c;
 		o->last = pass >= OPEN_PASSES && !full;
 		o->nr_found = 0;
 		if (kernel_side_tasks(c->kernel, only_pid(c), open_task, o))
 			break;
+		found_stacks(o);
 		kernel_side_tasks(c->kernel, only_pid(c), still_task, o);
 		full = o->nr_found == MAX_MOVING;
 	}

@@ -20,7 +20,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 {
 	struct file_module *mod;
 	struct record rec = {.type = REC_MODULE};
-	struct stat st;
+	struct map_file about;
 
 	for (unsigned int i = c->nr_modules; i > 0; i--) {
 		if (c->modules[i - 1].inode == m->inode && c->modules[i - 1].dev == m->dev)
@@ -29,7 +29,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (c->nr_modules == MAX_MODULES)
 		return 0;
 	mod = &c->modules[c->nr_modules];
-	*mod = (struct file_module){.dev = m->dev, .inode = m->inode, .fd = -1, .pid = pid};
+	*mod = (struct file_module){.dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
 	mod->start = m->start;
 	mod->end = m->end;
 	mod->path = strdup(m->path);
@@ -37,9 +37,9 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		return 0;
 	c->nr_modules++;
 	/* hold the file: it may be replaced or unmapped before it is asked for */
-	mod->fd = target_map_file(pid, m->start, m->end);
-	if (mod->fd >= 0 && !fstat(mod->fd, &st))
-		mod->size = (uint64_t)st.st_size;
+	mod->fd = target_map_file(pid, m->start, m->end, &about);
+	mod->size = about.size;
+	mod->remote = about.remote;
 	rec.module = (struct rec_module){.module = c->nr_modules, .dev = m->dev, .inode = m->inode, .path = mod->path,
 					 .size = mod->size};
 	send_record(c, &rec);
@@ -124,22 +124,63 @@ void modules_forget(struct collector *c, pid_t pid)
 	}
 }
 
+/* A mapping of this file, of any target. */
+static const struct file_mapping *module_mapping(const struct collector *c, uint32_t module)
+{
+	for (unsigned int i = 0; i < c->nr_mappings; i++) {
+		if (c->mappings[i].module == module)
+			return &c->mappings[i];
+	}
+	return NULL;
+}
+
 int module_file(struct collector *c, uint32_t module)
 {
+	struct map_file about;
 	struct file_module *m;
 
 	if (!module || module > c->nr_modules)
 		return -EINVAL;
 	m = &c->modules[module - 1];
-	if (m->fd < 0) {
-		for (unsigned int i = 0; i < c->nr_mappings && m->fd < 0; i++) {
-			struct file_mapping *fm = &c->mappings[i];
+	for (unsigned int i = 0; i < c->nr_mappings && m->fd < 0; i++) {
+		struct file_mapping *fm = &c->mappings[i];
 
-			if (fm->module == module)
-				m->fd = target_map_file(fm->pid, fm->start, fm->end);
-		}
+		if (fm->module != module)
+			continue;
+		m->fd = target_map_file(fm->pid, fm->start, fm->end, &about);
+		m->remote = about.remote;
 	}
 	return m->fd >= 0 ? m->fd : -ENOENT;
+}
+
+int module_content(struct collector *c, uint32_t module)
+{
+	const struct file_mapping *fm;
+	int fd = module_file(c, module);
+	struct file_module *m;
+
+	if (fd < 0)
+		return fd;
+	m = &c->modules[module - 1];
+	fm = module_mapping(c, module);
+	if (m->remote && m->copy < 0)
+		m->copy = fm ? target_map_copy(fm->pid, fm->start, fm->end) : -ENOENT;
+	if (m->remote && m->copy < 0)
+		return m->copy;
+	fd = fcntl(m->remote ? m->copy : fd, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
+}
+
+int module_answers(struct collector *c, uint32_t module, const struct attach_point *points, size_t n)
+{
+	const struct file_mapping *fm = module_mapping(c, module);
+	int err = 0;
+
+	if (!module || module > c->nr_modules || !c->modules[module - 1].remote)
+		return 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points[i].offset) : -ENOENT;
+	return err;
 }
 
 /* The debug root of the target's own root folder comes first: a container brings its own. */
@@ -174,6 +215,8 @@ void modules_release(struct collector *c)
 	for (unsigned int i = 0; i < c->nr_modules; i++) {
 		if (c->modules[i].fd >= 0)
 			close(c->modules[i].fd);
+		if (c->modules[i].copy >= 0)
+			close(c->modules[i].copy);
 		free(c->modules[i].path);
 	}
 	free(c->mappings);

@@ -7,10 +7,12 @@
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collect/kernel_names.h"
+#include "collect/reader.h"
 #include "collect/state.h"
 
 enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec };
@@ -119,28 +121,29 @@ static struct {
 
 static bool mapping_find(uint32_t pid, uint64_t address)
 {
-	char line[NAME_BYTES + 128], path[64];
+	char path[64], *text, *line, *next;
 	uint64_t start, end;
 	bool found = false;
-	FILE *f;
-	int at;
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		at = 0;
+	if (reader_text((pid_t)pid, path, &text) < 0)
+		return false;
+	for (line = text; !found && *line; line = next) {
+		int at = 0;
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) < 2 || address < start ||
 		    address >= end)
 			continue;
 		found = true;
-		line[strcspn(line, "\n")] = '\0';
 		mapped.pid = pid;
 		mapped.start = start;
 		mapped.end = end;
 		snprintf(mapped.name, sizeof(mapped.name), "%.*s", NAME_BYTES - 1, at && line[at] == '/' ? line + at : "");
 	}
-	if (f)
-		fclose(f);
+	free(text);
 	return found;
 }
 

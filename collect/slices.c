@@ -13,9 +13,6 @@
 enum {
 	TOKENS = 3,	      /* samples per operation and doubling, per refill */
 	MAX_SAMPLES = 20000,  /* per slice */
-	OPEN_PER_OP = 8,      /* open calls told one by one */
-	MAX_OPEN = 512,
-	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
 };
 
 static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name, const char *label,
@@ -166,183 +163,6 @@ static void samples_keep(struct collector *c)
 		c->sample_slot[kept++] = c->sample_slot[i];
 	}
 	c->nr_samples = kept;
-}
-
-/* ---- open calls ------------------------------------------------------- */
-
-struct open_one {
-	uint32_t slot;
-	uint32_t tgid, tid;
-	uint64_t start;
-	uint32_t known;
-	uint64_t args[PT_ARGS];
-};
-
-struct open_walk {
-	struct collector *c;
-	uint64_t now;
-	bool last;
-	struct open_one one[MAX_OPEN];
-	unsigned int nr;
-	unsigned int per_slot[PT_SLOTS];
-};
-
-static void open_note(struct open_walk *w, uint32_t slot, uint32_t tgid, uint32_t tid, uint64_t start, uint32_t known,
-		      const pt_u64 *args)
-{
-	struct slot_info *info = &w->c->slots[slot];
-	uint64_t age = w->now > start ? w->now - start : 0;
-	struct open_one *o = NULL;
-
-	info->open++;
-	if (age > info->oldest_ns)
-		info->oldest_ns = age;
-	if (w->per_slot[slot] < OPEN_PER_OP && w->nr < MAX_OPEN) {
-		w->per_slot[slot]++;
-		o = &w->one[w->nr++];
-	} else {
-		/* the oldest are told: replace the youngest of this operation */
-		for (unsigned int i = 0; i < w->nr; i++) {
-			if (w->one[i].slot == slot && (!o || w->one[i].start > o->start))
-				o = &w->one[i];
-		}
-		if (!o || o->start <= start)
-			return;
-	}
-	*o = (struct open_one){.slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
-	memcpy(o->args, args, sizeof(o->args));
-}
-
-/* Nobody saw this thread since an earlier burst: is it still in the same call? */
-static bool still_in_call(const struct pt_thread *t, uint32_t tid)
-{
-	struct thread_now now;
-
-	return !target_thread_now((pid_t)t->tgid, (pid_t)tid, &now) && now.nr == (long)t->sys_nr &&
-	       !memcmp(now.args, t->sys_args, sizeof(now.args));
-}
-
-static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
-{
-	struct pt_control *control;
-	struct open_walk *w = ctx;
-	uint32_t slot;
-
-	control = kernel_side_control(w->c->kernel);
-	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
-		return 0;
-	/* what began before we came began outside of any phase that we know of */
-	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
-		return 0;
-	if (t->sys_open == PT_SYS_COUNTS && t->sys_burst != control->sys_burst && !still_in_call(t, tid))
-		return 0;
-	slot = control->sys_slot[t->sys_nr];
-	if (!slot || slot >= PT_SLOTS) {
-		/* not one has ended yet: allot the slot here */
-		slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
-		if (slot >= PT_SLOTS)
-			return 0;
-		control->sys_slot[t->sys_nr] = slot;
-		slots_announce(w->c);
-	}
-	open_note(w, slot, t->tgid, tid, t->sys_start, 0x3f * SAMPLE_ARG0, t->sys_args);
-	return 0;
-}
-
-/* Has the thread left the frame of this activation, or ended? */
-static bool frame_left(const struct pt_act_key *key, const struct pt_act *a)
-{
-	struct thread_now now;
-	uint64_t ret = 0;
-
-	if (target_thread_now((pid_t)key->tgid, (pid_t)a->tid, &now))
-		return true;
-	/* where its return address stood, later calls have left theirs */
-	if (a->ret && !target_read((pid_t)key->tgid, key->cfa - 8, &ret, sizeof(ret)) && ret != a->ret)
-		return true;
-	/* beyond 8 MB it may be another stack */
-	return !now.running && now.sp > key->cfa && now.sp - key->cfa < (8u << 20);
-}
-
-static bool is_live_target(const struct collector *c, uint32_t tgid)
-{
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if ((uint32_t)c->targets[i]->pid == tgid)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Has the thread begun an outer activation since? Then this one was jumped over.
- * Other stacks of the same thread (coroutines) lie further away than that.
- */
-static bool outer_begun(struct collector *c, const struct pt_act_key *key, const struct pt_act *a)
-{
-	struct pt_thread t;
-
-	return !kernel_side_thread(c->kernel, a->tid, &t) && t.last_start > a->start && t.last_cfa > key->cfa &&
-	       t.last_cfa - key->cfa < (32u << 10);
-}
-
-static bool thread_exited(const struct collector *c, uint32_t tid)
-{
-	for (unsigned int i = 0; i < c->nr_exited; i++) {
-		if (c->exited[i] == tid)
-			return true;
-	}
-	return false;
-}
-
-/* Did it end without a return? */
-static bool was_left(const struct open_walk *w, const struct slot_info *info, const struct pt_act *a)
-{
-	const struct pt_act_key *key = &a->key;
-
-	if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid))
-		return true;
-	/* one may have begun since the walk did */
-	if (!w->last && a->start + STALE_NS > w->now)
-		return false;
-	if (info->function && function_is_go(info->function))
-		return false;
-	return a->exit || outer_begun(w->c, key, a) || frame_left(key, a);
-}
-
-static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
-{
-	struct open_walk *w = ctx;
-	bool outside = a->arg_mask & PT_ACT_OUTSIDE;
-	struct slot_info *info;
-
-	info = a->key.slot < PT_SLOTS ? &w->c->slots[a->key.slot] : NULL;
-	if (!info || (!info->function && info->layer != LAYER_KERNEL)) {
-		kernel_side_activation_drop(w->c->kernel, index, a);
-	} else if (!was_left(w, info, a)) {
-		if (!outside)
-			open_note(w, a->key.slot, a->key.tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
-	} else if (kernel_side_activation_drop(w->c->kernel, index, a)) {
-		phases_left(w->c, a->key.slot);
-		info->extra_abnormal += !outside;
-		info->abnormal_total += !outside;
-	}
-}
-
-static void open_send(struct collector *c, const struct open_walk *w)
-{
-	struct record rec = {.type = REC_OPEN};
-	char comm[TARGET_COMM];
-
-	for (unsigned int i = 0; i < w->nr; i++) {
-		const struct open_one *o = &w->one[i];
-
-		target_thread_comm((pid_t)o->tgid, (pid_t)o->tid, comm, sizeof(comm));
-		rec.open = (struct rec_open){.op = c->slots[o->slot].op, .pid = o->tgid, .tid = o->tid, .comm = comm,
-					     .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
-					     .age_ns = w->now > o->start ? w->now - o->start : 0, .known = o->known};
-		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
-		send_record(c, &rec);
-	}
 }
 
 /* ---- profiles --------------------------------------------------------- */
@@ -622,29 +442,20 @@ void slice_end(struct collector *c, uint64_t now, bool last)
 {
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
 	struct record rec = {.type = REC_TICK};
-	struct open_walk *w = calloc(1, sizeof(*w));
+	struct open_calls *open;
 
 	slots_announce(c);
 	times_look(c, now, last);
 	for (uint32_t s = 0; s < PT_SLOTS; s++)
 		c->slots[s].open = c->slots[s].oldest_ns = 0;
-	if (w) {
-		w->c = c;
-		w->now = now;
-		w->last = last;
-		kernel_side_threads(c->kernel, open_thread, w);
-		kernel_side_activations(c->kernel, open_activation, w);
-		c->nr_exited = 0;
-	}
+	open = open_calls_look(c, now, last);
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		if (c->slots[s].op)
 			slot_tell(c, s, now, last);
 	}
 	times_told(c, now);
 	samples_keep(c);
-	if (w)
-		open_send(c, w);
-	free(w);
+	open_calls_send(c, open);
 	phases_tell(c);
 	cost_send(c, now);
 	loss_send(c);

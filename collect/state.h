@@ -25,7 +25,9 @@ enum {
 struct file_module {
 	uint64_t dev, inode, size;
 	char *path;
-	int fd; /* -1: not opened yet */
+	int fd; /* -1: not opened yet; if `remote`, of O_PATH only: no file system that can hang is touched by using it */
+	bool remote;
+	int copy; /* if `remote`: the content, in memory; -1: not copied yet */
 	pid_t pid; /* whose mapping it was first seen in */
 	uint64_t start, end;
 };
@@ -228,11 +230,21 @@ void send_meta(struct collector *c);
 void send_target(struct collector *c, const struct target *t);
 void send_constants(struct collector *c);
 
+/* seed.c: tell the programs which threads a new target has, and which system calls these are in. */
+void threads_seed(struct collector *c, pid_t pid);
+
 /* modules.c: files and mappings of the targets. */
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);
 /* Descriptor of a module's file, kept by the table. */
 int module_file(struct collector *c, uint32_t module);
+/* A descriptor of its content, for the parser; the caller's. */
+int module_content(struct collector *c, uint32_t module);
+/*
+ * Does the file system answer for the instructions at these points? Ask before attaching to them: the kernel reads them
+ * from the file, and nothing can interrupt it there. 0 or a negative errno.
+ */
+int module_answers(struct collector *c, uint32_t module, const struct attach_point *points, size_t n);
 /* Open a separate debug file under the fixed debug roots. */
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
 void modules_release(struct collector *c);
@@ -365,6 +377,11 @@ void slice_end(struct collector *c, uint64_t now, bool last);
 void budget_note(struct collector *c);
 void tokens_refill(struct collector *c);
 void sample_take(struct collector *c, const struct pt_record_sample *s);
+
+/* open_calls.c: look for calls that have not returned, count them in the slots, then send the oldest (which frees them). */
+struct open_calls;
+struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last);
+void open_calls_send(struct collector *c, struct open_calls *open);
 
 /* units.c: bursts of the tracepoint layers. */
 /* Into how many parts the budget of the target goes. */

@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Read a small file of /proc whole; returns its length. */
+#include "collect/reader.h"
+
+/* Read a small file of /proc whole, of those that never wait for the process; returns its length. */
 static ssize_t slurp(const char *path, char *buf, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -122,46 +124,55 @@ int target_refresh(struct target *t)
 }
 
 /* The auxiliary vector of a 32-bit process holds 32-bit pairs: read as 64-bit, its first key is absurd. */
-static bool is_32_bit(pid_t pid)
+static int is_32_bit(pid_t pid)
 {
-	char path[64], buf[1024];
-	uint64_t key;
+	char path[64], *text;
+	uint64_t key = 0;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	if (slurp(path, buf, sizeof(buf)) < (ssize_t)sizeof(key))
-		return false;
-	memcpy(&key, buf, sizeof(key));
-	return key > 0xffff;
+	n = reader_text(pid, path, &text);
+	if (n >= (ssize_t)sizeof(key))
+		memcpy(&key, text, sizeof(key));
+	free(text);
+	return n == -ETIMEDOUT ? -ETIMEDOUT : key > 0xffff;
 }
 
-/*
- * Where the privileges come from the file (capabilities) and not from being
- * root, the invoking user must pass ptrace's own check: a child without any
- * privilege tries it.
- */
-static bool invoker_may_trace(pid_t pid)
+/* A child without any privilege opens the memory of the process. */
+static int64_t try_trace(void *argument, int *unused)
 {
 	char path[64];
 	int status;
 	pid_t child;
 
-	if (getuid() == 0)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	(void)unused;
+	snprintf(path, sizeof(path), "/proc/%d/mem", *(pid_t *)argument);
 	child = fork();
 	if (child == 0) {
 		struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 		struct __user_cap_data_struct none[2] = {{0}};
 		int fd;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (syscall(SYS_capset, &head, none))
 			_exit(1);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		_exit(fd < 0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
-		return false;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		return -EACCES;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EACCES;
+}
+
+/*
+ * Where the privileges come from the file (capabilities) and not from being
+ * root, the invoking user must pass ptrace's own check.
+ */
+static int invoker_may_trace(pid_t pid)
+{
+	if (getuid() == 0)
+		return 0;
+	return (int)reader_call(pid, READER_PROC, try_trace, &pid, sizeof(pid), NULL);
 }
 
 int target_open(struct target *t, pid_t pid)
@@ -180,10 +191,12 @@ int target_open(struct target *t, pid_t pid)
 		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL : err == -EINVAL ? -ESRCH : err;
 	}
 	err = target_refresh(t);
-	if (!err && is_32_bit(pid))
+	if (!err)
+		err = is_32_bit(pid);
+	if (err > 0)
 		err = -EXDEV;
-	if (!err && !invoker_may_trace(pid))
-		err = -EACCES;
+	if (!err)
+		err = invoker_may_trace(pid);
 	if (!err && !t->exe[0])
 		err = -EACCES;
 	if (err)
@@ -219,53 +232,36 @@ uint64_t target_cpu_ns(const struct target *t)
 
 int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 {
-	char path[64], *line = NULL;
-	size_t cap = 0;
+	char path[64], *text, *line, *next;
 	unsigned int n = 0;
 	int err = 0;
-	FILE *f;
+	ssize_t got;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && n < TARGET_MAX_MAPPINGS && getline(&line, &cap, f) > 0) {
+	got = reader_text(pid, path, &text);
+	if (got < 0)
+		return (int)got;
+	for (line = text; !err && *line && n < TARGET_MAX_MAPPINGS; line = next) {
 		unsigned int major, minor;
 		struct mapping m = {0};
 		char perms[5];
 		int at = 0;
 
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start, &m.end, perms,
 			   &m.offset, &major, &minor, &m.inode, &at) != 7)
 			continue;
 		if (perms[2] != 'x' || !m.inode || !at)
 			continue;
-		line[strcspn(line, "\n")] = '\0';
 		m.dev = makedev(major, minor);
 		m.path = line + at;
 		err = each(ctx, &m);
 		n++;
 	}
-	free(line);
-	fclose(f);
+	free(text);
 	return err;
-}
-
-int target_map_file(pid_t pid, uint64_t start, uint64_t end)
-{
-	struct stat st;
-	char path[96];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	return fd;
 }
 
 int target_threads(pid_t pid, thread_fn each, void *ctx)
@@ -303,55 +299,88 @@ void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n)
 
 int target_read(pid_t pid, uint64_t address, void *out, size_t n)
 {
-	struct iovec to = {.iov_base = out, .iov_len = n};
-	struct iovec from = {.iov_base = (void *)(uintptr_t)address, .iov_len = n};
-	ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
+	struct reader_piece piece = {.pid = pid, .bytes = (uint32_t)n, .address = address, .to = out};
+	int err = reader_memory(&piece, 1);
 
-	return got == (ssize_t)n ? 0 : got < 0 ? -errno : -EFAULT;
+	return err ? err : piece.got == n ? 0 : -EFAULT;
 }
 
-ssize_t target_read_some(pid_t pid, uint64_t address, void *out, size_t n)
+static void thread_parse(const char *text, struct thread_now *t)
 {
-	struct iovec to = {.iov_base = out, .iov_len = n}, from[16];
-	unsigned int nr = 0;
-	size_t done = 0;
-	ssize_t got;
+	char *p, *end;
 
-	/* a part that cannot be read whole is not read at all: a part for each page */
-	while (done < n && nr < sizeof(from) / sizeof(from[0])) {
-		size_t part = 4096 - ((address + done) & 4095);
-
-		if (part > n - done)
-			part = n - done;
-		from[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)(address + done), .iov_len = part};
-		done += part;
-	}
-	got = process_vm_readv(pid, &to, 1, from, nr, 0);
-	return got < 0 ? -errno : got;
+	t->known = true;
+	t->running = !strncmp(text, "running", 7);
+	if (t->running)
+		return;
+	t->nr = strtol(text, &end, 10);
+	t->known = end != text;
+	p = end;
+	for (int i = 0; t->nr >= 0 && i < 6; i++, p = end)
+		t->args[i] = strtoull(p, &end, 16);
+	t->sp = strtoull(p, &end, 16);
+	p = end;
+	t->pc = strtoull(p, &end, 16);
 }
 
-int target_thread_now(pid_t pid, pid_t tid, struct thread_now *now)
-{
-	char path[96], buf[256], *p = buf, *end;
-	ssize_t n;
+enum { THREADS_AT_ONCE = 8192 };
 
-	*now = (struct thread_now){.nr = -1};
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	n = slurp(path, buf, sizeof(buf));
-	if (n < 0)
-		return (int)n;
-	if (!strncmp(buf, "running", 7)) {
-		now->running = true;
-		return 0;
+struct threads_order {
+	size_t nr;
+	struct thread_now one[];
+};
+
+static int64_t threads_work(void *argument, int *unused)
+{
+	struct threads_order *o = argument;
+
+	(void)unused;
+	for (size_t i = 0; i < o->nr; i++) {
+		struct thread_now *t = &o->one[i];
+		char path[96], text[256];
+		ssize_t n;
+
+		reader_reads(t->pid);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", t->pid, t->tid);
+		n = slurp(path, text, sizeof(text));
+		t->error = n < 0 ? (int)n : 0;
+		if (n >= 0)
+			thread_parse(text, t);
 	}
-	now->nr = strtol(p, &end, 10);
-	if (end == p)
-		return -EPROTO;
-	p = end;
-	for (int i = 0; now->nr >= 0 && i < 6; i++, p = end)
-		now->args[i] = strtoull(p, &end, 16);
-	now->sp = strtoull(p, &end, 16);
-	p = end;
-	now->pc = strtoull(p, &end, 16);
 	return 0;
+}
+
+_Static_assert(sizeof(struct threads_order) + THREADS_AT_ONCE * sizeof(struct thread_now) <= READER_MAX_ARGUMENT,
+	       "threads of one request");
+
+static void threads_ask(struct thread_now *threads, size_t n)
+{
+	size_t size = sizeof(struct threads_order) + n * sizeof(*threads);
+	struct threads_order *o = malloc(size);
+	int64_t err = -ENOMEM;
+
+	if (o) {
+		o->nr = n;
+		memcpy(o->one, threads, n * sizeof(*threads));
+		err = reader_call(threads[0].pid, READER_PROC, threads_work, o, size, NULL);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (err)
+			threads[i].error = (int)err;
+		else
+			threads[i] = o->one[i];
+	}
+	free(o);
+}
+
+void target_threads_now(struct thread_now *threads, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		threads[i] = (struct thread_now){.pid = threads[i].pid, .tid = threads[i].tid, .nr = -1};
+	/* threads of one process in each request: one that hangs is no other's fault */
+	for (size_t i = 0, some; i < n; i += some) {
+		for (some = 1; i + some < n && some < THREADS_AT_ONCE && threads[i + some].pid == threads[i].pid; some++)
+			;
+		threads_ask(threads + i, some);
+	}
 }

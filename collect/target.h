@@ -2,7 +2,9 @@
 /*
  * A target process: pid and start time are its identity, a pidfd tells its
  * end. All that is read of it here comes from /proc; its files are opened only
- * as its own mappings.
+ * as its own mappings. Whatever can wait for the target is done by the reader
+ * (collect/reader.h); the rest is taken from the kernel's own memory:
+ * /proc/PID/stat, status, comm, task, and the links exe, fd and ns.
  */
 #ifndef PEAKTOP_TARGET_H
 #define PEAKTOP_TARGET_H
@@ -49,25 +51,41 @@ struct mapping {
 /* Each executable mapping of a file, by address. Stops when `each` returns nonzero, and returns that. */
 typedef int (*mapping_fn)(void *ctx, const struct mapping *m);
 int target_mappings(pid_t pid, mapping_fn each, void *ctx);
-/* The file behind one mapping, read-only; it must be a regular file. Negative errno. */
-int target_map_file(pid_t pid, uint64_t start, uint64_t end);
+/*
+ * The file behind one mapping; it must be a regular file. Where its file system can hang (network, FUSE), `remote` is set
+ * and the descriptor is of O_PATH only: to read or close any other would wait for that file system. Negative errno.
+ */
+struct map_file {
+	uint64_t size;
+	bool remote;
+};
+int target_map_file(pid_t pid, uint64_t start, uint64_t end, struct map_file *about);
+/*
+ * A copy in memory of the file behind a mapping, for one that is remote; its descriptor. -ETIMEDOUT if the file system
+ * is too slow, -EFBIG if the file is too large to copy.
+ */
+int target_map_copy(pid_t pid, uint64_t start, uint64_t end);
+/* Does its file system still answer for the page at this offset? 0 or a negative errno. */
+int target_map_answers(pid_t pid, uint64_t start, uint64_t end, uint64_t offset);
 
 /* Each thread of the process. */
 typedef void (*thread_fn)(void *ctx, pid_t tid);
 int target_threads(pid_t pid, thread_fn each, void *ctx);
 void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n);
 
-/* What /proc/PID/task/TID/syscall says. */
+/* What /proc/PID/task/TID/syscall says of a thread. */
 struct thread_now {
+	pid_t pid, tid;	/* asked about */
+	bool known;	/* false: it is gone, or its process does not answer (see `error`) */
+	int error;
 	bool running;
 	long nr; /* -1: not in a system call */
 	uint64_t args[6];
 	uint64_t sp, pc;
 };
-int target_thread_now(pid_t pid, pid_t tid, struct thread_now *now);
-/* Read the target's memory: 0 or a negative errno. */
+/* Fill in the state of `n` threads whose pid and tid are set. */
+void target_threads_now(struct thread_now *threads, size_t n);
+/* Read the target's memory: 0 or a negative errno. Pages that are not there are not made to appear. */
 int target_read(pid_t pid, uint64_t address, void *out, size_t n);
-/* As much of it as there is from this address on: bytes, or a negative errno. */
-ssize_t target_read_some(pid_t pid, uint64_t address, void *out, size_t n);
 
 #endif

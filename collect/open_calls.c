@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Calls that have not returned. The programs do not see a call that is left by an exception or longjmp, nor one that
+ * returns while nothing is armed: those that may have ended so are checked against their thread's registers and stack.
+ * The reader reads these, all of one slice together.
+ */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/reader.h"
+
+enum {
+	OPEN_PER_OP = 8, /* open calls told one by one */
+	MAX_OPEN = 512,
+	MAX_DOUBTFUL = 2 * PT_ACTIVATIONS,
+	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
+};
+
+struct open_one {
+	uint32_t slot;
+	uint32_t tgid, tid;
+	uint64_t start;
+	uint32_t known;
+	uint64_t args[PT_ARGS];
+};
+
+/* A call that may have ended unseen: the thread it began in, and its stack, decide. */
+struct doubtful {
+	uint32_t tgid, tid;
+	bool activation; /* else a system call */
+	uint32_t index, slot;
+	union {
+		struct pt_act act;
+		struct {
+			uint32_t nr;
+			uint64_t start, args[PT_ARGS];
+		} call;
+	};
+};
+
+struct open_calls {
+	struct collector *c;
+	uint64_t now;
+	bool last;
+	struct doubtful *doubtful;
+	size_t nr_doubtful, cap_doubtful;
+	struct open_one one[MAX_OPEN];
+	unsigned int nr;
+	unsigned int per_slot[PT_SLOTS];
+};
+
+static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32_t tid, uint64_t start, uint32_t known,
+		      const pt_u64 *args)
+{
+	struct slot_info *info = &w->c->slots[slot];
+	uint64_t age = w->now > start ? w->now - start : 0;
+	struct open_one *o = NULL;
+
+	info->open++;
+	if (age > info->oldest_ns)
+		info->oldest_ns = age;
+	if (w->per_slot[slot] < OPEN_PER_OP && w->nr < MAX_OPEN) {
+		w->per_slot[slot]++;
+		o = &w->one[w->nr++];
+	} else {
+		/* the oldest are told: replace the youngest of this operation */
+		for (unsigned int i = 0; i < w->nr; i++) {
+			if (w->one[i].slot == slot && (!o || w->one[i].start > o->start))
+				o = &w->one[i];
+		}
+		if (!o || o->start <= start)
+			return;
+	}
+	*o = (struct open_one){.slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
+	memcpy(o->args, args, sizeof(o->args));
+}
+
+static struct doubtful *doubtful_add(struct open_calls *w)
+{
+	if (w->nr_doubtful == w->cap_doubtful) {
+		size_t cap = w->cap_doubtful ? 2 * w->cap_doubtful : 64;
+		struct doubtful *grown = cap <= MAX_DOUBTFUL ? realloc(w->doubtful, cap * sizeof(*grown)) : NULL;
+
+		if (!grown)
+			return NULL;
+		w->doubtful = grown;
+		w->cap_doubtful = cap;
+	}
+	return &w->doubtful[w->nr_doubtful++];
+}
+
+/* ---- system calls ----------------------------------------------------- */
+
+static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t tid, uint64_t start, const pt_u64 *args)
+{
+	struct pt_control *control = kernel_side_control(w->c->kernel);
+	uint32_t slot = control->sys_slot[nr];
+
+	if (!slot || slot >= PT_SLOTS) {
+		/* not one has ended yet: allot the slot here */
+		slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
+		if (slot >= PT_SLOTS)
+			return;
+		control->sys_slot[nr] = slot;
+		slots_announce(w->c);
+	}
+	open_note(w, slot, tgid, tid, start, 0x3f * SAMPLE_ARG0, args);
+}
+
+static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
+{
+	struct open_calls *w = ctx;
+	struct pt_control *control = kernel_side_control(w->c->kernel);
+	struct doubtful *d;
+
+	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
+		return 0;
+	/* what began before we came began outside of any phase that we know of */
+	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
+		return 0;
+	if (t->sys_open != PT_SYS_COUNTS || t->sys_burst == control->sys_burst) {
+		call_note(w, t->sys_nr, t->tgid, tid, t->sys_start, t->sys_args);
+		return 0;
+	}
+	/* nobody saw this thread since an earlier burst */
+	d = doubtful_add(w);
+	if (!d)
+		return 0;
+	*d = (struct doubtful){.tgid = t->tgid, .tid = tid};
+	d->call.nr = t->sys_nr;
+	d->call.start = t->sys_start;
+	memcpy(d->call.args, t->sys_args, sizeof(d->call.args));
+	return 0;
+}
+
+static void call_decide(struct open_calls *w, const struct doubtful *d, const struct thread_now *now)
+{
+	if (now->known && now->nr == (long)d->call.nr && !memcmp(now->args, d->call.args, sizeof(now->args)))
+		call_note(w, d->call.nr, d->tgid, d->tid, d->call.start, d->call.args);
+}
+
+/* ---- functions -------------------------------------------------------- */
+
+static bool is_live_target(const struct collector *c, uint32_t tgid)
+{
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if ((uint32_t)c->targets[i]->pid == tgid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has the thread begun an outer activation since? Then this one was jumped over.
+ * Other stacks of the same thread (coroutines) lie further away than that.
+ */
+static bool outer_begun(struct collector *c, const struct pt_act_key *key, const struct pt_act *a)
+{
+	struct pt_thread t;
+
+	return !kernel_side_thread(c->kernel, a->tid, &t) && t.last_start > a->start && t.last_cfa > key->cfa &&
+	       t.last_cfa - key->cfa < (32u << 10);
+}
+
+static bool thread_exited(const struct collector *c, uint32_t tid)
+{
+	for (unsigned int i = 0; i < c->nr_exited; i++) {
+		if (c->exited[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *a)
+{
+	struct slot_info *info = &w->c->slots[a->key.slot];
+	bool outside = a->arg_mask & PT_ACT_OUTSIDE;
+
+	if (!kernel_side_activation_drop(w->c->kernel, index, a))
+		return;
+	phases_left(w->c, a->key.slot);
+	info->extra_abnormal += !outside;
+	info->abnormal_total += !outside;
+}
+
+static void act_open(struct open_calls *w, const struct pt_act *a)
+{
+	if (!(a->arg_mask & PT_ACT_OUTSIDE))
+		open_note(w, a->key.slot, a->key.tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
+}
+
+static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
+{
+	struct open_calls *w = ctx;
+	const struct pt_act_key *key = &a->key;
+	struct slot_info *info = key->slot < PT_SLOTS ? &w->c->slots[key->slot] : NULL;
+	struct doubtful *d;
+
+	if (!info || (!info->function && info->layer != LAYER_KERNEL)) {
+		kernel_side_activation_drop(w->c->kernel, index, a);
+	} else if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid)) {
+		act_left(w, index, a);
+	} else if ((!w->last && a->start + STALE_NS > w->now) || (info->function && function_is_go(info->function))) {
+		/* one may have begun since the walk did */
+		act_open(w, a);
+	} else if (a->exit || outer_begun(w->c, key, a)) {
+		act_left(w, index, a);
+	} else if ((d = doubtful_add(w))) {
+		*d = (struct doubtful){.tgid = key->tgid, .tid = a->tid, .activation = true, .index = index, .act = *a};
+	} else {
+		act_open(w, a);
+	}
+}
+
+/* Has the thread left the frame of this activation, or ended? `ret` is what stands now where its return address stood. */
+static bool frame_left(const struct pt_act *a, const struct thread_now *now, const uint64_t *ret)
+{
+	/* a process that does not answer is asked again later */
+	if (!now->known)
+		return now->error == -ESRCH || now->error == -ENOENT;
+	/* where its return address stood, later calls have left theirs */
+	if (a->ret && ret && *ret != a->ret)
+		return true;
+	/* beyond 8 MB it may be another stack */
+	return !now->running && now->sp > a->key.cfa && now->sp - a->key.cfa < (8u << 20);
+}
+
+/* ---- what is doubtful ------------------------------------------------- */
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct doubtful *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* The state of each of their threads once; of[i] is the index of that of doubtful call i. */
+static void threads_read(const struct open_calls *w, struct thread_now *threads, size_t *of)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < w->nr_doubtful; i++) {
+		const struct doubtful *d = &w->doubtful[i];
+
+		if (!nr || threads[nr - 1].tid != (pid_t)d->tid || threads[nr - 1].pid != (pid_t)d->tgid)
+			threads[nr++] = (struct thread_now){.pid = (pid_t)d->tgid, .tid = (pid_t)d->tid};
+		of[i] = nr - 1;
+	}
+	target_threads_now(threads, nr);
+}
+
+static void doubtful_decide(struct open_calls *w)
+{
+	size_t n = w->nr_doubtful;
+	struct thread_now *threads = calloc(n, sizeof(*threads));
+	struct reader_piece *pieces = calloc(n, sizeof(*pieces));
+	uint64_t *ret = calloc(n, sizeof(*ret));
+	size_t *of = calloc(n, sizeof(*of));
+
+	if (threads && pieces && ret && of) {
+		qsort(w->doubtful, n, sizeof(*w->doubtful), by_thread);
+		threads_read(w, threads, of);
+		for (size_t i = 0; i < n; i++) {
+			const struct doubtful *d = &w->doubtful[i];
+
+			if (d->activation && d->act.ret)
+				pieces[i] = (struct reader_piece){.pid = (pid_t)d->tgid, .bytes = sizeof(*ret),
+								  .address = d->act.key.cfa - 8, .to = &ret[i]};
+		}
+		reader_memory(pieces, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct doubtful *d = &w->doubtful[i];
+			const struct thread_now *now = &threads[of[i]];
+
+			if (!d->activation)
+				call_decide(w, d, now);
+			else if (frame_left(&d->act, now, pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
+				act_left(w, d->index, &d->act);
+			else
+				act_open(w, &d->act);
+		}
+	}
+	free(threads);
+	free(pieces);
+	free(ret);
+	free(of);
+}
+
+struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last)
+{
+	struct open_calls *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->c = c;
+	w->now = now;
+	w->last = last;
+	kernel_side_threads(c->kernel, open_thread, w);
+	kernel_side_activations(c->kernel, open_activation, w);
+	if (w->nr_doubtful)
+		doubtful_decide(w);
+	c->nr_exited = 0;
+	return w;
+}
+
+void open_calls_send(struct collector *c, struct open_calls *w)
+{
+	struct record rec = {.type = REC_OPEN};
+	char comm[TARGET_COMM];
+
+	for (unsigned int i = 0; w && i < w->nr; i++) {
+		const struct open_one *o = &w->one[i];
+
+		target_thread_comm((pid_t)o->tgid, (pid_t)o->tid, comm, sizeof(comm));
+		rec.open = (struct rec_open){.op = c->slots[o->slot].op, .pid = o->tgid, .tid = o->tid, .comm = comm,
+					     .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
+					     .age_ns = w->now > o->start ? w->now - o->start : 0, .known = o->known};
+		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
+		send_record(c, &rec);
+	}
+	if (w)
+		free(w->doubtful);
+	free(w);
+}

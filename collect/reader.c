@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+
+enum {
+	SOCKET = 3,
+	STEP_MS = 20,	/* between two looks at a reader that does not answer */
+	MAX_HUNG = 64,
+	MAX_ENDED = 64,
+	BACKOFF_MS = 2000,
+	BACKOFF_MAX_MS = 60000,
+	PIECE_PAGES = 16,
+	MAX_PIECE_BYTES = 16384,
+};
+
+/* Memory that the collector and one reader share. */
+struct shared {
+	volatile uint32_t steps; /* grows as the reader makes progress */
+	volatile pid_t about;	 /* the process that it reads */
+	size_t text_bytes;
+	_Alignas(16) char argument[READER_MAX_ARGUMENT];
+	char text[READER_MAX_TEXT];
+};
+
+struct order {
+	reader_work work; /* the reader is a fork: functions are where they are here */
+};
+
+struct answer {
+	int64_t result;
+};
+
+struct hung {
+	pid_t pid; /* 0: free */
+	enum reader_kind kind;
+	bool told;
+	uint64_t until, wait;
+};
+
+static struct {
+	pid_t pid; /* 0: none runs */
+	int socket;
+	struct shared *shared;
+	uint64_t used_ns;
+	pid_t ended[MAX_ENDED]; /* not collected yet */
+	unsigned int nr_ended;
+	struct hung hung[MAX_HUNG];
+} reader;
+
+static uint64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- in the reader ---------------------------------------------------- */
+
+int reader_close_all_but(int keep)
+{
+	int null;
+
+	if (keep != SOCKET && dup2(keep, SOCKET) < 0)
+		return -errno;
+	if (close_range(SOCKET + 1, ~0U, 0))
+		return -errno;
+	null = open("/dev/null", O_RDWR);
+	if (null < 0)
+		return -errno;
+	for (int fd = 0; fd < SOCKET; fd++)
+		dup2(null, fd);
+	close(null);
+	return 0;
+}
+
+static void answer_send(int64_t result, int fd)
+{
+	struct answer a = {.result = result};
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec iov = {.iov_base = &a, .iov_len = sizeof(a)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	if (sendmsg(SOCKET, &msg, MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+static void serve(int socket, pid_t parent)
+{
+	struct order o;
+
+	prctl(PR_SET_NAME, "peaktop-reader");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || reader_close_all_but(socket))
+		_exit(1);
+	while (recv(SOCKET, &o, sizeof(o), 0) == (ssize_t)sizeof(o)) {
+		int fd = -1;
+		int64_t result = o.work(reader.shared->argument, &fd);
+
+		reader.shared->steps++;
+		answer_send(result, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+void reader_reads(pid_t pid)
+{
+	reader.shared->about = pid;
+	reader.shared->steps++;
+}
+
+/* ---- starting and ending ---------------------------------------------- */
+
+static int start(void)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (reader.pid)
+		return 0;
+	reader.shared = mmap(NULL, sizeof(*reader.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reader.shared == MAP_FAILED)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		int err = -errno;
+
+		munmap(reader.shared, sizeof(*reader.shared));
+		return err;
+	}
+	reader.pid = fork();
+	if (reader.pid == 0)
+		serve(pair[1], parent);
+	close(pair[1]);
+	reader.socket = pair[0];
+	if (reader.pid < 0) {
+		reader.pid = 0;
+		close(pair[0]);
+		munmap(reader.shared, sizeof(*reader.shared));
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static void collect_ended(void)
+{
+	for (unsigned int i = reader.nr_ended; i > 0; i--) {
+		if (waitpid(reader.ended[i - 1], NULL, WNOHANG))
+			reader.ended[i - 1] = reader.ended[--reader.nr_ended];
+	}
+}
+
+void reader_end(void)
+{
+	if (!reader.pid)
+		return;
+	/* not waited for: what it waits for may never come */
+	kill(reader.pid, SIGKILL);
+	if (reader.nr_ended < MAX_ENDED)
+		reader.ended[reader.nr_ended++] = reader.pid;
+	close(reader.socket);
+	munmap(reader.shared, sizeof(*reader.shared));
+	reader.pid = 0;
+	collect_ended();
+}
+
+void reader_prepare(void)
+{
+	start();
+	reader.used_ns = clock_now();
+}
+
+void reader_idle(uint64_t now_ns, unsigned int keep_ms)
+{
+	if (reader.pid && now_ns > reader.used_ns + keep_ms * MS)
+		reader_end();
+	else if (reader.nr_ended)
+		collect_ended();
+}
+
+/* ---- who hangs -------------------------------------------------------- */
+
+static struct hung *hung_find(pid_t pid, enum reader_kind kind)
+{
+	for (unsigned int i = 0; i < MAX_HUNG; i++) {
+		if (reader.hung[i].pid == pid && reader.hung[i].kind == kind)
+			return &reader.hung[i];
+	}
+	return NULL;
+}
+
+static bool is_hung(pid_t pid, enum reader_kind kind)
+{
+	const struct hung *h = hung_find(pid, kind);
+
+	return h && clock_now() < h->until;
+}
+
+/* A free entry; if there is none, that of the process that is tried again first. */
+static struct hung *hung_new(void)
+{
+	struct hung *best = &reader.hung[0];
+
+	for (unsigned int i = 0; i < MAX_HUNG; i++) {
+		if (!reader.hung[i].pid)
+			return &reader.hung[i];
+		if (reader.hung[i].until < best->until)
+			best = &reader.hung[i];
+	}
+	return best;
+}
+
+static void hung_note(pid_t pid, enum reader_kind kind)
+{
+	struct hung *h = hung_find(pid, kind);
+
+	if (!h) {
+		h = hung_new();
+		*h = (struct hung){.pid = pid, .kind = kind, .wait = BACKOFF_MS * MS / 2};
+	}
+	h->wait *= 2;
+	if (h->wait > BACKOFF_MAX_MS * MS)
+		h->wait = BACKOFF_MAX_MS * MS;
+	h->until = clock_now() + h->wait;
+}
+
+static void hung_forget(pid_t pid, enum reader_kind kind)
+{
+	struct hung *h = hung_find(pid, kind);
+
+	if (h)
+		*h = (struct hung){0};
+}
+
+pid_t reader_next_hung(enum reader_kind *kind)
+{
+	for (unsigned int i = 0; i < MAX_HUNG; i++) {
+		if (!reader.hung[i].pid || reader.hung[i].told)
+			continue;
+		reader.hung[i].told = true;
+		*kind = reader.hung[i].kind;
+		return reader.hung[i].pid;
+	}
+	return 0;
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+/* Does the reader sleep? If not, it works or waits for a CPU. */
+static bool sleeps(pid_t pid)
+{
+	char path[64], buf[256], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return true;
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	return !p || p[1] != ' ' || p[2] != 'R';
+}
+
+/* Wait for the answer. 0, or -ETIMEDOUT: it hangs; -EAGAIN: it did not get enough time of a CPU; -EPIPE: it has died. */
+static int wait_answer(void)
+{
+	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
+	uint32_t steps = reader.shared->steps;
+	unsigned int asleep = 0, waited = 0;
+
+	for (;;) {
+		int n = poll(&p, 1, STEP_MS);
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (reader.shared->steps != steps) {
+			steps = reader.shared->steps;
+			asleep = waited = 0;
+		}
+		waited += STEP_MS;
+		asleep = sleeps(reader.pid) ? asleep + STEP_MS : 0;
+		if (asleep >= READER_WAIT_MS)
+			return -ETIMEDOUT;
+		if (waited >= READER_MAX_WAIT_MS)
+			return -EAGAIN;
+	}
+}
+
+static int take_answer(struct answer *a, int *fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec iov = {.iov_base = a, .iov_len = sizeof(*a)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf)};
+	struct cmsghdr *c;
+
+	*fd = -1;
+	if (recvmsg(reader.socket, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*a))
+		return -EPIPE;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return 0;
+}
+
+int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument, size_t size, int *fd)
+{
+	struct order o = {.work = work};
+	struct answer a;
+	int got = -1, err;
+
+	if (fd)
+		*fd = -1;
+	if (size > READER_MAX_ARGUMENT)
+		return -E2BIG;
+	if (is_hung(about, kind))
+		return -ETIMEDOUT;
+	err = start();
+	if (err)
+		return err;
+	memcpy(reader.shared->argument, argument, size);
+	reader.shared->about = about;
+	err = send(reader.socket, &o, sizeof(o), MSG_NOSIGNAL) == (ssize_t)sizeof(o) ? wait_answer() : -EPIPE;
+	if (!err)
+		err = take_answer(&a, &got);
+	if (err) {
+		if (err == -ETIMEDOUT)
+			hung_note(reader.shared->about, kind);
+		reader_end();
+		return err;
+	}
+	hung_forget(about, kind);
+	memcpy(argument, reader.shared->argument, size);
+	reader.used_ns = clock_now();
+	if (fd)
+		*fd = got;
+	else if (got >= 0)
+		close(got);
+	return a.result;
+}
+
+/* ---- text ------------------------------------------------------------- */
+
+enum { MAX_PATH = 128 };
+
+static int64_t text_work(void *argument, int *unused)
+{
+	int fd = open(argument, O_RDONLY | O_CLOEXEC);
+	char *text = reader.shared->text;
+	size_t got = 0;
+	ssize_t r = 0;
+
+	(void)unused;
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (got < READER_MAX_TEXT - 1 && (r = read(fd, text + got, READER_MAX_TEXT - 1 - got)) > 0) {
+		got += (size_t)r;
+		reader.shared->steps++;
+	}
+	r = r < 0 ? -errno : (ssize_t)got;
+	close(fd);
+	return r;
+}
+
+ssize_t reader_text(pid_t about, const char *path, char **text)
+{
+	char name[MAX_PATH];
+	int64_t n;
+
+	*text = NULL;
+	snprintf(name, sizeof(name), "%s", path);
+	n = reader_call(about, READER_PROC, text_work, name, sizeof(name), NULL);
+	if (n < 0)
+		return (ssize_t)n;
+	*text = malloc((size_t)n + 1);
+	if (!*text)
+		return -ENOMEM;
+	memcpy(*text, reader.shared->text, (size_t)n);
+	(*text)[n] = '\0';
+	return (ssize_t)n;
+}
+
+/* ---- memory ----------------------------------------------------------- */
+
+struct wanted {
+	pid_t pid;
+	uint32_t bytes, got;
+	uint64_t address;
+};
+
+struct memory_order {
+	uint32_t nr;
+	struct wanted one[READER_MAX_PIECES];
+};
+
+/* How many of `n` pages from `page` on are in memory or in swap. All of them, if that cannot be found out. */
+static unsigned int pages_present(int pagemap, uint64_t page, unsigned int n)
+{
+	const uint64_t is_there = 3ull << 62; /* present, swapped */
+	uint64_t entry[PIECE_PAGES + 1];
+	unsigned int i;
+
+	if (pagemap < 0)
+		return n;
+	if (pread(pagemap, entry, n * sizeof(entry[0]), (off_t)(page * sizeof(entry[0]))) != (ssize_t)(n * sizeof(entry[0])))
+		return 0;
+	for (i = 0; i < n && entry[i] & is_there; i++)
+		;
+	return i;
+}
+
+static ssize_t piece_read(int pagemap, const struct wanted *w, char *to)
+{
+	const uint64_t page = 4096;
+	struct iovec local = {.iov_base = to}, remote[PIECE_PAGES + 1];
+	uint64_t first = w->address / page, last = (w->address + w->bytes - 1) / page, at = w->address;
+	unsigned int n = pages_present(pagemap, first, (unsigned int)(last - first + 1));
+
+	/* a part that cannot be read whole is not read at all: a part for each page */
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t end = (first + i + 1) * page;
+
+		if (end > w->address + w->bytes)
+			end = w->address + w->bytes;
+		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = end - at};
+		local.iov_len += end - at;
+		at = end;
+	}
+	return n ? process_vm_readv(w->pid, &local, 1, remote, n, 0) : 0;
+}
+
+static int64_t memory_work(void *argument, int *unused)
+{
+	struct memory_order *o = argument;
+	char *to = reader.shared->text, path[64];
+	pid_t open_pid = 0;
+	int pagemap = -1;
+
+	(void)unused;
+	for (uint32_t i = 0; i < o->nr; i++) {
+		struct wanted *w = &o->one[i];
+		ssize_t got;
+
+		reader_reads(w->pid);
+		if (w->pid != open_pid) {
+			if (pagemap >= 0)
+				close(pagemap);
+			snprintf(path, sizeof(path), "/proc/%d/pagemap", w->pid);
+			pagemap = open(path, O_RDONLY | O_CLOEXEC);
+			open_pid = w->pid;
+		}
+		got = piece_read(pagemap, w, to);
+		w->got = got > 0 ? (uint32_t)got : 0;
+		to += w->bytes;
+	}
+	if (pagemap >= 0)
+		close(pagemap);
+	return 0;
+}
+
+/* Read as many of the pieces as fit into one request. Returns how many were dealt with, or a negative errno. */
+static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_order *o)
+{
+	size_t used = 0, taken = 0;
+	const char *from;
+	int64_t err;
+
+	o->nr = 0;
+	for (; taken < n && o->nr < READER_MAX_PIECES; taken++) {
+		const struct reader_piece *p = &pieces[taken];
+
+		if (used + p->bytes > READER_MAX_TEXT)
+			break;
+		/* a process that hangs must not keep the others from being read */
+		if (!p->bytes || p->bytes > MAX_PIECE_BYTES || is_hung(p->pid, READER_MEMORY))
+			continue;
+		o->one[o->nr++] = (struct wanted){.pid = p->pid, .bytes = p->bytes, .address = p->address};
+		used += p->bytes;
+	}
+	if (!o->nr)
+		return (int64_t)taken;
+	err = reader_call(o->one[0].pid, READER_MEMORY, memory_work, o, sizeof(*o), NULL);
+	if (err)
+		return err;
+	from = reader.shared->text;
+	for (size_t i = 0, j = 0; i < taken && j < o->nr; i++) {
+		if (pieces[i].pid != o->one[j].pid || pieces[i].address != o->one[j].address || pieces[i].bytes != o->one[j].bytes)
+			continue;
+		pieces[i].got = o->one[j].got;
+		memcpy(pieces[i].to, from, pieces[i].got);
+		from += pieces[i].bytes;
+		j++;
+	}
+	return (int64_t)taken;
+}
+
+int reader_memory(struct reader_piece *pieces, size_t n)
+{
+	static struct memory_order order;
+	int64_t taken;
+
+	for (size_t i = 0; i < n; i++)
+		pieces[i].got = 0;
+	while (n) {
+		taken = memory_some(pieces, n, &order);
+		/* the process that hung is left out the next time */
+		if (taken == -ETIMEDOUT)
+			continue;
+		if (taken < 0)
+			return (int)taken;
+		pieces += taken;
+		n -= (size_t)taken;
+	}
+	return 0;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The files behind the mappings of a target. Their file systems may hang: all of it is done by the reader. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/reader.h"
+#include "collect/target.h"
+
+/* ---- in the reader ---------------------------------------------------- */
+
+struct map_order {
+	pid_t pid;
+	uint64_t start, end, offset;
+	struct map_file about;
+};
+
+/* File systems that answer as long as this host does. */
+static bool is_local(int fd)
+{
+	static const uint32_t local[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC,
+		OVERLAYFS_SUPER_MAGIC, SQUASHFS_MAGIC, EROFS_SUPER_MAGIC_V1, ISOFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC,
+		HUGETLBFS_MAGIC, REISERFS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0x3153464a /* JFS */,
+		0x7366746e /* NTFS3 */, 0x858458f6 /* ramfs */,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+		if ((uint32_t)fs.f_type == local[i])
+			return true;
+	}
+	return false;
+}
+
+static int map_open(const struct map_order *o, int flags)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, o->pid, o->start, o->end);
+	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int reopen(int path_fd)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 ? fd : -errno;
+}
+
+/* The file by path only (O_PATH), if it is a regular one. */
+static int map_find(struct map_order *o)
+{
+	int fd = map_open(o, O_PATH);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	o->about = (struct map_file){.size = (uint64_t)st.st_size, .remote = !is_local(fd)};
+	return fd;
+}
+
+static int64_t file_work(void *argument, int *fd)
+{
+	struct map_order *o = argument;
+	int path_fd = map_find(o);
+
+	if (path_fd < 0)
+		return path_fd;
+	*fd = path_fd;
+	if (!o->about.remote) {
+		*fd = reopen(path_fd);
+		close(path_fd);
+	}
+	return *fd < 0 ? *fd : 0;
+}
+
+enum { COPY_MAX = 512 << 20, COPY_PART = 1 << 20, COPY_MAX_MS = 1000 };
+
+static int64_t copy_work(void *argument, int *fd)
+{
+	struct map_order *o = argument;
+	struct timespec begin, now;
+	int path_fd = map_find(o), from, to;
+	uint64_t done = 0;
+	ssize_t n = 1;
+
+	if (path_fd < 0)
+		return path_fd;
+	if (o->about.size > COPY_MAX)
+		return -EFBIG;
+	from = reopen(path_fd);
+	if (from < 0)
+		return from;
+	to = memfd_create("peaktop-module", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	while (to >= 0 && done < o->about.size && (n = sendfile(to, from, NULL, COPY_PART)) > 0) {
+		done += (uint64_t)n;
+		reader_reads(o->pid);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 > COPY_MAX_MS)
+			return -ETIMEDOUT;
+	}
+	if (to < 0 || n < 0)
+		return -errno;
+	if (fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	*fd = to;
+	return 0;
+}
+
+static int64_t answers_work(void *argument, int *unused)
+{
+	struct map_order *o = argument;
+	int path_fd = map_find(o), fd;
+	char byte;
+
+	(void)unused;
+	fd = path_fd < 0 ? path_fd : reopen(path_fd);
+	if (fd < 0)
+		return fd;
+	return pread(fd, &byte, 1, (off_t)o->offset) == 1 ? 0 : -EIO;
+}
+
+/* ---- in the collector ------------------------------------------------- */
+
+int target_map_file(pid_t pid, uint64_t start, uint64_t end, struct map_file *about)
+{
+	struct map_order o = {.pid = pid, .start = start, .end = end};
+	int64_t err;
+	int fd;
+
+	*about = (struct map_file){0};
+	err = reader_call(pid, READER_FILES, file_work, &o, sizeof(o), &fd);
+	if (err)
+		return (int)err;
+	*about = o.about;
+	return fd >= 0 ? fd : -EPROTO;
+}
+
+int target_map_copy(pid_t pid, uint64_t start, uint64_t end)
+{
+	struct map_order o = {.pid = pid, .start = start, .end = end};
+	int fd;
+	int64_t err = reader_call(pid, READER_FILES, copy_work, &o, sizeof(o), &fd);
+
+	/* what it left open goes with it */
+	reader_end();
+	return err ? (int)err : fd >= 0 ? fd : -EPROTO;
+}
+
+int target_map_answers(pid_t pid, uint64_t start, uint64_t end, uint64_t offset)
+{
+	struct map_order o = {.pid = pid, .start = start, .end = end, .offset = offset};
+	int64_t err = reader_call(pid, READER_FILES, answers_work, &o, sizeof(o), NULL);
+
+	reader_end();
+	return (int)err;
+}
+
