@@ -56,7 +56,7 @@ static const int collector_allow[] = {
 	SCMP_SYS(preadv), SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(pipe), SCMP_SYS(pipe2),
 	SCMP_SYS(eventfd2), SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(timerfd_gettime),
 	SCMP_SYS(signalfd4), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
-	SCMP_SYS(epoll_pwait2), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(memfd_create),
+	SCMP_SYS(epoll_pwait2), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(memfd_create), SCMP_SYS(sendfile),
 	/* helper processes: one that a probe is measured on, one that checks rights, one that reads machine code */
 	SCMP_SYS(fork), SCMP_SYS(wait4), SCMP_SYS(waitid), SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(setsid),
 	SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(seccomp), SCMP_SYS(getrlimit), SCMP_SYS(setrlimit), SCMP_SYS(prlimit64),

@@ -81,7 +81,8 @@ int reader_close_all_but(int keep)
 		return -errno;
 	if (close_range(SOCKET + 1, ~0U, 0))
 		return -errno;
-	null = open("/dev/null", O_RDWR);
+	/* read-only: more is not allowed any longer */
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null < 0)
 		return -errno;
 	for (int fd = 0; fd < SOCKET; fd++)
