@@ -20,6 +20,9 @@ enum {
  */
 #define MIN_PART 0.1
 
+/* A callee that takes less of the peak's time than this cannot be what makes the peak: its paths would only be noise. */
+#define MIN_TIME 0.03
+
 /* Standard deviations within which a candidate is near the threshold. */
 #define NEAR 1.5
 
@@ -33,6 +36,7 @@ static double percentage(const struct descent *d)
 	return (double)d->ask.maxcount_ppm / 1e6;
 }
 
+/* The largest count of votes among what the program does: its callees and the function itself. */
 static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 {
 	uint64_t largest = 0;
@@ -40,7 +44,7 @@ static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 	int i;
 
 	for (i = 0; i < CANDIDATES; i++)
-		if (n->own[i] > largest)
+		if (!candidate_of_host((enum candidate)i) && n->own[i] > largest)
 			largest = n->own[i];
 	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
 		if (fnode_alive(&d->tree.node[id]) && d->tree.node[id].maxcount > largest)
@@ -73,6 +77,16 @@ static double path_part(const struct descent *d, uint32_t node)
 			part *= (double)n->maxcount / (double)caller->votes;
 	}
 	return part;
+}
+
+/* Does it take so little of the calls' time that nothing is gained by going there? */
+static bool takes_too_little(const struct descent *d, uint32_t node)
+{
+	const struct totals *t = descent_totals(d);
+	struct means m;
+
+	fnode_means(d, node, &m);
+	return t->records && m.net * (double)t->records < MIN_TIME * (double)t->latency_ns;
 }
 
 static bool has_armed_child(const struct descent *d, const struct fnode *n)
@@ -118,7 +132,7 @@ static void decide_function(struct descent *d, uint32_t node)
 
 		if (!fnode_alive(c))
 			continue;
-		c->kept = is_kept(d, c->maxcount, largest);
+		c->kept = is_kept(d, c->maxcount, largest) && !takes_too_little(d, id);
 		if (c->kept && path_part(d, id) < MIN_PART) {
 			c->kept = false;
 			n->spread++;

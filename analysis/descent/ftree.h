@@ -45,6 +45,11 @@ enum candidate {
 	CANDIDATE_INTERRUPT,
 	CANDIDATES
 };
+/* Is it time that the host takes, and not what the program does? */
+static inline bool candidate_of_host(enum candidate c)
+{
+	return c == CANDIDATE_PREEMPTED || c == CANDIDATE_RUNQUEUE || c == CANDIDATE_INTERRUPT;
+}
 _Static_assert((int)CANDIDATES == (int)FNODE_CANDIDATES, "the votes of a saved fnode");
 
 /* Sums over in-peak calls of f0. */

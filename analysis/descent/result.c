@@ -8,6 +8,9 @@
 
 enum { MAX_PATHS = 256 };
 
+/* Of the peak's time: a path with less says nothing about the peak. */
+#define MIN_SHARE 0.01
+
 const char *evidence_text(enum evidence e)
 {
 	static const char *const text[EVIDENCE_KINDS] = {
@@ -195,6 +198,13 @@ static int by_share(const void *a, const void *b)
 	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
 }
 
+/* Leave out what took next to nothing of the calls' time, unless there is nothing else to say. Sorted before. */
+static void leave_out_small_paths(struct descent_result *r)
+{
+	while (r->nr_paths > 1 && r->paths[r->nr_paths - 1].share < MIN_SHARE)
+		free((void *)(uintptr_t)r->paths[--r->nr_paths].frames);
+}
+
 /* Means of different calls may sum to more than there was. */
 static void add_up(struct descent_result *r)
 {
@@ -233,6 +243,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 		result_add_paths(&b);
 		result_add_callers(&b);
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
+		leave_out_small_paths(out);
 		add_up(out);
 	}
 	free(b.index);

@@ -291,6 +291,17 @@ static bool host_hides_callees(const struct rec_call *call, const struct shares 
 	return false;
 }
 
+/*
+ * Waiting for a CPU and interrupts are the host's doing. They get votes beside the program's own candidates and never
+ * take the place of one: on a busy host the path of the program is still found.
+ */
+static void vote_for_host(struct fnode *root, const struct shares *s, unsigned int top)
+{
+	for (unsigned int i = 0; i < CANDIDATES; i++)
+		if (candidate_of_host((enum candidate)i) && s->candidate[i])
+			root->own[i] += doubling(s->candidate[i]) >= top;
+}
+
 static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];
@@ -307,14 +318,18 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 	if (hidden)
 		s.largest = s.candidate[CANDIDATE_SELF] = s.candidate[CANDIDATE_BLOCKED] = 0;
 	for (i = 0; i < CANDIDATES; i++)
-		if (s.candidate[i] > s.largest)
+		if (!candidate_of_host((enum candidate)i) && s.candidate[i] > s.largest)
 			s.largest = s.candidate[i];
 	top = doubling(s.largest);
-	if (!top)
+	if (!node)
+		vote_for_host(n, &s, top);
+	if (!top && node)
 		return;
 	n->votes++;
+	if (!top)
+		return;
 	for (i = 0; i < CANDIDATES; i++)
-		n->own[i] += doubling(s.candidate[i]) == top;
+		n->own[i] += !candidate_of_host((enum candidate)i) && doubling(s.candidate[i]) == top;
 	if (doubling(s.candidate[CANDIDATE_SELF]) == top) {
 		n->own_ns += s.own;
 		n->loop_ns += s.loop;

@@ -24,7 +24,7 @@ struct entry {
 	double votes;	      /* for it, in its caller */
 	double self[J_KINDS]; /* for what it takes itself */
 	double own_ns, loop_ns, untimed_ns;
-	double time[J_KINDS], loop_time; /* in all calls */
+	double time; /* inclusive, in all calls */
 };
 
 struct judge {
@@ -161,11 +161,13 @@ static void judge_activation(struct judge *j, const struct call *c, unsigned int
 		value[J_RUNQUEUE] = c->runqueue - c->preempted;
 		value[J_INTERRUPT] = c->interrupt;
 	}
-	for (k = 0; k < J_KINDS; k++)
+	/* What the host takes is told beside what the program does, not in its place. */
+	for (k = 0; k < J_PREEMPTED; k++)
 		if (value[k] > largest)
 			largest = value[k];
 	for (k = 0; k < J_KINDS; k++)
-		j->entry[entry].self[k] += as_large(value[k], largest);
+		j->entry[entry].self[k] +=
+		    as_large(value[k], largest) || (k >= J_PREEMPTED && value[k] > largest);
 	if (as_large(value[J_SELF], largest)) {
 		j->entry[entry].own_ns += (double)self;
 		j->entry[entry].loop_ns += (double)loop;
@@ -180,6 +182,7 @@ static void judge_activation(struct judge *j, const struct call *c, unsigned int
 		if (e < 0)
 			continue;
 		j->entry[e].votes++;
+		j->entry[e].time += (double)group[k].sum;
 		judge_activation(j, c, group[k].longest_act, e);
 	}
 }
@@ -213,24 +216,26 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 	double largest = 0, part;
 	unsigned int i;
 
-	for (i = 0; i < J_KINDS; i++)
+	for (i = 0; i < J_PREEMPTED; i++)
 		largest = e->self[i] > largest ? e->self[i] : largest;
 	for (i = 0; i < j->nr; i++)
 		if (j->entry[i].parent == entry && j->entry[i].votes > largest)
 			largest = j->entry[i].votes;
-	if (largest <= 0)
-		return;
 	for (i = 0; i < J_KINDS; i++) {
-		part = e->self[i] / largest;
+		double self_ns = e->own_ns + e->loop_ns + e->untimed_ns;
+
+		part = largest > 0 ? e->self[i] / largest : e->self[i] > 0;
 		if (part > 0.33 && v->nr < MAX_LEAVES)
 			v->leaf[v->nr++] = (struct leaf){entry, (enum judged)i,
 							 required && part > 0.75 &&
-							     e->self[i] > 0.2 * (double)j->calls};
+							     e->self[i] > 0.2 * (double)j->calls &&
+							     (i != J_SELF || self_ns > 0.1 * j->latency)};
 	}
-	for (i = 0; i < j->nr; i++) {
+	for (i = 0; i < j->nr && largest > 0; i++) {
 		part = j->entry[i].votes / largest;
+		/* what takes next to nothing of the time need not be told */
 		if (j->entry[i].parent == entry && part > 0.33)
-			judge_walk(j, (int)i, required && part > 0.75, v);
+			judge_walk(j, (int)i, required && part > 0.75 && j->entry[i].time > 0.06 * j->latency, v);
 	}
 }
 
