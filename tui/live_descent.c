@@ -60,12 +60,13 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		return;
 	}
 	o.slowest = 0;
+	o.peak_low_ns = o.peak_high_ns = 0;
 	o.peak = rank_of(op, peak);
 	if (!o.peak) {
 		say(l, NOTE_WARNING, "this peak has gone: choose one of those that there are now");
 		return;
 	}
-	err = descend_choose(l->model, number, &o, true, &ask);
+	err = descend_choose(l->model, number, &o, o.timeout_s, &ask);
 	if (err) {
 		say(l, NOTE_WARNING, err == -EAGAIN ? "not enough calls yet to descend: wait a little" : "there is no such peak");
 		return;

@@ -208,9 +208,71 @@ static int op_add(struct options *o, const char *text, char *error, size_t n)
 	return op_spec_parse(&o->ops[o->nr_ops++], text, error, n);
 }
 
+/* "2.5ms", "30 ms", "24us": 0 if it is no latency. `unit` is taken where the text has none; "" if it must have one. */
+static uint64_t latency(const char *text, const char *unit, const char **end)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *after;
+	double v = strtod(text, &after);
+
+	if (after == text || !isfinite(v) || v <= 0)
+		return 0;
+	*end = after;
+	while (*after == ' ')
+		after++;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		bool has = !strncmp(after, units[i].name, strlen(units[i].name));
+
+		if (!has && strcmp(unit, units[i].name))
+			continue;
+		*end = has ? after + strlen(units[i].name) : *end;
+		v *= units[i].ns;
+		return v >= 1 && v < 1e18 ? (uint64_t)(v + 0.5) : 0;
+	}
+	return 0;
+}
+
+/* The unit that a latency ends with. */
+static const char *unit_of_text(const char *text)
+{
+	const char *at = text + strlen(text);
+
+	while (at > text && (unsigned char)at[-1] > '9' && at[-1] != ' ')
+		at--;
+	return at;
+}
+
+/* --peak: a number from 1, a latency, or a range of two, of which the first may lack its unit. */
+static int peak_parse(struct options *o, const char *text, char *e, size_t n)
+{
+	const char *rest, *dash = strchr(text, '-');
+	unsigned int peak;
+
+	o->peak = 0;
+	o->peak_low_ns = o->peak_high_ns = 0;
+	if (*text && strspn(text, "0123456789") == strlen(text)) {
+		if (whole(text, "--peak", 1, 64, &peak, e, n))
+			return fail(e, n, "--peak: %s is not the number of a peak, 1 to 64; a latency needs a unit, as in --peak %sus", text, text);
+		o->peak = (int)peak;
+		return 0;
+	}
+	if (dash && dash > text) {
+		o->peak_low_ns = latency(text, unit_of_text(text), &rest);
+		if (o->peak_low_ns && rest + strspn(rest, " ") == dash)
+			o->peak_high_ns = latency(dash + 1 + strspn(dash + 1, " "), "", &rest);
+	} else {
+		o->peak_low_ns = o->peak_high_ns = latency(text, "", &rest);
+	}
+	if (!o->peak_low_ns || !o->peak_high_ns || *rest || (dash && o->peak_low_ns >= o->peak_high_ns))
+		return fail(e, n, "--peak: '%s' is not a peak; give its number (3), a latency in it (2.5ms) or a range (2ms-4ms)", text);
+	return 0;
+}
+
 static int option_number(struct options *o, int opt, const char *arg, char *e, size_t n)
 {
-	unsigned int peak = 0;
 	int err;
 
 	switch (opt) {
@@ -228,12 +290,11 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 	case OPT_OVERHEAD:
 		return number(arg, "--max-overhead", 0.01, 100, &o->max_overhead, e, n);
 	case OPT_PEAK:
-		err = whole(arg, "--peak", 1, 64, &peak, e, n);
-		o->peak = (int)peak;
-		return err;
+		return peak_parse(o, arg, e, n);
 	case OPT_SLOWEST:
 		return number(arg, "--slowest", 1e-6, 100, &o->slowest, e, n);
 	case OPT_START_OPS:
+		o->start_ops_given = true;
 		return whole(arg, "--start-ops", 1, 1000000, &o->start_ops, e, n);
 	case OPT_DECISION_OPS:
 		return whole(arg, "--decision-ops", 1, 1000000, &o->decision_ops, e, n);
@@ -447,7 +508,7 @@ const char *options_usage(void)
 	       "  peaktop [TARGET]                         the live screen; without a target, a process picker\n"
 	       "  peaktop -r FILE                          a saved session in the same screens\n"
 	       "  peaktop watch    TARGET [-f OP]...       profiles and peaks as text or JSON\n"
-	       "  peaktop descend  TARGET -f OP [--peak N]  the root cause of one peak\n"
+	       "  peaktop descend  TARGET -f OP [--peak P]  the root cause of one peak (P: 3, 2.5ms or 2ms-4ms)\n"
 	       "  peaktop descend  TARGET                  where all its time goes: a walk from main down, without probes\n"
 	       "  peaktop descend  TARGET [-f OP] --open   where its threads are now, for how long, what they wait for\n"
 	       "  peaktop record   TARGET [-f OP]... -o FILE  save a session without a screen\n"

@@ -68,7 +68,9 @@ struct options {
 	double max_overhead; /* percent */
 	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat;
 	bool open; /* descend: what is open now */
-	int peak; /* 0: not given */
+	int peak; /* --peak N; 0: not given */
+	uint64_t peak_low_ns, peak_high_ns; /* --peak LATENCY: equal; --peak LOW-HIGH: a range; 0: not given */
+	bool start_ops_given;
 	double slowest; /* percent, 0: not given */
 	unsigned int start_ops, decision_ops, max_sites;
 	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */

@@ -21,6 +21,7 @@ struct descend_report {
 	uint32_t op;	    /* f0, also where nothing could be asked */
 	bool no_such_peak;  /* that is why nothing was asked */
 	int wanted_peak;    /* the rank that was asked for; 0: none */
+	uint64_t wanted_low_ns, wanted_high_ns; /* the latency (equal) or range that was asked for; 0: none */
 	double slowest;	    /* percent; 0: a peak */
 	const char *asked;  /* the OP as it was given; NULL: not known */
 };

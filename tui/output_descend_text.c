@@ -92,6 +92,10 @@ static void put_no_peak(struct buf *out, const struct descend_report *r)
 
 	if (r->wanted_peak)
 		buf_printf(out, "there is no peak %d", r->wanted_peak);
+	else if (r->wanted_low_ns < r->wanted_high_ns)
+		buf_printf(out, "no call took %s", format_range(r->wanted_low_ns, r->wanted_high_ns).s);
+	else if (r->wanted_low_ns)
+		buf_printf(out, "there is no peak at %s", format_time(r->wanted_low_ns).s);
 	else
 		buf_puts(out, "there is no peak");
 	for (unsigned int i = 0; op && i < op->nr_peaks; i++) {

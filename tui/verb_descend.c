@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "analysis/descent/choose.h"
 #include "tui/output_descend.h"
 #include "tui/replay.h"
 #include "tui/verb_descend.h"
@@ -16,11 +17,10 @@
 #include "tui/verb_walk.h"
 #include "tui/verbs.h"
 
-enum { TURN_MS = 50, NAMES_MS = 20000, SLOWEST_CALLS = 10, TAIL_CALLS = 20 };
+enum { TURN_MS = 50, NAMES_MS = 20000 };
 /* A slice of a second would be most of the wait. */
 #define SLICE_S 0.25
-#define LOOK_S 0.7 /* at the profile, before a peak of it is chosen */
-#define STUCK_S 3  /* without a call in that peak, before another one is thought of */
+#define STUCK_S 3 /* without a call in that peak, before another one is thought of */
 
 struct run {
 	struct front *front;
@@ -45,48 +45,27 @@ static uint64_t constant_ns(struct model *m, const char *name)
 	return 0;
 }
 
-/* Most of its time is that of few calls far beyond its mode: these may become a peak of their own. */
-static bool is_unsettled(const struct op *op, const struct peak *p)
+int descend_choose(struct model *m, uint32_t number, const struct options *o, double waited_s, struct rec_descent *ask)
 {
-	struct bucket_range tail = {pt_bucket(2 * p->mode_ns), p->range.high};
-	uint64_t calls;
-
-	if (tail.low >= tail.high)
-		return false;
-	calls = profile_range_calls(&op->total, tail);
-	return calls < TAIL_CALLS && 2 * profile_range_sum(&op->total, tail) > profile_range_sum(&op->total, p->range);
-}
-
-/*
- * NULL: there is none, or more time lies outside of all peaks than in any: what takes it is still
- * too rare to be one. With `last_chance` the largest of those that there are.
- */
-static const struct peak *largest_peak(const struct op *op, bool last_chance)
-{
-	const struct peak *best = NULL;
-	double outside = 1;
-
-	for (unsigned int i = 0; i < op->nr_peaks; i++) {
-		outside -= op->peaks[i].share_of_time;
-		if (!best || op->peaks[i].share_of_time > best->share_of_time)
-			best = &op->peaks[i];
-	}
-	return best && (last_chance || (outside <= best->share_of_time && !is_unsettled(op, best))) ? best : NULL;
-}
-
-int descend_choose(struct model *m, uint32_t number, const struct options *o, bool last_chance, struct rec_descent *ask)
-{
+	const struct choose_question question = {.number = (unsigned int)o->peak, .low_ns = o->peak_low_ns, .high_ns = o->peak_high_ns,
+						 .slowest = o->slowest, .start_ops = o->start_ops,
+						 .start_ops_fixed = o->start_ops_given, .waited_s = waited_s,
+						 .last_chance = waited_s > o->timeout_s / 3};
 	const struct op *op = model_op_peaks(m, number);
-	const struct peak *p;
+	struct choose_answer calls;
+	int err;
 
-	if (!op || op->seen_calls < o->start_ops)
+	if (!op)
 		return -EAGAIN;
+	err = choose_calls(op, &question, &calls);
+	if (err)
+		return err;
 	descent_options_init(ask);
 	ask->op = number;
 	ask->function = (struct rec_code){op->module_id, op->offset};
 	if (op->layer == LAYER_SYSCALL)
 		ask->function = (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL | op->syscall_nr};
-	ask->start_ops = o->start_ops;
+	ask->start_ops = calls.start_ops;
 	ask->decision_ops = o->decision_ops;
 	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
 	ask->max_depth = o->max_depth ? o->max_depth : DESCENT_DEFAULT_DEPTH;
@@ -94,18 +73,8 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, bo
 	ask->level_by_level = o->level_by_level;
 	ask->minor_fault_ns = constant_ns(m, "page fault");
 	ask->step_ns = model_cost(m) ? model_cost(m)->step_ns : 0;
-	if (o->slowest > 0) {
-		if (!last_chance && (double)op->seen_calls * o->slowest / 100 < SLOWEST_CALLS)
-			return -EAGAIN;
-		ask->low_ns = profile_quantile(&op->total, fmax(0, 1 - o->slowest / 100));
-		ask->high_ns = UINT64_MAX;
-		return 0;
-	}
-	p = !o->peak ? largest_peak(op, last_chance) : (unsigned int)o->peak <= op->nr_peaks ? &op->peaks[o->peak - 1] : NULL;
-	if (!p)
-		return last_chance ? -ENOENT : -EAGAIN;
-	ask->low_ns = p->low_ns;
-	ask->high_ns = p->high_ns;
+	ask->low_ns = calls.low_ns;
+	ask->high_ns = calls.high_ns;
 	return 0;
 }
 
@@ -134,10 +103,7 @@ static bool try_begin(struct run *r, uint64_t now)
 		r->report.op = op_of(r);
 	if (!r->report.op)
 		return true;
-	/* which peaks there are, and which of them takes the time, does not show in the first calls */
-	if (waited < LOOK_S)
-		return true;
-	err = descend_choose(front_model(r->front), r->report.op, r->options, waited > r->options->timeout_s / 3, &ask);
+	err = descend_choose(front_model(r->front), r->report.op, r->options, waited, &ask);
 	if (err == -EAGAIN)
 		return true;
 	if (err == -ENOENT) {
@@ -151,6 +117,12 @@ static bool try_begin(struct run *r, uint64_t now)
 	return !err;
 }
 
+/* Has the user said which calls are meant? */
+static bool asks_for_calls(const struct options *o)
+{
+	return o->peak || o->peak_high_ns || o->slowest > 0;
+}
+
 /* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is the largest by now. */
 static void begin_again(struct run *r, uint64_t now)
 {
@@ -158,7 +130,7 @@ static void begin_again(struct run *r, uint64_t now)
 	struct descent_progress p;
 	struct rec_descent ask;
 
-	if (r->options->peak || r->options->slowest > 0 || descend_over(r->descend))
+	if (asks_for_calls(r->options) || descend_over(r->descend))
 		return;
 	descent_progress(descend_state(r->descend), &p);
 	if (p.calls_used != r->used) {
@@ -168,7 +140,7 @@ static void begin_again(struct run *r, uint64_t now)
 	if (now - r->used_ns < (uint64_t)(STUCK_S * 1e9))
 		return;
 	r->used_ns = now;
-	if (!descend_choose(front_model(r->front), r->report.op, r->options, true, &ask) &&
+	if (!descend_choose(front_model(r->front), r->report.op, r->options, r->options->timeout_s, &ask) &&
 	    (ask.low_ns >= asked->high_ns || asked->low_ns >= ask.high_ns))
 		descend_begin(r->descend, &ask);
 }
@@ -295,7 +267,7 @@ static int print_answer(const struct descend_report *report, const struct option
 	if (o->json || o->json_lines)
 		return output_descend_json(report, &oo, stdout);
 	/* nobody was there: the message has said why */
-	return o->quiet || !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
+	return !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
 }
 
 static void explain(const struct run *r)
@@ -350,7 +322,7 @@ static const char *refusal(const struct options *o)
 		return "descend: -f must be a function of the program or its libraries, or syscall:NAME; kernel functions, block, lock "
 		       "and runqueue cannot be descended into yet";
 	}
-	if (o->peak && o->slowest > 0)
+	if ((o->peak || o->peak_high_ns) && o->slowest > 0)
 		return "descend: --peak and --slowest exclude each other";
 	return NULL;
 }
@@ -372,7 +344,7 @@ static int descend_live(struct options *o)
 		return status;
 	r.descend = front_descend(r.front);
 	r.report = (struct descend_report){.model = front_model(r.front), .descend = r.descend, .wanted_peak = o->peak,
-					   .slowest = o->slowest, .asked = o->ops[0].text};
+					   .wanted_low_ns = o->peak_low_ns, .wanted_high_ns = o->peak_high_ns, .slowest = o->slowest, .asked = o->ops[0].text};
 	run_loop(&r);
 	run_end(&r);
 	status = front_failure(r.front, &line);

@@ -40,7 +40,7 @@ static const char *refusal(const struct options *o)
 
 	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
 		return "descend --open: give one function or one syscall:NAME with -f, or none for all threads";
-	if (o->command || o->peak || o->slowest > 0)
+	if (o->command || o->peak || o->peak_high_ns || o->slowest > 0)
 		return "descend --open: asks what runs now: -p PID or -n NAME, without --peak and --slowest";
 	return NULL;
 }
@@ -54,7 +54,7 @@ static int print_answer(const struct open_report *r, const struct options *o, bo
 	if (o->json || o->json_lines)
 		return output_open_json(r, &oo, stdout);
 	/* nobody was there: the message has said why */
-	return o->quiet || !model_nr_targets(r->model) || nothing ? 0 : output_open_text(r, &oo, stdout);
+	return !model_nr_targets(r->model) || nothing ? 0 : output_open_text(r, &oo, stdout);
 }
 
 int verb_open(struct options *o)

@@ -94,7 +94,7 @@ int verb_watch_file(struct options *o)
 		err = export_json(r, &oo);
 	else if (o->json)
 		err = output_watch_json(replay_model(r), &oo, stdout);
-	else if (!lines && !o->quiet)
+	else if (!lines)
 		err = output_watch_text(replay_model(r), &oo, stdout);
 	damaged = replay_damage(r)[0];
 	replay_free(r);

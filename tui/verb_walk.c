@@ -132,7 +132,7 @@ static int print_answer(const struct walk_report *report, const struct options *
 	if (o->json || o->json_lines)
 		return output_walk_json(report, &oo, stdout);
 	/* nobody was there: the message has said why */
-	return o->quiet || !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
+	return !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
 }
 
 static int answer_status(const struct walk_report *report)
@@ -156,7 +156,7 @@ int verb_walk(struct options *o)
 	const char *line;
 	int status, err;
 
-	if (o->peak || o->slowest > 0) {
+	if (o->peak || o->peak_high_ns || o->slowest > 0) {
 		verb_complain("descend: --peak and --slowest choose calls of a function: name it with -f");
 		return EXIT_USAGE;
 	}

@@ -123,8 +123,7 @@ static int run_status(struct run *r)
 		verb_complain("the target ended before anything was measured");
 		return EXIT_NO_ANSWER;
 	}
-	if (!r->options->quiet)
-		verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
+	verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
 				 r->options->nr_ops ? "no call of what -f names began while it was watched; try a longer --for, or peaktop descend --open for one that began before" :
 						      "nothing happened in the target while it was watched; try a longer --for");
 	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
@@ -147,7 +146,7 @@ int verb_watch(struct options *o)
 	status = run_status(&r);
 	if (o->json && model_meta(front_model(r.front)))
 		err = output_watch_json(front_model(r.front), &oo, stdout);
-	else if (!o->json_lines && !status && !o->quiet)
+	else if (!o->json_lines && !status)
 		err = output_watch_text(front_model(r.front), &oo, stdout);
 	front_free(r.front);
 	return status ? status : output_status(err ? err : r.output_error);

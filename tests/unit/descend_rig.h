@@ -311,7 +311,7 @@ static inline void begin(void)
 	struct rec_descent ask;
 
 	give_profile(100);
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_int_equal(descend_begin(t.descend, &ask), 0);
 }
 

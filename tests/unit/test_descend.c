@@ -3,6 +3,7 @@
  * The driver of a descent with a collector and a parser made of records: what it asks,
  * what it arms, what it says; and its replay from the session that it wrote.
  */
+#include "analysis/descent/choose.h"
 #include "tests/unit/descend_rig.h"
 
 /* --- choosing the peak */
@@ -12,12 +13,28 @@ static void too_early(void **state)
 	struct options o = options();
 	struct rec_descent ask;
 
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
 	give_profile(10);
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, 77, &o, true, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, 77, &o, o.timeout_s, &ask), -EAGAIN);
+	/* enough of them, but the first second shows no distribution yet */
 	give_profile(20);
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 0.9, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+}
+
+/* Where calls are rare, fewer of them will do after a while; not where a person asked for a number. */
+static void start_ops_adapt(void **state)
+{
+	struct options o = options();
+	struct rec_descent ask;
+
+	give_profile(10);
+	assert_int_equal(descend_choose(t.model, F0, &o, 2, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, 8, &ask), 0);
+	assert_true(ask.start_ops < 100 && ask.start_ops >= 10);
+	o.start_ops_given = true;
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
 }
 
 static void largest_by_default(void **state)
@@ -26,7 +43,7 @@ static void largest_by_default(void **state)
 	struct rec_descent ask;
 
 	give_profile(100);
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS && ask.low_ns > 10 * US);
 	assert_int_equal(ask.op, F0);
 	assert_int_equal(ask.function.module, PROGRAM);
@@ -34,7 +51,7 @@ static void largest_by_default(void **state)
 	assert_int_equal(ask.maxcount_ppm, 500000);
 	assert_int_equal(ask.level_by_level, 1);
 	o.peak = 1;
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
 }
 
@@ -52,12 +69,13 @@ static void rare_and_slow(void **state)
 					 .bucket = bucket, .count = count}});
 	t.time_ns += S;
 	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), 0);
-	assert_true(ask.high_ns < 100 * MS);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	/* nothing else comes: it is the slowest calls that are looked into */
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
+	assert_true(ask.low_ns > 10 * US && ask.low_ns <= 100 * MS && ask.high_ns == UINT64_MAX);
 	for (int i = 0; i < 5; i++)
 		give_profile(40);
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
 }
 
@@ -78,8 +96,54 @@ static void slow_tail(void **state)
 					 .bucket = bucket, .count = count}});
 	t.time_ns += S;
 	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
+	assert_true(ask.low_ns > 1280 * US);
+}
+
+/* A latency means the peak that it lies in, a range just the calls in it. */
+static void peak_by_latency(void **state)
+{
+	struct options o = options();
+	struct rec_descent ask;
+
+	give_profile(100);
+	o.peak_low_ns = o.peak_high_ns = 10 * US;
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
+	o.peak_low_ns = o.peak_high_ns = 4 * MS;
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+	o.peak_low_ns = o.peak_high_ns = 300 * US;
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
+	o.peak_low_ns = 3 * MS;
+	o.peak_high_ns = 5 * MS;
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_true(ask.low_ns == 3 * MS && ask.high_ns == 5 * MS);
+	o.peak_low_ns = 300 * US;
+	o.peak_high_ns = 400 * US;
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
+}
+
+/* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has the time. */
+static void swallowed(void **state)
+{
+	struct choose_question q = {.start_ops = 100, .waited_s = 2};
+	struct peak p = {.range = {pt_bucket(8 * US), pt_bucket(20 * MS)}, .low_ns = 8 * US, .high_ns = 20 * MS, .mode_ns = 10 * US,
+			 .share_of_calls = 1, .share_of_time = 1};
+	struct op op = {.nr_peaks = 1, .peaks = &p, .share_seen = 1};
+	struct choose_answer a;
+
+	for (int i = 0; i < 3000; i++)
+		profile_add(&op.total, 10 * US);
+	for (int i = 0; i < 60; i++)
+		profile_add(&op.total, i < 30 ? 100 * US : 14 * MS);
+	p.calls = op.seen_calls = op.total.calls;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_int_equal(a.basis, CHOSEN_RANGE);
+	assert_true(a.low_ns > 100 * US && a.low_ns <= 14 * MS && a.high_ns == 20 * MS);
 }
 
 static void no_such_peak(void **state)
@@ -92,8 +156,8 @@ static void no_such_peak(void **state)
 	give_profile(100);
 	o.peak = 9;
 	/* it may still come */
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), -ENOENT);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 	r.no_such_peak = true;
 	r.wanted_peak = 9;
 	text = printed(output_descend_text, &r);
@@ -112,12 +176,12 @@ static void slowest(void **state)
 
 	give_profile(100);
 	o.slowest = 10;
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns > 10 * US && ask.low_ns <= 5 * MS);
 	assert_true(ask.high_ns == UINT64_MAX);
 	o.slowest = 0.01;
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, true, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
 }
 
 /* --- asking and arming */
@@ -341,7 +405,7 @@ static void steps_in_short_calls(void **state)
 	sites[0].end.class = SITE_STEPPED;
 	for (int is_short = 0; is_short < 2; is_short++) {
 		give_profile(100);
-		assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+		assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 		ask.high_ns = ask.low_ns * 4;
 		ask.step_ns = is_short ? ask.low_ns + 1 : ask.low_ns - 1;
 		assert_int_equal(descend_begin(t.descend, &ask), 0);
@@ -509,7 +573,7 @@ static void another_peak_afterwards(void **state)
 	whole_descent();
 	asked = t.nr_asked;
 	o.peak = 1;
-	assert_int_equal(descend_choose(t.model, F0, &o, false, &ask), 0);
+	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 	assert_int_equal(descend_begin(t.descend, &ask), 0);
 	assert_false(descend_over(t.descend));
 	/* the call sites are known already */
@@ -561,7 +625,13 @@ static void hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
+		cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
+		cmocka_unit_test(swallowed),
 		cmocka_unit_test_setup_teardown(too_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
+		cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
+		cmocka_unit_test(swallowed),
 		cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
 		cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
