@@ -278,7 +278,7 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 		output_descend_sentence(t->report, out);
 		return;
 	}
-	if (!report_peak_begin(t->report, out))
+	if (!report_peak_begin(t->report, 0, out))
 		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
 	buf_puts(out, ": its cause is being looked for");
 }

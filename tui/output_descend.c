@@ -8,6 +8,11 @@
 #include "tui/format.h"
 #include "tui/sanitise.h"
 
+/* Of the calls of both: then an answer's range is a peak's. */
+#define SAME_PEAK 0.7
+/* Of the time: less is not worth a word. */
+#define WORTH_SAYING 0.03
+
 int report_result(const struct descend_report *r, struct descent_result *out)
 {
 	if (descend_asked(r->descend))
@@ -94,15 +99,86 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	return true;
 }
 
-bool report_peak_begin(const struct descend_report *r, struct buf *out)
+/* Is the range that was asked for this peak, for all that matters? A part of one is called by its latencies. */
+static bool is_that_peak(const struct descend_report *r, const struct peak *p)
+{
+	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct op *op = model_op_peaks(r->model, r->op);
+	struct bucket_range asked = {pt_bucket(ask->low_ns), pt_bucket(ask->high_ns - 1) + 1}, both = asked;
+	const struct peak *now = peak_with_most(op, asked);
+	double calls;
+
+	if (!now || now->rank != p->rank)
+		return false;
+	both.low = now->range.low > both.low ? now->range.low : both.low;
+	both.high = now->range.high < both.high ? now->range.high : both.high;
+	calls = (double)profile_range_calls(&op->total, both);
+	return calls >= SAME_PEAK * (double)profile_range_calls(&op->total, now->range) &&
+	       calls >= SAME_PEAK * (double)profile_range_calls(&op->total, asked);
+}
+
+/* The slowest calls, of which no peak is known. */
+static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out)
+{
+	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct op *op = model_op_peaks(r->model, r->op);
+	struct bucket_range range;
+
+	if (!ask)
+		return false;
+	range = (struct bucket_range){pt_bucket(ask->low_ns), ask->high_ns == UINT64_MAX ? PT_BUCKETS : pt_bucket(ask->high_ns - 1) + 1};
+	if (ask->high_ns == UINT64_MAX)
+		buf_printf(out, "calls of %s and more", format_time(ask->low_ns).s);
+	else
+		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
+	if (mean_ns)
+		buf_printf(out, ", %s on average", format_time(mean_ns).s);
+	if (op && op->total.calls)
+		buf_printf(out, ", %s of calls and %s of time", format_percent(part_of(profile_range_calls(&op->total, range), op->total.calls)).s,
+			   format_percent(part_of(profile_range_sum(&op->total, range), op->total.sum_ns)).s);
+	return true;
+}
+
+bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out)
 {
 	struct peak p;
 
-	if (!report_peak(r, model_op_peaks(r->model, r->op), &p))
-		return false;
-	buf_printf(out, "peak %d, %s, %s of calls and %s of time", p.rank, format_time(p.mode_ns).s,
-		   format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
+	if (!report_peak(r, model_op_peaks(r->model, r->op), &p) || !is_that_peak(r, &p))
+		return slowest_begin(r, mean_ns, out);
+	buf_printf(out, "peak %d, %s, ", p.rank, format_range(p.low_ns, p.high_ns).s);
+	if (mean_ns)
+		buf_printf(out, "%s on average, ", format_time(mean_ns).s);
+	else
+		buf_printf(out, "most at %s, ", format_time(p.mode_ns).s);
+	buf_printf(out, "%s of calls and %s of time", format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
 	return true;
+}
+
+void report_missing(const struct descend_report *r, const struct descent_result *result, struct buf *out)
+{
+	const struct descent_missing *m = &result->missing;
+	const char *between = "";
+	char name[1024];
+
+	if (m->unmeasured >= WORTH_SAYING) {
+		buf_printf(out, "%s in callees that were not measured", format_percent(m->unmeasured).s);
+		between = ", ";
+	}
+	if (m->unknown >= WORTH_SAYING) {
+		buf_printf(out, "%s%s of which the cause is not known", between, format_percent(m->unknown).s);
+		between = ", ";
+	}
+	if (m->host >= WORTH_SAYING) {
+		buf_printf(out, "%s%s waiting for a CPU or in interrupts", between, format_percent(m->host).s);
+		between = ", ";
+	}
+	if (m->other < WORTH_SAYING)
+		return;
+	buf_printf(out, "%s%s outside of these paths", between, format_percent(m->other).s);
+	if (!m->largest)
+		return;
+	buf_printf(out, ", most of it %s in ", format_percent(m->largest_share).s);
+	report_short_name(out, descend_function(r->descend, &result->nodes[m->largest], name, sizeof(name)));
 }
 
 bool report_left(struct buf *out, const struct op *op)

@@ -44,8 +44,13 @@ const char *report_status(const struct descend_report *r, const struct descent_r
  * calls, or it has gone). What *out points to is of `op`.
  */
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out);
-/* That peak, as a sentence begins with it. False: there is none, nothing was put. */
-bool report_peak_begin(const struct descend_report *r, struct buf *out);
+/*
+ * The calls that the answer is about, as a sentence begins with them: "peak 3, 2.5-3.8 ms, 2.6 ms on average, 2% of calls
+ * and 25% of time". `mean_ns` 0: not known yet. False: nothing was asked, nothing was put.
+ */
+bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out);
+/* What of the time is not explained, in words: "30% in callees that were not measured"; nothing where nothing is. */
+void report_missing(const struct descend_report *r, const struct descent_result *result, struct buf *out);
 enum evidence report_evidence(const struct descent_fnode *n);
 /* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);

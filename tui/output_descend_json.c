@@ -390,10 +390,52 @@ static json_t *ftree_json(const struct descend *d, const struct descent_result *
 	return root;
 }
 
+static void put_interval(json_t *o, const char *key, double low, double high, bool *failed)
+{
+	json_put(o, key, json_pack("[f,f]", low, high), failed);
+}
+
+/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen. */
+static json_t *intervals_json(const struct op *op, const struct peak *peak, const struct descent_result *r, bool *failed)
+{
+	double calls = peak ? (double)peak->calls : 0, share = op && op->share_seen > 0 ? fmin(op->share_seen, 1) : 1;
+	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0;
+	json_t *o = json_object();
+
+	put_interval(o, "mean_ns", floor(r->latency_interval.low), ceil(r->latency_interval.high), failed);
+	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high, failed);
+	if (peak)
+		put_interval(o, "calls", floor(fmax(0, calls - error)), ceil(calls + error), failed);
+	return o;
+}
+
+static json_t *missing_json(const struct descend *d, const struct descent_result *r, bool *failed)
+{
+	json_t *o = json_object();
+	char name[NAME_MAX_BYTES];
+
+	put_share(o, "unmeasured", r->missing.unmeasured, failed);
+	put_share(o, "unknown", r->missing.unknown, failed);
+	put_share(o, "host", r->missing.host, failed);
+	put_share(o, "other", r->missing.other, failed);
+	if (r->missing.largest) {
+		json_put(o, "largest", json_text(descend_function(d, &r->nodes[r->missing.largest], name, sizeof(name)), NAME_MAX_BYTES),
+			 failed);
+		put_share(o, "largest_share", r->missing.largest_share, failed);
+	}
+	return o;
+}
+
 static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result, bool *failed)
 {
 	struct buf line;
 
+	if (result->refused[0]) {
+		buf_init(&line, NAME_MAX_BYTES);
+		buf_printf(&line, "the answer is refused, because its figures contradict each other: %s", result->refused);
+		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		buf_release(&line);
+	}
 	if (result->change[0])
 		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
 	buf_init(&line, NAME_MAX_BYTES);
@@ -407,6 +449,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct peak peak;
+	bool known;
 	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
 	char name[NAME_MAX_BYTES];
 
@@ -422,12 +465,18 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		if (!opt->json_lines)
 			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
 	}
-	if (report_peak(r, op, &peak))
+	known = report_peak(r, op, &peak);
+	if (known)
 		json_put(o, "peak", output_json_peak(r->model, &peak), failed);
 	json_put(o, "status", json_string(report_status(r, result)), failed);
 	json_put_u64(o, "rounds", result->rounds, failed);
 	json_put_u64(o, "calls_used", result->calls_used, failed);
 	put_share(o, "explained", result->explained, failed);
+	if (result->calls_used) {
+		json_put_u64(o, "mean_ns", result->latency_ns, failed);
+		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result, failed), failed);
+		json_put(o, "missing", missing_json(r->descend, result, failed), failed);
+	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	json_put(o, "paths", paths, failed);

@@ -8,7 +8,11 @@
 #include "tui/sanitise.h"
 #include "tui/words.h"
 
-enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8 };
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8, SENTENCE_CAUSES = 3 };
+
+/* Of the peak's time: causes so close to each other are told together. */
+#define AS_LARGE 0.1
+#define HOST_WORTH_SAYING 0.1
 
 static unsigned int width_of(const struct output_options *o)
 {
@@ -27,20 +31,6 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 	else
 		descend_function(r->descend, n, name, sizeof(name));
 	report_short_name(out, name);
-}
-
-/* "peak 3, 12 ms, 2% of calls and 41% of time" */
-static void put_which(struct buf *out, const struct descend_report *r, const struct descent_result *result)
-{
-	const struct rec_descent *ask = descend_asked(r->descend);
-
-	if (report_peak_begin(r, out))
-		return;
-	if (ask && ask->high_ns == UINT64_MAX)
-		buf_printf(out, "calls of %s and more, %s on average", format_time(ask->low_ns).s,
-			   format_time(result->latency_ns).s);
-	else if (ask)
-		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
 }
 
 /*
@@ -86,6 +76,83 @@ static void put_path(struct buf *out, const struct descend_report *r, const stru
 	buf_release(&place);
 }
 
+/* Where an answer is no root cause, its first words say so. */
+static void put_doubt(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+{
+	if (!result->nr_paths)
+		return;
+	if (result->status == DESCENT_PARTLY)
+		buf_printf(out, "partly explained (%s of the time): ", format_percent(result->named).s);
+	else if (result->status == DESCENT_IN_PROGRESS && descend_over(r->descend))
+		buf_printf(out, "not finished, %s of the time explained so far: ", format_percent(result->explained).s);
+	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END || result->status == DESCENT_TOO_FEW)
+		buf_printf(out, "%s, %s of the time explained: ", descent_status_text(result->status),
+			   format_percent(result->explained).s);
+}
+
+/* The largest path of the host, or of the program itself; NULL: there is none. */
+static const struct descent_path *largest_of(const struct descent_result *result, bool host)
+{
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		if (cause_of_host(result->paths[i].cause.kind) == host)
+			return &result->paths[i];
+	return NULL;
+}
+
+static void put_share(struct buf *out, const struct descent_path *p)
+{
+	buf_printf(out, " (%s of the time)", format_percent(p->share).s);
+}
+
+/* The largest cause of the program itself, and those that are about as large. */
+static void put_own_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			   const struct descent_path *first, bool share)
+{
+	unsigned int told = 1;
+
+	put_path(out, r, result, first);
+	for (const struct descent_path *p = first + 1; p < result->paths + result->nr_paths && told < SENTENCE_CAUSES; p++) {
+		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share || 2 * p->share < first->share)
+			continue;
+		if (told++ == 1)
+			put_share(out, first);
+		buf_puts(out, "; and ");
+		put_path(out, r, result, p);
+		put_share(out, p);
+	}
+	if (told == 1 && share)
+		put_share(out, first);
+}
+
+/*
+ * What the program does and what the host adds to it, the larger one first: waiting for a CPU is never told instead of
+ * the program's own path.
+ */
+static void put_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+{
+	const struct descent_path *own = largest_of(result, false), *host = largest_of(result, true);
+
+	if (!own) {
+		put_path(out, r, result, host);
+		return;
+	}
+	if (!host || host->share < HOST_WORTH_SAYING) {
+		put_own_causes(out, r, result, own, false);
+		return;
+	}
+	if (host->share > own->share) {
+		put_path(out, r, result, host);
+		put_share(out, host);
+		buf_puts(out, "; beside what the host takes: ");
+		put_own_causes(out, r, result, own, true);
+		return;
+	}
+	put_own_causes(out, r, result, own, true);
+	buf_puts(out, "; the host adds: ");
+	report_cause(out, &host->cause);
+	put_share(out, host);
+}
+
 static void put_no_peak(struct buf *out, const struct descend_report *r)
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
@@ -122,10 +189,13 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 		buf_puts(out, "no memory");
 		return;
 	}
-	put_which(out, r, &result);
+	report_peak_begin(r, result.latency_ns, out);
 	buf_puts(out, ": ");
+	put_doubt(out, r, &result);
 	if (result.nr_paths && result.paths[0].nr_frames)
-		put_path(out, r, &result, &result.paths[0]);
+		put_causes(out, r, &result);
+	else if (result.refused[0])
+		buf_printf(out, "the answer is refused, because its figures contradict each other: %s; ask again", result.refused);
 	else
 		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
 	descent_result_release(&result);
@@ -330,6 +400,15 @@ static void put_status(struct buf *out, const struct descend_report *r, const st
 	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained", report_status(r, result),
 		   result->rounds, result->rounds == 1 ? "time" : "times", format_count(result->calls_used).s,
 		   format_percent(result->explained).s);
+	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
+		struct buf missing;
+
+		buf_init(&missing, MAX_OUTPUT);
+		report_missing(r, result, &missing);
+		if (missing.len)
+			buf_printf(&line, "; missing: %s", missing.data);
+		buf_release(&missing);
+	}
 	if (result->change[0]) {
 		buf_puts(&line, "; ");
 		sanitise_append(&line, result->change, strlen(result->change));

@@ -246,6 +246,7 @@ static int answer_status(const struct descend_report *report, bool command)
 		status = EXIT_ANSWERED;
 		break;
 	case DESCENT_IN_PROGRESS:
+	case DESCENT_PARTLY:
 		status = found ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 		break;
 	case DESCENT_TARGET_END:

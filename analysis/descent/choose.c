@@ -16,7 +16,8 @@ enum {
 #define LOOK_S 1.0	 /* at the profile, before anything is chosen */
 #define PATIENT_S 2.0	 /* until fewer than start_ops calls may do */
 #define MATTERS 0.1	 /* share of the time: such a peak must be stable */
-#define MOST 0.6	 /* share of a peak's time that makes its tail the question */
+#define MIXED 2.0	 /* a mean so many times the mode is that of several peaks */
+#define TAIL_SMALL 0.2	 /* share of a peak's time: such a tail is left out of a peak that a latency near its mode means */
 #define HEAVY_PART 0.8	 /* of the time beyond all peaks: the longest calls that have so much of it are asked for */
 #define NEAREST 1.5	 /* a latency this many times outside of a peak still means it */
 
@@ -101,18 +102,25 @@ static bool is_stable(const struct op *op)
 }
 
 /*
- * The part of a peak in which its time is: where calls far above the mode take most of it, they have swallowed another
- * peak, and a mean over all of them would describe neither.
+ * The part of a peak in which its time is. Where the mean is far from the mode the peak has swallowed another one, and a
+ * mean over all of it would describe neither: ask for the calls near the mode, or for those far above it if these have
+ * most of the time.
  */
 static void take_peak(const struct op *op, const struct peak *p, struct choose_answer *out)
 {
+	double time = (double)profile_range_sum(&op->total, p->range), calls = (double)profile_range_calls(&op->total, p->range);
+	uint64_t tail = profile_range_calls(&op->total, tail_of(p));
+
 	out->basis = CHOSEN_PEAK;
 	out->low_ns = p->low_ns;
 	out->high_ns = p->high_ns;
-	if (tail_share(op, p) < MOST || !profile_range_calls(&op->total, tail_of(p)))
+	if (!tail || time <= MIXED * calls * (double)p->mode_ns)
 		return;
 	out->basis = CHOSEN_RANGE;
-	out->low_ns = bucket_low_ns(heaviest_of(op, tail_of(p)).low, PT_RESOLUTION);
+	if (tail_share(op, p) > 0.5)
+		out->low_ns = bucket_low_ns(heaviest_of(op, tail_of(p)).low, PT_RESOLUTION);
+	else
+		out->high_ns = bucket_low_ns(tail_begin(p), PT_RESOLUTION);
 }
 
 /* The calls above all peaks, or far above the mode of the last one: rare and heavy. */
@@ -175,6 +183,7 @@ static double outside(const struct peak *p, uint64_t ns)
 static int choose_latency(const struct op *op, const struct choose_question *q, struct choose_answer *out)
 {
 	const struct peak *best = NULL;
+	unsigned int at, middle;
 
 	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		if (!best || outside(&op->peaks[i], q->low_ns) < outside(best, q->low_ns))
@@ -184,10 +193,17 @@ static int choose_latency(const struct op *op, const struct choose_question *q, 
 	out->basis = CHOSEN_PEAK;
 	out->low_ns = best->low_ns;
 	out->high_ns = best->high_ns;
-	/* the latency is in the tail of a peak of faster calls: those are not meant */
-	if (tail_share(op, best) >= MOST && pt_bucket(q->low_ns) >= tail_begin(best)) {
+	if (!profile_range_calls(&op->total, tail_of(best)))
+		return 0;
+	/* the latency is in the tail of a peak of faster calls: those are not meant, and the other way round */
+	at = pt_bucket(q->low_ns);
+	middle = (pt_bucket(best->mode_ns) + at) / 2;
+	if (at >= tail_begin(best)) {
 		out->basis = CHOSEN_RANGE;
-		out->low_ns = bucket_low_ns(tail_begin(best), PT_RESOLUTION);
+		out->low_ns = bucket_low_ns(middle > tail_begin(best) ? middle : tail_begin(best), PT_RESOLUTION);
+	} else if (tail_share(op, best) > TAIL_SMALL) {
+		out->basis = CHOSEN_RANGE;
+		out->high_ns = bucket_low_ns(tail_begin(best), PT_RESOLUTION);
 	}
 	return 0;
 }

@@ -23,6 +23,9 @@ enum {
 /* A callee that takes less of the peak's time than this cannot be what makes the peak: its paths would only be noise. */
 #define MIN_TIME 0.03
 
+/* ... and one that takes so much of it is followed whatever its votes: few calls may have most of the time. */
+#define KEEP_TIME 0.2
+
 /* Standard deviations within which a candidate is near the threshold. */
 #define NEAR 1.5
 
@@ -79,14 +82,14 @@ static double path_part(const struct descent *d, uint32_t node)
 	return part;
 }
 
-/* Does it take so little of the calls' time that nothing is gained by going there? */
-static bool takes_too_little(const struct descent *d, uint32_t node)
+/* The part of the calls' time that a callee takes; 1 as long as it is not known. */
+static double time_part(const struct descent *d, uint32_t node)
 {
 	const struct totals *t = descent_totals(d);
 	struct means m;
 
 	fnode_means(d, node, &m);
-	return t->records && m.net * (double)t->records < MIN_TIME * (double)t->latency_ns;
+	return t->records && t->latency_ns ? m.net * (double)t->records / (double)t->latency_ns : 1;
 }
 
 static bool has_armed_child(const struct descent *d, const struct fnode *n)
@@ -117,6 +120,7 @@ static void decide_function(struct descent *d, uint32_t node)
 	uint64_t largest = largest_count(d, n);
 	bool wait = d->window.records < (uint64_t)PATIENCE * d->ask.decision_ops;
 	bool near = false;
+	double part;
 	uint32_t id;
 	int i;
 
@@ -132,8 +136,9 @@ static void decide_function(struct descent *d, uint32_t node)
 
 		if (!fnode_alive(c))
 			continue;
-		c->kept = is_kept(d, c->maxcount, largest) && !takes_too_little(d, id);
-		if (c->kept && path_part(d, id) < MIN_PART) {
+		part = time_part(d, id);
+		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) || (c->maxcount && part >= KEEP_TIME);
+		if (c->kept && part < KEEP_TIME && path_part(d, id) < MIN_PART) {
 			c->kept = false;
 			n->spread++;
 			continue;

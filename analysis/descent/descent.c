@@ -38,6 +38,7 @@ const char *descent_status_text(enum descent_status s)
 	    [DESCENT_CHANGED] = "distribution changed",
 	    [DESCENT_TOO_FEW] = "not enough calls",
 	    [DESCENT_TARGET_END] = "target ended",
+	    [DESCENT_PARTLY] = "partly explained",
 	};
 
 	return s < DESCENT_STATUSES ? text[s] : "unknown";
@@ -209,6 +210,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->nr_armed = d->nr_expand = d->nr_learn = 0;
 	d->epoch_armed = false;
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
+	d->first_start_ns = d->last_end_ns = 0;
 	memset(&d->window, 0, sizeof(d->window));
 	memset(&d->all, 0, sizeof(d->all));
 	memset(&d->preempted_by, 0, sizeof(d->preempted_by));

@@ -78,6 +78,7 @@ enum descent_status {
 	DESCENT_CHANGED,    /* "distribution changed": start again from the peaks as they are now */
 	DESCENT_TOO_FEW,    /* "not enough calls" */
 	DESCENT_TARGET_END, /* "target ended" */
+	DESCENT_PARTLY,	    /* "partly explained": too little of the time has a cause that is named; only in results */
 	DESCENT_STATUSES
 };
 
@@ -224,6 +225,21 @@ struct descent_callers {
 	struct rec_frame frame[DESCENT_KERNEL];
 };
 
+/* 95% of such samples have the true value between these. */
+struct descent_interval {
+	double low, high;
+};
+
+/* Shares of the peak's time of which nothing that can be named was found. */
+struct descent_missing {
+	double unmeasured; /* in callees that were not measured */
+	double unknown;	   /* of which it is not known what for */
+	double host;	   /* waiting for a CPU or in interrupts, in no path */
+	double other;	   /* in callees and code that are not on a path */
+	uint32_t largest;  /* of those callees; index in `nodes`, 0: none stands out */
+	double largest_share;
+};
+
 /* Everything of the JSON document but names. All arrays belong to the result. */
 struct descent_result {
 	enum descent_status status;
@@ -231,6 +247,11 @@ struct descent_result {
 	uint64_t calls_used;
 	uint64_t latency_ns; /* mean of the in-peak calls */
 	double explained;    /* 0..1 */
+	double named;	     /* that part of it whose cause is named */
+	struct descent_interval latency_interval; /* of latency_ns */
+	struct descent_interval explained_interval;
+	struct descent_missing missing;
+	char refused[160]; /* why its paths are not told: figures contradict each other; else "" */
 	unsigned int nr_paths;
 	struct descent_path *paths; /* largest share first */
 	unsigned int nr_nodes;
@@ -243,6 +264,18 @@ struct descent_result {
 /* The state at any time, also before the end. 0 or -ENOMEM. */
 int descent_result(const struct descent *d, struct descent_result *out);
 void descent_result_release(struct descent_result *r);
+
+/* Is this time that the host takes, and not what the program does? */
+bool cause_of_host(enum cause_kind kind);
+/* Does this kind say what the time went into? */
+bool cause_is_named(enum cause_kind kind);
+
+/*
+ * Do the figures of a result contradict each other or the question? True: `why` says which. Calls that were measured
+ * lie in `wall_ns`; 0: not known.
+ */
+bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask, uint64_t wall_ns, char *why,
+			 size_t size);
 
 /* Do two answers have the same first path, by keys? Then the difference is below software. */
 bool descent_same_path(const struct descent_result *a, const struct descent_result *b);

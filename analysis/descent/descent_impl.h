@@ -26,6 +26,7 @@ struct vector {
 /* Over in-peak calls. */
 struct totals {
 	uint64_t records, latency_ns;
+	double latency_squares; /* sum, for the error of the mean */
 	uint64_t preempted_ns, runqueue_ns, interrupt_ns;
 	uint64_t fault_ns, minor_faults, major_faults, preemptions;
 	bool fault_estimated; /* a count times a constant */
@@ -67,6 +68,7 @@ struct descent {
 	bool plan_again;  /* the planning waits for an answer */
 	bool resuming;	  /* so does the arming of a restored tree */
 	bool restarted;	  /* votes were thrown away because they led nowhere */
+	uint64_t first_start_ns, last_end_ns; /* of all calls that voted */
 	uint64_t first_call_ns; /* begin of the first call that voted since the last arming */
 
 	uint32_t *restored; /* fnode by its number in the session; NULL: none restored */

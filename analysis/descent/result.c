@@ -63,8 +63,20 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .decisions = n->decisions,
 	    .records = n->all.armed,
 	};
-	if (out->share > 1)
-		out->share = 1;
+	/*
+	 * Means of different calls differ: of a callee that was measured earlier than its caller, or that few of the calls
+	 * go through. No part is told to be larger than the whole.
+	 */
+	if (n->id) {
+		const struct descent_fnode *caller = &b->r->nodes[b->index[n->parent]];
+
+		if (out->latency_ns > caller->latency_ns)
+			out->latency_ns = rounded(m.net);
+		if (out->latency_ns > caller->latency_ns)
+			out->latency_ns = caller->latency_ns;
+		if (out->share > caller->share)
+			out->share = caller->share;
+	}
 	if (n->function != NO_INDEX)
 		out->function = d->tree.function[n->function].key;
 	if (!n->id) {
@@ -213,8 +225,10 @@ static void add_up(struct descent_result *r)
 
 	for (i = 0; i < r->nr_paths; i++)
 		sum += r->paths[i].share;
-	for (i = 0; i < r->nr_paths && sum > 1; i++)
+	for (i = 0; i < r->nr_paths && sum > 1; i++) {
 		r->paths[i].share /= sum;
+		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);
+	}
 	r->explained = sum > 1 ? 1 : sum;
 }
 
@@ -245,6 +259,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
 		leave_out_small_paths(out);
 		add_up(out);
+		result_judge(&b);
 	}
 	free(b.index);
 	if (b.err)

@@ -49,5 +49,7 @@ typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
 void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
+/* verdict.c: what is missing, how sure the figures are, and what may be said of the paths. The paths are sorted. */
+void result_judge(struct builder *b);
 
 #endif

@@ -350,6 +350,7 @@ static void count_totals(struct totals *t, const struct rec_call *call, const st
 		preempted = root->runqueue;
 	t->records++;
 	t->latency_ns += call->latency_ns;
+	t->latency_squares += (double)call->latency_ns * (double)call->latency_ns;
 	t->preempted_ns += preempted;
 	t->runqueue_ns += root->runqueue - preempted;
 	t->interrupt_ns += root->interrupt;
@@ -399,6 +400,10 @@ int descent_vote(struct descent *d, const struct rec_call *call)
 	count_totals(&d->window, call, &d->vector[0]);
 	count_totals(&d->all, call, &d->vector[0]);
 	name_host_times(d, call, &d->vector[0]);
+	if (!d->calls_used || call->start_ns < d->first_start_ns)
+		d->first_start_ns = call->start_ns;
+	if (call->start_ns + call->latency_ns > d->last_end_ns)
+		d->last_end_ns = call->start_ns + call->latency_ns;
 	d->calls_used++;
 	d->tree.node[0].maxcount++;
 	vote(d, call, 0);

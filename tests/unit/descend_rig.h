@@ -271,6 +271,20 @@ static inline bool is_armed(uint64_t offset)
 	return false;
 }
 
+/* The stack of a sleep in what the site at `slow` calls. */
+static inline void give_sleep(uint64_t at_ns, uint64_t slow, uint64_t ns)
+{
+	bool helper = slow == 0x1010;
+	struct rec_frame frames[] = {{PROGRAM, slow + 5, SERVE},
+				     {helper ? PROGRAM : LIBRARY, (helper ? HELPER : USLEEP) + 3, helper ? HELPER : USLEEP}};
+
+	give((struct record){.type = REC_WITNESS,
+			     .witness = {.op = F0, .tid = 9, .at_ns = at_ns, .weight_ns = ns, .kind = WITNESS_SLEEP,
+					 .sleep = {.call = "clock_nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER,
+						   .name = "", .waker = "", .holder = ""},
+					 .nr_frames = 2, .frames = frames}});
+}
+
 /* In-peak calls, of which the call site at `slow` takes all but an eightieth, asleep. */
 static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int nr)
 {
@@ -290,6 +304,7 @@ static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int n
 			    .node = t.nodes[i].node, .count = 1, .max_ns = is ? latency - rest : small,
 			    .sum_ns = is ? latency - rest : small, .blocked_ns = is ? latency - rest - small : 0};
 		}
+		give_sleep(c.start_ns + latency / 2, slow, latency - rest);
 		give((struct record){.type = REC_CALL, .call = c});
 	}
 }

@@ -160,7 +160,7 @@ static void test_words(void **state)
 					    "unknown"};
 	static const char *const statuses[] = {"root cause found", "maximum depth reached",
 					       "in progress",	   "distribution changed",
-					       "not enough calls", "target ended"};
+					       "not enough calls", "target ended", "partly explained"};
 	static const char *const evidences[] = {"measured", "witnessed", "sampled", "estimated"};
 	char long_name[300];
 	struct rec_sleep s = {.object = SLEEP_ON_FILE, .name = long_name};

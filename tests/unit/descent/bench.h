@@ -347,7 +347,7 @@ static const char *letters_of(const struct descent_result *r, unsigned int path)
 	return text;
 }
 
-static void expect_path(struct bench *b, unsigned int path, const char *letters,
+static inline void expect_path(struct bench *b, unsigned int path, const char *letters,
 			enum cause_kind kind)
 {
 	struct descent_result r;
@@ -358,7 +358,7 @@ static void expect_path(struct bench *b, unsigned int path, const char *letters,
 	descent_result_release(&r);
 }
 
-static unsigned int nr_paths(struct bench *b)
+static inline unsigned int nr_paths(struct bench *b)
 {
 	struct descent_result r;
 	unsigned int n;
@@ -369,7 +369,7 @@ static unsigned int nr_paths(struct bench *b)
 	return n;
 }
 
-static void expect_done(struct bench *b, enum descent_status status)
+static inline void expect_done(struct bench *b, enum descent_status status)
 {
 	assert_string_equal(descent_status_text(descent_status(b->d)), descent_status_text(status));
 	assert_int_equal(b->done, status != DESCENT_IN_PROGRESS);

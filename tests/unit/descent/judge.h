@@ -225,7 +225,8 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 		double self_ns = e->own_ns + e->loop_ns + e->untimed_ns;
 
 		part = largest > 0 ? e->self[i] / largest : e->self[i] > 0;
-		if (part > 0.33 && v->nr < MAX_LEAVES)
+		/* what takes a fair part of the time may be told whatever its votes */
+		if ((part > 0.33 || (e->self[i] > 0 && (!required || e->time > 0.12 * j->latency))) && v->nr < MAX_LEAVES)
 			v->leaf[v->nr++] = (struct leaf){entry, (enum judged)i,
 							 required && part > 0.75 &&
 							     e->self[i] > 0.2 * (double)j->calls &&
@@ -234,7 +235,7 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 	for (i = 0; i < j->nr && largest > 0; i++) {
 		part = j->entry[i].votes / largest;
 		/* what takes next to nothing of the time need not be told */
-		if (j->entry[i].parent == entry && part > 0.33)
+		if (j->entry[i].parent == entry && (part > 0.33 || j->entry[i].time > 0.12 * j->latency))
 			judge_walk(j, (int)i, required && part > 0.75 && j->entry[i].time > 0.06 * j->latency, v);
 	}
 }

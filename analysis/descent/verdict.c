@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How far an answer can be trusted: what is missing, how sure its figures are, whether they contradict each other. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/descent/result_impl.h"
+
+/* Of the peak's time: with less of it explained a cause is not the root cause. */
+#define EXPLAINED_LEAST 0.6
+/* The program's own part is to be explained as well, where it is so much of the time. */
+#define PROGRAM_LEAST 0.25
+/* A callee with so much of the time that is missing is worth its name. */
+#define WORTH_A_NAME 0.05
+/* Rounding, and means over slightly different calls. */
+#define SLACK 1.02
+/* Standard deviations on both sides that hold 95%. */
+#define SIGMAS 1.96
+
+bool cause_of_host(enum cause_kind kind)
+{
+	return kind == CAUSE_PREEMPTION || kind == CAUSE_RUN_QUEUE || kind == CAUSE_INTERRUPT;
+}
+
+bool cause_is_named(enum cause_kind kind)
+{
+	return kind != CAUSE_UNMEASURED && kind != CAUSE_UNKNOWN;
+}
+
+static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind))
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		sum += is(r->paths[i].cause.kind) ? r->paths[i].share : 0;
+	return sum;
+}
+
+static bool is_unmeasured(enum cause_kind kind)
+{
+	return kind == CAUSE_UNMEASURED;
+}
+
+static bool is_unknown(enum cause_kind kind)
+{
+	return kind == CAUSE_UNKNOWN;
+}
+
+/* Waiting for a CPU and interrupts, of an in-peak call's time. */
+static double host_share(const struct builder *b)
+{
+	const struct totals *t = descent_totals(b->d);
+	double ns = (double)t->preempted_ns + (double)t->runqueue_ns + (double)t->interrupt_ns;
+
+	return ratio(ns, (double)t->latency_ns);
+}
+
+static bool is_on_a_path(const struct descent_result *r, uint32_t node)
+{
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		for (unsigned int k = 0; k < r->paths[i].nr_frames; k++)
+			if (r->paths[i].frames[k] == node)
+				return true;
+	return false;
+}
+
+/* The largest callee that is on no path, of a function that is. */
+static void find_largest_missing(struct descent_result *r)
+{
+	for (uint32_t i = 1; i < r->nr_nodes; i++) {
+		const struct descent_fnode *n = &r->nodes[i];
+		uint32_t caller = 0;
+
+		while (caller < i && r->nodes[caller].node != n->parent)
+			caller++;
+		if (!n->records || n->share < WORTH_A_NAME || n->share <= r->missing.largest_share ||
+		    n->share > r->missing.other || !is_on_a_path(r, caller) || is_on_a_path(r, i))
+			continue;
+		r->missing.largest = i;
+		r->missing.largest_share = n->share;
+	}
+}
+
+static void find_missing(struct builder *b)
+{
+	struct descent_missing *m = &b->r->missing;
+	double told = sum_of(b->r, cause_of_host), host = host_share(b);
+
+	m->unmeasured = sum_of(b->r, is_unmeasured);
+	m->unknown = sum_of(b->r, is_unknown);
+	m->host = fmax(0, fmin(host - told, 1 - b->r->explained));
+	m->other = fmax(0, 1 - b->r->explained - m->host);
+	find_largest_missing(b->r);
+}
+
+/* Of the mean of n calls by their spread; of a share as if each call were explained or not (Wilson). */
+static void find_intervals(struct builder *b)
+{
+	const struct totals *t = descent_totals(b->d);
+	double n = (double)t->records, z = SIGMAS * SIGMAS, p = b->r->explained, error, middle;
+
+	if (n < 1)
+		return;
+	error = n > 1 ? SIGMAS * sqrt(fmax(0, t->latency_squares / n - b->latency * b->latency) / (n - 1)) : b->latency;
+	b->r->latency_interval = (struct descent_interval){fmax(0, b->latency - error), b->latency + error};
+	middle = (p + z / (2 * n)) / (1 + z / n);
+	error = SIGMAS * sqrt(p * (1 - p) / n + z / (4 * n * n)) / (1 + z / n);
+	b->r->explained_interval = (struct descent_interval){fmax(0, fmin(p, middle - error)), fmin(1, fmax(p, middle + error))};
+}
+
+static bool explains_enough(const struct builder *b)
+{
+	const struct descent_result *r = b->r;
+	double host = sum_of(r, cause_of_host), program = r->named - host, of_program = 1 - fmax(host, host_share(b));
+
+	if (r->named < EXPLAINED_LEAST || !r->nr_paths || !cause_is_named(r->paths[0].cause.kind))
+		return false;
+	/* the host's part alone does not say what the program does meanwhile */
+	return of_program < PROGRAM_LEAST || program >= EXPLAINED_LEAST * of_program;
+}
+
+bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask, uint64_t wall_ns, char *why,
+			 size_t size)
+{
+	double mean = (double)r->latency_ns;
+
+	if (!r->calls_used)
+		return false;
+	if (mean * SLACK < (double)ask->low_ns || (ask->high_ns != UINT64_MAX && mean > SLACK * (double)ask->high_ns)) {
+		snprintf(why, size, "the mean of its calls, %.0f ns, is outside of the peak's range", mean);
+		return true;
+	}
+	if (wall_ns && mean > SLACK * (double)wall_ns) {
+		snprintf(why, size, "a call would have taken %.0f ns within %.0f ns", mean, (double)wall_ns);
+		return true;
+	}
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *p = &r->paths[i];
+
+		if ((double)p->latency_ns > SLACK * mean) {
+			snprintf(why, size, "path %u would take longer than the calls that it is a part of", i + 1);
+			return true;
+		}
+		for (unsigned int k = 1; k < p->nr_frames; k++) {
+			const struct descent_fnode *f = &r->nodes[p->frames[k]], *caller = &r->nodes[p->frames[k - 1]];
+
+			if (f->share <= SLACK * caller->share && (double)f->latency_ns <= SLACK * (double)caller->latency_ns)
+				continue;
+			snprintf(why, size, "frame %u of path %u would take longer than its caller", k, i + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void drop_paths(struct descent_result *r)
+{
+	while (r->nr_paths)
+		free((void *)(uintptr_t)r->paths[--r->nr_paths].frames);
+	r->explained = r->named = 0;
+	r->missing = (struct descent_missing){.other = 1};
+	for (uint32_t i = 0; i < r->nr_nodes; i++)
+		r->nodes[i].root_cause = false;
+}
+
+void result_judge(struct builder *b)
+{
+	struct descent_result *r = b->r;
+	uint64_t wall = b->d->last_end_ns - b->d->first_start_ns;
+
+	r->named = sum_of(r, cause_is_named);
+	find_missing(b);
+	if (descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
+		drop_paths(r);
+	find_intervals(b);
+	if (r->status == DESCENT_ROOT_CAUSE && !explains_enough(b))
+		r->status = DESCENT_PARTLY;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What an answer may claim: root cause or a part of it, what is missing, how sure its figures are, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "tests/unit/descent/bench.h"
+
+/* --- figures that contradict each other */
+
+static struct descent_fnode node[3];
+static uint32_t frame[] = {0, 1, 2};
+static struct descent_path path;
+
+static struct descent_result good(void)
+{
+	node[0] = (struct descent_fnode){.node = 0, .share = 1, .latency_ns = 10 * MS};
+	node[1] = (struct descent_fnode){.node = 1, .share = 0.9, .latency_ns = 9 * MS};
+	node[2] = (struct descent_fnode){.node = 2, .share = 0.8, .latency_ns = 8 * MS};
+	path = (struct descent_path){.share = 0.8, .latency_ns = 8 * MS, .nr_frames = 3, .frames = frame};
+	return (struct descent_result){
+	    .calls_used = 20, .latency_ns = 10 * MS, .nr_paths = 1, .paths = &path, .nr_nodes = 3, .nodes = node};
+}
+
+static bool contradicts(const struct descent_result *r, uint64_t low, uint64_t high, uint64_t wall)
+{
+	struct rec_descent ask = {.low_ns = low, .high_ns = high};
+	char why[160] = "";
+	bool is = descent_contradicts(r, &ask, wall, why, sizeof(why));
+
+	assert_int_equal(is, why[0] != '\0');
+	return is;
+}
+
+static void test_good_figures(void **state)
+{
+	struct descent_result r = good();
+
+	assert_false(contradicts(&r, 8 * MS, 12 * MS, 0));
+	assert_false(contradicts(&r, 8 * MS, UINT64_MAX, 500 * MS));
+	/* before any call there is nothing to contradict */
+	r.calls_used = r.latency_ns = 0;
+	assert_false(contradicts(&r, 8 * MS, 12 * MS, 0));
+}
+
+static void test_mean_outside_of_the_peak(void **state)
+{
+	struct descent_result r = good();
+
+	assert_true(contradicts(&r, 20 * US, 30 * US, 0));
+	assert_true(contradicts(&r, 20 * MS, UINT64_MAX, 0));
+}
+
+static void test_longer_than_the_clock(void **state)
+{
+	struct descent_result r = good();
+
+	assert_true(contradicts(&r, 8 * MS, 12 * MS, 5 * MS));
+}
+
+static void test_longer_than_its_caller(void **state)
+{
+	struct descent_result r = good();
+
+	node[2].latency_ns = 12 * MS;
+	assert_true(contradicts(&r, 8 * MS, 12 * MS, 0));
+	r = good();
+	node[2].share = 0.95;
+	assert_true(contradicts(&r, 8 * MS, 12 * MS, 0));
+	r = good();
+	path.latency_ns = 11 * MS;
+	assert_true(contradicts(&r, 8 * MS, 12 * MS, 0));
+}
+
+/* --- root cause or a part of it */
+
+static const struct rec_sleep on_file = {.call = "fsync", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
+
+/* One callee that is blocked for `ns` of 10 ms; `known`: its stack says on what. The rest is spread over many. */
+static void blocked_for(struct bench *b, uint64_t ns, bool known, struct descent_result *r)
+{
+	bench_begin(b);
+	site(b, '0', 'a');
+	start(b, true);
+	for (int i = 0; i < 40; i++) {
+		if (known)
+			stack(b, "a", ns, &on_file);
+		b->call.blocked_ns = ns;
+		CALL(b, 10 * MS, P("a", ns, .blocked = ns));
+	}
+	assert_int_equal(descent_result(b->d, r), 0);
+}
+
+static void test_root_cause(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	blocked_for(&b, 9 * MS, true, &r);
+	assert_int_equal(r.status, DESCENT_ROOT_CAUSE);
+	assert_true(r.named > 0.85 && fabs(r.named - r.explained) < 1e-9);
+	assert_true(r.latency_interval.low <= 10e6 && r.latency_interval.high >= 10e6);
+	assert_true(r.explained_interval.low < r.explained && r.explained_interval.high >= r.explained);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+static void test_unnamed_is_no_root_cause(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	blocked_for(&b, 9 * MS, false, &r);
+	assert_int_equal(r.status, DESCENT_PARTLY);
+	assert_true(r.named < 0.2 && r.missing.unknown > 0.8);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* The host has 55%, what the program does in the rest is not known: that is told, and no root cause. */
+static void test_host_alone_is_no_root_cause(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (int i = 0; i < 40; i++) {
+		b.call.runqueue_ns = 5500 * US;
+		b.call.blocked_ns = 4 * MS;
+		CALL(&b, 10 * MS, P("a", 4 * MS, .blocked = 4 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RUN_QUEUE);
+	assert_true(r.nr_paths > 1 && r.explained > 0.9);
+	assert_int_equal(r.status, DESCENT_PARTLY);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_good_figures),	   cmocka_unit_test(test_mean_outside_of_the_peak),
+	    cmocka_unit_test(test_longer_than_the_clock),  cmocka_unit_test(test_longer_than_its_caller),
+	    cmocka_unit_test(test_root_cause),		   cmocka_unit_test(test_unnamed_is_no_root_cause),
+	    cmocka_unit_test(test_host_alone_is_no_root_cause),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
