@@ -225,6 +225,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		return EXIT_NO_ANSWER;
 	}
 	f->options = fo->options;
+	model_list_all_peaks(f->model, fo->options->all_peaks);
 	f->all_layers = fo->all_layers;
 	f->go_at_once = fo->screen && !fo->options->command;
 	f->layers = layers_of(fo);

@@ -115,6 +115,7 @@ static void copy_open_calls(struct holder *h, const struct op *op)
 static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 {
 	struct peak *peaks = copy(h, op->peaks, op->nr_peaks * sizeof(*op->peaks));
+	struct peak *folded = copy(h, op->folded, op->nr_folded * sizeof(*op->folded));
 	struct frozen_peak *more = take(h, (op->nr_peaks + 1) * sizeof(*more));
 	struct buf text;
 	unsigned int i, k;
@@ -122,11 +123,19 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 	h->pub.op.peaks = peaks;
 	h->pub.peak = more;
 	h->pub.op.nr_peaks = peaks && more ? op->nr_peaks : 0;
+	h->pub.op.folded = folded;
+	h->pub.op.nr_folded = folded ? op->nr_folded : 0;
+	for (i = 0; i < h->pub.op.nr_folded; i++) {
+		folded[i].near = folded[i].period_near = "";
+		folded[i].values = NULL;
+		folded[i].related = NULL;
+	}
 	buf_init(&text, REMARKS_MAX);
 	for (i = 0; i < h->pub.op.nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
 		buf_reset(&text);
+		words_peak_shadows(&text, op, p);
 		words_peak_remarks(&text, m, p);
 		memset(&more[i], 0, sizeof(more[i]));
 		more[i].remarks = copy_buf(h, &text);

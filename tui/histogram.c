@@ -28,8 +28,8 @@ static const struct peak *peak_of(const struct op *op, struct bucket_range range
 	uint64_t most = 0, calls;
 	unsigned int i;
 
-	for (i = 0; i < op->nr_peaks; i++) {
-		p = &op->peaks[i];
+	for (i = 0; i < op->nr_peaks + op->nr_folded; i++) {
+		p = i < op->nr_peaks ? &op->peaks[i] : &op->folded[i - op->nr_peaks];
 		both.low = p->range.low > range.low ? p->range.low : range.low;
 		both.high = p->range.high < range.high ? p->range.high : range.high;
 		if (both.low >= both.high)
@@ -79,7 +79,15 @@ static void fill_rows(struct rows *r, const struct op *op, unsigned int resoluti
 	}
 }
 
-/* The numbers of the peaks whose mode is in row i. */
+static int rank_of(const struct op *op, int id)
+{
+	for (unsigned int k = 0; k < op->nr_peaks; k++)
+		if (op->peaks[k].id == id)
+			return op->peaks[k].rank;
+	return 0;
+}
+
+/* The numbers of the peaks whose mode is in row i; "~" and that of its peak for a shadow. */
 static struct text label(const struct rows *r, const struct op *op, unsigned int i)
 {
 	struct text t = {""};
@@ -93,6 +101,13 @@ static struct text label(const struct rows *r, const struct op *op, unsigned int
 		len = strlen(t.s);
 		snprintf(t.s + len, sizeof(t.s) - len, "%s%d", len ? "," : "", op->peaks[k].rank);
 	}
+	for (k = 0; k < op->nr_folded && !t.s[0]; k++) {
+		const struct peak *p = &op->folded[k];
+
+		if (p->shadow_of &&
+		    pt_bucket(p->mode_ns) / (PT_RESOLUTION / r->resolution) == r->first + i)
+			snprintf(t.s, sizeof(t.s), "~%d", rank_of(op, p->shadow_of));
+	}
 	return t;
 }
 
@@ -104,6 +119,8 @@ static const char *bracket(const struct rows *r, unsigned int i, bool ascii)
 
 	if (!p)
 		return " ";
+	if (!p->rank)
+		return p->shadow_of ? ":" : ".";
 	begins = !i || r->row[i - 1].peak != p;
 	ends = next >= r->nr || r->row[next].peak != p;
 	if (begins && ends)

@@ -38,6 +38,7 @@ enum {
 	OPT_ASCII,
 	OPT_SCRIPT,
 	OPT_FORMAT,
+	OPT_ALL_PEAKS,
 	OPT_VERSION,
 };
 
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
 	{"max-depth", 1, NULL, OPT_DEPTH},
 	{"max-sites", 1, NULL, OPT_SITES},
 	{"level-by-level", 0, NULL, OPT_LEVELS},
+	{"all-peaks", 0, NULL, OPT_ALL_PEAKS},
 	{"open", 0, NULL, OPT_OPEN},
 	{"rsp-compat", 0, NULL, OPT_RSP},
 	{"ascii", 0, NULL, OPT_ASCII},
@@ -330,6 +332,9 @@ static int option_flag(struct options *o, int opt)
 	case OPT_LEVELS:
 		o->level_by_level = true;
 		return 0;
+	case OPT_ALL_PEAKS:
+		o->all_peaks = true;
+		return 0;
 	case OPT_OPEN:
 		o->open = true;
 		return 0;
@@ -523,6 +528,7 @@ const char *options_usage(void)
 	       "  --interval SECONDS     length of a slice (1)\n"
 	       "  --resolution 1|2|4|8   buckets per doubling (4)\n"
 	       "  --max-overhead PERCENT of the target's CPU time (1; 100 = no governor)\n"
+	       "  --all-peaks            list the peaks that are folded, too: small ones and shadows of other peaks\n"
 	       "  --follow               children too\n"
 	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"
 	       "  --json, --json-lines   one document at the end; one a slice\n"

@@ -309,8 +309,30 @@ static json_t *peak_json(struct model *m, const struct peak *p)
 		put_real(&o, "expected_preempted", p->expected_preempted);
 	if (p->seen_preempted >= 0)
 		put_real(&o, "seen_preempted", p->seen_preempted);
+	put_text(&o, "folded_as", words_fold(p->fold));
+	if (p->shadow_of)
+		put(&o, "shadow_of", json_integer(p->shadow_of));
 	put(&o, "values", values_json(p));
 	put(&o, "related", related_json(m, p));
+	return finish(&o);
+}
+
+/* A peak that is not listed. */
+static json_t *folded_json(const struct peak *p)
+{
+	struct object o = new_object();
+
+	put(&o, "id", json_integer(p->id));
+	put_text(&o, "folded_as", words_fold(p->fold));
+	if (p->shadow_of)
+		put(&o, "shadow_of", json_integer(p->shadow_of));
+	put_u64(&o, "low_ns", p->low_ns);
+	put_u64(&o, "high_ns", p->high_ns);
+	put_u64(&o, "mode_ns", p->mode_ns);
+	put_u64(&o, "calls", p->calls);
+	put_u64(&o, "total_ns", p->total_ns);
+	put_share(&o, "share_of_calls", p->share_of_calls);
+	put_share(&o, "share_of_time", p->share_of_time);
 	return finish(&o);
 }
 
@@ -330,7 +352,7 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",
 						      "block",	 "lock",     "runqueue"};
 	struct object o = new_object();
-	json_t *buckets, *peaks = json_array(), *open = json_array();
+	json_t *buckets, *peaks = json_array(), *folded = json_array(), *open = json_array();
 	uint64_t calls;
 	unsigned int i;
 
@@ -364,6 +386,9 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	for (i = 0; i < op->nr_peaks; i++)
 		append(&o, peaks, peak_json(m, &op->peaks[i]));
 	put(&o, "peaks", peaks);
+	for (i = 0; i < op->nr_folded; i++)
+		append(&o, folded, folded_json(&op->folded[i]));
+	put(&o, "folded", folded);
 	return finish(&o);
 }
 

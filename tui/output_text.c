@@ -176,7 +176,7 @@ static void put_table(struct buf *out, const struct op **ops, long nr, double el
 
 /* --- one operation in full */
 
-static void put_peak(struct buf *out, struct model *m, const struct peak *p,
+static void put_peak(struct buf *out, struct model *m, const struct op *op, const struct peak *p,
 		     const struct output_options *o)
 {
 	struct buf line;
@@ -187,6 +187,7 @@ static void put_peak(struct buf *out, struct model *m, const struct peak *p,
 	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
 	words_wrap(out, line.err ? "" : line.data, width_of(o), first, 8);
 	buf_reset(&line);
+	words_peak_shadows(&line, op, p);
 	words_peak_remarks(&line, m, p);
 	if (line.len)
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "        - ", 10);
@@ -224,7 +225,7 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	buf_release(&line);
 	histogram_append(out, op, &h);
 	for (i = 0; i < op->nr_peaks; i++)
-		put_peak(out, m, &op->peaks[i], o);
+		put_peak(out, m, op, &op->peaks[i], o);
 }
 
 static bool any_requested(const struct op **ops, long nr)

@@ -110,6 +110,7 @@ int replay_rewind(struct replay *r)
 		descend_free(d);
 		return -ENOMEM;
 	}
+	model_list_all_peaks(m, model_lists_all_peaks(r->model));
 	walker_free(r->walker);
 	descend_free(r->descend);
 	r->walker = w;

@@ -50,6 +50,7 @@
 	REQUEST(COLLAPSE, "collapse", "Hide the details or the children of this one")              \
 	REQUEST(EXPAND_ALL, "expand-all", "Show the details or the children of all")               \
 	REQUEST(COLLAPSE_ALL, "collapse-all", "Hide the details or the children of all")           \
+	REQUEST(ALL_PEAKS, "all-peaks", "List all peaks, or fold small ones and shadows again")    \
 	REQUEST(CODE, "code", "The instructions around this frame")                                \
 	REQUEST(SHORTER, "shorter-columns", "Less time in a column of the heatmap")                \
 	REQUEST(LONGER, "longer-columns", "More time in a column of the heatmap")                  \

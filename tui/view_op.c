@@ -178,6 +178,17 @@ static void ask_again(struct view_op *v)
 		screen_act(s, (struct screen_action){.type = SCREEN_ASK_AGAIN, .op = v->number});
 }
 
+static void all_peaks(struct view_op *v)
+{
+	struct screen *s = v->view.screen;
+	bool all = !model_lists_all_peaks(s->model);
+
+	model_list_all_peaks(s->model, all);
+	op_tick(&v->view);
+	screen_message(s, NOTE_INFO,
+		       all ? "all peaks are listed" : "small peaks and shadows are folded");
+}
+
 /* Through the remarks of the chosen peak; what is beyond the end is clipped when drawn. */
 static bool scroll(struct view_op *v, enum request request)
 {
@@ -296,6 +307,9 @@ static bool op_request(struct view *view, enum request request, int key)
 		return true;
 	case REQUEST_ASK_AGAIN:
 		ask_again(v);
+		return true;
+	case REQUEST_ALL_PEAKS:
+		all_peaks(v);
 		return true;
 	case REQUEST_SHORTER:
 	case REQUEST_LONGER:

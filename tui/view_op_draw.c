@@ -257,6 +257,30 @@ static enum glyph bracket_glyph(const struct bracket *b, int row)
 	return row == b->mode ? GLYPH_BRACKET_MODE : GLYPH_BRACKET_MIDDLE;
 }
 
+/* Shadows are drawn dimly, with the number of the peak that they belong to. */
+static void draw_shadows(const struct op *op, const struct heatmap *h, struct grid *g,
+			 struct rect r)
+{
+	int low, high, row, mode;
+
+	for (unsigned int i = 0; i < op->nr_folded; i++) {
+		const struct peak *p = &op->folded[i];
+
+		if (!p->shadow_of || !heatmap_rows(h, p->range, &low, &high))
+			continue;
+		for (row = low; row <= high && row < r.h; row++)
+			grid_put(g, r.x, r.y + r.h - 1 - row, 1, ROLE_DIM, ":");
+		mode = pt_bucket(p->mode_ns) < h->low
+			   ? low
+			   : (int)((pt_bucket(p->mode_ns) - h->low) / h->per_row);
+		mode = mode < low ? low : mode > high ? high : mode;
+		for (unsigned int k = 0; k < op->nr_peaks && mode < r.h; k++)
+			if (op->peaks[k].id == p->shadow_of)
+				grid_printf(g, r.x + 1, r.y + r.h - 1 - mode, LANE - 1, ROLE_DIM,
+					    "~%d", op->peaks[k].rank);
+	}
+}
+
 static void draw_brackets(const struct op *op, const struct bracket *b, const struct peak *chosen,
 			  struct grid *g, struct rect r)
 {
@@ -354,8 +378,10 @@ static void draw_picture(const struct view_op *v, struct grid *g, const struct l
 	if (l->times.h)
 		heatmap_draw_times(h, g, l->times);
 	draw_bars(h, g, l->bars, range);
-	if (l->brackets.w)
+	if (l->brackets.w) {
+		draw_shadows(&v->op->op, h, g, l->brackets);
 		draw_brackets(&v->op->op, b, chosen, g, l->brackets);
+	}
 }
 
 void view_op_draw(const struct view *view, struct grid *g, struct rect r)

@@ -34,6 +34,80 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 	buf_printf(out, "; score %.2f)\n", r->score);
 }
 
+static const char *const fold_words[] = {
+    [PEAK_LISTED] = "",
+    [PEAK_RARE] = "tail",
+    [PEAK_PREEMPTED] = "preemption",
+    [PEAK_RUNQUEUE] = "run queue",
+    [PEAK_FAULTS] = "page fault",
+};
+
+const char *words_fold(enum peak_fold fold)
+{
+	return (size_t)fold < sizeof(fold_words) / sizeof(fold_words[0]) ? fold_words[fold] : "";
+}
+
+/* What the calls of a shadow met. */
+static const char *shadow_cause(enum peak_fold fold)
+{
+	switch (fold) {
+	case PEAK_RUNQUEUE:
+		return "waited for a CPU";
+	case PEAK_FAULTS:
+		return "met a page fault";
+	default:
+		return "were preempted or interrupted";
+	}
+}
+
+int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p)
+{
+	for (unsigned int i = 0; i < op->nr_folded; i++) {
+		const struct peak *s = &op->folded[i];
+
+		if (s->shadow_of != p->id)
+			continue;
+		buf_printf(out, "its shadow at %s: %s of its calls %s (%s of time)\n",
+			   format_range(s->low_ns, s->high_ns).s, format_count(s->calls).s,
+			   shadow_cause(s->fold), format_percent(s->share_of_time).s);
+	}
+	if (p->fold == PEAK_RARE)
+		buf_puts(out, "too small to be listed without --all-peaks\n");
+	for (unsigned int i = 0; p->shadow_of && i < op->nr_peaks; i++)
+		if (op->peaks[i].id == p->shadow_of)
+			buf_printf(out, "a shadow: calls of peak %d that %s\n", op->peaks[i].rank,
+				   shadow_cause(p->fold));
+	return out->err;
+}
+
+/* What the peaks that are not listed hold, those of one kind in a line. */
+static void folded_words(struct buf *out, const struct op *op, bool tail)
+{
+	uint64_t calls = 0;
+	unsigned int n = 0;
+	double of_calls = 0, of_time = 0;
+
+	for (unsigned int i = 0; i < op->nr_folded; i++) {
+		const struct peak *p = &op->folded[i];
+
+		if ((p->fold == PEAK_RARE) != tail)
+			continue;
+		n++;
+		calls += p->calls;
+		of_calls += p->share_of_calls;
+		of_time += p->share_of_time;
+	}
+	if (!n)
+		return;
+	if (tail)
+		buf_printf(out, "tail: %u small %s", n, n == 1 ? "peak" : "peaks");
+	else
+		buf_puts(out, "the host (preemption, interrupts, waits for a CPU, page faults) made calls longer");
+	buf_printf(out, ": %s %s, %s of calls, %s of time%s\n", format_count(calls).s,
+		   calls == 1 ? "call" : "calls", format_percent(of_calls).s,
+		   format_percent(of_time).s, tail ? " (--all-peaks lists them)" : "");
+}
+
 /* A period is told with what is known to come in it. */
 static void period_words(struct buf *out, const struct peak *p)
 {
@@ -97,6 +171,8 @@ int words_op_remarks(struct buf *out, const struct op *op)
 	else if (op->share_seen < 0.9995)
 		buf_printf(out, "watched in bursts: %s of calls seen, counts are scaled up\n",
 			   format_percent(op->share_seen).s);
+	folded_words(out, op, false);
+	folded_words(out, op, true);
 	if (!op->adds_up)
 		buf_puts(out, "the buckets did not add up to the calls: counts are not exact\n");
 	return out->err;

@@ -28,6 +28,17 @@ void model_free(struct model *m)
 	free(m);
 }
 
+void model_list_all_peaks(struct model *m, bool all)
+{
+	m->all_peaks = all;
+	m->revision++;
+}
+
+bool model_lists_all_peaks(const struct model *m)
+{
+	return m->all_peaks;
+}
+
 /* The slice ended: for every operation what was pending is complete. */
 static int feed_tick(struct model *m, const struct rec_tick *rec)
 {

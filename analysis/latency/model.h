@@ -53,8 +53,17 @@ struct peak_related {
 	double score;	/* 0..1 */
 };
 
+/* Why a peak is not listed. */
+enum peak_fold {
+	PEAK_LISTED = 0,
+	PEAK_RARE,	/* less than 0.5% of the calls and less than 1% of the time */
+	PEAK_PREEMPTED, /* calls of another peak that the host made longer: a shadow */
+	PEAK_RUNQUEUE,	/* a shadow, too: the calls waited for a CPU after a sleep */
+	PEAK_FAULTS,	/* a shadow, too: the calls met a page fault */
+};
+
 struct peak {
-	int rank; /* 1 = lowest latency, now */
+	int rank; /* 1 = lowest latency, now; 0: folded */
 	int id;	  /* stays while it drifts from slice to slice */
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;
@@ -72,6 +81,9 @@ struct peak {
 	const struct peak_value *values; /* best first */
 	unsigned int nr_related;
 	const struct peak_related *related; /* best first */
+	enum peak_fold fold; /* other than PEAK_LISTED also in `peaks` if all are to be listed */
+	uint64_t seen_calls;   /* raw: the calls in `range` that were timed */
+	int shadow_of;	     /* id of the peak whose calls these are, 0 if it is no shadow */
 };
 
 struct open_call {
@@ -101,12 +113,18 @@ struct op {
 	const struct peak *peaks; /* by rank */
 	unsigned int nr_open_calls;
 	const struct open_call *open_calls; /* oldest first */
+	unsigned int nr_folded;
+	const struct peak *folded; /* ascending latency; without values and relations */
 	uint64_t floor_ns; /* the latency floor: lowest latency that a real share of calls reaches */
 };
 
 struct model;
 struct model *model_new(void);
 void model_free(struct model *m);
+
+/* List all peaks, also those that are folded (rare ones and shadows). */
+void model_list_all_peaks(struct model *m, bool all);
+bool model_lists_all_peaks(const struct model *m);
 
 /* Take one record. Returns 0, -ENOMEM, or -EINVAL for a record that contradicts earlier ones (ignored). */
 int model_feed(struct model *m, const struct record *rec);

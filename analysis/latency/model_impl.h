@@ -10,6 +10,7 @@
 #include "analysis/latency/peaks.h"
 #include "analysis/latency/related.h"
 #include "analysis/latency/samples.h"
+#include "analysis/latency/shadows.h"
 #include "analysis/latency/slices.h"
 #include "analysis/latency/values.h"
 #include "analysis/latency/weight.h"
@@ -68,10 +69,13 @@ struct op_state {
 
 	/* Peaks as of the last tick, and as shown. */
 	bool changed; /* `total` changed since the last tick */
+	struct profile seen; /* calls as they were counted: not scaled up, so that noise is Poisson */
 	struct peak_tracker tracker;
 	unsigned int nr_spans;
 	struct peak_span span[MODEL_MAX_PEAKS];
 	int id[MODEL_MAX_PEAKS];
+	bool listed[MODEL_MAX_PEAKS];
+	struct shadow_verdict shadow[MODEL_MAX_PEAKS];
 	struct peak peak[MODEL_MAX_PEAKS];
 	uint64_t shown_version,
 	    shown_revision;	  /* of the operation and the model for which it was made */
@@ -105,6 +109,7 @@ struct model {
 	size_t nr_constants;
 	struct constants constants; /* with the well-known ones */
 
+	bool all_peaks;
 	uint64_t revision; /* grows with all that changes the answers of every operation */
 	bool ticked;
 	struct rec_tick last_tick;

@@ -78,6 +78,7 @@ static struct op_state *op_new(const struct rec_op *rec)
 	op->version = 1;
 	profile_init(&op->pub.total);
 	profile_init(&op->pub.recent);
+	profile_init(&op->seen);
 	slices_init(&op->slices);
 	samples_init(&op->samples);
 	peaks_tracker_init(&op->tracker);
@@ -237,6 +238,14 @@ static void note_pending(struct op_state *op, const struct rec_profile *rec, boo
 	op->pending = true;
 }
 
+static void add_seen(struct profile *seen, const struct rec_profile *rec)
+{
+	for (unsigned int i = 0; i < rec->nr_buckets; i++) {
+		seen->count[rec->bucket[i]] += rec->count[i];
+		seen->calls += rec->count[i];
+	}
+}
+
 /* Keep the slices of all operations within MODEL_SLICE_BYTES. */
 static void bound_slices(struct model *m)
 {
@@ -298,6 +307,7 @@ static int feed_slice(struct model *m, const struct rec_profile *rec)
 		op->pub.adds_up = false;
 	add_to_total(&op->pub.total, &slice, rec->min_ns, rec->max_ns);
 	op->pub.seen_calls += sum;
+	add_seen(&op->seen, rec);
 	op->pub.abnormal =
 	    add_saturating(op->pub.abnormal, weight_figure(w, &op->carry_abnormal, rec->abnormal));
 	op->pub.unseen =
@@ -374,6 +384,7 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	uint64_t seen = op->pub.seen_calls;
 	struct rec_profile like = *rec;
 	struct weight weight = op->weight;
+	struct profile seen_profile = op->seen;
 	uint32_t bucket[PT_BUCKETS];
 	int err;
 
@@ -398,6 +409,7 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	/* an estimate: nothing of it was seen */
 	op->armed_ns = armed;
 	op->pub.seen_calls = seen;
+	op->seen = seen_profile;
 	op->weight = weight;
 	return err;
 }

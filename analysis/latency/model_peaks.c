@@ -9,12 +9,84 @@
 
 #include "analysis/latency/period.h"
 
+/* A peak that was listed is folded only when it is clearly below the limits. */
+static const double rare_calls = 0.005, rare_time = 0.01, rare_held = 0.9;
+
+/* The peaks as of now, all of them. */
+struct found {
+	unsigned int nr;
+	struct peak_span span[MODEL_MAX_PEAKS];
+	int id[MODEL_MAX_PEAKS];
+	bool listed[MODEL_MAX_PEAKS];
+	struct shadow_verdict shadow[MODEL_MAX_PEAKS];
+};
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+static void find_shadows(const struct op_state *op, struct found *f)
+{
+	unsigned int n = op->samples.nr;
+	const struct call_sample **call = NULL;
+	double *weight = NULL;
+
+	for (unsigned int i = 0; i < f->nr; i++)
+		f->shadow[i] = (struct shadow_verdict){-1, PEAK_LISTED};
+	if (f->nr < 2 || !n)
+		return;
+	call = malloc(n * sizeof(struct call_sample *));
+	weight = malloc(n * sizeof(*weight));
+	if (call && weight) {
+		samples_list(&op->samples, &op->pub.total, call, weight);
+		shadows_find(f->span, f->nr, call, weight, n, f->shadow);
+	}
+	free(weight);
+	free(call);
+}
+
+static bool was_listed(const struct op_state *op, int id)
+{
+	for (unsigned int i = 0; i < op->nr_spans; i++)
+		if (op->id[i] == id)
+			return op->listed[i];
+	return false;
+}
+
+static bool is_rare(const struct op_state *op, const struct peak_span *span, int id)
+{
+	const struct profile *total = &op->pub.total;
+	double limit = was_listed(op, id) ? rare_held : 1;
+
+	return ratio((double)profile_range_calls(total, span->range), (double)total->calls) <
+		   rare_calls * limit &&
+	       ratio((double)profile_range_sum(total, span->range), (double)total->sum_ns) <
+		   rare_time * limit;
+}
+
+/* Peaks of the calls that were seen: scaled ones would take noise for peaks. */
+static void find_peaks(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
+{
+	f->nr = peaks_find_held(&op->seen, op->span, op->nr_spans, f->span, MODEL_MAX_PEAKS);
+	peaks_tracker_update(tracker, f->span, f->nr, f->id);
+	find_shadows(op, f);
+	for (unsigned int i = 0; i < f->nr; i++)
+		f->listed[i] = f->shadow[i].of < 0 && !is_rare(op, &f->span[i], f->id[i]);
+}
+
 void model_peaks_tick(struct op_state *op)
 {
+	struct found f;
+
 	if (!op->changed)
 		return;
-	op->nr_spans = peaks_find(&op->pub.total, op->span, MODEL_MAX_PEAKS);
-	peaks_tracker_update(&op->tracker, op->span, op->nr_spans, op->id);
+	find_peaks(op, &op->tracker, &f);
+	op->nr_spans = f.nr;
+	memcpy(op->span, f.span, sizeof(op->span));
+	memcpy(op->id, f.id, sizeof(op->id));
+	memcpy(op->listed, f.listed, sizeof(op->listed));
+	memcpy(op->shadow, f.shadow, sizeof(op->shadow));
 	op->changed = false;
 	op->version++;
 }
@@ -28,11 +100,6 @@ static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 	if ((op->pub.layer == LAYER_FUNCTION || op->pub.layer == LAYER_KERNEL) && op->slices.nr)
 		since = op->slices.slice[0].start_ns;
 	return m->elapsed_ns > since ? m->elapsed_ns - since : 0;
-}
-
-static double ratio(double part, double whole)
-{
-	return whole > 0 ? part / whole : 0;
 }
 
 static void fill_peak(const struct model *m, const struct op_state *op, struct peak *p,
@@ -58,33 +125,59 @@ static void fill_peak(const struct model *m, const struct op_state *op, struct p
 								  p->high_ns, p->mode_ns);
 }
 
+/* Listed peaks come first, then those that are folded; both by latency. */
+static void list_peaks(const struct model *m, struct op_state *op, const struct found *f)
+{
+	unsigned int n = 0;
+
+	memset(op->peak, 0, sizeof(op->peak));
+	for (unsigned int folded = 0; folded < 2; folded++) {
+		for (unsigned int i = 0; i < f->nr; i++) {
+			bool listed = f->listed[i] || m->all_peaks;
+			struct peak *p = &op->peak[n];
+
+			if (listed == (folded != 0))
+				continue;
+			n++;
+			p->rank = listed ? (int)n : 0;
+			p->id = f->id[i];
+			p->seen_calls = f->span[i].calls;
+			if (!f->listed[i])
+				p->fold = PEAK_RARE;
+			if (f->shadow[i].of >= 0) {
+				p->fold = f->shadow[i].why;
+				p->shadow_of = f->id[f->shadow[i].of];
+			}
+			fill_peak(m, op, p, &f->span[i]);
+		}
+		if (!folded)
+			op->pub.nr_peaks = n;
+	}
+	op->pub.peaks = op->peak;
+	op->pub.folded = op->peak + op->pub.nr_peaks;
+	op->pub.nr_folded = n - op->pub.nr_peaks;
+}
+
 /*
  * Between ticks the peaks are those that a tick at this moment would give: on
  * a copy of the tracker, so that asking changes nothing.
  */
 static void set_peaks(const struct model *m, struct op_state *op)
 {
-	struct peak_span span[MODEL_MAX_PEAKS];
 	struct peak_tracker tracker;
-	int id[MODEL_MAX_PEAKS];
-	unsigned int n = op->nr_spans;
+	struct found f = {0};
 
 	if (op->changed) {
 		tracker = op->tracker;
-		n = peaks_find(&op->pub.total, span, MODEL_MAX_PEAKS);
-		peaks_tracker_update(&tracker, span, n, id);
+		find_peaks(op, &tracker, &f);
 	} else {
-		memcpy(span, op->span, sizeof(span));
-		memcpy(id, op->id, sizeof(id));
+		f.nr = op->nr_spans;
+		memcpy(f.span, op->span, sizeof(f.span));
+		memcpy(f.id, op->id, sizeof(f.id));
+		memcpy(f.listed, op->listed, sizeof(f.listed));
+		memcpy(f.shadow, op->shadow, sizeof(f.shadow));
 	}
-	memset(op->peak, 0, sizeof(op->peak));
-	for (unsigned int i = 0; i < n; i++) {
-		op->peak[i].rank = (int)i + 1;
-		op->peak[i].id = id[i];
-		fill_peak(m, op, &op->peak[i], &span[i]);
-	}
-	op->pub.peaks = op->peak;
-	op->pub.nr_peaks = n;
+	list_peaks(m, op, &f);
 }
 
 /* Share of all calls that were timed; of the time, while there are no calls. */

@@ -97,6 +97,7 @@ void model_preemption(const struct model *m, struct op_state *op,
 {
 	struct sums peak[MODEL_MAX_PEAKS] = {0};
 	double yields = 0, known = 0, period, quantum = quantum_ns(m);
+	unsigned int nr_peaks = op->pub.nr_peaks + op->pub.nr_folded;
 
 	for (unsigned int i = 0; i < n; i++) {
 		unsigned int b = pt_bucket(call[i]->latency_ns);
@@ -105,14 +106,14 @@ void model_preemption(const struct model *m, struct op_state *op,
 			known += weight[i];
 			yields += call[i]->sleeps ? weight[i] : 0;
 		}
-		for (unsigned int p = 0; p < op->pub.nr_peaks; p++)
+		for (unsigned int p = 0; p < nr_peaks; p++)
 			if (b >= op->peak[p].range.low && b < op->peak[p].range.high)
 				add(&peak[p], call[i], weight[i]);
 	}
 	/* All CPU time of the targets, shared among the requests: the time from one to the next. */
 	period =
 	    op->pub.total.calls ? (double)m->cost.target_cpu_ns / (double)op->pub.total.calls : 0;
-	for (unsigned int p = 0; p < op->pub.nr_peaks; p++) {
+	for (unsigned int p = 0; p < nr_peaks; p++) {
 		const struct sums *s = &peak[p];
 		struct peak *out = &op->peak[p];
 		double calls = (double)out->calls;

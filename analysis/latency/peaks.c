@@ -29,8 +29,13 @@ static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 2
  * by twice this are four standard deviations apart.
  */
 #define UNSURE 1.4
+/* A peak that was there before stays as long as it stands out by this much (as exponents of the factors). */
+#define HELD_UNSURE 0.7
+#define HELD_FACTOR 0.6
 
 struct scan {
+	double unsure;			 /* UNSURE or HELD_UNSURE */
+	double ease;			 /* exponent of the factors: 1 or HELD_FACTOR */
 	unsigned int low, high;		 /* buckets with calls */
 	double count[PT_BUCKETS + 1];	 /* observations below bucket i */
 	double exposure[PT_BUCKETS + 1]; /* buckets that a latency can fall into, below i */
@@ -82,16 +87,16 @@ static double valley_factor(double width)
 }
 
 /* What the density is at least, and at most, where `count` calls were seen. */
-static double at_least(double count, double exposure)
+static double at_least(double count, double exposure, double unsure)
 {
-	double root = sqrt(count + 0.375) - UNSURE;
+	double root = sqrt(count + 0.375) - unsure;
 
 	return root > 0 ? root * root / exposure : 0;
 }
 
-static double at_most(double count, double exposure)
+static double at_most(double count, double exposure, double unsure)
 {
-	double root = sqrt(count + 0.375) + UNSURE;
+	double root = sqrt(count + 0.375) + unsure;
 
 	return root * root / exposure;
 }
@@ -124,6 +129,8 @@ static bool scan_init(struct scan *s, const struct profile *p, double share_seen
 {
 	bool any = false;
 
+	s->unsure = UNSURE;
+	s->ease = 1;
 	s->low = s->high = 0;
 	s->count[0] = 0;
 	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
@@ -156,12 +163,12 @@ static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
 
 		if (exposure <= 0 || calls <= 0)
 			continue;
-		visible = (struct window){low, end, calls / exposure / peak_factor(exposure)};
+		visible = (struct window){low, end, calls / exposure / pow(peak_factor(exposure), s->ease)};
 		if (visible.value > top->visible.value)
 			top->visible = visible;
 		if (calls <= top->sure.value * exposure)
 			continue;
-		sure = (struct window){low, end, at_least(calls, exposure)};
+		sure = (struct window){low, end, at_least(calls, exposure, s->unsure)};
 		if (valley && visible.value > valley->visible.value &&
 		    sure.value > valley->sure.value && (!any || sure.value > found->value)) {
 			*found = sure;
@@ -186,12 +193,12 @@ static bool lower_valley(const struct scan *s, unsigned int from, unsigned int e
 
 		if (exposure < 1.5)
 			continue;
-		visible = (struct window){low, end, calls / exposure * valley_factor(exposure)};
+		visible = (struct window){low, end, calls / exposure * pow(valley_factor(exposure), s->ease)};
 		if (visible.value < valley->visible.value)
 			valley->visible = visible;
 		if (calls >= valley->sure.value * exposure)
 			continue;
-		sure = (struct window){low, end, at_most(calls, exposure)};
+		sure = (struct window){low, end, at_most(calls, exposure, s->unsure)};
 		if (top && visible.value < top->visible.value && sure.value < top->sure.value &&
 		    (!any || sure.value < found->value)) {
 			*found = sure;
@@ -422,29 +429,102 @@ static unsigned int find_mode(const struct profile *p, const struct scan *s,
 	return mode;
 }
 
+static unsigned int find(const struct profile *p, struct scan *s, struct peak_span *out,
+			 unsigned int max)
+{
+	struct segment seg[MAX_SEGMENTS];
+	unsigned int n = find_tops(s, seg);
+
+	set_ranges(p, s, seg, n);
+	join_strays(s, seg, &n);
+	keep_most_prominent(s, seg, &n, max);
+	for (unsigned int i = 0; i < n; i++) {
+		out[i].range = trim(p, s, &seg[i]);
+		out[i].mode = find_mode(p, s, &seg[i].top, out[i].range);
+		out[i].calls = profile_range_calls(p, out[i].range);
+		out[i].prominence = log2(rise(s, seg, i));
+	}
+	return n;
+}
+
 unsigned int peaks_find_seen(const struct profile *p, double share_seen, struct peak_span *out,
 			     unsigned int max)
 {
-	struct segment seg[MAX_SEGMENTS];
 	struct scan s;
-	unsigned int n;
 
 	if (!max || !scan_init(&s, p, share_seen > 0 && share_seen < 1 ? share_seen : 1))
 		return 0;
-	n = find_tops(&s, seg);
-	set_ranges(p, &s, seg, n);
-	join_strays(&s, seg, &n);
-	keep_most_prominent(&s, seg, &n, max);
-	for (unsigned int i = 0; i < n; i++) {
-		out[i].range = trim(p, &s, &seg[i]);
-		out[i].mode = find_mode(p, &s, &seg[i].top, out[i].range);
-		out[i].calls = profile_range_calls(p, out[i].range);
-		out[i].prominence = log2(rise(&s, seg, i));
-	}
-	return n;
+	return find(p, &s, out, max);
 }
 
 unsigned int peaks_find(const struct profile *p, struct peak_span *out, unsigned int max)
 {
 	return peaks_find_seen(p, 1, out, max);
+}
+
+static bool holds(const struct peak_span *span, unsigned int mode)
+{
+	return mode >= span->range.low && mode < span->range.high;
+}
+
+/* Is one of the peaks that were there before in this one? */
+static bool is_held(const struct peak_span *span, const struct peak_span *before, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (holds(span, before[i].mode))
+			return true;
+	return false;
+}
+
+/*
+ * The parts of the sure peak `whole` among the weak ones weak[0..nr): those
+ * that were peaks before. Fewer than two are no reason to split it.
+ */
+static unsigned int held_parts(const struct profile *p, const struct peak_span *whole,
+			       const struct peak_span *weak, unsigned int nr,
+			       const struct peak_span *before, unsigned int nr_before,
+			       struct peak_span *out)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nr && n < PEAKS_TRACKED; i++)
+		if (holds(whole, weak[i].mode) && is_held(&weak[i], before, nr_before))
+			out[n++] = weak[i];
+	if (n < 2)
+		return 0;
+	out[0].range.low = whole->range.low;
+	for (unsigned int i = 0; i + 1 < n; i++)
+		out[i].range.high = out[i + 1].range.low;
+	out[n - 1].range.high = whole->range.high;
+	for (unsigned int i = 0; i < n; i++)
+		out[i].calls = profile_range_calls(p, out[i].range);
+	return n;
+}
+
+unsigned int peaks_find_held(const struct profile *p, const struct peak_span *before,
+			     unsigned int nr_before, struct peak_span *out, unsigned int max)
+{
+	struct peak_span sure[PEAKS_TRACKED], weak[PEAKS_TRACKED], part[PEAKS_TRACKED];
+	unsigned int nr_sure, nr_weak, nr, n = 0;
+	struct scan s;
+
+	max = max < PEAKS_TRACKED ? max : PEAKS_TRACKED;
+	nr_sure = peaks_find(p, sure, max);
+	if (nr_before > nr_sure && scan_init(&s, p, 1)) {
+		s.unsure = HELD_UNSURE;
+		s.ease = HELD_FACTOR;
+		nr_weak = find(p, &s, weak, PEAKS_TRACKED);
+	} else {
+		nr_weak = 0;
+	}
+	for (unsigned int i = 0; i < nr_sure && n < max; i++) {
+		nr = held_parts(p, &sure[i], weak, nr_weak, before, nr_before, part);
+		if (nr < 2 || n + nr + (nr_sure - i - 1) > max) {
+			out[n++] = sure[i];
+			continue;
+		}
+		memcpy(&out[n], part, nr * sizeof(*part));
+		n += nr;
+	}
+	return n;
 }

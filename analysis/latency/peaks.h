@@ -36,6 +36,15 @@ unsigned int peaks_find(const struct profile *p, struct peak_span *out, unsigned
 unsigned int peaks_find_seen(const struct profile *p, double share_seen, struct peak_span *out,
 			     unsigned int max);
 
+/*
+ * The same for a profile that grows, of which `before` are the peaks as of the
+ * last look: what was a peak stays one until its valleys are clearly gone, so
+ * that a peak at the limit does not come and go with every slice. At most
+ * PEAKS_TRACKED.
+ */
+unsigned int peaks_find_held(const struct profile *p, const struct peak_span *before,
+			     unsigned int nr_before, struct peak_span *out, unsigned int max);
+
 enum {
 	PEAKS_TRACKED = 32, /* peaks a tracker remembers; also the most it takes at once */
 	PEAKS_FORGET = 30,  /* slices after which an absent peak's id is given up */

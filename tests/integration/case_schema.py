@@ -21,7 +21,9 @@ PEAK = {"peak": 1, "id": 3, "low_ns": 100, "high_ns": 200, "mode_ns": 150, "call
 BUCKETS = [{"low_ns": 100, "high_ns": 141, "count": 2}, {"low_ns": 141, "high_ns": 200, "count": 3}]
 OPERATION = {"name": "syscall:read", "layer": "syscall", "calls": 5, "total_ns": 700, "min_ns": 100, "max_ns": 190,
              "floor_ns": 100, "open": 1, "oldest_open_ns": 5, "abnormal": 0, "share_of_calls_seen": 1.0,
-             "buckets": BUCKETS, "peaks": [PEAK], "slices": [{"start_ns": 0, "buckets": BUCKETS}]}
+             "buckets": BUCKETS, "peaks": [PEAK],
+             "folded": [{"id": 4, "folded_as": "preemption", "shadow_of": 3, "low_ns": 300, "high_ns": 400, "mode_ns": 350,
+                         "calls": 1, "total_ns": 350, "share_of_calls": 0.1, "share_of_time": 0.1}], "slices": [{"start_ns": 0, "buckets": BUCKETS}]}
 STACK = {"ns": 5, "count": 1, "layers": [{"pid": 1, "tid": 1, "comm": "a", "state": "sleep",
                                           "frames": [{"function": "f", "module": "m"}]}]}
 FRAME = {"function": "f(int)", "symbol": "_Z1fi", "module": "m", "address": "0x12", "line": 3, "file": "f.c",
@@ -76,6 +78,7 @@ FAULTS = [
     ("watch", OP + ("share_of_calls_seen",), 1.1), ("watch", OP + ("name",), "a\x1bb"), ("watch", OP + ("name",), "\u202e"),
     ("watch", OP + ("peeks",), []), ("watch", OP + ("buckets", 0, "count"), 0), ("watch", OP + ("buckets", 1, "low_ns"), 120),
     ("watch", OP + ("peaks", 0, "peak"), 2), ("watch", OP + ("peaks", 0, "mode_ns"), 90), ("watch", OP + ("peaks", 0, "near"), None),
+    ("watch", OP + ("folded", 0, "folded_as"), "noise"), ("watch", OP + ("folded", 0, "calls"), ...),
     ("watch", OP + ("peaks", 0, "values"), ...), ("watch", OP + ("peaks", 0, "related", 0, "score"), "high"),
     ("watch", OP + ("slices", 0, "start_ns"), ...),
     ("doctor", ("checks", 0, "ok"), 1), ("doctor", ("kernel",), ...),

@@ -345,8 +345,17 @@ static void test_preemption_without_yield(void **state)
 	assert_int_equal(feed_constant(w->m, "scheduler slice", 3 * MS), 0);
 	assert_int_equal(model_feed(w->m, &cost), 0);
 	run(w, 10);
+	/* The calls that were preempted are a shadow of the others, unless all peaks are to be listed. */
+	assert_int_equal(model_op_peaks(w->m, 1)->nr_peaks, 1);
+	assert_int_equal(model_op_peaks(w->m, 1)->nr_folded, 1);
+	p = model_op_peaks(w->m, 1)->folded;
+	assert_int_equal(p->fold, PEAK_PREEMPTED);
+	assert_int_equal(p->shadow_of, model_op_peaks(w->m, 1)->peaks[0].id);
+	model_list_all_peaks(w->m, true);
 	assert_int_equal(model_op_peaks(w->m, 1)->nr_peaks, 2);
+	assert_int_equal(model_op_peaks(w->m, 1)->nr_folded, 0);
 	p = model_op_peaks(w->m, 1)->peaks;
+	assert_int_equal(p[1].shadow_of, p[0].id);
 	expected = (double)p[0].calls * 3045 / (3 * MS);
 	assert_true(fabs(p[0].expected_preempted / expected - 1) < 0.1);
 	assert_in_range((uint64_t)p[0].expected_preempted, 170, 230);

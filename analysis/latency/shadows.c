@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/shadows.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/*
+ * What a disturbance costs beside the time that was measured: two switches of
+ * the context, cold caches, and the interrupt that began it.
+ */
+static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
+enum {
+	MAX_PREEMPTIONS = 4, /* that allow for such a cost, in one call */
+	MAX_FAULTS = 4,	     /* more page faults than this are the program's own work */
+	MUCH_SMALLER = 12,   /* times as many calls in another peak: for page faults */
+	SMALLER = 3,	     /* for interrupts */
+	MIN_SAMPLES = 2,     /* fewer say nothing about a peak */
+};
+/* A wait for a CPU of less than this share of the latency does not move a call to another peak. */
+static const double min_wait = 0.02;
+/*
+ * This share of a peak's calls must belong to another peak. An interrupt alone
+ * leaves no trace in a sample: calls that never left the CPU and are longer than
+ * those of a larger peak by no more than an interrupt takes are not counted
+ * against it, as long as the calls that were preempted are still so many that
+ * undisturbed ones of this length cannot be the rule.
+ */
+static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
+/* Two peaks whose calls take the same time without their waits, up to this factor, are one. */
+static const double same_own = 1.3;
+
+/* What the samples say of one peak. */
+struct tally {
+	double weight;
+	double interrupted; /* weight of the calls that may have met an interrupt */
+	double lands[PEAKS_TRACKED]; /* weight of the calls that belong to each peak */
+	double faults, waits;	     /* of those: because of */
+	double log_own, moved;	     /* of those that belong to none: mean of the logarithm */
+	unsigned int nr;
+};
+
+/* The time that a call would have taken undisturbed lies between these. */
+struct own {
+	double low, high;
+	bool moved, faults, waits;
+};
+
+static struct own own_time(const struct call_sample *c)
+{
+	double latency = (double)c->latency_ns, wait = 0;
+	struct own o = {.high = latency};
+	unsigned int preemptions = 0;
+
+	if (c->known & SAMPLE_RUNQUEUE)
+		wait = fmin((double)c->runqueue_ns, latency);
+	if (c->known & SAMPLE_SWITCHES)
+		preemptions = c->preempted < MAX_PREEMPTIONS ? c->preempted : MAX_PREEMPTIONS;
+	o.waits = !preemptions && wait > min_wait * latency;
+	o.moved = preemptions || o.waits;
+	if (o.moved) {
+		o.high -= wait;
+		o.low = o.high - per_preemption_ns * preemptions - (o.waits ? per_wait_ns : 0);
+		/* how long a preempted call waited is not always known */
+		if (preemptions && !(c->known & SAMPLE_RUNQUEUE))
+			o.low = 0;
+	} else if ((c->known & SAMPLE_FAULTS) && c->minor_faults && c->minor_faults <= MAX_FAULTS &&
+		   !c->major_faults) {
+		o.moved = o.faults = true;
+		o.low = latency - per_fault_ns * c->minor_faults;
+	}
+	o.low = fmax(o.low, 1);
+	return o;
+}
+
+static unsigned int bucket_of(double ns)
+{
+	return pt_bucket((uint64_t)fmax(ns, 1));
+}
+
+static double all_time(const struct peak_span *s)
+{
+	return (double)s->calls * exp2((double)s->mode / PT_RESOLUTION);
+}
+
+/*
+ * The peak to which a call of peak `self` belongs: of the lower ones that it
+ * may have come from the one that has most time, since it was hit most often;
+ * else the own one if it can be, else none, -1. A call that slept is not moved
+ * by the cost of the wait alone.
+ */
+static int owner_of(const struct peak_span *span, unsigned int n, unsigned int self,
+		    const struct own *o)
+{
+	unsigned int low = bucket_of(o->low), high = bucket_of(o->high);
+	int best = -1;
+
+	if (!o->moved || (o->waits && high >= span[self].range.low))
+		return (int)self;
+	for (unsigned int i = 0; i < n && i < self; i++) {
+		if (span[i].range.high <= low || span[i].range.low > high)
+			continue;
+		if (o->faults && span[i].calls < MUCH_SMALLER * span[self].calls)
+			continue;
+		if (best < 0 || all_time(&span[i]) > all_time(&span[best]))
+			best = (int)i;
+	}
+	if (best < 0 && (o->faults || high >= span[self].range.low))
+		return (int)self;
+	return best;
+}
+
+/* Can an interrupt have made this call of peak `self` from one of a larger peak? */
+static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
+			       const struct call_sample *c)
+{
+	double undisturbed = (double)c->latency_ns - interrupt_ns;
+
+	if (!(c->known & SAMPLE_SWITCHES) || c->sleeps || c->preempted)
+		return false;
+	for (unsigned int i = 0; i < self; i++)
+		if (span[i].calls >= SMALLER * span[self].calls &&
+		    span[i].range.high > bucket_of(undisturbed))
+			return true;
+	return false;
+}
+
+static void add(struct tally *t, const struct peak_span *span, unsigned int n, unsigned int self,
+		const struct call_sample *c, double weight)
+{
+	struct own o = own_time(c);
+	int owner;
+
+	/* A call that may have taken any time says nothing. */
+	if (o.moved && o.low <= 1 && o.high >= (double)c->latency_ns)
+		return;
+	owner = owner_of(span, n, self, &o);
+	t->nr++;
+	t->weight += weight;
+	if (owner < 0) {
+		t->moved += weight;
+		t->log_own += weight * log2(fmax(o.high, 1));
+		return;
+	}
+	t->lands[owner] += weight;
+	if (owner == (int)self) {
+		if (may_be_interrupted(span, self, c))
+			t->interrupted += weight;
+		return;
+	}
+	t->faults += o.faults ? weight : 0;
+	t->waits += o.waits ? weight : 0;
+}
+
+static void judge(const struct tally *t, unsigned int self, struct shadow_verdict *out)
+{
+	double others = 0, best = 0;
+	int of = -1;
+
+	for (unsigned int i = 0; i < self; i++) {
+		others += t->lands[i];
+		if (t->lands[i] > best) {
+			best = t->lands[i];
+			of = (int)i;
+		}
+	}
+	*out = (struct shadow_verdict){.of = -1};
+	if (of < 0 || t->nr < MIN_SAMPLES || others <= min_share_all * t->weight ||
+	    others <= min_share * (t->weight - t->interrupted))
+		return;
+	out->of = of;
+	out->why = 2 * t->faults > others  ? PEAK_FAULTS
+		   : 2 * t->waits > others ? PEAK_RUNQUEUE
+					   : PEAK_PREEMPTED;
+}
+
+/* Calls of a mode that the host disturbed nearly always: their own time is the same, and no peak's. */
+static void join_orphans(const struct tally *tally, unsigned int n, struct shadow_verdict *out)
+{
+	for (unsigned int i = 1; i < n; i++) {
+		if (out[i].of >= 0 || tally[i].nr < MIN_SAMPLES ||
+		    tally[i].moved <= min_share * tally[i].weight)
+			continue;
+		for (unsigned int k = 0; k < i; k++) {
+			const struct tally *a = &tally[k], *b = &tally[i];
+
+			if (a->moved <= min_share * a->weight || a->nr < MIN_SAMPLES)
+				continue;
+			if (fabs(a->log_own / a->moved - b->log_own / b->moved) > log2(same_own))
+				continue;
+			out[i] = (struct shadow_verdict){out[k].of >= 0 ? out[k].of : (int)k,
+							 PEAK_PREEMPTED};
+			break;
+		}
+	}
+}
+
+/* Of a peak and its shadows the one with most calls is the peak: it is there that the calls are. */
+static void choose_leaders(const struct peak_span *span, unsigned int n, struct shadow_verdict *out)
+{
+	for (unsigned int i = 0; i < n; i++)
+		while (out[i].of >= 0 && out[out[i].of].of >= 0)
+			out[i].of = out[out[i].of].of;
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int leader = i;
+
+		if (out[i].of >= 0)
+			continue;
+		for (unsigned int k = i + 1; k < n; k++)
+			if (out[k].of == (int)i && span[k].calls > 2 * span[leader].calls)
+				leader = k;
+		if (leader == i)
+			continue;
+		for (unsigned int k = 0; k < n; k++)
+			if (out[k].of == (int)i)
+				out[k].of = (int)leader;
+		out[i] = (struct shadow_verdict){(int)leader, out[leader].why};
+		out[leader].of = -1;
+	}
+}
+
+void shadows_find(const struct peak_span *span, unsigned int n,
+		  const struct call_sample *const *call, const double *weight,
+		  unsigned int nr_calls, struct shadow_verdict *out)
+{
+	struct tally tally[PEAKS_TRACKED];
+	unsigned int bucket;
+
+	if (n > PEAKS_TRACKED)
+		n = PEAKS_TRACKED;
+	memset(tally, 0, sizeof(tally));
+	for (unsigned int c = 0; c < nr_calls; c++) {
+		bucket = pt_bucket(call[c]->latency_ns);
+		for (unsigned int i = 0; i < n; i++)
+			if (bucket >= span[i].range.low && bucket < span[i].range.high)
+				add(&tally[i], span, n, i, call[c], weight[c]);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		judge(&tally[i], i, &out[i]);
+	join_orphans(tally, n, out);
+	choose_leaders(span, n, out);
+}
