@@ -379,7 +379,9 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 		return;
 	outside = phase_of_start(c, key.slot, key.tgid);
 	if (s->flags & PT_SITE_READ_RET) {
-		if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(ctx->sp + (s64)s->start_cfa - 8)))
+		if (s->call_bytes)
+			ret = ctx->ip + s->call_bytes;
+		else if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(ctx->sp + (s64)s->start_cfa - 8)))
 			ret = 0;
 		/* most calls come from where the last one came from */
 		if (ret && ret == s->last_ret && c->nr_targets == 1) {

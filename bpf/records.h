@@ -100,6 +100,7 @@ struct pt_site {
 	pt_u32 fuse_hits; /* that a fuse_ns allows */
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
+	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the function */
 };
 
 /* One open activation of a user function: address space and CFA, not thread. */

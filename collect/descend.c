@@ -98,7 +98,7 @@ static uint32_t shared_with_f0(const struct descent_arming *d, const struct rec_
 	for (uint32_t i = 0; i < d->function->nr_sites; i++) {
 		const struct function_site *fs = &d->function->sites[i];
 
-		if (fs->site.role == SITE_ENTRY && !fs->dead && fs->site.module == s->module &&
+		if ((fs->site.role == SITE_ENTRY || fs->site.role == SITE_CALL) && !fs->dead && fs->site.module == s->module &&
 		    fs->site.offset == s->offset)
 			return fs->index;
 	}

@@ -84,6 +84,8 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
+		/* the call has pushed no return address yet: it is the instruction behind it */
+		s->call_bytes = r->role == SITE_CALL && r->ret > r->offset ? (pt_u32)(r->ret - r->offset) : 0;
 		if (!has_exits(f))
 			s->flags |= PT_SITE_NEED_RET;
 	} else {

@@ -156,7 +156,8 @@ void front_unwatch(struct front *f, uint32_t op)
 
 static void plan_ask(struct front *f, struct watch *w, uint32_t module, uint64_t offset)
 {
-	struct parse_request req = {.module = module, .offset = offset, .op = w->op, .max_sites = 48};
+	struct parse_request req = {.module = module, .offset = offset, .op = w->op, .max_sites = 48,
+				    .policy = POLICY_AT_CALLS};
 
 	w->stage = WATCH_PLANNING;
 	w->request = ask(f, PARSE_PLAN, &req);

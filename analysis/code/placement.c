@@ -153,7 +153,7 @@ int place_entry(struct placer *p, uint64_t function, struct place *out, enum pla
 }
 
 /* The same from a return address; `flags` holds for all of the line. */
-static bool search_return(struct walk *w, uint32_t flags, bool guarded, struct place *out)
+static bool search_return(struct walk *w, uint32_t flags, bool guarded, unsigned max_skip, struct place *out)
 {
 	struct code_cfa at_ret = placer_cfa(w->p, w->insn.vaddr);
 	bool found = false, joined;
@@ -179,11 +179,16 @@ static bool search_return(struct walk *w, uint32_t flags, bool guarded, struct p
 		found = true;
 		if (cls == SITE_EMULATED)
 			break;
-	} while (w->steps < w->p->policy.max_skip && walk_forward(w));
+	} while (w->steps < max_skip && walk_forward(w));
 	return found;
 }
 
 int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_why *why)
+{
+	return place_return_within(p, ret, p->policy.max_skip, out, why);
+}
+
+int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out, enum place_why *why)
 {
 	const struct code_part *part = code_part_at(p->src, ret);
 	uint32_t flags = 0;
@@ -209,7 +214,7 @@ int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_w
 	guarded = p->flow.flags & (EXITS_LSDA | EXITS_SETJMP);
 	if (guarded && flow_is_target(&p->flow, ret))
 		flags |= PLACE_FALSE_RETURN;
-	if (!search_return(&w, flags, guarded, out)) {
+	if (!search_return(&w, flags, guarded, max_skip, out)) {
 		*why = w.why;
 		return -ENOTSUP;
 	}

@@ -138,6 +138,8 @@ int place_exits(struct placer *p, uint64_t function, struct place *out, size_t m
 
 /* Where to see a call come back that pushed the return address `ret`. */
 int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_why *why);
+/* The same, at most `max_skip` instructions behind `ret`. */
+int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out, enum place_why *why);
 
 /* The pair for one direct or indirect call instruction at `call`. */
 int place_call_site(struct placer *p, uint64_t call, struct place *start, struct place *end,
@@ -204,7 +206,8 @@ struct plan {
 	enum plan_price price;
 	struct place entry;
 	struct place *exits, *returns;
-	size_t nr_exits, nr_returns;
+	struct place *calls; /* if there are any, activations begin at these call instructions, not at `entry` */
+	size_t nr_exits, nr_returns, nr_calls;
 	uint32_t exit_flags;   /* enum exit_flags */
 	uint32_t caller_flags; /* enum caller_flags of callers.h */
 	size_t nr_callers;     /* direct calls found, also those without a place */
@@ -215,6 +218,13 @@ struct plan {
 
 /* 0 and a plan, or -ENOTSUP with `why` and `text` filled in. Release in both cases. */
 int plan_function(struct placer *p, uint64_t function, struct plan *out);
+/*
+ * The same, but where only a single-stepped instruction could serve as the entry, and all
+ * calls of the function are direct ones that are known: activations begin at those calls and
+ * end behind them. A step takes ten times as long as an emulation, and by how
+ * much it makes a call longer is known less well.
+ */
+int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out);
 void plan_release(struct plan *plan);
 
 const char *plan_strategy_text(enum plan_strategy s);

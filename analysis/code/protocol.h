@@ -72,6 +72,7 @@ enum parse_policy {
 	POLICY_SHADOW_STACK = 1 << 1,
 	POLICY_LONG_NOPS_STEPPED = 1 << 2,
 	POLICY_ALLOW_NOP5 = 1 << 3,
+	POLICY_AT_CALLS = 1 << 4, /* plan_function_at_calls() */
 };
 
 /* Executable ones only; of REC_MAPPING. */

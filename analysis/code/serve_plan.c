@@ -65,11 +65,12 @@ int server_locate(struct server *s, struct module **m, struct placer **p, uint64
 	return err;
 }
 
-/* All sites of a plan: the entry, then the exits, then the returns. */
+/* All sites of a plan: the entry or the calls, then the exits, then the returns. */
 static int plan_sites(struct server *s, struct module *m, const struct plan *plan,
 		      struct parsed_plan *answer)
 {
-	size_t total = 1 + plan->nr_exits + plan->nr_returns, i;
+	const struct place *starts = plan->nr_calls ? plan->calls : &plan->entry;
+	size_t nr_starts = plan->nr_calls ? plan->nr_calls : 1, total = nr_starts + plan->nr_exits + plan->nr_returns, i;
 	struct rec_site *sites;
 
 	if (total > FRAME_MAX_SITES)
@@ -78,7 +79,13 @@ static int plan_sites(struct server *s, struct module *m, const struct plan *pla
 	if (!sites)
 		return -ENOMEM;
 	answer->sites = sites;
-	sites[answer->nr_sites++] = server_site(s, m, &plan->entry);
+	for (i = 0; i < nr_starts; i++) {
+		struct rec_site *site = &sites[answer->nr_sites++];
+
+		*site = server_site(s, m, &starts[i]);
+		if (plan->nr_calls)
+			site->ret = site->offset + starts[i].length;
+	}
 	for (i = 0; i < plan->nr_exits; i++)
 		sites[answer->nr_sites++] = server_site(s, m, &plan->exits[i]);
 	for (i = 0; i < plan->nr_returns; i++) {
@@ -110,7 +117,11 @@ int serve_plan(struct server *s)
 	if (f && f->ifunc && f->vaddr == vaddr)
 		return decline(s, -ENOTSUP, PLACE_NO_START,
 			       "it only chooses which function runs: watch that one");
-	err = plan_function(placer, vaddr, &plan);
+	/* frames of Go are told from inside of the function only */
+	if (s->request.policy & POLICY_AT_CALLS && !module_identity(m)->is_go)
+		err = plan_function_at_calls(placer, vaddr, &plan);
+	else
+		err = plan_function(placer, vaddr, &plan);
 	if (!err)
 		err = plan_sites(s, m, &plan, &answer);
 	answer.error = err;

@@ -269,7 +269,7 @@ struct rec_site {
 	uint32_t role;	 /* one of enum site_role */
 	uint32_t class;	 /* enum site_class */
 	int64_t cfa;	 /* stack pointer at this address + cfa = CFA of the activation */
-	uint64_t ret;	 /* SITE_RETURN: file offset of the return address that it stands for */
+	uint64_t ret;	 /* SITE_RETURN: file offset of the return address that it stands for; SITE_CALL: of the one it pushes */
 	uint32_t state;
 	uint64_t hits;
 	uint32_t ret_valid; /* of an end: rax holds the return value here */

@@ -502,6 +502,61 @@ static void test_plan_callers(void **state)
 	fixture_end(&fx);
 }
 
+/* A leaf without a branch: only a step could see its entry; two calls, the second with an emulated end. */
+CODE(leafy, "lea 1(%rdi), %eax\n leafy_ret: ret\n"
+	    "leafy_user: push %rbx\n leafy_c1: call leafy_begin\n mov %eax, %ebx\n leafy_c2: call leafy_begin\n nop\n"
+	    "add %ebx, %eax\n pop %rbx\n ret");
+LABEL(leafy_ret);
+LABEL(leafy_user);
+LABEL(leafy_c1);
+LABEL(leafy_c2);
+static void start_leafy(void)
+{
+	START(leafy);
+	fixture_split(&fx, AT(leafy, leafy_user), CODE_PART_SYMBOL);
+}
+
+static void test_plan_at_calls(void **state)
+{
+	struct plan plan;
+
+	start_leafy();
+	assert_int_equal(plan_function_at_calls(fixture_start(&fx), BASE, &plan), 0);
+	assert_int_equal(plan.strategy, PLAN_CALLERS);
+	assert_false(plan.needs_learning);
+	assert_int_equal(plan.nr_calls, 2);
+	assert_int_equal(plan.nr_returns, 2);
+	assert_int_equal(plan.nr_exits, 0);
+	assert_int_equal(plan.calls[0].role, SITE_CALL);
+	assert_int_equal(plan.calls[0].cls, SITE_EMULATED);
+	assert_int_equal(plan.calls[0].vaddr, AT(leafy, leafy_c1));
+	assert_int_equal(plan.calls[0].cfa, 0);
+	assert_int_equal(plan.calls[0].length, 5);
+	assert_int_equal(plan.returns[0].ideal, AT(leafy, leafy_c1) + 5);
+	/* its first emulated instruction is the next call: there two activations would meet */
+	assert_int_equal(plan.returns[0].vaddr, AT(leafy, leafy_c1) + 5);
+	assert_int_equal(plan.returns[0].cls, SITE_STEPPED);
+	assert_int_equal(plan.calls[1].vaddr, AT(leafy, leafy_c2));
+	assert_int_equal(plan.returns[1].cls, SITE_EMULATED);
+	plan_release(&plan);
+	assert_null(plan.calls);
+	/* who else may call it is not known: at its entry */
+	fx.pointers[fx.nr_pointers++] = BASE;
+	fixture_end(&fx);
+	assert_int_equal(plan_function_at_calls(fixture_start(&fx), BASE, &plan), 0);
+	assert_int_equal(plan.nr_calls, 0);
+	assert_int_equal(plan.entry.cls, SITE_STEPPED);
+	plan_release(&plan);
+	fixture_end(&fx);
+	/* an emulated entry is as cheap, wherever the calls come from */
+	start_w();
+	assert_int_equal(plan_function_at_calls(fixture_start(&fx), BASE, &plan), 0);
+	assert_int_equal(plan.nr_calls, 0);
+	assert_int_equal(plan.entry.cls, SITE_EMULATED);
+	plan_release(&plan);
+	fixture_end(&fx);
+}
+
 static void test_plan_exits(void **state)
 {
 	struct plan plan;
@@ -642,6 +697,7 @@ int main(void)
 	    cmocka_unit_test(test_caller_flags),
 	    cmocka_unit_test(test_caller_words),
 	    cmocka_unit_test(test_plan_callers),
+	    cmocka_unit_test(test_plan_at_calls),
 	    cmocka_unit_test(test_plan_exits),
 	    cmocka_unit_test(test_plan_learned),
 	    cmocka_unit_test(test_plan_calls_without_end),
