@@ -114,6 +114,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 	struct task_struct *real_parent;
+	u64 start_boottime;
 	struct {
 		u64 exec_start;
 		u64 sum_exec_runtime, prev_sum_exec_runtime;

@@ -49,11 +49,14 @@ INLINE void count_hit(u32 counter)
 
 INLINE bool is_target(struct pt_control *c, u32 tgid)
 {
+	u32 *state;
+
 	if (c->nr_targets == 1)
 		return tgid == c->only_tgid;
 	if (!c->nr_targets)
 		return false;
-	return bpf_map_lookup_elem(&targets, &tgid) != 0;
+	state = bpf_map_lookup_elem(&targets, &tgid);
+	return state && *state & PT_TARGET_WATCHED;
 }
 
 /* The record of a thread of a target, made on first sight. */

@@ -270,6 +270,8 @@ struct pt_control {
 	pt_u32 only_tgid;  /* the target, when there is one */
 	pt_u32 shard_mask;
 	pt_u32 follow; /* children become targets */
+	pt_u32 check_exec; /* a target that executes a program is suspended until the collector resumes it */
+	pt_u32 exec_spare;
 	pt_u32 layers; /* 1 << enum layer */
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
@@ -464,6 +466,14 @@ struct pt_task_now {
 struct pt_record_fork {
 	struct pt_record head;
 	pt_u32 child_tgid, child_tid;
+	pt_u64 child_start; /* ns since boot, sleeping included: with the pid this is its identity */
+};
+
+/* What the map of targets holds for a process. */
+enum pt_target_state {
+	PT_TARGET_WATCHED = 1 << 0,
+	PT_TARGET_NEW = 1 << 1,	      /* a child that the collector has not confirmed yet */
+	PT_TARGET_SUSPENDED = 1 << 2, /* it executed a program: the collector checks its rights again */
 };
 
 #endif

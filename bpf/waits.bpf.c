@@ -511,13 +511,13 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct pt_control *c = the_control();
-	u32 tgid = child->tgid, one = 1;
+	u32 tgid = child->tgid, state = PT_TARGET_WATCHED | PT_TARGET_NEW;
 	struct pt_record_fork *r;
 
 	/* a new thread is seen when it does something */
 	if (!c || !c->follow || tgid != (u32)child->pid || !is_target(c, parent->tgid))
 		return 0;
-	bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY);
+	bpf_map_update_elem(&targets, &tgid, &state, BPF_ANY);
 	__sync_fetch_and_add(&c->nr_targets, 1);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
@@ -531,24 +531,52 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	r->head.at = bpf_ktime_get_ns();
 	r->child_tgid = tgid;
 	r->child_tid = child->pid;
+	r->child_start = child->start_boottime;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+/* The program may have given the process rights that the invoking user must not look into: nothing counts until that is known. */
+INLINE void target_suspend(struct pt_control *c, u32 tgid)
+{
+	u32 *state = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (state)
+		*state = PT_TARGET_SUSPENDED;
+	if (c->only_tgid == tgid)
+		c->only_tgid = 0;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 {
 	struct pt_control *c = the_control();
+	bool target = c && is_target(c, p->tgid);
 
-	if (c && is_target(c, p->tgid))
+	if (target)
 		record_send(c, PT_RECORD_EXEC, 0, p->tgid, p->pid, old_pid);
-	if (c && c->phase_mode && is_target(c, p->tgid)) {
+	if (target && c->check_exec)
+		target_suspend(c, p->tgid);
+	if (target && c->phase_mode) {
 		u32 tgid = p->tgid;
 
 		/* another program */
 		bpf_map_delete_elem(&phases, &tgid);
 	}
 	return 0;
+}
+
+/* A child that ends before the collector confirmed it: its pid may soon be somebody else's. */
+INLINE void new_target_forget(struct pt_control *c, struct task_struct *p)
+{
+	u32 tgid = p->tgid, *state;
+
+	if (p->pid != p->tgid)
+		return;
+	state = bpf_map_lookup_elem(&targets, &tgid);
+	if (!state || !(*state & PT_TARGET_NEW) || bpf_map_delete_elem(&targets, &tgid))
+		return;
+	__sync_fetch_and_add(&c->nr_targets, -1);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -566,6 +594,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	    (t->sys_open == PT_SYS_COUNTS || t->sys_open == PT_SYS_OUTSIDE))
 		phase_end(c, p->tgid);
 	bpf_map_delete_elem(&threads, &tid);
+	new_target_forget(c, p);
 	record_send(c, PT_RECORD_EXIT, 0, p->tgid, tid, 0);
 	return 0;
 }

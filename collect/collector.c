@@ -42,98 +42,7 @@ struct loop {
 	struct req_fnode descend_nodes[PT_FNODES];
 };
 
-/* ---- targets ---------------------------------------------------------- */
-
-static int target_add(struct collector *c, pid_t pid, bool requested)
-{
-	struct target *t;
-	int err;
-
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if (c->targets[i]->pid == pid)
-			return 0;
-	}
-	if (c->nr_targets == COLLECTOR_MAX_TARGETS)
-		return -ENOSPC;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
-	err = target_open(t, pid);
-	if (err) {
-		free(t);
-		return err;
-	}
-	t->requested = requested;
-	c->targets[c->nr_targets++] = t;
-	send_target(c, t);
-	modules_scan(c, t);
-	threads_seed(c, pid);
-	return kernel_side_target_add(c->kernel, (uint32_t)pid);
-}
-
-static const char *why_not(int err)
-{
-	switch (err) {
-	case -ESRCH:
-		return "no such process; see ps -e";
-	case -EINVAL:
-		return "that is a thread; give the pid of its process";
-	case -ECHILD:
-		return "it has ended already (a zombie)";
-	case -EISDIR:
-		return "a kernel thread has no user code or system calls; choose a process";
-	case -EXDEV:
-		return "a 32-bit process; only 64-bit ones can be watched";
-	case -EACCES:
-	case -EPERM:
-		return "not permitted; run peaktop as root";
-	case -ETIMEDOUT:
-		return "reading /proc/PID/maps waits for a lock of its memory, which something holds; try again when it answers";
-	default:
-		return strerror(-err);
-	}
-}
-
-static void target_ended(struct collector *c, unsigned int i)
-{
-	struct target *t = c->targets[i];
-	struct record rec = {.type = REC_TARGET_END};
-
-	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
-	if (t->pid == c->child && waitpid(c->child, &c->child_status, WNOHANG) == c->child) {
-		c->child_ended = true;
-		rec.target_end.has_status = 1;
-		rec.target_end.status = (uint32_t)c->child_status;
-	}
-	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
-	modules_forget(c, t->pid);
-	functions_forget(c, t->pid);
-	send_record(c, &rec);
-	target_release(t);
-	free(t);
-	c->targets[i] = c->targets[--c->nr_targets];
-}
-
 /* ---- records from the programs ---------------------------------------- */
-
-static struct target *target_by_pid(struct collector *c, uint32_t pid)
-{
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if ((uint32_t)c->targets[i]->pid == pid)
-			return c->targets[i];
-	}
-	return NULL;
-}
-
-static void on_exec(struct collector *c, uint32_t pid)
-{
-	struct target *t = target_by_pid(c, pid);
-
-	if (!t || target_refresh(t))
-		return;
-	modules_scan(c, t);
-	send_target(c, t);
-}
 
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
@@ -154,11 +63,11 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		}
 		break;
 	case PT_RECORD_FORK:
-		if (target_add(c, (pid_t)((const struct pt_record_fork *)rec)->child_tgid, false))
-			kernel_side_target_remove(c->kernel, ((const struct pt_record_fork *)rec)->child_tgid);
+		if (size >= sizeof(struct pt_record_fork))
+			target_forked(c, (const struct pt_record_fork *)rec);
 		break;
 	case PT_RECORD_EXEC:
-		on_exec(c, rec->tgid);
+		target_executed(c, rec->tgid);
 		break;
 	case PT_RECORD_MAPPED:
 		t = target_by_pid(c, rec->tgid);
@@ -281,9 +190,9 @@ static void pick_target(struct loop *l, uint32_t pid)
 		return;
 	c->start_ns = now_ns();
 	send_meta(c);
-	c->error = target_add(c, (pid_t)pid, true);
+	c->error = target_add(c, (pid_t)pid, true, 0);
 	if (c->error) {
-		send_refused(c, 0, 0, c->error, "pid %u: %s", pid, why_not(c->error));
+		send_refused(c, 0, 0, c->error, "pid %u: %s", pid, target_why_not(c->error));
 		c->stopping = true;
 	}
 	l->waiting = false;
@@ -478,6 +387,7 @@ static void timers(struct loop *l)
 	if (l->going && now >= c->slice_end) {
 		for (unsigned int i = 0; i < c->nr_targets; i++)
 			modules_scan(c, c->targets[i]);
+		targets_check(c);
 		slice_end(c, now, false);
 		c->slice_end += c->interval_ns;
 		if (c->slice_end < now)
@@ -634,14 +544,15 @@ static int begin(struct collector *c)
 	for (uint32_t s = 0; s < PT_SLOTS; s++)
 		control->correction[s] = 0;
 	control->follow = o->follow;
+	control->check_exec = target_rights_matter();
 	control->phase_mode = o->phases;
 	if (o->command) {
-		err = target_add(c, c->child, true);
+		err = target_add(c, c->child, true, 0);
 	}
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
-		err = target_add(c, o->pids[i], true);
+		err = target_add(c, o->pids[i], true, 0);
 		if (err)
-			send_refused(c, 0, 0, err, "pid %d: %s", o->pids[i], why_not(err));
+			send_refused(c, 0, 0, err, "pid %d: %s", o->pids[i], target_why_not(err));
 	}
 	return err;
 }

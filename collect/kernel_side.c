@@ -525,16 +525,34 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid)
 {
-	uint32_t one = 1;
-	int err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.targets), &tgid, &one, BPF_NOEXIST);
+	uint32_t state = PT_TARGET_WATCHED;
+	int fd = bpf_map__fd(k->skel->maps.targets), err = bpf_map_update_elem(fd, &tgid, &state, BPF_NOEXIST);
 
+	/* the programs have added a child: now it is confirmed */
+	if (err == -EEXIST)
+		return bpf_map_update_elem(fd, &tgid, &state, BPF_EXIST);
 	if (err)
-		return err == -EEXIST ? 0 : err;
+		return err;
 	/* the hot path reads only_tgid when there is exactly one */
 	if (!k->control->nr_targets)
 		k->control->only_tgid = tgid;
 	__atomic_fetch_add(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
 	return 0;
+}
+
+bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid)
+{
+	int fd = bpf_map__fd(k->skel->maps.targets);
+	uint32_t state;
+
+	if (bpf_map_lookup_elem(fd, &tgid, &state) || !(state & PT_TARGET_SUSPENDED))
+		return false;
+	state = PT_TARGET_WATCHED;
+	if (bpf_map_update_elem(fd, &tgid, &state, BPF_EXIST))
+		return false;
+	if (k->control->nr_targets == 1)
+		k->control->only_tgid = tgid;
+	return true;
 }
 
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)

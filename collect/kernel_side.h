@@ -99,6 +99,8 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 /* Targets of the filter. Threads are told apart by the programs. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
+/* Count again what a target does that was suspended when it executed a program (control.check_exec). False: it was not. */
+bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid);
 
 /* Iterate over the threads; return nonzero from `each` to delete the entry. */
 typedef int (*kernel_side_thread_fn)(void *ctx, uint32_t tid, const struct pt_thread *t);

@@ -233,6 +233,20 @@ void send_constants(struct collector *c);
 /* seed.c: tell the programs which threads a new target has, and which system calls these are in. */
 void threads_seed(struct collector *c, pid_t pid);
 
+/*
+ * targets.c: add a process. `born_ns`: when the kernel says that it began, since boot; 0: not known. Another process may
+ * have its pid by now. 0 or a negative errno, in words by target_why_not().
+ */
+int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
+const char *target_why_not(int err);
+struct target *target_by_pid(struct collector *c, uint32_t pid);
+/* The target at this index has ended. */
+void target_ended(struct collector *c, unsigned int i);
+void target_forked(struct collector *c, const struct pt_record_fork *r);
+void target_executed(struct collector *c, uint32_t pid);
+/* Drop the targets that the invoking user may not trace any more: rights change without exec, too. */
+void targets_check(struct collector *c);
+
 /* modules.c: files and mappings of the targets. */
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/process_start.h"
 #include "collect/reader.h"
 
 /* Read a small file of /proc whole, of those that never wait for the process; returns its length. */
@@ -71,6 +72,18 @@ static int stat_read(pid_t pid, struct stat_line *out)
 static uint64_t ticks_ns(uint64_t ticks)
 {
 	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* What this time namespace adds to the time since boot, as /proc shows it. */
+static int64_t boot_offset_ns(void)
+{
+	char buf[256], *line;
+	long long seconds, ns;
+
+	if (slurp("/proc/self/timens_offsets", buf, sizeof(buf)) < 0)
+		return 0;
+	line = strstr(buf, "boottime");
+	return line && sscanf(line, "boottime %lld %lld", &seconds, &ns) == 2 ? seconds * 1000000000 + ns : 0;
 }
 
 static void ids_read(struct target *t)
@@ -138,7 +151,7 @@ static int is_32_bit(pid_t pid)
 	return n == -ETIMEDOUT ? -ETIMEDOUT : key > 0xffff;
 }
 
-/* A child without any privilege opens the memory of the process. */
+/* The kernel itself applies its rule: a child without any capability opens the memory of the process. */
 static int64_t try_trace(void *argument, int *unused)
 {
 	char path[64];
@@ -164,13 +177,14 @@ static int64_t try_trace(void *argument, int *unused)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EACCES;
 }
 
-/*
- * Where the privileges come from the file (capabilities) and not from being
- * root, the invoking user must pass ptrace's own check.
- */
-static int invoker_may_trace(pid_t pid)
+bool target_rights_matter(void)
 {
-	if (getuid() == 0)
+	return getuid() != 0;
+}
+
+int target_may_be_traced(pid_t pid)
+{
+	if (!target_rights_matter())
 		return 0;
 	return (int)reader_call(pid, READER_PROC, try_trace, &pid, sizeof(pid), NULL);
 }
@@ -196,12 +210,17 @@ int target_open(struct target *t, pid_t pid)
 	if (err > 0)
 		err = -EXDEV;
 	if (!err)
-		err = invoker_may_trace(pid);
+		err = target_may_be_traced(pid);
 	if (!err && !t->exe[0])
 		err = -EACCES;
 	if (err)
 		target_release(t);
 	return err;
+}
+
+bool target_started_at(const struct target *t, uint64_t since_boot_ns)
+{
+	return t->started_ns == ticks_ns(process_start_ticks(since_boot_ns, (uint64_t)sysconf(_SC_CLK_TCK), boot_offset_ns()));
 }
 
 bool target_alive(const struct target *t)

@@ -37,6 +37,15 @@ struct target {
 int target_open(struct target *t, pid_t pid);
 /* Read name, program, user and threads anew (after exec). */
 int target_refresh(struct target *t);
+/*
+ * Does it matter whether the invoking user may trace a process? Not for root, whom the kernel lets trace everything.
+ * Where peaktop's rights come from its file (capabilities), the user must pass ptrace's own check: 0, -EACCES, or
+ * -ETIMEDOUT if the kernel's answer has to wait.
+ */
+bool target_rights_matter(void);
+int target_may_be_traced(pid_t pid);
+/* Is it the process that the kernel says began then, ns since boot? */
+bool target_started_at(const struct target *t, uint64_t since_boot_ns);
 /* Is it still the process that was opened? */
 bool target_alive(const struct target *t);
 void target_release(struct target *t);

@@ -13,6 +13,7 @@
 
 #include "analysis/base/capability_set.h"
 #include "analysis/base/debug_path.h"
+#include "analysis/base/process_start.h"
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 #define ALL ((UINT64_C(1) << 41) - 1)
@@ -98,11 +99,24 @@ static void collector_keeps(void **state)
 		assert_int_equal(capability_set_collector(BIT(cap), &command) & ~BIT(cap), 0);
 }
 
+static void start_times(void **state)
+{
+	assert_int_equal(process_start_ticks(0, 100, 0), 0);
+	assert_int_equal(process_start_ticks(9999999, 100, 0), 0);
+	assert_int_equal(process_start_ticks(10000000, 100, 0), 1);
+	assert_int_equal(process_start_ticks(1234567890123, 100, 0), 123456);
+	assert_int_equal(process_start_ticks(1234567890123, 1000, 0), 1234567);
+	/* a time namespace moves it either way */
+	assert_int_equal(process_start_ticks(20000000, 100, -10000000), 1);
+	assert_int_equal(process_start_ticks(20000000, 100, 10000000), 3);
+	assert_int_equal(process_start_ticks(1, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(build_ids),	   cmocka_unit_test(links),	   cmocka_unit_test(never_leads_out),
-		cmocka_unit_test(collector_keeps),
+		cmocka_unit_test(collector_keeps), cmocka_unit_test(start_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who is a target: asked for or forked, its identity, its rights, its end. */
+#include "collect/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
+{
+	struct target *t;
+	int err;
+
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if (c->targets[i]->pid == pid)
+			return 0;
+	}
+	if (c->nr_targets == COLLECTOR_MAX_TARGETS)
+		return -ENOSPC;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	err = target_open(t, pid);
+	if (!err && born_ns && !target_started_at(t, born_ns)) {
+		target_release(t);
+		err = -ESRCH;
+	}
+	if (err) {
+		free(t);
+		return err;
+	}
+	t->requested = requested;
+	c->targets[c->nr_targets++] = t;
+	send_target(c, t);
+	modules_scan(c, t);
+	threads_seed(c, pid);
+	return kernel_side_target_add(c->kernel, (uint32_t)pid);
+}
+
+const char *target_why_not(int err)
+{
+	switch (err) {
+	case -ESRCH:
+		return "no such process; see ps -e";
+	case -EINVAL:
+		return "that is a thread; give the pid of its process";
+	case -ECHILD:
+		return "it has ended already (a zombie)";
+	case -EISDIR:
+		return "a kernel thread has no user code or system calls; choose a process";
+	case -EXDEV:
+		return "a 32-bit process; only 64-bit ones can be watched";
+	case -EACCES:
+	case -EPERM:
+		return "not permitted; run peaktop as root";
+	case -ETIMEDOUT:
+		return "reading /proc/PID/maps waits for a lock of its memory, which something holds; try again when it answers";
+	default:
+		return strerror(-err);
+	}
+}
+
+static void target_forget(struct collector *c, unsigned int i, const struct record *end)
+{
+	struct target *t = c->targets[i];
+
+	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
+	modules_forget(c, t->pid);
+	functions_forget(c, t->pid);
+	send_record(c, end);
+	target_release(t);
+	free(t);
+	c->targets[i] = c->targets[--c->nr_targets];
+}
+
+void target_ended(struct collector *c, unsigned int i)
+{
+	struct target *t = c->targets[i];
+	struct record rec = {.type = REC_TARGET_END};
+
+	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
+	if (t->pid == c->child && waitpid(c->child, &c->child_status, WNOHANG) == c->child) {
+		c->child_ended = true;
+		rec.target_end.has_status = 1;
+		rec.target_end.status = (uint32_t)c->child_status;
+	}
+	target_forget(c, i, &rec);
+}
+
+/* It lives, but with rights that the invoking user must not look into: nothing of ours stays in it. */
+static void target_drop(struct collector *c, unsigned int i)
+{
+	struct target *t = c->targets[i];
+	struct record rec = {.type = REC_TARGET_END};
+	struct function *f0 = descend_f0(c);
+
+	send_note(c, NOTE_WARNING,
+		  "pid %d (%s) is not watched any more: it executed a program or changed its user, and user %u may not trace it now; run peaktop as root",
+		  t->pid, t->comm, (unsigned int)getuid());
+	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
+	/* the links of a descent do not tell processes apart: all are made anew for those that stay */
+	if (f0)
+		descend_detach(c, f0);
+	target_forget(c, i, &rec);
+	if (f0 && f0->state == FUNCTION_ON)
+		descend_attach(c, f0);
+}
+
+void targets_check(struct collector *c)
+{
+	for (unsigned int i = c->nr_targets; i > 0 && target_rights_matter(); i--) {
+		pid_t pid = c->targets[i - 1]->pid;
+		int err = target_may_be_traced(pid);
+
+		/* what it executed before it was resumed is seen by another check, what it executes later suspends it again */
+		if (!err && kernel_side_target_resume(c->kernel, (uint32_t)pid))
+			err = target_may_be_traced(pid);
+		/* without an answer it stays as it is until the next slice */
+		if (err && err != -ETIMEDOUT)
+			target_drop(c, i - 1);
+	}
+}
+
+struct target *target_by_pid(struct collector *c, uint32_t pid)
+{
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		if ((uint32_t)c->targets[i]->pid == pid)
+			return c->targets[i];
+	}
+	return NULL;
+}
+
+/* The programs know that a target made it; by now it may have ended, and its pid may be another's. */
+void target_forked(struct collector *c, const struct pt_record_fork *r)
+{
+	if (target_add(c, (pid_t)r->child_tgid, false, r->child_start))
+		kernel_side_target_remove(c->kernel, r->child_tgid);
+}
+
+void target_executed(struct collector *c, uint32_t pid)
+{
+	struct target *t = target_by_pid(c, pid);
+
+	if (!t)
+		return;
+	if (target_rights_matter()) {
+		targets_check(c);
+		t = target_by_pid(c, pid);
+	}
+	if (!t || target_refresh(t))
+		return;
+	modules_scan(c, t);
+	send_target(c, t);
+}
