@@ -117,17 +117,23 @@ static int attach_multi(struct attachment *a, int prog, int file_fd, int pid, co
 	return 0;
 }
 
-static int uprobe_pmu(void)
+/* One number that a file of a perf event source shows, in this format; or a negative errno. */
+static int event_source(const char *path, const char *format)
 {
-	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-	int type = -ENOENT;
+	FILE *f = fopen(path, "re");
+	int value = -ENOENT;
 
 	if (!f)
 		return -errno;
-	if (fscanf(f, "%d", &type) != 1)
-		type = -EINVAL;
+	if (fscanf(f, format, &value) != 1 || value < 0)
+		value = -EINVAL;
 	fclose(f);
-	return type;
+	return value;
+}
+
+static int uprobe_pmu(void)
+{
+	return event_source("/sys/bus/event_source/devices/uprobe/type", "%d");
 }
 
 /* A perf event, and the link of the program to it; both in fds. */
@@ -178,6 +184,33 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 	if (!a->fd)
 		return -ENOMEM;
 	err = attach_event(prog, &attr, tid, -1, cookie, a->fd);
+	if (err) {
+		free(a->fd);
+		*a = (struct attachment){0};
+		return err;
+	}
+	a->nr = 2;
+	return 0;
+}
+
+int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return, uint64_t cookie)
+{
+	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d"), bit = 0, err;
+	struct perf_event_attr attr;
+
+	if (at_return)
+		bit = event_source("/sys/bus/event_source/devices/kprobe/format/retprobe", "config:%d");
+	if (type < 0 || bit < 0 || bit > 63)
+		return -EOPNOTSUPP;
+	memset(&attr, 0, sizeof(attr));
+	attr.type = (uint32_t)type;
+	attr.config = at_return ? UINT64_C(1) << bit : 0;
+	attr.config1 = (uint64_t)(uintptr_t)function;
+	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
+	if (!a->fd)
+		return -ENOMEM;
+	/* the event belongs to one CPU, the probe to all of them */
+	err = attach_event(prog, &attr, -1, 0, cookie, a->fd);
 	if (err) {
 		free(a->fd);
 		*a = (struct attachment){0};

@@ -47,6 +47,12 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
 
 /*
+ * Run `prog` with this cookie at the entry (or, with `at_return`, at the return) of a function of the kernel, whoever
+ * calls it. Negative errno: -EOPNOTSUPP if the kernel has no kprobes, -ENOENT if it has no such function.
+ */
+int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return, uint64_t cookie);
+
+/*
  * Detach. The probes stop within microseconds, but the kernel keeps the caller
  * for tens of milliseconds: with `wait` false a thread of its own does it.
  */

@@ -5,6 +5,28 @@
 #include <errno.h>
 #include <string.h>
 
+static void links_release(struct kernel_function *f)
+{
+	attachment_release(&f->entry, false);
+	attachment_release(&f->exit, false);
+}
+
+/* Returns first, so that nothing begins that is not seen to end. */
+static int links_attach(struct collector *c, struct kernel_function *f, const char *name, uint32_t slot)
+{
+	int err;
+
+	if (!kernel_side_has_kprobes(c->kernel))
+		return -EOPNOTSUPP;
+	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), name, true, slot);
+	if (err)
+		return err;
+	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), name, false, slot);
+	if (err)
+		links_release(f);
+	return err;
+}
+
 void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
@@ -21,7 +43,8 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	}
 	slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
 	f = &c->kernel_functions[c->nr_kernel_functions];
-	err = slot < PT_SLOTS ? kernel_side_kernel_attach(c->kernel, name, slot, &f->links) : -ENOSPC;
+	*f = (struct kernel_function){.op = arm->op.op};
+	err = slot < PT_SLOTS ? links_attach(c, f, name, slot) : -ENOSPC;
 	if (err) {
 		send_refused(c, arm->epoch, arm->op.op, err, "%s: %s", arm->op.name,
 			     err == -EOPNOTSUPP ? "this kernel has no kprobes; watch system calls and block requests instead" :
@@ -29,7 +52,6 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 						  strerror(-err));
 		return;
 	}
-	f->op = arm->op.op;
 	c->nr_kernel_functions++;
 	c->slots[slot] = (struct slot_info){.op = arm->op.op, .layer = LAYER_KERNEL};
 	op.op = arm->op;
@@ -44,7 +66,7 @@ bool kernel_function_disarm(struct collector *c, uint32_t op)
 	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
 		if (c->kernel_functions[i].op != op)
 			continue;
-		kernel_side_kernel_detach(&c->kernel_functions[i].links);
+		links_release(&c->kernel_functions[i]);
 		c->kernel_functions[i] = c->kernel_functions[--c->nr_kernel_functions];
 		return true;
 	}
@@ -54,5 +76,5 @@ bool kernel_function_disarm(struct collector *c, uint32_t op)
 void kernel_functions_release(struct collector *c)
 {
 	while (c->nr_kernel_functions)
-		kernel_side_kernel_detach(&c->kernel_functions[--c->nr_kernel_functions].links);
+		links_release(&c->kernel_functions[--c->nr_kernel_functions]);
 }

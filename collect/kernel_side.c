@@ -402,32 +402,14 @@ struct pt_control *kernel_side_control(struct kernel_side *k)
 	return k->control;
 }
 
-int kernel_side_kernel_attach(struct kernel_side *k, const char *function, uint32_t slot, struct kernel_links *out)
+bool kernel_side_has_kprobes(const struct kernel_side *k)
 {
-	LIBBPF_OPTS(bpf_kprobe_opts, opts, .bpf_cookie = slot);
-	int err;
-
-	*out = (struct kernel_links){0};
-	if (!k->kprobes)
-		return -EOPNOTSUPP;
-	opts.retprobe = true;
-	out->exit = bpf_program__attach_kprobe_opts(k->skel->progs.on_kernel_exit, function, &opts);
-	err = out->exit ? 0 : -errno;
-	opts.retprobe = false;
-	if (!err)
-		out->entry = bpf_program__attach_kprobe_opts(k->skel->progs.on_kernel_entry, function, &opts);
-	if (!err && !out->entry)
-		err = -errno;
-	if (err)
-		kernel_side_kernel_detach(out);
-	return err;
+	return k->kprobes;
 }
 
-void kernel_side_kernel_detach(struct kernel_links *links)
+int kernel_side_kernel_program(const struct kernel_side *k, bool at_return)
 {
-	bpf_link__destroy(links->entry);
-	bpf_link__destroy(links->exit);
-	*links = (struct kernel_links){0};
+	return bpf_program__fd(at_return ? k->skel->progs.on_kernel_exit : k->skel->progs.on_kernel_entry);
 }
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k)

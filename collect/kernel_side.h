@@ -64,16 +64,9 @@ int kernel_side_look_program(const struct kernel_side *k);
 typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
 
-/*
- * Attach entry and return of a kernel function, counted in `slot`. Links are to be
- * destroyed by kernel_side_kernel_detach(). -ENOENT: no such function, -EOPNOTSUPP:
- * this kernel has no kprobes.
- */
-struct kernel_links {
-	struct bpf_link *entry, *exit;
-};
-int kernel_side_kernel_attach(struct kernel_side *k, const char *function, uint32_t slot, struct kernel_links *out);
-void kernel_side_kernel_detach(struct kernel_links *links);
+/* Probes of kernel functions: whether this kernel has them, and the programs for entry and return. */
+bool kernel_side_has_kprobes(const struct kernel_side *k);
+int kernel_side_kernel_program(const struct kernel_side *k, bool at_return);
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
 struct pt_learn *kernel_side_learns(struct kernel_side *k);

@@ -135,7 +135,7 @@ struct function {
 
 struct kernel_function {
 	uint32_t op;
-	struct kernel_links links;
+	struct attachment entry, exit;
 };
 
 /* What a slot counts. */
