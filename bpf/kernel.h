@@ -68,21 +68,56 @@ struct sched_info {
 	u64 last_arrival;
 };
 struct sock_common {
-	unsigned short skc_family;
+	unsigned short skc_family, skc_num;
 	__be16 skc_dport;
 	__be32 skc_daddr, skc_rcv_saddr;
 	struct {
 		unsigned char in6_u[16];
 	} skc_v6_daddr, skc_v6_rcv_saddr;
 };
+struct upid {
+	int nr;
+};
+struct pid {
+	struct upid numbers[1];
+};
 struct sock {
 	struct sock_common __sk_common;
+	u16 sk_protocol;
+	struct pid *sk_peer_pid;
+};
+struct tcp_sock {
+	u32 total_retrans;
+};
+struct unix_address {
+	int len;
+	struct sockaddr_un {
+		unsigned short sun_family;
+		char sun_path[108];
+	} name[1];
+};
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 struct socket {
 	struct sock *sk;
 };
 struct inode {
 	unsigned short i_mode;
+};
+struct list_head {
+	struct list_head *next;
+};
+struct epoll_filefd {
+	struct file *file;
+};
+struct epitem {
+	struct list_head rdllink;
+	struct epoll_filefd ffd;
+};
+struct eventpoll {
+	struct list_head rdllist;
 };
 struct qstr {
 	const unsigned char *name;
@@ -107,6 +142,8 @@ struct files_struct {
 };
 struct task_struct {
 	struct files_struct *files;
+	u64 timer_slack_ns;
+	unsigned in_iowait : 1;
 	pid_t pid;
 	pid_t tgid;
 	unsigned int __state;

@@ -128,6 +128,14 @@ PT_MAP struct {
 	__type(value, struct pt_record_stack);
 } stacks SEC(".maps");
 
+/* By thread; during a descent. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct pt_asleep);
+} asleep SEC(".maps");
+
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, PT_COUNTERS);

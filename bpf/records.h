@@ -37,6 +37,9 @@ enum {
 	PT_CALLEES = 16,     /* that one call of f0 tells of them */
 	PT_COMM = 16,
 	PT_FILE_NAME = 64,
+	PT_SOCKET_PATH = 108, /* sun_path */
+	PT_FUTEX_WORDS = 5, /* of a pthread_mutex_t: lock, count, owner, users, kind */
+	PT_PASTS = 4,	     /* times off a CPU that are kept of a thread */
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
@@ -251,6 +254,49 @@ struct pt_thread {
 	pt_u64 fault; /* address of its last page fault */
 };
 
+enum { PT_NO_FD = 0xffffffff };
+
+/* One time that a thread was off its CPU. */
+struct pt_past {
+	pt_u64 since, until;
+	pt_s32 syscall;	    /* that it slept in; -1: none */
+	pt_u32 preempt_pid; /* 0: it slept; else: who took its CPU */
+	char preempt_comm[PT_COMM];
+};
+
+/*
+ * What a thread notes about its sleep as it falls asleep inside a call of f0, because its memory can be read only then; and
+ * its last times off a CPU, for those that wait for it.
+ */
+struct pt_asleep {
+	pt_u64 since; /* pt_thread.off_since of the sleep that this is about */
+	pt_u64 asked; /* ns after which its timer ends it; 0: no timer */
+	pt_u32 fd;    /* that it waits for, where that is not the first argument; PT_NO_FD */
+	pt_u32 io;    /* 1: it waits in the kernel for I/O to a device */
+	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex that it waits for */
+	pt_u32 retransmits; /* of the connection that it waits for, since it was made */
+	pt_u32 uring_fd;    /* of the last request that it gave to an io_uring; PT_NO_FD */
+	pt_u32 nr_past;
+	struct pt_past past[PT_PASTS];
+};
+
+/* What a descriptor stands for. */
+struct pt_object {
+	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
+	pt_u32 family; /* of a socket; 0: it is none */
+	pt_u32 protocol;
+	pt_u32 port, own_port; /* of its peer, and its own; 0: not connected */
+	pt_u32 peer_pid; /* of a Unix socket: who made the other end */
+	pt_u32 retransmits; /* of a TCP connection, since it was made */
+	pt_u32 spare;
+	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
+	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
+	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract one begins with a 0 */
+};
+
+/* What a thread did while another one waited for it. */
+enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
+
 struct pt_request {
 	pt_u64 start; /* 0: outside of a phase */
 	pt_u64 sector;
@@ -414,10 +460,19 @@ struct pt_record_sleep {
 	pt_u32 fnode;	  /* innermost open one: index + 1; 0: f0 itself */
 	char waker_comm[PT_COMM];
 	pt_u64 fault;	/* address of the page fault that it slept in */
-	pt_u32 family;	/* of the socket behind args[0]; 0: it is none */
-	pt_u32 port;	/* of its peer; 0: not connected */
-	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
-	char file[PT_FILE_NAME]; /* last part of the name of the regular file behind args[0], perhaps cut off */
+	pt_u64 asked; /* ns after which its timer would end it; 0: no timer, or not known */
+	pt_u64 slack; /* by which timers of this thread may be late */
+	pt_u32 fd;    /* that `object` is about; PT_NO_FD */
+	pt_u32 io;    /* 1: it waited in the kernel for I/O to a device */
+	pt_u32 owner; /* of the mutex that it waited for, by its word; 0: not known */
+	pt_u32 retransmits; /* of its TCP connection during the sleep */
+	/* What the thread that woke it, or owned the mutex, did meanwhile for most of the time. */
+	pt_u32 did; /* enum pt_did */
+	pt_s32 did_syscall; /* that it slept in; -1: none */
+	pt_u64 did_ns;
+	pt_u32 did_pid; /* who took its CPU */
+	char did_comm[PT_COMM];
+	struct pt_object object;
 };
 
 /* Index of the stack pointer and the instruction pointer in struct pt_regs. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Scheduling, block requests and lock contention; life and death of targets. */
+#include "bpf/asleep.h"
 #include "bpf/descend.h"
 #include "bpf/phases.h"
 
@@ -90,57 +91,14 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	t->wake_since = state ? 0 : now;
 	t->preempted = !state;
 	t->wake_outside = !in_phase(c, prev->tgid);
+	if (state && descent_of(c, prev))
+		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), now);
 	if (state && c->descend_slot)
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 	if (!state) {
 		t->next_pid = next->pid;
 		bpf_probe_read_kernel(t->next_comm, PT_COMM, next->comm);
 	}
-}
-
-enum { AF_INET = 2, AF_INET6 = 10, S_IFMT = 0170000, S_IFSOCK = 0140000, S_IFREG = 0100000 };
-
-/* The file behind the first argument, if it is a descriptor. */
-INLINE struct file *file_behind(struct pt_record_sleep *r, struct task_struct *task)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	u64 fd = r->args[0];
-	struct file *file = 0, **at;
-
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return 0;
-	at = BPF_CORE_READ(table, fd);
-	return bpf_probe_read_kernel(&file, sizeof(file), at + fd) ? 0 : file;
-}
-
-INLINE void socket_told(struct pt_record_sleep *r, struct file *file)
-{
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
-
-	if (!sk)
-		return;
-	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	r->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	if (r->family == AF_INET) {
-		BPF_CORE_READ_INTO((u32 *)r->peer, sk, __sk_common.skc_daddr);
-		BPF_CORE_READ_INTO((u32 *)r->own, sk, __sk_common.skc_rcv_saddr);
-	} else if (r->family == AF_INET6) {
-		BPF_CORE_READ_INTO(&r->peer, sk, __sk_common.skc_v6_daddr);
-		BPF_CORE_READ_INTO(&r->own, sk, __sk_common.skc_v6_rcv_saddr);
-	}
-}
-
-/* What the first argument is the descriptor of: a socket with its peer, a file by its name. It may be closed soon. */
-INLINE void descriptor_told(struct pt_record_sleep *r, struct task_struct *task)
-{
-	struct file *file = file_behind(r, task);
-	u32 mode = file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
-
-	if (mode == S_IFSOCK)
-		socket_told(r, file);
-	else if (mode == S_IFREG)
-		bpf_probe_read_kernel_str(r->file, sizeof(r->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
 /* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
@@ -176,13 +134,12 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 	}
 	if (r->syscall == -1)
 		r->fault = t->fault;
-	else
-		descriptor_told(r, task);
 	r->waker_tid = t->waker_tid;
 	r->waker_tgid = t->waker_tgid;
 	r->waker_irq = t->waker_irq;
 	__builtin_memcpy(r->waker_comm, t->waker_comm, PT_COMM);
 	r->fnode = innermost(d);
+	asleep_tell(r, task, regs, t->off_since, t->off_since + slept);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
@@ -201,6 +158,9 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 		if (c->descend_slot && !t->preempted)
 			sleep_told(c, next, t, now);
 	}
+	/* one that was off its CPU before anybody watched has been so since 0 */
+	if (c->descend_slot)
+		past_note(next, t, now);
 	t->off_since = 0;
 	if (!t->wake_since || now < t->wake_since)
 		return;

@@ -519,7 +519,7 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 void armed_stack(struct collector *c, const struct pt_record_stack *r)
 {
 	struct descent_arming *d = c->descent;
-	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""}};
+	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = ""}};
 	struct pt_record_stack **keep;
 
 	if (!d || r->head.slot != d->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
@@ -557,7 +557,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->syscall) : NULL;
 	const struct pt_record_stack *stack;
 	struct rec_stack out;
-	char name[256] = "", waker[PT_COMM + 1], irq[32];
+	char name[256] = "", waker[PT_COMM + 1], owner[TARGET_COMM] = "", irq[32], doing[64];
 
 	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
 		return;
@@ -572,7 +572,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 		.node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
 	};
 	w->sleep = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "",
-				      .waker = "", .holder = ""};
+				      .waker = "", .holder = "", .doing = ""};
 	stack = stack_of(d, r);
 	sleep_object(r, &w->sleep, name, sizeof(name));
 	sleep_refine(r, stack, &w->sleep, name, sizeof(name));
@@ -587,6 +587,15 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	} else if (r->waker_irq) {
 		w->sleep.waker = irq_name(r->waker_irq - 1, irq, sizeof(irq));
 	}
+	if (w->sleep.exclusive && w->sleep.ended_by != ENDED_TASK && r->owner) {
+		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, owner, sizeof(owner));
+		w->sleep.holder = owner;
+	}
+	sleep_doing(r, &w->sleep, doing, sizeof(doing));
+	w->sleep.slept_ns = r->slept;
+	w->sleep.asked_ns = r->asked;
+	w->sleep.slack_ns = r->slack;
+	w->sleep.retransmits = r->retransmits;
 	if (!stack) {
 		send_record(c, &rec);
 		return;

@@ -98,6 +98,7 @@ static void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_softirq_entry, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_softirq_exit, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);
 	link_declare(k, k->skel->progs.on_exec, UINT32_MAX);
 	link_declare(k, k->skel->progs.on_exit, UINT32_MAX);

@@ -191,10 +191,11 @@ void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_te
 
 	*text = (struct wait_text){0};
 	*s = (struct rec_sleep){.syscall = call ? (int32_t)nr : -1, .call = call ? call : "", .name = "", .waker = "",
-				.holder = ""};
+				.holder = "", .doing = ""};
 	for (int i = 0; call && i < SAMPLE_ARGS; i++)
 		out->args[i] = t->regs[registers[i]];
 	as_sleep.syscall = call ? nr : -1;
+	as_sleep.fd = (uint32_t)out->args[0];
 	memcpy(as_sleep.args, out->args, sizeof(as_sleep.args));
 	sleep_object(&as_sleep, s, text->name, sizeof(text->name));
 	if (s->object == SLEEP_ON_SOCKET || s->object == SLEEP_ON_LOCAL)

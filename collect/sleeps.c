@@ -9,13 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/base/syscall_names.h"
 #include "collect/kernel_names.h"
 #include "collect/reader.h"
 #include "collect/state.h"
 
-enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec };
+enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec, DNS_PORT = 53 };
 
 const char *irq_name(uint32_t number, char *out, size_t n)
 {
@@ -70,13 +72,13 @@ static bool ends_with(const char *path, const char *name)
  * The same, of the descriptor that a call slept on. Which file that was is known from the kernel; by now the descriptor
  * may be closed, or be that of another file: then only the last part of the name is left.
  */
-static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t n)
+static uint32_t file_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
-	uint32_t kind = descriptor_kind(r->head.tgid, r->args[0], name, n);
+	uint32_t kind = descriptor_kind(r->head.tgid, r->fd, name, n);
 
-	if (!r->file[0] || ends_with(name, r->file))
+	if (!r->object.file[0] || ends_with(name, r->object.file))
 		return kind;
-	snprintf(name, n, "%.*s", (int)sizeof(r->file), r->file);
+	snprintf(name, n, "%.*s", (int)sizeof(r->object.file), r->object.file);
 	return SLEEP_ON_FILE;
 }
 
@@ -87,17 +89,33 @@ static bool is_loopback(int family, const unsigned char *a)
 	return family == AF_INET ? a[0] == 127 : !memcmp(a, one, sizeof(one));
 }
 
+/* A Unix socket by its path, and by the process that made the other end. */
+static void unix_name(const struct pt_object *o, uint32_t pid, char *name, size_t n)
+{
+	char comm[TARGET_COMM] = "", path[PT_SOCKET_PATH + 1];
+
+	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1, o->path[0] ? o->path : o->path + 1);
+	if (o->peer_pid && o->peer_pid != pid)
+		target_thread_comm((pid_t)o->peer_pid, (pid_t)o->peer_pid, comm, sizeof(comm));
+	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path, comm[0] ? " of " : "", comm);
+	if (comm[0])
+		snprintf(name + strlen(name), n - strlen(name), " %u", o->peer_pid);
+}
+
 /* The socket as it was then: its peer, and whether that is on this host. */
 static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-	const unsigned char *peer = r->peer, *own = r->own;
-	int family = (int)r->family;
+	const struct pt_object *o = &r->object;
+	const unsigned char *peer = o->peer, *own = o->own;
+	int family = (int)o->family;
 	char text[INET6_ADDRSTRLEN];
 
 	name[0] = '\0';
-	if (family == AF_UNIX)
+	if (family == AF_UNIX) {
+		unix_name(o, r->head.tgid, name, n);
 		return SLEEP_ON_LOCAL;
+	}
 	if (family != AF_INET && family != AF_INET6)
 		return SLEEP_ON_SOCKET;
 	if (family == AF_INET6 && !memcmp(peer, mapped, sizeof(mapped))) {
@@ -105,11 +123,29 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 		peer += sizeof(mapped);
 		own += sizeof(mapped);
 	}
-	if (!r->port || !inet_ntop(family, peer, text, sizeof(text)))
+	if (!o->port && o->own_port)
+		snprintf(name, n, "port %u", o->own_port);
+	if (!o->port || !inet_ntop(family, peer, text, sizeof(text)))
 		return SLEEP_ON_SOCKET;
-	snprintf(name, n, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, r->port);
+	snprintf(name, n, family == AF_INET6 ? "[%s]:%u%s" : "%s:%u%s", text, o->port,
+		 o->port == DNS_PORT ? " (DNS server)" : "");
 	return is_loopback(family, peer) || !memcmp(peer, own, family == AF_INET ? 4 : 16) ? SLEEP_ON_LOCAL :
 											     SLEEP_ON_SOCKET;
+}
+
+/* What a call slept on, by the descriptor that it waited for. */
+static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t n)
+{
+	uint32_t kind;
+
+	if (r->object.family)
+		return socket_kind(r, name, n);
+	kind = file_kind(r, name, n);
+	if ((r->object.mode & S_IFMT) == S_IFIFO)
+		return SLEEP_ON_PIPE;
+	if (!strcmp(name, "anon_inode:[eventfd]"))
+		snprintf(name, n, "an eventfd");
+	return kind;
 }
 
 /* The mapping that a page was last missing in. */
@@ -182,13 +218,37 @@ static bool futex_is_lock(uint64_t op, uint32_t value)
 static bool takes_a_descriptor(const char *call)
 {
 	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) || !strncmp(call, "send", 4) ||
-	       !strncmp(call, "accept", 6) || !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
+	       !strncmp(call, "accept", 6) || !strcmp(call, "splice") || !strcmp(call, "copy_file_range") || !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
 	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl");
 }
 
 static bool locks_a_file(const char *call, uint64_t command)
 {
 	return !strcmp(call, "flock") || (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
+}
+
+/* Calls that wait for several things at once: the first, or the one that was ready first. */
+static bool waits_for_several(const char *call)
+{
+	return !strcmp(call, "poll") || !strcmp(call, "ppoll") || !strcmp(call, "select") || !strcmp(call, "pselect6") ||
+	       !strncmp(call, "epoll_", 6) || !strcmp(call, "io_uring_enter");
+}
+
+/* What is known of that thing from the kernel; of a thread that is only looked at nothing is. */
+static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
+{
+	const char *call = s->call;
+	bool polls = strstr(call, "poll") && call[0] != 'e', selects = strstr(call, "select");
+
+	s->object = (polls && !r->args[1]) || (selects && !r->args[0]) ? SLEEP_ON_NOTHING : SLEEP_ON_OTHER;
+	if (s->object == SLEEP_ON_NOTHING || r->fd == PT_NO_FD || !r->object.mode)
+		return;
+	/* the descriptor of an epoll is not that of the file which was ready */
+	if (r->object.family || call[0] != 'e')
+		s->object = object_kind(r, name, n);
+	else if ((r->object.mode & S_IFMT) == S_IFIFO)
+		s->object = SLEEP_ON_PIPE;
+	s->name = name;
 }
 
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
@@ -204,10 +264,8 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		s->object = SLEEP_ON_FUTEX;
 		s->lock = r->args[0];
 		s->exclusive = futex_is_lock(r->args[1] & FUTEX_CMD_MASK, (uint32_t)r->args[2]);
-	} else if (!strcmp(call, "poll") || !strcmp(call, "ppoll")) {
-		s->object = r->args[1] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
-	} else if (!strcmp(call, "select") || !strcmp(call, "pselect6")) {
-		s->object = r->args[0] ? SLEEP_ON_OTHER : SLEEP_ON_NOTHING;
+	} else if (waits_for_several(call)) {
+		object_of_several(r, s, name, n);
 	} else if (!strncmp(call, "wait", 4)) {
 		s->object = SLEEP_ON_CHILD;
 	} else if (strstr(call, "sync")) {
@@ -221,9 +279,29 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 		s->object = SLEEP_ON_FILE_LOCK;
 		s->name = name;
 	} else if (takes_a_descriptor(call)) {
-		s->object = r->family ? socket_kind(r, name, n) : object_kind(r, name, n);
+		s->object = object_kind(r, name, n);
 		s->name = name;
 	}
+}
+
+void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n)
+{
+	const char *call = r->did_syscall >= 0 && r->did_syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->did_syscall) : NULL;
+
+	switch ((enum pt_did)r->did) {
+	case PT_DID_RUN:
+		snprintf(text, n, "ran");
+		break;
+	case PT_DID_SLEEP:
+		snprintf(text, n, call ? "was in %s" : "waited for memory", call);
+		break;
+	case PT_DID_WAIT_FOR_CPU:
+		snprintf(text, n, "was preempted by %.*s %u", PT_COMM, r->did_comm, r->did_pid);
+		break;
+	default:
+		return;
+	}
+	s->doing = text;
 }
 
 static bool begins_with_any(const char *name, const char *const *list)
@@ -251,6 +329,12 @@ static const char *const lock_functions[] = {"rwsem_down_", "__mutex_lock", "__w
 					      "percpu_down_",	 "__down",	 NULL};
 static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
 
+/* An io_uring says that it waits for I/O also where it waits for the network. */
+static bool waited_for_device(const struct pt_record_sleep *r, const struct rec_sleep *s)
+{
+	return r->io && strcmp(s->call, "io_uring_enter") != 0;
+}
+
 /* What the kernel itself slept in says more than what was called. */
 void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n)
 {
@@ -260,7 +344,7 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK && sleeps_in(stack, lock_functions)) {
 		s->object = SLEEP_ON_KERNEL_LOCK;
 		s->lock = 0;
-	} else if (s->object == SLEEP_ON_OTHER && sleeps_in(stack, io_functions)) {
+	} else if (s->object == SLEEP_ON_OTHER && (waited_for_device(r, s) || sleeps_in(stack, io_functions))) {
 		s->object = SLEEP_ON_FILE;
 	}
 }
@@ -285,7 +369,7 @@ uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
 		return ENDED_TASK;
 	if (irq == PT_IRQ_LOCAL_TIMER || irq == PT_IRQ_SOFT + 1 || irq == PT_IRQ_SOFT + 8)
 		return ENDED_TIMER;
-	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE)
+	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE || waited_for_device(r, s))
 		return ENDED_REQUEST;
 	return irq == PT_IRQ_SOFT + 3 ? ENDED_NETWORK : ENDED_INTERRUPT;
 }

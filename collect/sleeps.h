@@ -17,6 +17,8 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 const char *irq_name(uint32_t number, char *out, size_t n);
 /* As the kernel numbers it: the line, the soft interrupt, or the local timer's vector. */
 uint32_t irq_number(uint32_t number);
+/* What the waker, or the owner of the mutex, did meanwhile: `doing`; `text` is where it is kept. */
+void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);
 /* enum sleep_end. */
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
 

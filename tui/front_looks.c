@@ -18,7 +18,7 @@ enum { LOOK_REG_IP = 16, LOOK_REG_SP = 19 };
 struct held {
 	struct held *next;
 	struct rec_look look;
-	char comm[24], call[32], name[256], waker[96], holder[96], kernel[KERNEL_BYTES];
+	char comm[24], call[32], name[256], waker[96], holder[96], doing[64], kernel[KERNEL_BYTES];
 	uint64_t regs[PARSE_MAX_REGS];
 	uint32_t nr_regs, nr_words;
 	uint64_t words[];
@@ -70,6 +70,7 @@ static struct held *held_new(const struct rec_looked *l)
 	text_copy(h->name, sizeof(h->name), &h->look.sleep.name);
 	text_copy(h->waker, sizeof(h->waker), &h->look.sleep.waker);
 	text_copy(h->holder, sizeof(h->holder), &h->look.sleep.holder);
+	text_copy(h->doing, sizeof(h->doing), &h->look.sleep.doing);
 	text_copy(h->kernel, sizeof(h->kernel), &h->look.kernel);
 	h->look.stop_text = "";
 	h->look.nr_frames = 0;

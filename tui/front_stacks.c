@@ -14,7 +14,7 @@ enum { STACK_KERNEL = 40 };
 struct pending_stack {
 	uint32_t request;
 	struct rec_stack stack; /* without registers and words */
-	char call[32], name[256], waker[64], holder[64];
+	char call[32], name[256], waker[64], holder[64], doing[64];
 	struct rec_frame kernel[STACK_KERNEL];
 };
 
@@ -32,6 +32,7 @@ static void texts_point(struct pending_stack *p)
 	p->stack.sleep.name = p->name;
 	p->stack.sleep.waker = p->waker;
 	p->stack.sleep.holder = p->holder;
+	p->stack.sleep.doing = p->doing;
 	p->stack.kernel = p->kernel;
 }
 
@@ -103,6 +104,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
 	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
 	snprintf(p->holder, sizeof(p->holder), "%s", stack->sleep.holder);
+	snprintf(p->doing, sizeof(p->doing), "%s", stack->sleep.doing);
 }
 
 /* From f0's frame, known by its CFA, down to the innermost one. */

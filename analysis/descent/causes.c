@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/format.h"
+
+enum { LATE_NS = 200000 };
+
 const char *cause_kind_text(enum cause_kind kind)
 {
 	static const char *const text[CAUSE_KINDS] = {
@@ -65,6 +69,18 @@ static void cause_of_futex(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_WAIT, s->waker);
 }
 
+/* Did it last much longer than it was asked to? */
+static bool is_late(const struct rec_sleep *s)
+{
+	return s->asked_ns && s->slept_ns >= 2 * s->asked_ns && s->slept_ns - s->asked_ns >= LATE_NS;
+}
+
+/* The kernel may delay a timer by the slack of its thread, to end several at once. */
+static bool is_late_by_slack(const struct rec_sleep *s)
+{
+	return is_late(s) && s->slack_ns >= (s->slept_ns - s->asked_ns) / 2;
+}
+
 /*
  * By the thing slept on; who ended it decides where that says more: a request
  * that was completed is I/O whatever was called, a timer that ends a wait for something
@@ -74,12 +90,16 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 {
 	bool timer = s->ended_by == ENDED_TIMER;
 
+	if (s->retransmits && (s->object == SLEEP_ON_SOCKET || s->object == SLEEP_ON_LOCAL)) {
+		set(c, CAUSE_NETWORK, s->name);
+		return;
+	}
 	switch ((enum sleep_object)s->object) {
 	case SLEEP_ON_NOTHING:
 		if (s->ended_by == ENDED_REQUEST)
 			set(c, CAUSE_IO, s->name);
 		else if (timer || waits_for_the_clock(text_or_empty(s->call)))
-			set(c, CAUSE_SLEEP, "");
+			set(c, CAUSE_SLEEP, is_late_by_slack(s) ? "timer slack" : "");
 		else if (s->ended_by == ENDED_TASK)
 			set(c, CAUSE_WAIT, s->waker);
 		else
@@ -90,12 +110,15 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_IO, s->name);
 		return;
 	case SLEEP_ON_SOCKET:
-		set(c, timer ? CAUSE_TIMEOUT : CAUSE_NETWORK, s->name);
+		set(c, timer ? CAUSE_TIMEOUT : s->ended_by == ENDED_REQUEST ? CAUSE_IO : CAUSE_NETWORK, s->name);
 		return;
 	case SLEEP_ON_LOCAL:
 	case SLEEP_ON_PIPE:
 	case SLEEP_ON_CHILD:
-		set(c, timer ? CAUSE_TIMEOUT : CAUSE_WAIT, timer ? s->name : s->waker);
+		if (s->ended_by == ENDED_REQUEST)
+			set(c, CAUSE_IO, "");
+		else
+			set(c, timer ? CAUSE_TIMEOUT : CAUSE_WAIT, timer ? s->name : s->waker);
 		return;
 	case SLEEP_ON_FUTEX:
 		cause_of_futex(s, c);
@@ -122,28 +145,71 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_UNKNOWN, s->name);
 }
 
+/* Who ended it. An interrupt lies on top of an innocent task: it is named, the task is not. */
+static void put_waker(char *out, size_t n, const struct rec_sleep *s)
+{
+	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing), *holder = text_or_empty(s->holder);
+
+	out[0] = '\0';
+	if (s->ended_by == ENDED_TASK && *waker)
+		snprintf(out, n, "woken by %s %u%s%s", waker, (unsigned int)s->waker_tid, *doing ? ", which " : "", doing);
+	else if (s->ended_by == ENDED_INTERRUPT && *waker)
+		snprintf(out, n, "ended by interrupt %s", waker);
+	else if (s->ended_by == ENDED_SIGNAL)
+		snprintf(out, n, "ended by a signal");
+	else if (*holder && *doing)
+		snprintf(out, n, "held by %s, which %s", holder, doing);
+}
+
+/* "recvfrom from 127.0.0.1:80", "write to a full pipe"; only the call where what it waits for is said by the name. */
+static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_kind kind)
+{
+	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name);
+	bool sends = strstr(call, "write") || !strncmp(call, "send", 4), named = *name && strncmp(name, "pipe:", 5) != 0;
+
+	if (s->object == SLEEP_ON_FILE_LOCK && *name)
+		snprintf(out, n, "%s %s %s", call, kind == CAUSE_LOCK ? "of" : "from", name);
+	else if (s->object == SLEEP_ON_PIPE && sends)
+		snprintf(out, n, "%s to a full pipe%s%s", call, named ? ", " : "", named ? name : "");
+	else if (kind == CAUSE_WAIT && named && (s->object == SLEEP_ON_LOCAL || s->object == SLEEP_ON_PIPE || s->object == SLEEP_ON_OTHER))
+		snprintf(out, n, "%s %s %s", call, sends ? "to" : strstr(call, "poll") || strstr(call, "select") ? "on" : "from", name);
+	else
+		snprintf(out, n, "%s", call);
+}
+
+/* How long it was to be, and was; or what it waited for was lost on the way. */
+static void put_times(char *out, size_t n, const struct rec_sleep *s)
+{
+	out[0] = '\0';
+	if (s->retransmits)
+		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits, s->retransmits > 1 ? "s" : "",
+			 text_or_empty(s->name));
+	else if (!s->asked_ns || s->ended_by != ENDED_TIMER)
+		return;
+	else if (is_late(s) && is_late_by_slack(s))
+		snprintf(out, n, "asked for %s, slept %s, timer slack %s", format_time(s->asked_ns).s,
+			 format_time(s->slept_ns).s, format_time(s->slack_ns).s);
+	else if (is_late(s))
+		snprintf(out, n, "asked for %s, slept %s", format_time(s->asked_ns).s, format_time(s->slept_ns).s);
+	else
+		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
+}
+
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 {
-	const char *call = text_or_empty(s->call), *waker = text_or_empty(s->waker);
-	char who[64] = "";
+	char who[CAUSE_TEXT], call[CAUSE_TEXT], times[CAUSE_TEXT];
+	const char *part[] = {call, times, who};
+	size_t at = 0;
 
 	memset(out, 0, sizeof(*out));
 	classify(s, out);
-	/* An interrupt lies on top of an innocent task: it is named, the task is not. */
-	if (s->ended_by == ENDED_TASK && *waker)
-		snprintf(who, sizeof(who), "woken by %s %u", waker, (unsigned int)s->waker_tid);
-	else if (s->ended_by == ENDED_INTERRUPT && *waker)
-		snprintf(who, sizeof(who), "ended by interrupt %s", waker);
-	else if (s->ended_by == ENDED_SIGNAL)
-		snprintf(who, sizeof(who), "ended by a signal");
-	/* the other end of a wait for a task of this host, or the file that is locked */
-	if (*text_or_empty(s->name) &&
-	    ((s->object == SLEEP_ON_LOCAL && out->kind == CAUSE_WAIT) || s->object == SLEEP_ON_FILE_LOCK)) {
-		snprintf(out->detail, sizeof(out->detail), "%s %s %s%s%s", call, out->kind == CAUSE_LOCK ? "of" : "from", s->name,
-			 *who ? ", " : "", who);
-		return;
+	put_call(call, sizeof(call), s, out->kind);
+	put_times(times, sizeof(times), s);
+	put_waker(who, sizeof(who), s);
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		if (*part[i] && at < sizeof(out->detail))
+			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s", at ? ", " : "", part[i]);
 	}
-	snprintf(out->detail, sizeof(out->detail), "%s%s%s", call, *call && *who ? ", " : "", who);
 }
 
 static bool same(const struct cause *a, const struct cause *b)

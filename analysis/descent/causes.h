@@ -31,7 +31,7 @@ enum cause_kind {
 /* The word of the JSON: "own code", "run queue", ... */
 const char *cause_kind_text(enum cause_kind kind);
 
-enum { CAUSE_TEXT = 96, CAUSE_NAMES = 8 };
+enum { CAUSE_TEXT = 192, CAUSE_NAMES = 8 };
 
 /* A cause with its name. Text is of the host: not trusted, cut to fit. */
 struct cause {

@@ -56,6 +56,7 @@ static void texts_point(struct hop *h)
 	h->sleep.name = h->name;
 	h->sleep.waker = h->waker;
 	h->sleep.holder = h->holder;
+	h->sleep.doing = h->doing;
 }
 
 static void hop_fill(struct hop *h, const struct rec_witness *w)
@@ -65,6 +66,7 @@ static void hop_fill(struct hop *h, const struct rec_witness *w)
 	snprintf(h->name, sizeof(h->name), "%s", or_empty(w->sleep.name));
 	snprintf(h->waker, sizeof(h->waker), "%s", or_empty(w->sleep.waker));
 	snprintf(h->holder, sizeof(h->holder), "%s", or_empty(w->sleep.holder));
+	snprintf(h->doing, sizeof(h->doing), "%s", or_empty(w->sleep.doing));
 	texts_point(h);
 	h->nr_frames = w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
 	if (h->nr_frames)

@@ -375,6 +375,11 @@ static const struct field rec_sleep_fields[] = {
 	U64(rec_sleep, lock),
 	TEXT(rec_sleep, holder),
 	U32(rec_sleep, exclusive),
+	U64(rec_sleep, slept_ns),
+	U64(rec_sleep, asked_ns),
+	U64(rec_sleep, slack_ns),
+	U32(rec_sleep, retransmits),
+	TEXT(rec_sleep, doing),
 };
 LAYOUT(rec_sleep);
 

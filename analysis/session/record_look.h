@@ -61,6 +61,11 @@ struct rec_sleep {
 	uint64_t lock;	     /* address */
 	const char *holder;  /* of the lock, "" */
 	uint32_t exclusive;  /* futex: waits like a mutex, not like a condition */
+	uint64_t slept_ns;   /* 0: not known; so are the next ones */
+	uint64_t asked_ns;   /* after which its timer would have ended it */
+	uint64_t slack_ns;   /* by which the thread's timers may be late */
+	uint32_t retransmits; /* of its TCP connection meanwhile */
+	const char *doing;   /* what the waker, or the holder, did meanwhile: "was in fsync", "was preempted by make 812"; "" */
 };
 
 /* What a walk was asked (analysis/walk/walk.h). */

@@ -20,7 +20,7 @@ struct open_calls *open_calls_new(void)
 static void look_release(struct rec_look *l)
 {
 	const char *texts[] = {l->comm,		l->kernel,	l->stop_text,	 l->sleep.call,
-			       l->sleep.name, l->sleep.waker, l->sleep.holder};
+			       l->sleep.name, l->sleep.waker, l->sleep.holder, l->sleep.doing};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free((char *)(uintptr_t)texts[i]);
@@ -43,7 +43,8 @@ static int look_copy(struct rec_look *out, const struct rec_look *from)
 		memcpy(frames, from->frames, from->nr_frames * sizeof(*frames));
 	out->frames = frames;
 	all &= text_copy(&out->comm) & text_copy(&out->kernel) & text_copy(&out->stop_text) & text_copy(&out->sleep.call) &
-	       text_copy(&out->sleep.name) & text_copy(&out->sleep.waker) & text_copy(&out->sleep.holder);
+	       text_copy(&out->sleep.name) & text_copy(&out->sleep.waker) & text_copy(&out->sleep.holder) &
+	       text_copy(&out->sleep.doing);
 	if (all)
 		return 0;
 	look_release(out);

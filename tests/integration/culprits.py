@@ -89,6 +89,39 @@ def both(culprit):
     check(alive(target.pid), "the target lives on")
 
 
+class BusyLoops:
+    """Two programs that do nothing but run."""
+
+    def __enter__(self):
+        self.loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+        return self
+
+    def __exit__(self, *what):
+        for loop in self.loops:
+            loop.kill()
+            loop.wait()
+
+
+def quiet_and_loaded(culprit, real_time=True):
+    """Alone with a real-time priority, and as an ordinary program with two busy loops beside it: the same culprit."""
+    target = Target(culprit.target, *culprit.arguments, env=culprit.environment, preexec_fn=undisturbed if real_time else None)
+    target.go()
+    best = judge(ask(target, culprit), culprit)
+    target.end()
+    culprit.share, share = culprit.share / 2, culprit.share
+    with BusyLoops():
+        target = Target(culprit.target, *culprit.arguments, env=culprit.environment)
+        target.go()
+        document = ask(target, culprit)
+    loaded = judge(document, culprit)
+    culprit.share = share
+    equal("cause under load", loaded["cause"]["kind"], best["cause"]["kind"])
+    check(document["paths"][0] is loaded or document["paths"][0]["cause"]["kind"] in HOST,
+          "under load it is not the heaviest: %s" % told(document))
+    check(alive(target.pid), "the target lives on")
+    target.end()
+
+
 def table(cases):
     for what, culprit in cases:
         case(what)(lambda culprit=culprit: both(culprit))

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a thread sleeps on. What stands in its memory (the descriptors of a poll(), the time of a nanosleep(), the words of a
+ * mutex) is noted as it falls asleep, because its memory can be read only while it is the current task; what a descriptor
+ * stands for is read from the kernel when it wakes up.
+ */
+#ifndef PEAKTOP_BPF_ASLEEP_H
+#define PEAKTOP_BPF_ASLEEP_H
+
+#include "bpf/measure.h"
+
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6 };
+enum { S_IFMT = 0170000, S_IFSOCK = 0140000, S_IFREG = 0100000, S_IFIFO = 0010000 };
+/* System calls of x86-64. */
+enum {
+	CALL_POLL = 7,
+	CALL_SELECT = 23,
+	CALL_NANOSLEEP = 35,
+	CALL_SENDFILE = 40,
+	CALL_FUTEX = 202,
+	CALL_CLOCK_NANOSLEEP = 230,
+	CALL_EPOLL_WAIT = 232,
+	CALL_PSELECT6 = 270,
+	CALL_PPOLL = 271,
+	CALL_SPLICE = 275,
+	CALL_EPOLL_PWAIT = 281,
+	CALL_COPY_FILE_RANGE = 326,
+	CALL_IO_URING_ENTER = 426,
+	CALL_EPOLL_PWAIT2 = 441,
+};
+enum { FUTEX_OPERATION = 127, FUTEX_WAIT_CALL = 0, FUTEX_LOCK_PI_CALL = 6, FUTEX_WAIT_BITSET_CALL = 9, FUTEX_LOCK_PI2_CALL = 13 };
+enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
+enum { PAST_MIN_NS = 20000 };
+
+/* ---- descriptors */
+
+INLINE struct file *file_of(struct task_struct *task, u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = 0, **at;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	at = BPF_CORE_READ(table, fd);
+	return bpf_probe_read_kernel(&file, sizeof(file), at + fd) ? 0 : file;
+}
+
+INLINE u32 mode_of(struct file *file)
+{
+	return file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
+}
+
+INLINE u32 retransmits_of(struct sock *sk)
+{
+	struct tcp_sock *tcp = (struct tcp_sock *)sk;
+	u32 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	if ((family != AF_INET && family != AF_INET6) || BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
+		return 0;
+	return BPF_CORE_READ(tcp, total_retrans);
+}
+
+INLINE struct sock *sock_of(struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+
+	return BPF_CORE_READ(socket, sk);
+}
+
+/* A server's socket has the name; of a client's the other end has it. */
+INLINE void unix_fill(struct pt_object *o, struct sock *sk)
+{
+	struct unix_sock *here, *there;
+	struct unix_address *address;
+	u64 length;
+
+	if (!bpf_core_type_exists(struct unix_sock))
+		return;
+	here = (struct unix_sock *)sk;
+	address = BPF_CORE_READ(here, addr);
+	there = (struct unix_sock *)BPF_CORE_READ(here, peer);
+	if (!address && there)
+		address = BPF_CORE_READ(there, addr);
+	length = address ? BPF_CORE_READ(address, len) - sizeof(unsigned short) : 0;
+	HIDE(length);
+	if (!length || length > PT_SOCKET_PATH)
+		return;
+	bpf_probe_read_kernel(o->path, length, (void *)address + bpf_core_field_offset(struct unix_address, name) + 2);
+}
+
+INLINE void socket_fill(struct pt_object *o, struct file *file)
+{
+	struct sock *sk = sock_of(file);
+	struct pid *pid;
+
+	if (!sk)
+		return;
+	o->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (o->family == AF_UNIX) {
+		pid = BPF_CORE_READ(sk, sk_peer_pid);
+		if (pid)
+			o->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
+		unix_fill(o, sk);
+		return;
+	}
+	o->protocol = BPF_CORE_READ(sk, sk_protocol);
+	o->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	o->own_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	o->retransmits = retransmits_of(sk);
+	if (o->family == AF_INET) {
+		BPF_CORE_READ_INTO((u32 *)o->peer, sk, __sk_common.skc_daddr);
+		BPF_CORE_READ_INTO((u32 *)o->own, sk, __sk_common.skc_rcv_saddr);
+	} else if (o->family == AF_INET6) {
+		BPF_CORE_READ_INTO(&o->peer, sk, __sk_common.skc_v6_daddr);
+		BPF_CORE_READ_INTO(&o->own, sk, __sk_common.skc_v6_rcv_saddr);
+	}
+}
+
+/* What a file is: a socket with its peer, a file by the last part of its name. */
+INLINE void object_fill(struct pt_object *o, struct file *file)
+{
+	o->mode = mode_of(file);
+	if (o->mode == S_IFSOCK)
+		socket_fill(o, file);
+	else if (o->mode == S_IFREG || o->mode == S_IFIFO)
+		bpf_probe_read_kernel_str(o->file, sizeof(o->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
+/* The file that is ready first, which has ended the wait for an epoll. */
+INLINE struct file *epoll_ready(struct file *epoll)
+{
+	struct eventpoll *ep = BPF_CORE_READ(epoll, private_data);
+	struct list_head *first;
+	struct epitem *item;
+
+	if (!bpf_core_type_exists(struct eventpoll) || !ep)
+		return 0;
+	first = BPF_CORE_READ(ep, rdllist.next);
+	if (!first || (void *)first == (void *)ep + bpf_core_field_offset(struct eventpoll, rdllist))
+		return 0;
+	item = (void *)first - bpf_core_field_offset(struct epitem, rdllink);
+	return BPF_CORE_READ(item, ffd.file);
+}
+
+INLINE bool is_epoll_wait(u64 call)
+{
+	return call == CALL_EPOLL_WAIT || call == CALL_EPOLL_PWAIT || call == CALL_EPOLL_PWAIT2;
+}
+
+/* Of the two descriptors of a copying call: the file if it waits for a device, else the other one. */
+INLINE u32 copied_fd(struct task_struct *task, u32 a, u32 b, bool io)
+{
+	return (mode_of(file_of(task, a)) == S_IFREG) == io ? a : b;
+}
+
+/* ---- falling asleep */
+
+INLINE struct pt_asleep *asleep_of(u32 tid)
+{
+	static const struct pt_asleep blank = {.fd = PT_NO_FD, .uring_fd = PT_NO_FD};
+	struct pt_asleep *a = bpf_map_lookup_elem(&asleep, &tid);
+
+	if (a)
+		return a;
+	bpf_map_update_elem(&asleep, &tid, &blank, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&asleep, &tid);
+}
+
+INLINE u32 lowest_bit(u64 bits)
+{
+	u32 n = 0;
+
+	for (u32 half = 32; half; half /= 2) {
+		if (!(bits & ((1ull << half) - 1))) {
+			bits >>= half;
+			n += half;
+		}
+	}
+	return n;
+}
+
+/* The first descriptor of a poll() or select(). */
+INLINE u32 polled_fd(u64 call, struct pt_regs *regs)
+{
+	u64 bits = 0, sets[2] = {regs->si, regs->dx};
+	u32 fd = PT_NO_FD;
+
+	if (call == CALL_POLL || call == CALL_PPOLL) {
+		if (regs->si)
+			bpf_probe_read_user(&fd, sizeof(fd), (void *)regs->di);
+		return fd;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (sets[i] && !bpf_probe_read_user(&bits, sizeof(bits), (void *)sets[i]) && bits)
+			return lowest_bit(bits);
+	}
+	return PT_NO_FD;
+}
+
+INLINE u64 timespec_ns(u64 at, u32 unit_ns)
+{
+	u64 t[2];
+
+	if (!at || bpf_probe_read_user(t, sizeof(t), (void *)at))
+		return 0;
+	return t[0] * 1000000000 + t[1] * unit_ns;
+}
+
+/* How long a call is to sleep at most; 0: it has no timer, or its end is told by a clock that is not read here. */
+INLINE u64 asked_ns(u64 call, struct pt_regs *regs, u64 now)
+{
+	u64 until;
+
+	switch (call) {
+	case CALL_NANOSLEEP:
+		return timespec_ns(regs->di, 1);
+	case CALL_CLOCK_NANOSLEEP:
+		until = timespec_ns(regs->dx, 1);
+		if (!(regs->si & TIMER_ABSOLUTE))
+			return until;
+		return (u32)regs->di == CLOCK_OF_MONOTONIC && until > now ? until - now : 0;
+	case CALL_POLL:
+		return (s32)regs->dx > 0 ? (u64)(u32)regs->dx * 1000000 : 0;
+	case CALL_EPOLL_WAIT:
+	case CALL_EPOLL_PWAIT:
+		return (s32)regs->r10 > 0 ? (u64)(u32)regs->r10 * 1000000 : 0;
+	case CALL_PPOLL:
+		return timespec_ns(regs->dx, 1);
+	case CALL_SELECT:
+		return timespec_ns(regs->r8, 1000);
+	case CALL_PSELECT6:
+		return timespec_ns(regs->r8, 1);
+	case CALL_FUTEX:
+		return (regs->si & FUTEX_OPERATION) == FUTEX_WAIT_CALL ? timespec_ns(regs->r10, 1) : 0;
+	default:
+		return 0;
+	}
+}
+
+INLINE u32 awaited_fd(struct pt_asleep *a, u64 call, struct task_struct *task, struct pt_regs *regs)
+{
+	switch (call) {
+	case CALL_POLL:
+	case CALL_PPOLL:
+	case CALL_SELECT:
+	case CALL_PSELECT6:
+		return polled_fd(call, regs);
+	case CALL_SENDFILE:
+		return copied_fd(task, regs->si, regs->di, a->io);
+	case CALL_SPLICE:
+	case CALL_COPY_FILE_RANGE:
+		return copied_fd(task, regs->di, regs->dx, a->io);
+	case CALL_IO_URING_ENTER:
+		return a->uring_fd;
+	default:
+		return regs->di;
+	}
+}
+
+/* `task` is the current one and leaves its CPU to sleep; it was in a call of f0 since `now`. */
+INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 now)
+{
+	struct pt_asleep *a = asleep_of(task->pid);
+	struct file *file;
+	u64 call;
+
+	if (!a || !regs)
+		return;
+	call = regs->orig_ax;
+	a->since = now;
+	a->io = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
+	a->asked = asked_ns(call, regs, now);
+	a->words[0] = a->words[2] = 0;
+	if (call == CALL_FUTEX)
+		bpf_probe_read_user(a->words, sizeof(a->words), (void *)regs->di);
+	a->fd = (s64)call < 0 ? PT_NO_FD : awaited_fd(a, call, task, regs);
+	a->retransmits = 0;
+	file = a->fd != PT_NO_FD ? file_of(task, a->fd) : 0;
+	if (mode_of(file) == S_IFSOCK)
+		a->retransmits = retransmits_of(sock_of(file));
+}
+
+/* ---- waking up */
+
+/* A time off its CPU is over: those that waited for this thread will ask what it did. */
+INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_asleep *a;
+	struct pt_past *p;
+
+	a = asleep_of(task->pid);
+	if (!a || now - t->off_since < PAST_MIN_NS)
+		return;
+	p = &a->past[a->nr_past++ % PT_PASTS];
+	p->since = t->off_since;
+	p->until = now;
+	p->syscall = regs ? (s32)regs->orig_ax : -1;
+	p->preempt_pid = t->preempted ? t->next_pid : 0;
+	__builtin_memcpy(p->preempt_comm, t->next_comm, PT_COMM);
+}
+
+/* What the thread that a sleep from `since` to `until` waited for did meanwhile. */
+INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
+{
+	struct pt_asleep *a = bpf_map_lookup_elem(&asleep, &tid);
+	u64 all = 0, oldest = until;
+
+	/* of one that was never seen to leave its CPU, or is no target, nothing is known */
+	if (!a || until <= since)
+		return;
+	for (int i = 0; i < PT_PASTS; i++) {
+		struct pt_past *p = &a->past[i];
+		u64 from = p->since > since ? p->since : since, to = p->until < until ? p->until : until;
+
+		if (p->since < oldest)
+			oldest = p->since;
+		if (to <= from)
+			continue;
+		all += to - from;
+		if (to - from <= r->did_ns)
+			continue;
+		r->did_ns = to - from;
+		r->did = p->preempt_pid ? PT_DID_WAIT_FOR_CPU : PT_DID_SLEEP;
+		r->did_syscall = p->syscall;
+		r->did_pid = p->preempt_pid;
+		__builtin_memcpy(r->did_comm, p->preempt_comm, PT_COMM);
+	}
+	/* the times kept last cover most of the sleep, or it ran most of the time */
+	if (r->did_ns * 2 >= until - since)
+		return;
+	r->did = all * 2 < until - since && oldest <= since ? PT_DID_RUN : PT_DID_UNKNOWN;
+	r->did_ns = until - since - all;
+}
+
+/* Who owns the mutex that a futex call waited for; 0: it is none, or not of a C library that says so. */
+INLINE u32 mutex_owner(struct pt_asleep *a, struct pt_regs *regs)
+{
+	u64 operation = regs->si & FUTEX_OPERATION;
+
+	if (operation == FUTEX_LOCK_PI_CALL || operation == FUTEX_LOCK_PI2_CALL)
+		return a->words[0] & FUTEX_TID;
+	if ((operation != FUTEX_WAIT_CALL && operation != FUTEX_WAIT_BITSET_CALL) || (u32)regs->dx != 2 || a->words[0] > 2)
+		return 0;
+	return a->words[3] < 1 << 16 && a->words[4] < 1 << 9 ? a->words[2] : 0;
+}
+
+/* The rest of the record of a sleep that has ended. */
+INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, struct pt_regs *regs, u64 since, u64 until)
+{
+	struct pt_asleep *a;
+	struct file *file;
+	u32 tid = task->pid, by = r->waker_irq ? 0 : r->waker_tid;
+
+	r->fd = PT_NO_FD;
+	r->slack = BPF_CORE_READ(task, timer_slack_ns);
+	a = bpf_map_lookup_elem(&asleep, &tid);
+	if (!a || a->since != since || !regs) {
+		if (r->syscall >= 0)
+			r->fd = r->args[0];
+	} else {
+		r->fd = a->fd;
+		r->io = a->io;
+		r->asked = a->asked;
+		if (r->syscall == CALL_FUTEX)
+			r->owner = mutex_owner(a, regs);
+	}
+	file = r->fd != PT_NO_FD ? file_of(task, r->fd) : 0;
+	if (file && is_epoll_wait(r->syscall))
+		file = epoll_ready(file);
+	object_fill(&r->object, file);
+	if (a && a->since == since && !is_epoll_wait(r->syscall) && r->object.retransmits > a->retransmits)
+		r->retransmits = r->object.retransmits - a->retransmits;
+	if (!by)
+		by = r->owner;
+	if (by && by != tid)
+		did_fill(r, by, since, until);
+}
+
+#endif

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: what a call waits for is named, with who is at the other end; alone and beside two busy loops."""
+from culprits import *
+
+# On the disk that the build is on: a file system in memory has nothing to wait for.
+FOLDER = tempfile.mkdtemp(prefix="culprit.", dir=BUILD)
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+def waits(kind, frames, cause, **more):
+    return Culprit("culprit_objects", ["serve", kind.split("_")[0] + "_serve", *frames], cause,
+                   arguments=(60, kind, os.path.join(FOLDER, kind + ".data")), **more)
+
+
+CASES = (
+    ("sendfile() from a disk: the file that is read", waits("sendfile", (), "io", name="sendfile.data", detail="sendfile", share=0.2)),
+    ("splice() from a disk: the file that is read", waits("splice", (), "io", name="splice.data", detail="splice", share=0.2)),
+    ("copy_file_range() from a disk: the file that is read",
+     waits("copy", (), "io", name="copy.data", detail="copy_file_range", share=0.15)),
+    ("io_uring: the file that is read", waits("uring", (), "io", name="uring.data", detail="io_uring_enter", share=0.25)),
+    ("a Unix socket: its path, and the process at the other end",
+     waits("unix", (), "wait", name="librarian", detail="unix.data.sock of librarian")),
+    ("a pipe that is full: who reads it", waits("full", ("write",), "wait", name="drainer", detail="write to a full pipe")),
+    ("a FIFO: its path, and who writes it", waits("fifo", ("read",), "wait", name="feeder", detail="fifo.data.fifo")),
+    ("an eventfd: who counts it up", waits("event", ("read",), "wait", name="notifier", detail="read from an eventfd")),
+    ("poll() on one connection: its peer", waits("peer", ("poll",), "wait", name="server", detail="poll on 127.0.0.77:")),
+    ("a name server that does not answer", waits("dns", ("poll",), "timeout", name="127.0.0.77:53 (DNS server)", detail="asked for 3 ms")),
+    ("packets that are lost: retransmissions to the peer",
+     waits("loss", (), "network", name="127.0.0.77:", detail="retransmission", args=("--timeout", 60))),
+    ("a timer that the kernel may delay", waits("slack", (), "sleep", name="timer slack", detail="asked for 100 us, slept")),
+    ("a sleep on purpose: how long", waits("purpose", (), "sleep", detail="asked for 2 ms")),
+    ("who has a lock, and that it sleeps with it",
+     waits("held_asleep", ("pthread_mutex_lock",), "lock", name="holder", detail="which was in clock_nanosleep")),
+    ("who has a lock, and that it works with it", waits("held_running", ("pthread_mutex_lock",), "lock", name="holder", detail="which")),
+)
+
+for what, culprit in CASES:
+    # timers of a real-time thread have no slack
+    case(what)(lambda culprit=culprit: quiet_and_loaded(culprit, real_time="slack" not in culprit.arguments))
+
+
+main()
