@@ -20,7 +20,7 @@ names() {
 		if [ "$ID" = ubuntu ]; then echo "linux-tools-common linux-tools-generic"; else echo bpftool; fi ;;
 	test)
 		echo "g++ libcmocka-dev tmux redis-server redis-tools postgresql postgresql-contrib sqlite3 python3
-		      python3-jsonschema golang-go valgrind qemu-system-x86 busybox-static cpio xz-utils zstd
+		      python3-jsonschema golang-go musl-tools valgrind qemu-system-x86 busybox-static cpio xz-utils zstd
 		      binutils procps pmccabe iproute2 util-linux e2fsprogs kmod libcap2-bin"
 		# Only recommended by clang there, and the fuzzers need it.
 		if [ "$ID" = ubuntu ]; then echo libclang-rt-dev; fi ;;

@@ -249,7 +249,7 @@ static void add_paths(struct rows *t)
 		struct buf b;
 
 		buf_init(&b, 4096);
-		report_cause(&b, &p->cause);
+		report_path_cause(&b, t->descend, p);
 		copy_buf(t->cause[i], CAUSE_BYTES, &b);
 		buf_reset(&b);
 		report_where(&b, t->descend, p);

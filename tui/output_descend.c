@@ -284,6 +284,27 @@ void report_function(struct buf *out, const struct descend *d, struct rec_code f
 	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
 }
 
+void report_mean_count(struct buf *out, double mean)
+{
+	if (mean >= 10 || mean - (double)(unsigned long)mean < 0.05)
+		buf_printf(out, "%.0f", mean);
+	else
+		buf_printf(out, "%.1f", mean);
+}
+
+void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p)
+{
+	if (!p->looped.calls) {
+		report_cause(out, &p->cause);
+		return;
+	}
+	buf_puts(out, "its own loop: ");
+	report_mean_count(out, p->looped.calls);
+	buf_puts(out, " calls of ");
+	report_function(out, d, p->looped.function);
+	buf_printf(out, ", %s each (%s)", format_time(p->looped.mean_ns).s, format_percent(p->looped.share).s);
+}
+
 bool report_line(struct buf *out, const char *file, uint32_t line)
 {
 	const char *slash = strrchr(file, '/');

@@ -54,6 +54,10 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 enum evidence report_evidence(const struct descent_fnode *n);
 /* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
+/* The cause of a path; of a loop with what it calls: "in 7 calls of dlopen, 107 us each (88%)". */
+void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p);
+/* "7" or "6.5" */
+void report_mean_count(struct buf *out, double mean);
 /* Who ended a wait, sanitised: "ended by its timer", "woken by redis 812". */
 void report_wait_end(struct buf *out, const struct hop *h);
 /* A name without parameters, sanitised. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "tui/format.h"
 #include "tui/json_put.h"
 #include "tui/sanitise.h"
 
@@ -142,6 +143,23 @@ static json_t *sibling_json(const struct descend *d, const struct descent_fnode 
 	return o;
 }
 
+/* The callee of a loop: "dlopen", "7 calls, 107 us each". */
+static void put_looped(json_t *o, const struct descend *d, const struct descent_looped *looped, bool *failed)
+{
+	struct buf text;
+
+	buf_init(&text, TEXT_MAX);
+	report_function(&text, d, looped->function);
+	json_put_text(o, "name", text.data, failed);
+	buf_reset(&text);
+	report_mean_count(&text, looped->calls);
+	buf_printf(&text, " calls, %s each", format_time(looped->mean_ns).s);
+	json_put_text(o, "detail", text.data, failed);
+	json_put(o, "calls", json_real(looped->calls), failed);
+	put_share(o, "share", looped->share, failed);
+	buf_release(&text);
+}
+
 static json_t *cause_json(const struct descend *d, const struct descent_path *p, bool *failed)
 {
 	const struct cause *c = &p->cause;
@@ -151,6 +169,10 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	long long n;
 
 	json_put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
+	if (p->looped.calls) {
+		put_looped(o, d, &p->looped, failed);
+		return o;
+	}
 	json_put_text(o, "name", c->name, failed);
 	n = strtoll(c->detail, &end, 10);
 	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {

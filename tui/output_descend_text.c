@@ -69,7 +69,7 @@ static void put_path(struct buf *out, const struct descend_report *r, const stru
 	if (report_place(&place, r->descend, last->site))
 		buf_printf(out, " at %s", place.data);
 	buf_puts(out, ", ");
-	report_cause(out, &p->cause);
+	report_path_cause(out, r->descend, p);
 	buf_reset(&place);
 	if (report_where(&place, r->descend, p))
 		buf_printf(out, ", mostly %s", place.data);
@@ -366,7 +366,7 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 
 		buf_reset(&line);
 		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1, format_percent(p->share).s);
-		report_cause(&line, &p->cause);
+		report_path_cause(&line, r->descend, p);
 		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s, evidence_text(p->evidence));
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);

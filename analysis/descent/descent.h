@@ -212,6 +212,13 @@ struct descent_path {
 	/* Of calls that were not timed one by one, the last frame's loop around them for instance: where samples ended. */
 	unsigned int nr_below;
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
+	/* A loop: the callee that most of its time goes into, if its calls are long enough to matter; calls 0: there is none. */
+	struct descent_looped {
+		struct rec_code function;
+		double calls; /* mean number in an in-peak call */
+		double share; /* of the peak's time */
+		uint64_t mean_ns;
+	} looped;
 	/* Below the last frame, in the kernel: from the system call, or page fault, down. */
 	unsigned int nr_kernel;
 	struct rec_frame kernel[DESCENT_KERNEL];

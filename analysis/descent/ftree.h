@@ -57,6 +57,7 @@ struct sums {
 	uint64_t armed;	  /* calls in which the fnode was armed */
 	uint64_t records; /* ... and its caller was called */
 	uint64_t called;  /* ... and it was called too */
+	uint64_t calls;	  /* of it */
 	uint64_t net_ns;  /* without run-queue and interrupt time as far as known */
 	uint64_t max_ns;  /* the longest single calls */
 	uint64_t blocked_ns;

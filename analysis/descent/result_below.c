@@ -9,6 +9,9 @@ enum {
 	MAX_FUNCTIONS = 256,
 	MIN_SAMPLES = 5,
 	SMALL = 20, /* 1/20 of the samples is not worth a name */
+	LOOPED_MIN_NS = 5000, /* a shorter call costs little more than its probes: then the loop itself is to blame */
+	LOOPED_PART = 2, /* 1/2 of the loop's time */
+	LOOPED_CALLS = 2,
 };
 
 struct tally {
@@ -99,4 +102,41 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	if (path->nr_below == 1 && path->below[0].own)
 		path->nr_below = 0;
 	free(t);
+}
+
+/* All call sites of one callee together. */
+static void sum_callee(const struct descent *d, uint32_t node, uint32_t function, double *net, double *calls)
+{
+	struct means m;
+
+	*net = *calls = 0;
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+		const struct sums *s = &c->all;
+
+		if (!fnode_alive(c) || c->function != function || !s->armed)
+			continue;
+		fnode_means(d, id, &m);
+		*net += m.net;
+		*calls += (double)s->calls / (double)s->armed;
+	}
+}
+
+void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node)
+{
+	const struct descent *d = b->d;
+	double net, calls, most = (double)path->latency_ns / LOOPED_PART;
+
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+
+		if (c->function == NO_INDEX)
+			continue;
+		sum_callee(d, node, c->function, &net, &calls);
+		if (net <= most || calls < LOOPED_CALLS || net < calls * LOOPED_MIN_NS)
+			continue;
+		most = net;
+		path->looped = (struct descent_looped){.function = d->tree.function[c->function].key, .calls = calls,
+						       .share = ratio(net, b->latency), .mean_ns = (uint64_t)(net / calls + 0.5)};
+	}
 }

@@ -31,6 +31,8 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
 /* result_below.c: in which functions the samples in and below `node` ended. */
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node);
+/* result_below.c: which callee a loop mostly calls. */
+void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node);
 /* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last frame. */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
 /* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults go to b->faults. */
@@ -47,6 +49,11 @@ typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
  * nothing in these, anywhere below it.
  */
 void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
+/*
+ * What was slept on while this fnode was the innermost open one, for where no frame tells it; NULL: not known. Where the
+ * fnode was not armed yet its caller's sleeps say it, if they were all for the same.
+ */
+const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
 /* verdict.c: what is missing, how sure the figures are, and what may be said of the paths. The paths are sorted. */

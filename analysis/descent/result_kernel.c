@@ -58,6 +58,8 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 		return;
 	}
 	result_visit_sleeps(b->d, node, gather, &g);
+	if (!g.tally->nr && result_blocked_at(b->d, node))
+		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
 	result_set_kernel(b, path, node, frame, stack_tally_path(g.tally, MAJORITY, 1, frame, &ns), EVIDENCE_WITNESSED);
 	free(g.tally);
 }

@@ -64,6 +64,8 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		return;
 	path->evidence = evidence;
 	result_add_pcs(b, path, node);
+	if (cause.kind == CAUSE_LOOP)
+		result_add_looped(b, path, node);
 	if (cause.kind == CAUSE_LOOP || cause.kind == CAUSE_UNMEASURED)
 		result_add_below(b, path, node);
 	if (cause.kind == CAUSE_OWN_CODE || cause.kind == CAUSE_UNKNOWN)
@@ -108,6 +110,8 @@ static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally
 	for (i = 0; !t->nr && i < set.nr_at; i++)
 		if (witnesses_node(d->witnesses, set.at[i])->own)
 			tally_all(t, &witnesses_node(d->witnesses, set.at[i])->own->partial);
+	if (!t->nr && result_blocked_at(d, node))
+		tally_all(t, &result_blocked_at(d, node)->causes);
 }
 
 /* One path for each kind of sleep that matters, with its part of the time. */

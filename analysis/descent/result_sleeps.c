@@ -58,3 +58,26 @@ void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor v
 	for (i = 0; !found && i < set.nr_beyond; i++)
 		found = visit_all(d->witnesses, set.beyond[i], visit, ctx);
 }
+
+static bool all_the_same(const struct cause_tally *t)
+{
+	for (unsigned int i = 1; i < t->nr; i++) {
+		if (t->entry[i].cause.kind != t->entry[0].cause.kind)
+			return false;
+	}
+	return t->nr > 0;
+}
+
+const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node)
+{
+	const struct blocked *b = witnesses_blocked(d->witnesses);
+	const struct blocked_node *found = blocked_find(b, node);
+
+	while (!found && node) {
+		node = d->tree.node[node].parent;
+		found = blocked_find(b, node);
+		if (found && !all_the_same(&found->causes))
+			return NULL;
+	}
+	return found;
+}

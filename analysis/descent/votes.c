@@ -136,6 +136,7 @@ static void add(struct sums *s, const struct vector *v, const struct vector *cal
 
 	s->records++;
 	s->called += v->count != 0;
+	s->calls += v->count;
 	s->net_ns += v->net;
 	s->max_ns += v->max;
 	s->blocked_ns += v->blocked;

@@ -12,7 +12,7 @@
 /* A stack without its texts: what it slept on is reduced to a cause at once. */
 struct stack {
 	bool used, partial;
-	uint32_t tid, nr_frames;
+	uint32_t tid, nr_frames, node;
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
 	struct cause cause;
@@ -30,6 +30,7 @@ struct witnesses {
 	struct rec_code f0;
 	uint64_t count, stacks;
 	struct stack_tally *callers;
+	struct blocked blocked;
 	uint32_t nr_kernel; /* tallies of kernel stacks */
 	uint32_t nr_nodes, cap_nodes;
 	struct witness_node *node; /* [0] is f0 */
@@ -104,6 +105,7 @@ void witnesses_free(struct witnesses *w)
 	owns_release(w);
 	for (i = 0; i < WITNESS_PENDING; i++)
 		free(w->pending[i]);
+	blocked_release(&w->blocked);
 	free(w->callers);
 	free(w->node);
 	free(w);
@@ -114,6 +116,7 @@ void witnesses_forget(struct witnesses *w)
 	unsigned int i;
 
 	owns_release(w);
+	blocked_release(&w->blocked);
 	if (w->callers)
 		w->callers->nr = 0;
 	for (i = 0; i < WITNESS_PENDING; i++)
@@ -196,6 +199,8 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	w->count += !s->partial;
 	w->stacks += s->nr_kernel || s->nr_callers;
 	count_callers(w, s);
+	if (s->kind == WITNESS_SLEEP)
+		blocked_add(&w->blocked, s->node, &s->cause, s->weight_ns, s->kernel, s->nr_kernel);
 	if (s->frame[0].module != w->f0.module || s->frame[0].function != w->f0.offset) {
 		/* what f0 has jumped to: its frame is gone, and no return address leads there */
 		child = child_of(w, 0, (struct rec_code){s->frame[0].module, s->frame[0].function},
@@ -255,6 +260,7 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 	/* only the frames that there are: this is done for every stack */
 	memset(to, 0, offsetof(struct stack, frame));
 	to->tid = from->tid;
+	to->node = from->node;
 	to->at_ns = from->at_ns;
 	to->weight_ns = from->weight_ns;
 	to->kind = from->kind == WITNESS_SLEEP ? WITNESS_SLEEP : WITNESS_RUN;
@@ -329,6 +335,11 @@ uint64_t witnesses_count(const struct witnesses *w)
 uint64_t witnesses_stacks(const struct witnesses *w)
 {
 	return w->stacks;
+}
+
+const struct blocked *witnesses_blocked(const struct witnesses *w)
+{
+	return &w->blocked;
 }
 
 const struct stack_tally *witnesses_callers(const struct witnesses *w)

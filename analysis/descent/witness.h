@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/blocked.h"
 #include "analysis/descent/causes.h"
 #include "analysis/descent/descent.h"
 #include "analysis/descent/stacks.h"
@@ -68,6 +69,8 @@ uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-pe
 uint64_t witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
 /* Who called f0, innermost first; by place. NULL: not known. */
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
+/* What was slept on by the innermost open fnode, whether a stack was read or not. */
+const struct blocked *witnesses_blocked(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
 
 /*

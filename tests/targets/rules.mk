@@ -81,6 +81,14 @@ $(T)/gotarget: tests/targets/go/main.go
 TARGETS += $(T)/gotarget
 endif
 
+# A C library whose system calls have no call frame information.
+ifneq ($(shell command -v musl-gcc),)
+$(T)/culprit_sleep-musl: tests/targets/culprit_sleep.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)musl-gcc -std=gnu11 -O2 -Wall -D_GNU_SOURCE -Itests/targets -static -o $@ $< -lpthread -lm
+TARGETS += $(T)/culprit_sleep-musl
+endif
 # A known culprit each (culprit.h), in as many kinds of builds as there are.
 TFLAGS_culprit_depth := -O3 -fcf-protection=full
 TFLAGS_culprit_loop_max := -O0

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Waits whose stack could not be unwound, and loops whose callee is named. */
+#include "tests/unit/descent/bench.h"
+
+static const struct rec_sleep on_purpose = {
+    .syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER};
+static const struct rec_sleep on_a_file = {
+    .syscall = 74, .call = "fsync", .object = SLEEP_ON_FILE, .name = "/a", .ended_by = ENDED_REQUEST};
+
+/* A sleep inside the next call while `node` was the innermost open fnode; its stack ends in code that nobody knows. */
+static void sleep_at(struct bench *b, uint32_t node, const struct rec_sleep *sleep)
+{
+	struct rec_frame frames[] = {{1, code('0').offset + 3, code('0').offset}, {1, code('z').offset + 9, code('z').offset}};
+	struct rec_frame kernel = {REC_KERNEL_MODULE, REC_KERNEL_CALL | 35, REC_KERNEL_CALL | 35};
+	struct record rec = {.type = REC_WITNESS};
+
+	rec.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = b->now + 1000, .weight_ns = 8 * MS, .kind = WITNESS_SLEEP,
+					   .sleep = *sleep, .nr_frames = 2, .frames = frames, .partial = 1, .node = node,
+					   .nr_kernel = 1, .kernel = &kernel};
+	assert_int_equal(feed(b, &rec), 0);
+}
+
+static void begin(struct bench *b)
+{
+	bench_begin(b);
+	site(b, '0', 'a');
+	start(b, true);
+	b->call.blocked_ns = 8 * MS;
+}
+
+/* A function of a static C library: the open fnode says where it slept. */
+static void test_blocked_without_frames(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	begin(&b);
+	for (int i = 0; i < 20; i++) {
+		sleep_at(&b, armed(&b, "a")->node, &on_purpose);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .blocked = 8 * MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "a", CAUSE_SLEEP);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.paths[0].nr_kernel, 1);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* Before it was armed its caller was the innermost one: good enough if all of that was the same kind of sleep. */
+static void test_blocked_below_the_caller(void **state)
+{
+	struct bench b;
+
+	begin(&b);
+	for (int i = 0; i < 20; i++) {
+		sleep_at(&b, 0, &on_purpose);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .blocked = 8 * MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "a", CAUSE_SLEEP);
+	bench_end(&b);
+}
+
+static void test_blocked_for_two_things(void **state)
+{
+	struct bench b;
+
+	begin(&b);
+	for (int i = 0; i < 20; i++) {
+		sleep_at(&b, 0, i % 2 ? &on_purpose : &on_a_file);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .blocked = 8 * MS));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(nr_paths(&b), 1);
+	expect_path(&b, 0, "a", CAUSE_UNKNOWN);
+	bench_end(&b);
+}
+
+static void looped(uint64_t sum, uint32_t count, struct descent_looped *out)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	CALLS(20, &b, 10 * MS, P("a", sum, .max = sum / count + US, .count = count));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "", CAUSE_LOOP);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	*out = r.paths[0].looped;
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* Seven long calls are named with their number, and so are forty; thousands of short ones are not. */
+static void test_callee_of_a_loop(void **state)
+{
+	struct descent_looped l;
+
+	looped(8800 * US, 7, &l);
+	assert_int_equal(l.function.offset, code('a').offset);
+	assert_true(l.calls > 6.99 && l.calls < 7.01);
+	assert_true(l.share > 0.87 && l.share < 0.89);
+	assert_true(l.mean_ns > 1250 * US && l.mean_ns < 1260 * US);
+	looped(9000 * US, 40, &l);
+	assert_true(l.calls > 39.9 && l.calls < 40.1);
+	looped(9000 * US, 9000, &l);
+	assert_true(l.calls == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_blocked_without_frames),
+	    cmocka_unit_test(test_blocked_below_the_caller),
+	    cmocka_unit_test(test_blocked_for_two_things),
+	    cmocka_unit_test(test_callee_of_a_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
