@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/guard.h"
+
 /* The part of union bpf_attr for BPF_LINK_CREATE, with what newer kernels know. */
 struct link_create {
 	uint32_t prog_fd;
@@ -40,9 +42,10 @@ static int link_create(struct link_create *attr)
 {
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
 
-	if (fd >= 0)
-		return fd;
-	return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
+	if (fd < 0)
+		return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
+	guard_own(fd);
+	return fd;
 }
 
 static int tiny_program(void)
@@ -79,7 +82,7 @@ bool attach_has_multi(void)
 	attr.uprobe_multi.cnt = 1;
 	fd = link_create(&attr);
 	if (fd >= 0)
-		close(fd);
+		guard_close(fd);
 	close(prog);
 	return fd == -EBADF;
 }
@@ -145,12 +148,13 @@ static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu
 	fds[0] = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fds[0] < 0)
 		return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
+	guard_own(fds[0]);
 	link.prog_fd = (uint32_t)prog;
 	link.target_fd = (uint32_t)fds[0];
 	link.perf_event.cookie = cookie;
 	fds[1] = link_create(&link);
 	if (fds[1] < 0) {
-		close(fds[0]);
+		guard_close(fds[0]);
 		return fds[1];
 	}
 	return 0;
@@ -336,7 +340,7 @@ static void *detach(void *arg)
 		}
 		fd = detaching.fd[--detaching.nr];
 		pthread_mutex_unlock(&detaching.lock);
-		close(fd);
+		guard_close(fd);
 		pthread_mutex_lock(&detaching.lock);
 	}
 	return NULL;
@@ -383,7 +387,7 @@ void attachment_release(struct attachment *a, bool wait)
 {
 	for (size_t i = a->nr; i > 0; i--) {
 		if (wait || !detach_later(a->fd[i - 1]))
-			close(a->fd[i - 1]);
+			guard_close(a->fd[i - 1]);
 	}
 	free(a->fd);
 	*a = (struct attachment){0};

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/guard.h"
 #include "collect/kernel_names.h"
 #include "collect/opener.h"
 #include "collect/privileges.h"
@@ -24,6 +25,7 @@ enum {
 	RING_MS = 20,	       /* the ring buffer is read on a timer: waking up from the programs would trace itself */
 	TOKENS_MS = 50,
 	HEARTBEAT_MS = 2000,   /* dead man's switch */
+	ALIVE_MS = 200,
 	FIRST_SLICE_MS = 250,  /* the first frame comes early */
 	COLLECTOR_NICE = -10,
 	READER_KEEP_MS = 50,
@@ -34,7 +36,7 @@ enum {
 struct loop {
 	struct collector *c;
 	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
-	uint64_t next_ring, next_govern, next_tokens, next_looks;
+	uint64_t next_ring, next_govern, next_tokens, next_looks, next_alive;
 	bool going; /* the targets are measured */
 	bool waiting; /* for REQ_TARGET */
 	bool descend_waits; /* the set to be armed next */
@@ -211,13 +213,17 @@ static void fall_asleep(struct collector *c)
 static void wake_up(struct collector *c)
 {
 	c->asleep = false;
+	guard_beat();
+	guard_reset();
 	for (unsigned int i = 0; i < c->nr_targets; i++)
 		modules_scan(c, c->targets[i]);
 	units_wake(c);
 	functions_wake(c);
 	/* it may have been before the first slice */
-	send_note(c, NOTE_WARNING, "peaktop was stopped: nothing was measured from %.1f to %.1f s",
+	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
+		  c->held_up ? "the collector did not get on for more than 3 s, and all probes were removed" : "peaktop was stopped",
 		  c->slice_start > c->start_ns ? (double)(c->slice_start - c->start_ns) / 1e9 : 0., (double)session_ns(c) / 1e9);
+	c->held_up = false;
 	c->slice_start = now_ns();
 	c->slice_end = c->slice_start + c->interval_ns;
 }
@@ -320,8 +326,12 @@ static void front_read(struct loop *l)
 		if (fd >= 0)
 			close(fd);
 		on_request(l, rec);
+		guard_turn();
 	}
 	descend_now(l);
+	/* to arm what it asked for may have taken longer than the front is given for a heartbeat */
+	c->heartbeat_ns = now_ns();
+	guard_beat();
 	if (err < 0 && err != -EAGAIN)
 		c->stopping = true;
 }
@@ -356,11 +366,37 @@ static int timeout_ms(const struct loop *l, uint64_t now)
 	return next_timer_ms(l, now);
 }
 
+/* Words of the front that were not read yet: it is this process that was late. */
+static bool front_has_said(const struct collector *c)
+{
+	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+static void guard_look(struct loop *l)
+{
+	guard_turn();
+	if (l->waiting || l->c->asleep)
+		guard_beat();
+	if (!guard_has_fired())
+		return;
+	/* this loop was held up: what it believes to be attached is gone */
+	l->c->held_up = true;
+	fall_asleep(l->c);
+	guard_reset();
+}
+
 static void timers(struct loop *l)
 {
+	const struct record alive = {.type = REC_ALIVE};
 	struct collector *c = l->c;
 	uint64_t now = now_ns();
 
+	if (now >= l->next_alive) {
+		send_record(c, &alive);
+		l->next_alive = now + ALIVE_MS * MS;
+	}
 	if (c->asleep) {
 		/* its end closes the socket; until then it may come back */
 		kernel_side_drain(c->kernel, on_ring, c);
@@ -393,7 +429,7 @@ static void timers(struct loop *l)
 		if (c->slice_end < now)
 			c->slice_end = now + c->interval_ns;
 	}
-	if (now - c->heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting)
+	if (now - c->heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting && !front_has_said(c))
 		fall_asleep(c);
 }
 
@@ -426,6 +462,7 @@ static void loop_run(struct loop *l)
 		for (unsigned int i = 0; i < n; i++)
 			fds[i + 1] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
 		poll(fds, n + 1, timeout_ms(l, now_ns()));
+		guard_look(l);
 		if (fds[0].revents & POLLOUT)
 			channel_flush(c->front);
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
@@ -482,13 +519,13 @@ static void load_refused(struct collector *c, int err)
 }
 
 /*
- * On a busy host a probe that costs too much stands until the collector gets a CPU. Who has asked for less than
- * usual gets less. A command that was started is not to have it: it runs already.
+ * On a busy host a probe that costs too much stands until the collector gets a CPU, and the kernel's check of the
+ * programs takes seconds. Respect a nice value that the user set. A command that is started gets the usual one back.
  */
-static void hurry(void)
+static void hurry(struct collector *c)
 {
 	if (getpriority(PRIO_PROCESS, 0) == 0)
-		setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+		c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
 }
 
 /* Only now are programs loaded, and there are no other threads yet, which would keep what this one gives up. */
@@ -504,11 +541,18 @@ static int launch_and_limit(struct collector *c)
 			return err;
 		}
 	}
-	hurry();
 	err = privileges_limit_collector(o->command != NULL);
 	if (err)
 		send_refused(c, 0, 0, err, "the collector cannot give up the privileges that it does not need: %s", strerror(-err));
 	return err;
+}
+
+/* Each step below may take seconds on a busy host. */
+static bool front_is_gone(const struct collector *c)
+{
+	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0;
 }
 
 static int begin(struct collector *c)
@@ -517,6 +561,8 @@ static int begin(struct collector *c)
 	struct pt_control *control;
 	int err = kernel_side_new(&c->kernel);
 
+	if (!err && front_is_gone(c))
+		return -EPIPE;
 	if (err) {
 		send_refused(c, 0, 0, err, "%s", err == -ENODEV ?
 			     "this kernel has no BTF (/sys/kernel/btf/vmlinux); peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF" :
@@ -528,6 +574,8 @@ static int begin(struct collector *c)
 		load_refused(c, err);
 		return err;
 	}
+	if (front_is_gone(c))
+		return -EPIPE;
 	control = kernel_side_control(c->kernel);
 	err = kernel_side_attach_life(c->kernel);
 	if (err) {
@@ -538,6 +586,8 @@ static int begin(struct collector *c)
 	if (err)
 		return err;
 	calibrate(c);
+	if (front_is_gone(c))
+		return -EPIPE;
 	control->slot_block = control->next_slot++;
 	control->slot_lock = control->next_slot++;
 	control->slot_runqueue = control->next_slot++;
@@ -582,9 +632,11 @@ int collector_run(int fd, const struct collector_options *options)
 		send_meta(c);
 	/* before there are links, maps or threads that it could inherit */
 	c->opener = opener_start(options->uid, options->gid);
+	hurry(c);
 	c->error = begin(c);
 	if (!c->error) {
 		l.waiting = options->pick;
+		guard_start(channel_fd(c->front));
 		if (!l.waiting)
 			layers_begin(&l);
 		loop_run(&l);
@@ -595,6 +647,7 @@ int collector_run(int fd, const struct collector_options *options)
 	opener_stop(c->opener);
 	functions_release(c);
 	attach_settle();
+	guard_stop();
 	kernel_side_free(c->kernel);
 	kernel_names_release();
 	kernel_symbols_free(c);

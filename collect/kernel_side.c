@@ -15,6 +15,7 @@
 
 #include "peaktop.skel.h"
 #include "collect/attach.h"
+#include "collect/guard.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
 _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 && SAMPLE_RUNQUEUE == 1 << 11,
@@ -236,12 +237,20 @@ int kernel_side_load(struct kernel_side *k)
 	return 0;
 }
 
+static void link_detach(struct layer_link *l)
+{
+	if (l->link)
+		guard_forget(bpf_link__fd(l->link));
+	bpf_link__destroy(l->link);
+	l->link = NULL;
+}
+
 void kernel_side_free(struct kernel_side *k)
 {
 	if (!k)
 		return;
 	for (unsigned int i = 0; i < k->nr_links; i++)
-		bpf_link__destroy(k->links[i].link);
+		link_detach(&k->links[i]);
 	bpf_link__destroy(k->tasks);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
@@ -283,7 +292,12 @@ static int link_attach(struct layer_link *l)
 	if (l->link || !l->exists)
 		return 0;
 	l->link = bpf_program__attach(l->prog);
-	return l->link ? 0 : -errno;
+	if (!l->link)
+		return -errno;
+	/* those for the life of processes cost next to nothing, and stay */
+	if (l->layers != UINT32_MAX)
+		guard_own(bpf_link__fd(l->link));
+	return 0;
 }
 
 uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
@@ -299,8 +313,7 @@ uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 			if (link_attach(l))
 				run &= ~l->layers;
 		} else if (l->link) {
-			bpf_link__destroy(l->link);
-			l->link = NULL;
+			link_detach(l);
 		}
 	}
 	k->control->layers = run;
@@ -314,8 +327,7 @@ void kernel_side_syscalls_drain(struct kernel_side *k)
 
 		if (l->prog != k->skel->progs.on_sys_enter || !l->link)
 			continue;
-		bpf_link__destroy(l->link);
-		l->link = NULL;
+		link_detach(l);
 	}
 }
 

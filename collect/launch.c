@@ -5,10 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,11 +42,14 @@ static int child_user(const struct collector_options *o)
 	return 0;
 }
 
-static void child_run(const struct collector_options *o, int report)
+static void child_run(const struct collector *c, pid_t parent, int report)
 {
+	const struct collector_options *o = c->options;
 	int err, null;
 
 	child_signals();
+	if (c->hurried)
+		setpriority(PRIO_PROCESS, 0, 0);
 	if (o->command_quiet) {
 		null = open("/dev/null", O_RDWR);
 		if (null >= 0) {
@@ -50,6 +59,10 @@ static void child_run(const struct collector_options *o, int report)
 		}
 	}
 	err = child_user(o);
+	/* after the change of user, which clears it; a set-user-id program does, too: then the keeper ends it */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(127);
 	if (!err && ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		err = -errno;
 	if (!err) {
@@ -61,16 +74,79 @@ static void child_run(const struct collector_options *o, int report)
 	_exit(127);
 }
 
+enum { KEEPER_SOCKET = 3, KEEPER_CHILD, KEEPER_GRACE_MS = 3000 };
+
+/* Keep two descriptors, as KEEPER_SOCKET and KEEPER_CHILD, and no right but that to send signals. */
+static int keeper_limit(int socket, int pidfd)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2] = {{.effective = 1u << CAP_KILL, .permitted = 1u << CAP_KILL}};
+	int a = fcntl(socket, F_DUPFD, KEEPER_CHILD + 1), b = fcntl(pidfd, F_DUPFD, KEEPER_CHILD + 1);
+
+	if (dup2(a, KEEPER_SOCKET) < 0 || dup2(b, KEEPER_CHILD) < 0 || close_range(KEEPER_CHILD + 1, ~0U, 0))
+		return -errno;
+	for (int fd = 0; fd < KEEPER_SOCKET; fd++)
+		close(fd);
+	/* where CAP_KILL is not held, the command is the user's own */
+	if (syscall(SYS_capset, &head, caps)) {
+		caps[0] = (struct __user_cap_data_struct){0};
+		syscall(SYS_capset, &head, caps);
+	}
+	return 0;
+}
+
+/*
+ * A process of its own ends the command when the collector has ended, however that came: the kernel's signal at the
+ * death of a parent (PR_SET_PDEATHSIG) does not reach a set-user-id program, and may be ignored.
+ */
+static void keeper(int socket, int pidfd)
+{
+	struct pollfd fds[2] = {{.fd = KEEPER_SOCKET, .events = POLLIN}, {.fd = KEEPER_CHILD, .events = POLLIN}};
+
+	prctl(PR_SET_NAME, "peaktop-keeper");
+	signal(SIGTERM, SIG_IGN);
+	if (keeper_limit(socket, pidfd))
+		_exit(1);
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	if (!(fds[1].revents & POLLIN)) {
+		syscall(SYS_pidfd_send_signal, KEEPER_CHILD, SIGTERM, NULL, 0);
+		if (poll(&fds[1], 1, KEEPER_GRACE_MS) <= 0)
+			syscall(SYS_pidfd_send_signal, KEEPER_CHILD, SIGKILL, NULL, 0);
+	}
+	_exit(0);
+}
+
+static int keeper_start(struct collector *c, pid_t child)
+{
+	int pair[2], pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+	pid_t pid;
+
+	if (pidfd < 0)
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		close(pidfd);
+		return -errno;
+	}
+	pid = fork();
+	if (pid == 0)
+		keeper(pair[1], pidfd);
+	close(pair[1]);
+	close(pidfd);
+	c->keeper = pair[0];
+	return pid < 0 ? -EAGAIN : 0;
+}
+
 int launch_start(struct collector *c)
 {
+	pid_t child, parent = getpid();
 	int report[2], err = 0, status;
-	pid_t child;
 
 	if (pipe2(report, O_CLOEXEC))
 		return -errno;
 	child = fork();
 	if (child == 0)
-		child_run(c->options, report[1]);
+		child_run(c, parent, report[1]);
 	close(report[1]);
 	if (child < 0) {
 		close(report[0]);
@@ -84,10 +160,13 @@ int launch_start(struct collector *c)
 		;
 	if (!err && !WIFSTOPPED(status))
 		err = -ECHILD;
+	/* were this process killed before it lets the command go, the command would run on its own */
+	if (!err && ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)PTRACE_O_EXITKILL))
+		err = -errno;
 	if (err)
 		return err;
 	c->child = child;
-	return 0;
+	return keeper_start(c, child);
 }
 
 int launch_go(struct collector *c)
@@ -99,6 +178,8 @@ void launch_end(struct collector *c, bool ran)
 {
 	if (!c->child || c->child_ended)
 		return;
+	/* the keeper waits for this, and goes on after our end */
+	close(c->keeper);
 	/* it was started to be measured; left behind, it would hold our output open */
 	kill(c->child, ran ? SIGTERM : SIGKILL);
 	if (!ran)

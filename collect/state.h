@@ -159,7 +159,9 @@ struct collector {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	struct target *targets[COLLECTOR_MAX_TARGETS];
 	unsigned int nr_targets;
+	bool hurried; /* this process has a higher priority than the user gave it */
 	pid_t child; /* -- CMD */
+	int keeper;  /* its end of the socket: closed, the command is ended */
 	int child_status;
 	bool child_ended;
 	struct file_module modules[MAX_MODULES];
@@ -198,6 +200,7 @@ struct collector {
 	struct rec_sample *samples; /* of the slice now open */
 	uint32_t *sample_slot;
 	unsigned int nr_samples, cap_samples;
+	bool held_up; /* asleep because this loop did not get on */
 	bool asleep; /* no heartbeat: everything is detached until one comes */
 	bool stopping;
 	int error; /* why it ends */

@@ -19,7 +19,7 @@
 
 #define MS 1000000ull
 
-enum { HEARTBEAT_MS = 400, MAX_FDS = 16 };
+enum { HEARTBEAT_MS = 400, MAX_FDS = 16, OWN_FDS = 3 };
 
 uint64_t front_now_ns(void)
 {
@@ -80,101 +80,12 @@ int front_failure(const struct front *f, const char **line)
 
 /* ---- starting --------------------------------------------------------- */
 
-static uint32_t layers_of(const struct front_options *fo)
-{
-	const uint32_t all = 1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
-	const struct options *o = fo->options;
-	uint32_t mask = 0;
-
-	/* a walk, and what is open, look at threads from outside: no probe, no tracepoint */
-	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
-		return 0;
-	if (fo->all_layers || !o->nr_ops)
-		return all;
-	/* what a call waited for comes from the scheduler */
-	if (o->verb == VERB_DESCEND)
-		mask |= 1u << LAYER_RUNQUEUE;
-	for (size_t i = 0; i < o->nr_ops; i++) {
-		switch (o->ops[i].kind) {
-		case OP_ALL_SYSCALLS:
-		case OP_SYSCALL:
-			mask |= 1u << LAYER_SYSCALL;
-			break;
-		case OP_BLOCK:
-			mask |= 1u << LAYER_BLOCK;
-			break;
-		case OP_LOCK:
-			mask |= 1u << LAYER_LOCK;
-			break;
-		default:
-			/* on-CPU time and run-queue delay of the calls come from the scheduler */
-			mask |= 1u << LAYER_RUNQUEUE;
-		}
-	}
-	return mask;
-}
-
 static void invoker(uid_t *uid, gid_t *gid)
 {
 	*uid = getuid();
 	*gid = getgid();
 	if (*uid == 0)
 		privileges_invoker(getenv("SUDO_UID"), getenv("SUDO_GID"), uid, gid);
-}
-
-static struct collector_entry collector;
-
-void front_use_collector(const struct collector_entry *entry)
-{
-	collector = *entry;
-}
-
-static void collector_child(int fd, const struct front_options *fo, uid_t uid, gid_t gid)
-{
-	const struct options *o = fo->options;
-	struct collector_options *c = calloc(1, sizeof(*c));
-	int status;
-
-	if (!c)
-		_exit(1);
-	for (size_t i = 0; i < o->nr_pids && i < COLLECTOR_MAX_TARGETS; i++)
-		c->pids[c->nr_pids++] = o->pids[i];
-	c->command = o->command;
-	c->command_quiet = fo->screen;
-	c->uid = uid;
-	c->gid = gid;
-	c->follow = o->follow;
-	c->phases = o->has_begin;
-	c->pick = fo->pick;
-	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
-	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
-	c->first_look_ns = fo->first_look_ns;
-	c->layers = layers_of(fo);
-	c->resolution = o->resolution;
-	c->command_line = "";
-	status = fo->doctor ? collector.doctor(fd) : collector.run(fd, c);
-	_exit(status);
-}
-
-static int start_collector(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	fflush(NULL);
-	f->collector_pid = fork();
-	if (f->collector_pid == 0) {
-		close(pair[0]);
-		collector_child(pair[1], fo, uid, gid);
-	}
-	close(pair[1]);
-	if (f->collector_pid < 0) {
-		close(pair[0]);
-		return -errno;
-	}
-	f->channel = channel_new(pair[0], 4u << 20);
-	return f->channel ? 0 : -ENOMEM;
 }
 
 int front_unprivileged(char *error, size_t n)
@@ -224,12 +135,12 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		snprintf(error, n, "no memory");
 		return EXIT_NO_ANSWER;
 	}
+	f->collector_pidfd = -1;
 	f->options = fo->options;
 	model_list_all_peaks(f->model, fo->options->all_peaks);
 	f->all_layers = fo->all_layers;
 	f->go_at_once = fo->screen && !fo->options->command;
-	f->layers = layers_of(fo);
-	err = start_collector(f, fo, uid, gid);
+	err = collector_start(f, fo, uid, gid);
 	if (!err)
 		err = privileges_drop(uid, gid);
 	if (!err)
@@ -279,8 +190,7 @@ void front_free(struct front *f)
 		free(f->messages[i]);
 	free(f->messages);
 	free(f->message_out);
-	if (f->collector_pid > 0)
-		waitpid(f->collector_pid, NULL, 0);
+	collector_wait(f);
 	free(f);
 }
 
@@ -434,15 +344,14 @@ static int stream_read(struct front *f)
 	int err = channel_fill(f->channel), fd, ticks = 0, got;
 	const struct record *rec;
 
-	while ((got = channel_next(f->channel, &rec, &fd)) == 1)
+	while ((got = channel_next(f->channel, &rec, &fd)) == 1) {
+		collector_heard(f, rec);
 		ticks += take_record(f, rec, fd);
+	}
 	if (got < 0)
 		front_fail(f, EXIT_NO_ANSWER, "the stream from the collector is damaged (%s)", strerror(-got));
-	if ((err < 0 && err != -EAGAIN) || got < 0) {
-		if (!f->over)
-			front_fail(f, EXIT_NO_ANSWER, "the collector ended unexpectedly; all probes are gone");
-		f->over = true;
-	}
+	if ((err < 0 && err != -EAGAIN) || got < 0)
+		collector_closed(f);
 	return ticks;
 }
 
@@ -463,17 +372,19 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 	all[0].events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0));
 	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
 	all[1].events = (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
-	if (nr_fds > MAX_FDS - 2)
-		nr_fds = MAX_FDS - 2;
-	memcpy(all + 2, fds, nr_fds * sizeof(*fds));
-	if (poll(all, 2 + nr_fds, timeout_ms) < 0 && errno != EINTR)
+	all[2] = (struct pollfd){.fd = f->collector_pidfd, .events = POLLIN};
+	if (nr_fds > MAX_FDS - OWN_FDS)
+		nr_fds = MAX_FDS - OWN_FDS;
+	memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
+	if (poll(all, OWN_FDS + nr_fds, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	for (size_t i = 0; i < nr_fds; i++)
-		fds[i].revents = all[i + 2].revents;
+		fds[i].revents = all[i + OWN_FDS].revents;
 	if (all[0].revents & POLLOUT)
 		channel_flush(f->channel);
 	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
 		ticks = stream_read(f);
+	collector_look(f, front_now_ns());
 	if (f->parser)
 		watches_parser(f, front_now_ns());
 	return ticks;
@@ -488,6 +399,8 @@ void front_stop(struct front *f)
 {
 	struct record rec = {.type = REQ_STOP};
 
+	f->stop_asked = true;
+	f->silent_ns = 0;
 	front_request(f, &rec);
 }
 

@@ -109,7 +109,7 @@ static bool is_sought(const struct watch *w)
 void front_settle(struct front *f)
 {
 	uint64_t until = front_now_ns() + SETTLE_NS;
-	bool sought = f->over;
+	bool sought = f->over && !f->failure;
 
 	/* a command that ended at once: what was to be found in its libraries was not looked for yet */
 	for (size_t i = 0; sought && i < f->nr_watches; i++) {

@@ -83,6 +83,10 @@ struct front {
 	const struct options *options;
 	struct channel *channel;
 	pid_t collector_pid;
+	int collector_pidfd; /* -1: none; readable once it has ended */
+	bool alive;	     /* the collector's loop has begun */
+	bool stop_asked;
+	uint64_t turn_ns, silent_ns; /* nothing came from the collector for as long as this loop was going round */
 	struct parser *parser;
 	struct model *model;
 	struct session_writer *recording; /* the file asked for, or one without a name for snapshots */
@@ -144,6 +148,17 @@ void front_fail(struct front *f, int status, const char *fmt, ...) __attribute__
 int front_request(struct front *f, const struct record *rec);
 /* Give a record to the model and the recording. */
 void front_feed(struct front *f, const struct record *rec);
+
+/* front_collector.c: the collector as a process. */
+int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid);
+/* Something came from it. */
+void collector_heard(struct front *f, const struct record *rec);
+/* Called once a turn: end the stream if the collector has died or does not answer. */
+void collector_look(struct front *f, uint64_t now_ns);
+/* Its end of the stream was closed. */
+void collector_closed(struct front *f);
+/* Wait until it has ended, but not for ever. */
+void collector_wait(struct front *f);
 
 /* front_phases.c */
 void phases_add(struct front *f);

@@ -65,6 +65,7 @@ enum record_type {
 	REC_BYE,	    /* the collector is about to end in order */
 	REC_STACK,	    /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
 	REC_LOOKED,	    /* a look with raw bytes of the stack: becomes a REC_LOOK */
+	REC_ALIVE,	    /* the collector's loop goes round; several times a second */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */

@@ -653,6 +653,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_LEARNED] = &rec_learned_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,
+    [REC_ALIVE] = &empty_layout,
     [REC_STACK] = &rec_stack_layout,
 	    [REC_LOOKED] = &rec_looked_layout,
 	    [REQ_HEARTBEAT] = &empty_layout,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets that cannot be read, collectors that hang or are killed: every wait of peaktop's has an end."""
+import ctypes
+import random
+
 from harness import *
 
 
@@ -78,6 +81,151 @@ def stack_hole():
         between("seconds for both", time.monotonic() - start, 0, 25)
         check(alive(t.pid), "the target died")
         t.end()
+
+
+def member(program, name):
+    """The pid of one of peaktop's processes by its name; 0: not there."""
+    for pid in family(program.pid):
+        try:
+            with open("/proc/%d/comm" % pid) as f:
+                if f.read().strip() == name:
+                    STARTED.add(pid)
+                    return pid
+        except OSError:
+            continue
+    return 0
+
+
+def collector_of(program):
+    return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
+
+
+def at_random_moments(times, seconds, seed):
+    draw = random.Random(seed)
+    for number in range(times):
+        yield number, draw.uniform(0, seconds)
+
+
+@case("the collector is killed at 20 moments of its first second: nothing is left, and the front says so")
+def killed_early():
+    t = Target("rates", 2000, 120, 0)
+    t.go()
+    for number, moment in at_random_moments(20, 1.0, 8):
+        with NothingLeft(t.pid):
+            program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
+            victim = collector_of(program)
+            end = time.monotonic() + moment
+            wait_for(lambda: time.monotonic() >= end, "the moment comes")
+            members = program.note_family()
+            os.kill(victim, signal.SIGKILL)
+            where = "killed %d ms after its start (number %d)" % (moment * 1000, number)
+            equal("exit status, " + where, program.wait(10), 1)
+            equal("what it says, " + where, program.err,
+                  ["peaktop: the collector was ended by signal 9 (Killed); all probes are gone"])
+            wait_for(lambda: not [p for p in members if alive(p)], "no process is left, " + where, 5)
+    check(alive(t.pid), "the target died")
+
+
+@case("Ctrl-C at 10 moments of the start is answered at once, and nothing is left")
+def interrupted_early():
+    t = Target("rates", 2000, 120, 0)
+    t.go()
+    for number, moment in at_random_moments(10, 1.0, 9):
+        with NothingLeft(t.pid):
+            program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
+            collector_of(program)
+            end = time.monotonic() + moment
+            wait_for(lambda: time.monotonic() >= end, "the moment comes")
+            members = program.note_family()
+            start = time.monotonic()
+            status = program.stop(10)
+            check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
+            between("seconds from Ctrl-C to the end, %d ms after the start" % (moment * 1000), time.monotonic() - start, 0, 4)
+            wait_for(lambda: not [p for p in members if alive(p)], "no process is left", 5)
+    check(alive(t.pid), "the target died")
+
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+
+
+class Frozen:
+    """One thread of a process stands still, all others go on."""
+
+    def __init__(self, tid):
+        self.tid = tid
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+    def __enter__(self):
+        if self.libc.ptrace(PTRACE_SEIZE, self.tid, None, None) or self.libc.ptrace(PTRACE_INTERRUPT, self.tid, None, None):
+            raise Skip("ptrace is not permitted")
+        os.waitpid(self.tid, 0x40000000)  # __WALL
+        return self
+
+    def release(self):
+        self.libc.ptrace(PTRACE_DETACH, self.tid, None, None)
+
+    def __exit__(self, kind, value, trace):
+        self.release()
+
+
+@case("the collector's loop hangs: its other thread removes the probes, the front ends by itself with one line")
+def loop_hangs():
+    with NothingLeft():
+        t = Target("rates", 2000, 120, 0)
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--for", 600)
+        program.armed(t.pid)
+        t.go()
+        ready(program)
+        with Frozen(collector_of(program)):
+            wait_for(lambda: not breakpoints(t.pid), "the probes are removed", 10)
+            check(program.process.poll() is None, "the front ended before the probes were removed")
+            equal("exit status", program.wait(20), 1)
+        between("lines of error output", len(program.err), 1, 1)
+        check(re.match(r"peaktop: the collector \(process \d+\) has not answered for \d+ s", program.err[0]), program.err[0])
+        check(alive(t.pid), "the target died")
+        t.end()
+
+
+@case("the collector's loop hangs for a while: it goes on, and says that nothing was measured meanwhile")
+def loop_hangs_for_a_while():
+    with NothingLeft():
+        t = Target("rates", 2000, 120, 0)
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600)
+        program.armed(t.pid)
+        t.go()
+        with Frozen(collector_of(program)):
+            wait_for(lambda: not breakpoints(t.pid), "the probes are removed", 10)
+        wait_for(lambda: breakpoints(t.pid), "the probes come back", 10)
+        equal("exit status", program.stop(), 0)
+        notes = " ".join(program.document()["notes"])
+        check("did not get on" in notes and "nothing was measured" in notes, "no word about it: " + notes)
+        t.end()
+
+
+def set_user_id_sleep():
+    """A program that another user owns and that runs as that user: the kernel does not end it with its parent."""
+    path = os.path.join(scratch(), "sleep")
+    shutil.copy(shutil.which("sleep"), path)
+    os.chmod(os.path.dirname(path), 0o755)
+    os.chown(path, 65534, 65534)
+    os.chmod(path, 0o4755)
+    return path
+
+
+@case("-- CMD ends with its collector, also when that is killed and CMD is a set-user-id program")
+def command_ends():
+    for command in (["sleep", "600"], [set_user_id_sleep(), "600"], ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]):
+        with NothingLeft():
+            program = Peaktop("watch", "--for", 600, "--", *command)
+            wait_for(lambda: [p for p in family(program.pid) if p != program.pid and
+                              os.path.basename(executable_of(p)) in ("sleep", "sh", "dash", "bash", "busybox", "coreutils")],
+                     "the command starts", 20)
+            ready(program)
+            members = program.note_family()
+            os.kill(collector_of(program), signal.SIGKILL)
+            equal("exit status", program.wait(10), 1)
+            wait_for(lambda: not [p for p in members if alive(p)], "%s ends with the collector" % command[0], 8)
 
 
 main()

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LOOK_MS = 250,
+	MAX_DESCRIPTORS = 1 << 16,
+	CLOSERS = 8, /* to remove a probe takes tens of milliseconds */
+};
+
+static struct {
+	/* held for short times only: nothing below it waits for a probe to be removed */
+	pthread_mutex_t lock;
+	uint32_t owned[MAX_DESCRIPTORS / 32];
+	bool fired;
+	int front, null;
+	atomic_bool on;
+	atomic_ullong turn_ms, beat_ms;
+	int closing[MAX_DESCRIPTORS];
+	atomic_int nr_closing;
+} guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .front = -1, .null = -1};
+
+static unsigned long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (unsigned long long)ts.tv_sec * 1000 + (unsigned long long)ts.tv_nsec / 1000000;
+}
+
+/* With the lock. */
+static bool is_owned(int fd)
+{
+	return fd >= 0 && fd < MAX_DESCRIPTORS && guard.owned[fd / 32] & 1u << fd % 32;
+}
+
+/*
+ * Put /dev/null in the place of a probe. The probe lives on in a copy, which is to be closed: closing waits for the
+ * kernel to remove it. Returns the copy, or -1 if there is none. With the lock.
+ */
+static int take_away(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	dup3(guard.null, fd, O_CLOEXEC);
+	guard.owned[fd / 32] &= ~(1u << fd % 32);
+	return copy;
+}
+
+static void *close_some(void *arg)
+{
+	int i;
+
+	while ((i = atomic_fetch_sub(&guard.nr_closing, 1)) > 0)
+		close(guard.closing[i - 1]);
+	return arg;
+}
+
+static void fire(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
+		if (is_owned(fd)) {
+			int copy = take_away(fd);
+
+			if (copy >= 0)
+				guard.closing[n++] = copy;
+		}
+	}
+	atomic_store(&guard.nr_closing, n);
+	guard.fired = true;
+}
+
+static void close_all(void)
+{
+	for (int i = 0; i < CLOSERS && atomic_load(&guard.nr_closing) > 0; i++) {
+		pthread_t thread;
+
+		if (!pthread_create(&thread, NULL, close_some, NULL))
+			pthread_detach(thread);
+	}
+	close_some(NULL);
+}
+
+static bool front_is_gone(void)
+{
+	struct pollfd p = {.fd = guard.front, .events = POLLRDHUP};
+
+	return poll(&p, 1, LOOK_MS) > 0 && p.revents & (POLLHUP | POLLRDHUP | POLLERR);
+}
+
+static void *watch(void *arg)
+{
+	prctl(PR_SET_NAME, "peaktop-guard");
+	for (;;) {
+		bool gone = front_is_gone(), fires = false;
+		unsigned long long now = now_ms();
+
+		if (gone) {
+			const struct timespec nap = {.tv_nsec = LOOK_MS * 1000000l};
+
+			nanosleep(&nap, NULL);
+		}
+		if (!atomic_load(&guard.on))
+			continue;
+		pthread_mutex_lock(&guard.lock);
+		if (!guard.fired && (now > atomic_load(&guard.turn_ms) + GUARD_MS || now > atomic_load(&guard.beat_ms) + GUARD_MS)) {
+			fire();
+			fires = true;
+		}
+		pthread_mutex_unlock(&guard.lock);
+		if (fires)
+			close_all();
+		if (gone && now > atomic_load(&guard.turn_ms) + GUARD_END_MS)
+			kill(getpid(), SIGKILL);
+	}
+	return arg;
+}
+
+int guard_start(int front)
+{
+	pthread_t thread;
+	int err;
+
+	guard_turn();
+	guard_beat();
+	guard.front = front;
+	guard.null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (guard.null < 0)
+		return -errno;
+	err = pthread_create(&thread, NULL, watch, NULL);
+	if (err)
+		return -err;
+	pthread_detach(thread);
+	atomic_store(&guard.on, true);
+	return 0;
+}
+
+void guard_stop(void)
+{
+	atomic_store(&guard.on, false);
+}
+
+void guard_turn(void)
+{
+	atomic_store(&guard.turn_ms, now_ms());
+}
+
+void guard_beat(void)
+{
+	atomic_store(&guard.beat_ms, now_ms());
+}
+
+bool guard_has_fired(void)
+{
+	bool fired;
+
+	pthread_mutex_lock(&guard.lock);
+	fired = guard.fired;
+	pthread_mutex_unlock(&guard.lock);
+	return fired;
+}
+
+void guard_reset(void)
+{
+	pthread_mutex_lock(&guard.lock);
+	guard.fired = false;
+	pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_own(int fd)
+{
+	int copy = -1;
+
+	if (fd < 0 || fd >= MAX_DESCRIPTORS)
+		return;
+	pthread_mutex_lock(&guard.lock);
+	guard.owned[fd / 32] |= 1u << fd % 32;
+	/* attached by a loop that was held up, after everything was removed */
+	if (guard.fired)
+		copy = take_away(fd);
+	pthread_mutex_unlock(&guard.lock);
+	if (copy >= 0)
+		close(copy);
+}
+
+void guard_forget(int fd)
+{
+	if (fd < 0 || fd >= MAX_DESCRIPTORS)
+		return;
+	pthread_mutex_lock(&guard.lock);
+	guard.owned[fd / 32] &= ~(1u << fd % 32);
+	pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_close(int fd)
+{
+	guard_forget(fd);
+	close(fd);
+}
