@@ -104,11 +104,12 @@ int front_unprivileged(char *error, size_t n)
 	return EXIT_NOT_PERMITTED;
 }
 
-static const char *recording_why(int err)
+static const char *recording_why(int err, bool force)
 {
 	switch (err) {
 	case -EEXIST:
-		return "it exists and is no session; choose another name";
+		return force ? "it exists and is not a session of peaktop; choose another name" :
+			       "it exists; choose another name, or give --force to replace an older session";
 	case -EBUSY:
 		return "another peaktop is writing it";
 	case -EINVAL:
@@ -148,9 +149,10 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = session_writer_create(&f->recording, fo->record);
+		err = fo->options->force ? session_writer_create(&f->recording, fo->record) :
+					   session_writer_create_new(&f->recording, fo->record);
 		if (err)
-			snprintf(error, n, "%s: cannot write: %s", fo->record, recording_why(err));
+			snprintf(error, n, "-o %s: cannot write: %s", fo->record, recording_why(err, fo->options->force));
 	} else if (!err && fo->screen) {
 		/* without room for it there are no snapshots; that is said when one is asked for */
 		f->recording_error = session_writer_spool(&f->recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
@@ -159,6 +161,8 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		if (!error[0])
 			snprintf(error, n, "cannot start: %s", strerror(-err));
 		front_free(f);
+		if (err == -EEXIST)
+			return EXIT_USAGE;
 		return err == -EPERM || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_NO_ANSWER;
 	}
 	for (size_t i = 0; i < f->options->nr_ops; i++)

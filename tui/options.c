@@ -25,6 +25,7 @@ enum {
 	OPT_BEGIN,
 	OPT_END,
 	OPT_QUIET,
+	OPT_FORCE,
 	OPT_PEAK,
 	OPT_SLOWEST,
 	OPT_START_OPS,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{"end", 1, NULL, OPT_END},
 	{"of", 1, NULL, 'f'},
 	{"quiet", 0, NULL, OPT_QUIET},
+	{"force", 0, NULL, OPT_FORCE},
 	{"peak", 1, NULL, OPT_PEAK},
 	{"slowest", 1, NULL, OPT_SLOWEST},
 	{"start-ops", 1, NULL, OPT_START_OPS},
@@ -329,6 +331,9 @@ static int option_flag(struct options *o, int opt)
 	case OPT_QUIET:
 		o->quiet = true;
 		return 0;
+	case OPT_FORCE:
+		o->force = true;
+		return 0;
 	case OPT_LEVELS:
 		o->level_by_level = true;
 		return 0;
@@ -532,6 +537,7 @@ const char *options_usage(void)
 	       "  --follow               children too\n"
 	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"
 	       "  --json, --json-lines   one document at the end; one a slice\n"
+	       "  --force                -o FILE replaces an older session\n"
 	       "  --quiet, --ascii, --script FILE, --version, --help\n"
 	       "\n"
 	       "Examples:\n"

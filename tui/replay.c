@@ -143,7 +143,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 			break;
 		}
 		err = model_feed(r->model, rec);
-		if (err == -ENOMEM)
+		/* more processes at once than the model lists: the others are left out of the list */
+		if (err == -ENOMEM && rec->type != REC_TARGET)
 			return err;
 		descend_take(r->descend, rec);
 		walker_take(r->walker, rec);

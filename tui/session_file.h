@@ -28,6 +28,8 @@ struct session_writer;
  * peaktop is writing it.
  */
 int session_writer_create(struct session_writer **out, const char *path);
+/* The same for a name that nothing has yet: -EEXIST, whatever is there. */
+int session_writer_create_new(struct session_writer **out, const char *path);
 /* Begin a file without a name in `folder`, for session_writer_save_as(). */
 int session_writer_spool(struct session_writer **out, const char *folder);
 /* Bytes that the file may grow to. */

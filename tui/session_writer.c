@@ -122,14 +122,10 @@ static int open_existing(const char *path)
 	return err;
 }
 
-int session_writer_create(struct session_writer **out, const char *path)
+int session_writer_create_new(struct session_writer **out, const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
-	if (fd < 0 && errno == EEXIST) {
-		fd = open_existing(path);
-		return fd < 0 ? fd : writer_begin(out, fd);
-	}
 	if (fd < 0)
 		return -errno;
 	err = lock(fd);
@@ -138,6 +134,16 @@ int session_writer_create(struct session_writer **out, const char *path)
 		return err;
 	}
 	return writer_begin(out, fd);
+}
+
+int session_writer_create(struct session_writer **out, const char *path)
+{
+	int err = session_writer_create_new(out, path), fd;
+
+	if (err != -EEXIST)
+		return err;
+	fd = open_existing(path);
+	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
 /* Folder of a path, for a temporary file that can be renamed to it. */

@@ -84,6 +84,22 @@ static int grow(void *array, size_t size, size_t nr, size_t max)
 	return 0;
 }
 
+/* Make room for one more: forget the oldest process that has ended and that the user did not name. */
+static void drop_ended_target(struct model *m)
+{
+	for (size_t i = 0; i < m->nr_targets; i++) {
+		struct model_target *t = &m->target[i];
+
+		if (!t->ended || t->rec.requested)
+			continue;
+		free_text(t->rec.comm);
+		free_text(t->rec.exe);
+		memmove(t, t + 1, (m->nr_targets - i - 1) * sizeof(*t));
+		m->nr_targets--;
+		return;
+	}
+}
+
 int model_feed_target(struct model *m, const struct rec_target *rec)
 {
 	struct model_target *t = find_target(m, rec->pid);
@@ -101,6 +117,8 @@ int model_feed_target(struct model *m, const struct rec_target *rec)
 		free_text(t->rec.comm);
 		free_text(t->rec.exe);
 	} else {
+		if (m->nr_targets == MODEL_MAX_TARGETS)
+			drop_ended_target(m);
 		err = grow(&m->target, sizeof(*m->target), m->nr_targets, MODEL_MAX_TARGETS);
 		if (err) {
 			free_text(copy.comm);

@@ -125,5 +125,31 @@ def screen():
         equal("exit status", s.exit_status(), 0)
 
 
+@case("record never replaces a file: not another program's, not an older session without --force")
+def no_replacement():
+    path = os.path.join(scratch(), "kept")
+    with open(path, "w") as f:
+        f.write("somebody's own words\n")
+    t = Target("demo", 120)
+    t.go()
+    for options in ((), ("--force",)):
+        status, program = run_peaktop("record", "-p", t.pid, "-f", "serve_request", "-o", path, "--for", 1, *options)
+        equal("exit status %s" % (options,), status, 2)
+        equal("lines of error output", len(program.err), 1)
+        check("-o " + path in program.err[0], program.err[0])
+        with open(path) as f:
+            equal("what was there", f.read(), "somebody's own words\n")
+    os.unlink(path)
+    for options, wanted in (((), 0), ((), 2), (("--force",), 0)):
+        before = os.path.exists(path) and os.stat(path).st_size
+        status, program = run_peaktop("record", "-p", t.pid, "-f", "serve_request", "-o", path, "--for", 1, *options)
+        equal("exit status %s: %s" % (options, program.error_text()), status, wanted)
+        if wanted:
+            check("--force" in program.err[0], program.err[0])
+            equal("size of the older session", os.stat(path).st_size, before)
+    replayed(path)
+    t.end()
+
+
 if __name__ == "__main__":
     main()

@@ -128,6 +128,29 @@ static void test_many_targets(void **state)
 	assert_string_equal(model_target(m, 4095)->comm, "exec");
 }
 
+static void test_ended_targets_make_room(void **state)
+{
+	struct model *m = *state;
+	struct record r = {.type = REC_TARGET, .target = {.pid = 1, .started_ns = 1, .comm = "parent", .exe = "", .requested = 1}};
+
+	assert_int_equal(model_feed(m, &r), 0);
+	for (uint32_t i = 2; i <= 3 * 4096; i++) {
+		assert_int_equal(feed_target(m, i, i, "child"), 0);
+		/* the first children stay */
+		if (i > 10)
+			assert_int_equal(feed_end(m, i), 0);
+	}
+	assert_int_equal(model_nr_targets(m), 4096);
+	assert_string_equal(model_target(m, 0)->comm, "parent");
+	for (uint32_t i = 1; i <= 10; i++)
+		assert_int_equal(model_target(m, i - 1)->pid, i);
+	assert_int_equal(model_target(m, 4095)->pid, 3 * 4096);
+	/* Also one that was named by the user and has ended. */
+	assert_int_equal(feed_end(m, 1), 0);
+	assert_int_equal(feed_target(m, 20000, 1, "late"), 0);
+	assert_string_equal(model_target(m, 0)->comm, "parent");
+}
+
 static int feed_note(struct model *m, uint32_t level, const char *text)
 {
 	struct record r = {.type = REC_NOTE, .note = {.level = level, .text = text}};
@@ -338,6 +361,7 @@ int main(void)
 	    TEST(test_meta),
 	    TEST(test_targets),
 	    TEST(test_many_targets),
+	    TEST(test_ended_targets_make_room),
 	    TEST(test_notes),
 	    TEST(test_too_many_notes),
 	    TEST(test_long_text_is_cut),
