@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/guard.h"
 #include "collect/kernel_names.h"
 #include "collect/opener.h"
-#include "collect/privileges.h"
 #include "collect/reader.h"
 #include "collect/state.h"
 
@@ -27,7 +25,6 @@ enum {
 	HEARTBEAT_MS = 2000,   /* dead man's switch */
 	ALIVE_MS = 200,
 	FIRST_SLICE_MS = 250,  /* the first frame comes early */
-	COLLECTOR_NICE = -10,
 	READER_KEEP_MS = 50,
 	READER_KEEP_LOOKING_MS = 5000,
 	GO_MS = 10000,	       /* a front that asks for nothing lets -- CMD start after this */
@@ -433,22 +430,6 @@ static void timers(struct loop *l)
 		fall_asleep(c);
 }
 
-static void reader_turn(struct collector *c)
-{
-	static const char *const words[READER_KINDS] = {
-		"stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
-		"/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not known",
-		"the file system of a file that it maps does not answer: functions in that file cannot be found or probed",
-	};
-	enum reader_kind kind;
-	pid_t pid;
-
-	/* stacks must be read soon after the registers: no time then to start a process */
-	reader_idle(now_ns(), c->looking ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
-	while ((pid = reader_next_hung(&kind)))
-		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid, words[kind]);
-}
-
 static void loop_run(struct loop *l)
 {
 	struct collector *c = l->c;
@@ -468,7 +449,9 @@ static void loop_run(struct loop *l)
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 			front_read(l);
 		timers(l);
-		reader_turn(c);
+		/* stacks must be read soon after the registers: no time then to start a process */
+		reader_idle(now_ns(), c->looking ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
+		send_reader_notes(c);
 		for (unsigned int i = n; i > 0; i--) {
 			if (fds[i].revents)
 				target_ended(c, i - 1);
@@ -506,62 +489,13 @@ static void finish(struct collector *c)
 	}
 }
 
-static void load_refused(struct collector *c, int err)
-{
-	if (err == -EPERM)
-		send_refused(c, 0, 0, err, "not permitted to load BPF programs; run peaktop as root (peaktop doctor says what is missing)");
-	else if (kernel_side_too_old())
-		send_refused(c, 0, 0, -EOPNOTSUPP, "this kernel is too old for the BPF programs: peaktop needs Linux 5.15 or later");
-	else /* EACCES is the verifier's word: a fault of ours, not of the user's rights */
-		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
-			     "this kernel does not take the BPF programs (%s); PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it",
-			     strerror(-err));
-}
-
-/*
- * On a busy host a probe that costs too much stands until the collector gets a CPU, and the kernel's check of the
- * programs takes seconds. Respect a nice value that the user set. A command that is started gets the usual one back.
- */
-static void hurry(struct collector *c)
-{
-	if (getpriority(PRIO_PROCESS, 0) == 0)
-		c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
-}
-
-/* Only now are programs loaded, and there are no other threads yet, which would keep what this one gives up. */
-static int launch_and_limit(struct collector *c)
-{
-	const struct collector_options *o = c->options;
-	int err;
-
-	if (o->command) {
-		err = launch_start(c);
-		if (err) {
-			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0], strerror(-err));
-			return err;
-		}
-	}
-	err = privileges_limit_collector(o->command != NULL);
-	if (err)
-		send_refused(c, 0, 0, err, "the collector cannot give up the privileges that it does not need: %s", strerror(-err));
-	return err;
-}
-
-/* Each step below may take seconds on a busy host. */
-static bool front_is_gone(const struct collector *c)
-{
-	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLRDHUP};
-
-	return poll(&p, 1, 0) > 0;
-}
-
 static int begin(struct collector *c)
 {
 	const struct collector_options *o = c->options;
 	struct pt_control *control;
 	int err = kernel_side_new(&c->kernel);
 
-	if (!err && front_is_gone(c))
+	if (!err && begin_front_is_gone(c))
 		return -EPIPE;
 	if (err) {
 		send_refused(c, 0, 0, err, "%s", err == -ENODEV ?
@@ -571,10 +505,10 @@ static int begin(struct collector *c)
 	}
 	err = kernel_side_load(c->kernel);
 	if (err) {
-		load_refused(c, err);
+		begin_load_refused(c, err);
 		return err;
 	}
-	if (front_is_gone(c))
+	if (begin_front_is_gone(c))
 		return -EPIPE;
 	control = kernel_side_control(c->kernel);
 	err = kernel_side_attach_life(c->kernel);
@@ -582,11 +516,11 @@ static int begin(struct collector *c)
 		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; peaktop doctor says what is missing", strerror(-err));
 		return err;
 	}
-	err = launch_and_limit(c);
+	err = begin_launch_and_limit(c);
 	if (err)
 		return err;
 	calibrate(c);
-	if (front_is_gone(c))
+	if (begin_front_is_gone(c))
 		return -EPIPE;
 	control->slot_block = control->next_slot++;
 	control->slot_lock = control->next_slot++;
@@ -632,7 +566,7 @@ int collector_run(int fd, const struct collector_options *options)
 		send_meta(c);
 	/* before there are links, maps or threads that it could inherit */
 	c->opener = opener_start(options->uid, options->gid);
-	hurry(c);
+	begin_hurry(c);
 	c->error = begin(c);
 	if (!c->error) {
 		l.waiting = options->pick;

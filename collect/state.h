@@ -229,9 +229,18 @@ void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
+/* Say which processes do not let themselves be read, once each. */
+void send_reader_notes(struct collector *c);
 void send_meta(struct collector *c);
 void send_target(struct collector *c, const struct target *t);
 void send_constants(struct collector *c);
+
+/* begin.c: priority, refusals, the command and the privileges; each step may take seconds on a busy host. */
+void begin_hurry(struct collector *c);
+void begin_load_refused(struct collector *c, int err);
+int begin_launch_and_limit(struct collector *c);
+/* Did the front end in the meantime? */
+bool begin_front_is_gone(const struct collector *c);
 
 /* seed.c: tell the programs which threads a new target has, and which system calls these are in. */
 void threads_seed(struct collector *c, pid_t pid);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/reader.h"
+
 static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -63,6 +65,20 @@ void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, c
 	va_end(ap);
 	rec.refused = (struct rec_refused){.epoch = epoch, .op = op, .error = error, .reason = text};
 	send_record(c, &rec);
+}
+
+void send_reader_notes(struct collector *c)
+{
+	static const char *const words[READER_KINDS] = {
+		"stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
+		"/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not known",
+		"the file system of a file that it maps does not answer: functions in that file cannot be found or probed",
+	};
+	enum reader_kind kind;
+	pid_t pid;
+
+	while ((pid = reader_next_hung(&kind)))
+		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid, words[kind]);
 }
 
 void send_meta(struct collector *c)
