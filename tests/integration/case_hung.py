@@ -2,6 +2,7 @@
 """Targets that cannot be read, collectors that hang or are killed: every wait of peaktop's has an end."""
 import ctypes
 import random
+import struct
 
 from harness import *
 
@@ -81,6 +82,105 @@ def stack_hole():
         between("seconds for both", time.monotonic() - start, 0, 25)
         check(alive(t.pid), "the target died")
         t.end()
+
+
+class SlowFiles:
+    """A FUSE file system with one file, a copy of a target, that answers until it is told to hang."""
+
+    INIT, LOOKUP, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, ACCESS = 26, 1, 3, 14, 15, 17, 18, 25, 34
+    SILENT = (2, 36, 42)  # FORGET, INTERRUPT, BATCH_FORGET want no answer
+
+    def __init__(self, target):
+        with open(os.path.join(TARGETS, target), "rb") as f:
+            self.content = f.read()
+        self.folder = scratch()
+        try:
+            self.device = os.open("/dev/fuse", os.O_RDWR)
+        except OSError as error:
+            raise Skip("no FUSE here: %s" % error)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        what = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % self.device
+        if self.libc.mount(b"peaktop-test", self.folder.encode(), b"fuse", 0, what.encode()):
+            os.close(self.device)
+            raise Skip("FUSE cannot be mounted: %s" % os.strerror(ctypes.get_errno()))
+        self.hanging, self.over = False, False
+        EXIT.append(self.end)
+        self.path = os.path.join(self.folder, target)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def end(self):
+        """Abort the connection: whoever waits for an answer gets an error."""
+        self.over = True
+        for force in (1, 2):  # MNT_FORCE, MNT_DETACH
+            self.libc.umount2(self.folder.encode(), force)
+
+    def attributes(self, node):
+        size, mode = (0, 0o040755) if node == 1 else (len(self.content), 0o100755)
+        return struct.pack("<QQQQQQIIIIIIIIII", node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+    def answer(self, opcode, node, body):
+        """(error, data); None: no answer."""
+        if opcode == self.INIT:
+            return 0, struct.pack("<IIIIHHIIHHI28x", 7, 31, 65536, 0, 16, 12, 65536, 1, 32, 0, 0)
+        if opcode == self.LOOKUP:
+            if body.split(b"\0")[0].decode() != os.path.basename(self.path):
+                return -2, b""
+            return 0, struct.pack("<QQQQII", 2, 0, 1000000, 1000000, 0, 0) + self.attributes(2)
+        if opcode == self.GETATTR:
+            return 0, struct.pack("<QII", 1000000, 0, 0) + self.attributes(node)
+        if opcode == self.OPEN:
+            return 0, struct.pack("<QII", 1, 2, 0)  # keep what is cached
+        if opcode == self.READ:
+            offset, size = struct.unpack_from("<QI", body, 8)
+            return 0, self.content[offset:offset + size]
+        if opcode == self.STATFS:
+            return 0, struct.pack("<QQQQQIIII24x", 1000, 0, 0, 10, 0, 4096, 255, 4096, 0)
+        if opcode in (self.RELEASE, self.FLUSH, self.ACCESS):
+            return 0, b""
+        return None if opcode in self.SILENT else (-38, b"")
+
+    def serve(self):
+        while not self.over:
+            try:
+                request = os.read(self.device, 1 << 18)
+            except OSError:
+                return
+            if self.hanging:
+                continue
+            _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
+            given = self.answer(opcode, node, request[40:])
+            if given is not None:
+                error, data = given
+                try:
+                    os.write(self.device, struct.pack("<IiQ", 16 + len(data), error, unique) + data)
+                except OSError:
+                    return
+
+
+@case("a program on FUSE is measured; when its file system hangs, --for and Ctrl-C are still answered")
+def file_system_hangs():
+    files = SlowFiles("rates")
+    other = Target("rates", 2000, 120, 0)
+    t = Target(files.path, 2000, 120, 0)
+    with NothingLeft(other.pid):
+        t.go()
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 3)
+        equal("exit status while it answers: " + program.error_text(), program.wait(30), 0)
+        between("calls on FUSE", operation(program.document(), "busy")["calls"], 100, 10000000)
+    files.hanging = True
+    other.go()
+    with NothingLeft(other.pid):
+        program = Peaktop("watch", "-p", "%d,%d" % (t.pid, other.pid), "-f", "busy@rates", "-f", "syscalls", "--json-lines", "--for", 600)
+        wait_for(lambda: len(program.out) >= 3, "slices are printed; said: " + program.error_text(), 30)
+        members = program.note_family()
+        start = time.monotonic()
+        equal("exit status", program.stop(), 0)
+        between("seconds from Ctrl-C to the end", time.monotonic() - start, 0, 8)
+        check("does not answer" in program.text() + program.error_text(), "no word about the file system that hangs")
+    files.end()
+    wait_for(lambda: not [p for p in members if alive(p)], "no process is left once the file system is gone", 10)
+    t.signal(signal.SIGKILL)
+    other.end()
 
 
 def member(program, name):
