@@ -11,9 +11,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* No device has this number: modules with it are maps of code made at run time, by pid. */
+#define PERF_MAP_DEV UINT64_MAX
+
 struct scan {
 	struct collector *c;
 	struct target *target;
+	uint32_t perf_map; /* module of code of no file; 0: none */
+	bool perf_map_tried;
 };
 
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
@@ -37,13 +42,44 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		return 0;
 	c->nr_modules++;
 	/* hold the file: it may be replaced or unmapped before it is asked for */
-	mod->fd = target_map_file(pid, m->start, m->end, &about);
-	mod->size = about.size;
-	mod->remote = about.remote;
+	if (m->dev != PERF_MAP_DEV) {
+		mod->fd = target_map_file(pid, m->start, m->end, &about);
+		mod->size = about.size;
+		mod->remote = about.remote;
+	}
 	rec.module = (struct rec_module){.module = c->nr_modules, .dev = m->dev, .inode = m->inode, .path = mod->path,
 					 .size = mod->size};
 	send_record(c, &rec);
 	return c->nr_modules;
+}
+
+/*
+ * The map that a compiler at run time writes for perf, as a module of its own: offsets in it are
+ * addresses of the process. Only the target's own user, or root, may have written it. 0: there is none.
+ */
+static uint32_t perf_map_of(struct collector *c, const struct target *t)
+{
+	struct mapping m = {.inode = (uint64_t)t->pid, .dev = PERF_MAP_DEV};
+	char path[64];
+	struct stat st;
+	uint32_t module;
+	int fd;
+
+	for (unsigned int i = c->nr_modules; i > 0; i--) {
+		if (c->modules[i - 1].inode == m.inode && c->modules[i - 1].dev == m.dev)
+			return i;
+	}
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->ns_pid);
+	fd = opener_open(c->opener, t->pid, path + 1);
+	if (fd < 0)
+		return 0;
+	m.path = path;
+	module = !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t->pid, &m) : 0;
+	if (module)
+		c->modules[module - 1].fd = fd;
+	else
+		close(fd);
+	return module;
 }
 
 static void mapping_send(struct collector *c, const struct file_mapping *fm, bool gone)
@@ -60,7 +96,19 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 	struct scan *s = ctx;
 	struct collector *c = s->c;
 	struct file_mapping *fm;
+	struct mapping made;
 	uint32_t module;
+
+	if (!m->inode) {
+		if (!s->perf_map_tried)
+			s->perf_map = perf_map_of(c, s->target);
+		s->perf_map_tried = true;
+		if (!s->perf_map)
+			return 0;
+		made = (struct mapping){.start = m->start, .end = m->end, .offset = m->start, .dev = PERF_MAP_DEV,
+					.inode = (uint64_t)s->target->pid, .path = ""};
+		m = &made;
+	}
 
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
 		fm = &c->mappings[i];

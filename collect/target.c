@@ -272,10 +272,13 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start, &m.end, perms,
 			   &m.offset, &major, &minor, &m.inode, &at) != 7)
 			continue;
-		if (perms[2] != 'x' || !m.inode || !at)
+		if (perms[2] != 'x' || !at)
 			continue;
 		m.dev = makedev(major, minor);
 		m.path = line + at;
+		/* memory of no file and without a name: what a compiler makes at run time */
+		if (!m.inode && m.path[0])
+			continue;
 		err = each(ctx, &m);
 		n++;
 	}

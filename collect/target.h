@@ -54,7 +54,7 @@ uint64_t target_cpu_ns(const struct target *t);
 
 struct mapping {
 	uint64_t start, end, offset;
-	uint64_t dev, inode;
+	uint64_t dev, inode; /* inode 0: code of no file */
 	const char *path; /* valid during the call */
 };
 /* Each executable mapping of a file, by address. Stops when `each` returns nonzero, and returns that. */

@@ -47,6 +47,17 @@ struct module;
  * endian), -ENOMEM, or the error of reading.
  */
 int module_open(struct module **out, int fd);
+
+/* Is this the base name of a map of code made at run time ("perf-123.map")? */
+bool module_is_perf_map_name(const char *name);
+/*
+ * Such a map as a module: functions by address (an offset in it is an address of the process), no code, no frames. 0 or a
+ * negative errno; `fd` stays the caller's.
+ */
+int module_open_perf_map(struct module **out, int fd);
+/* Its file has grown by so much that it is to be opened anew; false for other modules. */
+bool module_perf_map_grew(const struct module *m);
+bool module_is_perf_map(const struct module *m);
 void module_free(struct module *m);
 
 /*

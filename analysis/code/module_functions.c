@@ -408,18 +408,18 @@ int module_load_functions(struct module *m)
 
 	if (m->functions_loaded || m->load_error)
 		return m->load_error;
-	err = module_load_symbols(m);
-	if (!err) {
+	err = m->is_perf_map ? module_perf_map_functions(m) : module_load_symbols(m);
+	if (!err && !m->is_perf_map) {
 		module_load_frames(m);
 		module_load_slots(m);
 		if (m->nr_symbols)
 			qsort(m->symbols, m->nr_symbols, sizeof(*m->symbols), symbol_order);
 		err = build(m);
+		if (!err)
+			guess_sizes(m);
 	}
-	if (!err) {
-		guess_sizes(m);
+	if (!err)
 		err = build_hash(m);
-	}
 	if (!err)
 		err = module_assign_parts(m);
 	if (!err) {

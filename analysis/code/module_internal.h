@@ -11,6 +11,7 @@
  * module_frames.c, module_cfa.c    call frame information
  * module_imports.c  slots, PLT entries, IFUNCs
  * module_lines.c, module_inlines.c DWARF
+ * module_perf_map.c   maps of code made at run time
  */
 #ifndef PEAKTOP_CODE_MODULE_INTERNAL_H
 #define PEAKTOP_CODE_MODULE_INTERNAL_H
@@ -107,6 +108,7 @@ struct module {
 	bool has_debug;
 	bool has_debugdata;
 	bool truncated;
+	bool is_perf_map; /* module_perf_map.c */
 	int load_error;
 	bool debugdata_tried, frames_loaded, functions_loaded, lines_tried;
 
@@ -159,6 +161,9 @@ long module_fde_index(const struct module *m, uint64_t vaddr);
 void module_load_slots(struct module *m);
 /* The code at vaddr is a jump through a known slot; needs the slots. */
 bool module_is_import(struct module *m, uint64_t vaddr);
+
+/* module_perf_map.c: the functions of a map of code made at run time. 0 or -ENOMEM. */
+int module_perf_map_functions(struct module *m);
 
 /* module_functions.c: everything above, then functions, parts, hash. 0 or -ENOMEM. */
 int module_load_functions(struct module *m);

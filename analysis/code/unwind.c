@@ -291,10 +291,10 @@ static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *
 			out->stop = UNWIND_NO_CFI;
 			return;
 		}
-		if (gap && !frame->module && !gap->nr) {
+		if (gap && k->flags & KNOWN_MADE && !gap->nr) {
 			gap->at = w->s;
 			gap->nr = out->nr + 1;
-		} else if (gap && frame->module && !w->guessed) {
+		} else if (gap && !(k->flags & KNOWN_MADE) && !w->guessed) {
 			gap->nr = 0;
 		}
 		out->nr++;

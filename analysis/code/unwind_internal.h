@@ -42,6 +42,7 @@ enum known_flags {
 	KNOWN_AFTER_CALL =
 	    1 << 3,	       /* the instruction before is a call, or its bytes are not known */
 	KNOWN_BOTTOM = 1 << 4, /* it was never called, though something returns to it */
+	KNOWN_MADE = 1 << 5,   /* code of no file: a compiler made it at run time */
 };
 
 struct known {

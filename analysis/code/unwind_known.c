@@ -16,7 +16,7 @@ struct unwinder *unwinder_new(struct module *(*module)(void *context, uint32_t n
 		return NULL;
 	u->module = module;
 	u->context = context;
-	u->no_module.flags = KNOWN_NO_CFI | KNOWN_POINTER | KNOWN_AFTER_CALL;
+	u->no_module.flags = KNOWN_NO_CFI | KNOWN_POINTER | KNOWN_AFTER_CALL | KNOWN_MADE;
 	arch_row_of_frame_pointer(&u->no_module.row);
 	return u;
 }
@@ -84,6 +84,8 @@ static void find_out(struct unwinder *u, struct known *k)
 		arch_row_of_frame_pointer(&k->row);
 		return;
 	}
+	if (module_is_perf_map(m))
+		k->flags |= KNOWN_MADE;
 	find_row(m, vaddr, k);
 	inner = vaddr - (!k->exact && !k->row.signal_frame);
 	f = module_function_at(m, inner);

@@ -229,6 +229,11 @@ static void step_frames(struct descent_of *d, const struct rec_look *look)
 		const struct rec_frame *f = &look->frames[i];
 		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION : WALK_UNKNOWN};
 
+		/* stubs of a compiler at run time that its own map does not name: callers and callees are named */
+		if (f->module && !f->function && i && i + 1 < look->nr_frames) {
+			d->site = (struct rec_code){f->module, f->offset};
+			continue;
+		}
 		/* neighbours in code that no file tells of, as a compiler at run time makes it, are one */
 		if (!f->module && i && !look->frames[i - 1].module) {
 			d->site = (struct rec_code){0, f->offset};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ELF files with lies in them: every question that the parser worker asks of a module. */
+/* ELF files with lies in them, and maps of code made at run time: every question that the parser worker asks of a module. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analysis/code/module.h"
@@ -99,6 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* Its own debug file: the same build id, twice the lies. */
 		if (size & 1)
 			module_add_debug(m, fd);
+		ask(m);
+		module_free(m);
+	} else if (size && data[0] != 0x7f && !module_open_perf_map(&m, fd)) {
+		/* what is no ELF file may be a map of code made at run time */
+		module_set_name(m, "perf-1.map");
 		ask(m);
 		module_free(m);
 	}

@@ -159,6 +159,20 @@ def flat():
     target.truth()
 
 
+@case("code made at run time without frame pointers is passed through, and named by its map for perf")
+def made():
+    target = Target("walk_made")
+    target.go()
+    document = walk(target.pid)
+    path = on_cpu(document)
+    equal("the path", names(path), ["main", "serve", "made_handler", "compute"])
+    equal("its evidence", path["evidence"], "sampled")
+    on_a_cpu = document["walk"]["work"] - document["walk"]["run_queue"]
+    between("its share", path["share"], 0.8 * on_a_cpu, on_a_cpu)
+    target.say("")
+    target.truth()
+
+
 @case("of several processes the suggestion names the one that runs the function")
 def process_of_function():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
