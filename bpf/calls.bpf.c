@@ -54,6 +54,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	snapshot_take(&t->sys_snap, bpf_get_current_task_btf(), t);
 	t->sys_start = bpf_ktime_get_ns();
 	t->sys_burst = c->sys_burst;
+	if (!gate_is_open(c, GATE_SYSCALL, t->sys_start)) {
+		t->sys_open = PT_SYS_BEFORE;
+		return 0;
+	}
 	if (c->phase_begin_call == (u32)nr + 1)
 		phase_begin(c, id >> 32);
 	t->sys_open = in_phase(c, id >> 32) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
@@ -362,6 +366,76 @@ INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
 		phase_begin(c, tgid);
 }
 
+/*
+ * How the thread got here from its last call of this function: in the same burst, or through a gap in which
+ * nobody looked. From this follows what it would have done without the probes (analysis/latency/scale.h).
+ */
+/* The thread slept since its last call. From a sleep to a sleep it has gone once through what it does. */
+INLINE void pace_sleep(struct pt_hist *h, struct pt_pace *p, u64 sleeps)
+{
+	if (p->slept) {
+		__sync_fetch_and_add(&h->cycle_calls, p->calls);
+		__sync_fetch_and_add(&h->cycles, sleeps);
+	}
+	p->slept = 1;
+	p->calls = 0;
+}
+
+INLINE void pace_gap(struct pt_hist *h, struct pt_pace *p, u64 ran, u64 sleeps)
+{
+	__sync_fetch_and_add(&h->gaps, 1);
+	__sync_fetch_and_add(&h->gap_cpu_ns, ran);
+	if (p->slept) {
+		__sync_fetch_and_add(&h->gap_sleeper_cpu_ns, ran);
+		__sync_fetch_and_add(&h->gap_sleeps, sleeps);
+	}
+	p->slept = 0;
+	p->calls = 0;
+}
+
+INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct *task, u64 at, u32 burst)
+{
+	u64 cpu = task->se.sum_exec_runtime, nvcsw = task->nvcsw, nivcsw = task->nivcsw;
+	u64 ran = cpu - p->cpu, sleeps = nvcsw - p->nvcsw;
+
+	if (p->at && p->burst == burst && !sleeps && nivcsw == p->nivcsw) {
+		__sync_fetch_and_add(&h->run_calls, 1);
+		__sync_fetch_and_add(&h->run_ns, at - p->at);
+		p->ahead += at - p->at;
+		p->ahead = p->ahead > ran ? p->ahead - ran : 0;
+	} else if (p->at) {
+		ran = ran > p->ahead ? ran - p->ahead : 0;
+		p->ahead = 0;
+		if (p->burst == burst) {
+			__sync_fetch_and_add(&h->switch_calls, 1);
+			__sync_fetch_and_add(&h->switch_cpu_ns, ran);
+			if (sleeps)
+				pace_sleep(h, p, sleeps);
+		} else {
+			pace_gap(h, p, ran, sleeps);
+		}
+	}
+	p->calls++;
+	p->at = at;
+	p->cpu = cpu;
+	p->nvcsw = nvcsw;
+	p->nivcsw = nivcsw;
+	p->burst = burst;
+}
+
+INLINE void pace_take(struct pt_site *s, struct pt_hist *h, u32 tid, u64 at)
+{
+	u64 key = (u64)s->start_slot << 32 | tid;
+	struct pt_pace *p = bpf_map_lookup_elem(&paces, &key), fresh = {};
+
+	if (!p) {
+		bpf_map_update_elem(&paces, &key, &fresh, BPF_NOEXIST);
+		p = bpf_map_lookup_elem(&paces, &key);
+	}
+	if (p)
+		pace_count(h, p, bpf_get_current_task_btf(), at, s->burst);
+}
+
 INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 id)
 {
 	struct pt_act_key key = {};
@@ -416,6 +490,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 		__sync_fetch_and_add(&h->entries, 1);
 	if (t)
 		t->last_cfa = key.cfa;
+	if (s->pace)
+		pace_take(s, h, tid, bpf_ktime_get_ns());
 	a->start = bpf_ktime_get_ns();
 	s->last = a->start;
 	if (t)
@@ -532,6 +608,8 @@ int on_kernel_entry(struct pt_regs *ctx)
 	if (!c || !is_target(c, id >> 32))
 		return 0;
 	count_hit(PT_HIT_EMULATED);
+	if (!gate_is_open(c, GATE_KERNEL, bpf_ktime_get_ns()))
+		return 0;
 	kernel_key(&key, id, (u32)bpf_get_attach_cookie(ctx));
 	hash = act_hash(&key);
 	if (act_find(&key, hash))

@@ -69,6 +69,13 @@ PT_MAP struct {
 } threads SEC(".maps");
 
 PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, struct pt_pace);
+} paces SEC(".maps");
+
+PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PT_TARGETS);
 	__type(key, u32);

@@ -31,12 +31,22 @@ enum {
 	KNOWN_RUNQUEUE = 1 << 11,
 };
 enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
+/* Numbers of enum layer, for their gates. Functions have gates of their own (`closed` of pt_site). */
+enum { GATE_SYSCALL = 0, GATE_KERNEL = 2, GATE_BLOCK = 3, GATE_LOCK = 4, GATE_RUNQUEUE = 5 };
 
 INLINE struct pt_control *the_control(void)
 {
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&control, &zero);
+}
+
+/* Does a call of this layer that began at `at` count? */
+INLINE bool gate_is_open(struct pt_control *c, u32 gate, u64 at)
+{
+	u64 since = *(volatile u64 *)&c->gate_ns[gate];
+
+	return since && at >= since;
 }
 
 INLINE void count_hit(u32 counter)

@@ -47,6 +47,7 @@ enum {
 	PT_LOOK_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
+	PT_GATES = 8,	     /* layers that have a gate: enum layer */
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
 
@@ -59,6 +60,16 @@ struct pt_hist {
 	pt_u64 abnormal;
 	pt_u64 unseen;
 	pt_u64 entries; /* activations begun */
+	/*
+	 * The pace of the threads that call a function, from one call's begin to the next one's in the same thread.
+	 * In one burst: intervals in which it kept its CPU, and those in which it was switched out.
+	 */
+	pt_u64 run_calls, run_ns;
+	pt_u64 switch_calls, switch_cpu_ns; /* CPU time only */
+	pt_u64 cycle_calls, cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
+	/* From the last call in a burst to the first in a later one. */
+	pt_u64 gaps, gap_cpu_ns;
+	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* of threads that slept in the earlier burst */
 	pt_u64 count[PT_BUCKETS];
 };
 
@@ -104,6 +115,8 @@ struct pt_site {
 	pt_u32 blown;
 	pt_u32 op; /* of the front: for the collector only */
 	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the function */
+	pt_u32 burst; /* of the function that begins here: counted by the collector */
+	pt_u32 pace;  /* 1: count the pace of its callers */
 };
 
 /* One open activation of a user function: address space and CFA, not thread. */
@@ -196,6 +209,17 @@ struct pt_fnode_sum {
 	pt_u64 max, sum; /* without what the probes inside took */
 	pt_u64 blocked, runq, irq;
 	pt_u64 faults; /* minor ones: how many */
+};
+
+/* Where a thread was when it called a function last. Key: slot and thread. */
+struct pt_pace {
+	pt_u64 at;    /* ns; 0: never */
+	pt_u64 cpu;   /* CPU time of the thread as the kernel had it: up to its last tick or switch */
+	pt_u64 ahead; /* CPU time that was counted by the clock and that `cpu` did not have yet */
+	pt_u64 nvcsw, nivcsw;
+	pt_u64 calls; /* since it slept last in this burst */
+	pt_u32 burst;
+	pt_u32 slept; /* in this burst */
 };
 
 struct pt_ret_key {
@@ -298,7 +322,7 @@ struct pt_object {
 enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
 
 struct pt_request {
-	pt_u64 start; /* 0: outside of a phase */
+	pt_u64 start; /* 0: it does not count: outside of a phase, or the gate was closed */
 	pt_u64 sector;
 	pt_u32 tgid, tid;
 	pt_u32 bytes;
@@ -345,6 +369,11 @@ struct pt_control {
 	pt_u32 phase_begin_call, phase_end_call; /* system calls, number + 1; 0: none */
 	pt_u32 phase_spare;
 	pt_u64 phases, phase_ns; /* seen to begin; time in those that ended */
+	/*
+	 * By layer: when its gate was opened, 0: closed. Only what begins behind an open gate counts. A layer is
+	 * attached before its gate opens and detached after it closed, so that the time armed is exact.
+	 */
+	pt_u64 gate_ns[PT_GATES];
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };

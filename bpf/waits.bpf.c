@@ -174,7 +174,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 			__builtin_memcpy(t->preempt_comm, t->next_comm, PT_COMM);
 		}
 	}
-	if (slot && slot < PT_SLOTS && !t->wake_outside) {
+	if (slot && slot < PT_SLOTS && !t->wake_outside && gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
 		ns = hist_count(c, slot, ns);
 		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
 		if (r) {
@@ -348,7 +348,9 @@ INLINE void request_seen(struct request *rq)
 		return;
 	count_hit(PT_HIT_BLOCK);
 	/* one from outside of a phase is noted, or its next step would be taken for its begin */
-	q.start = in_phase(c, id >> 32) ? bpf_ktime_get_ns() : 0;
+	q.start = bpf_ktime_get_ns();
+	if (!in_phase(c, id >> 32) || !gate_is_open(c, GATE_BLOCK, q.start))
+		q.start = 0;
 	q.sector = rq->__sector;
 	q.bytes = rq->__data_len;
 	q.flags = rq->cmd_flags;
@@ -430,10 +432,12 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	t = thread_of(c, id >> 32, (u32)id);
 	if (!t || t->lock_open || !in_phase(c, id >> 32))
 		return 0;
+	t->lock_start = bpf_ktime_get_ns();
+	if (!gate_is_open(c, GATE_LOCK, t->lock_start))
+		return 0;
 	t->lock_open = 1;
 	t->lock_address = (u64)lock;
 	t->lock_flags = flags;
-	t->lock_start = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -283,7 +283,8 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 		return;
 	/* entries 1 and 2 are free: nothing is armed before the calibration */
 	sites[1] = (struct pt_site){.flags = PT_SITE_START | PT_SITE_READ_RET, .start_slot = slot, .start_cfa = 8,
-				    .class = (uint32_t)class, .fuse = UINT64_MAX};
+				    .class = (uint32_t)class, .fuse = UINT64_MAX,
+				    .pace = c->options->budget_ppm < 1000000};
 	sites[2] = (struct pt_site){.flags = PT_SITE_END, .end_slot = slot, .end_cfa = 8, .fuse = UINT64_MAX};
 	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
 	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
@@ -308,17 +309,20 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 static void calibrate_syscalls(struct collector *c, const struct helper_process *h)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
-	uint64_t bare, probed, other;
+	uint64_t bare, probed, other, gate;
 	uint32_t layers = c->layers;
 	struct pt_hist hist;
 
 	kernel_side_layers(c->kernel, 0);
 	bare = helper_ask(h, 2, SYSCALLS);
 	kernel_side_layers(c->kernel, 1u << LAYER_SYSCALL);
+	gate = control->gate_ns[LAYER_SYSCALL];
+	control->gate_ns[LAYER_SYSCALL] = 1;
 	probed = helper_ask(h, 2, SYSCALLS);
 	control->nr_targets = 0;
 	other = helper_ask(h, 2, SYSCALLS);
 	control->nr_targets = 1;
+	control->gate_ns[LAYER_SYSCALL] = gate;
 	if (control->sys_slot[SYS_getppid]) {
 		kernel_side_hist(c->kernel, control->sys_slot[SYS_getppid], true, &hist);
 		c->cost.syscall_inside = (uint32_t)typical_ns(&hist);

@@ -156,7 +156,7 @@ static void slices_begin(struct loop *l)
 	c->start_ns = c->slice_start = now_ns();
 	c->slice_end = c->slice_start +
 		       (c->interval_ns < FIRST_SLICE_MS * MS ? c->interval_ns : FIRST_SLICE_MS * MS);
-	slots_begin(c, c->slice_start);
+	slots_begin(c);
 }
 
 static void go(struct loop *l)
@@ -421,7 +421,7 @@ static void timers(struct loop *l)
 		for (unsigned int i = 0; i < c->nr_targets; i++)
 			modules_scan(c, c->targets[i]);
 		targets_check(c);
-		slice_end(c, now, false);
+		slice_end(c, false);
 		c->slice_end += c->interval_ns;
 		if (c->slice_end < now)
 			c->slice_end = now + c->interval_ns;
@@ -472,12 +472,15 @@ static void finish(struct collector *c)
 		functions_govern(c, now_ns());
 		kernel_side_drain(c->kernel, on_ring, c);
 		looks_end(c);
+		gates_close(c);
+		for (unsigned int i = 0; i < c->nr_functions; i++)
+			function_gate_close(c, c->functions[i]);
 		for (unsigned int i = 0; i < c->nr_functions; i++)
 			function_links_stop(c->functions[i], true);
 		kernel_functions_release(c);
 		kernel_side_layers(c->kernel, 0);
 		kernel_side_drain(c->kernel, on_ring, c);
-		slice_end(c, now_ns(), true);
+		slice_end(c, true);
 		budget_note(c);
 	}
 	bye.bye.error = c->error;

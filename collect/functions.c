@@ -81,6 +81,8 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 	s->blown = 0;
 	if (starts(r)) {
 		s->start_slot = f->slot;
+		s->burst = f->burst;
+		s->pace = c->options->budget_ppm < 1000000;
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
@@ -268,10 +270,20 @@ void function_gate(struct collector *c, struct function *f, bool open)
 	}
 }
 
+void function_gate_close(struct collector *c, struct function *f)
+{
+	struct armed_clock now;
+
+	function_gate(c, f, false);
+	now = clock_now(c);
+	armed_off(&f->time, now.ns, now);
+}
+
 void function_links_start(struct collector *c, struct function *f)
 {
-	uint64_t now;
+	struct armed_clock now;
 
+	f->burst++;
 	sites_write(c, f);
 	function_gate(c, f, false);
 	returns_publish(c, f);
@@ -280,12 +292,10 @@ void function_links_start(struct collector *c, struct function *f)
 	descend_attach(c, f);
 	links_attach(c, f, 0, false);
 	/* attaching takes milliseconds: what counts begins and ends with the gate */
-	now = now_ns();
-	if (armed_cut(&f->time, now))
-		slots_cut(c, LAYER_FUNCTION, f);
+	now = clock_now(c);
 	function_gate(c, f, true);
 	f->state = FUNCTION_ON;
-	f->state_since = now;
+	f->state_since = now.ns;
 	armed_on(&f->time, now);
 	phases_look(c);
 }
@@ -335,7 +345,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	f->meta.requested = strdup(op->requested);
 	f->meta.module = strdup(op->module);
 	f->meta.placement = strdup(op->placement);
-	f->time.period_start = now_ns();
+	f->time.start = clock_now(c);
 	f->credit_ns = CREDIT_START_NS;
 	if (c->options->first_look_ns)
 		f->credit_ns = (int64_t)(c->options->first_look_ns < FIRST_LOOK_MAX_NS ? c->options->first_look_ns : FIRST_LOOK_MAX_NS);
@@ -566,8 +576,9 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 			err = function_exits_arm(c, f);
 		if (f->state != FUNCTION_ON) {
 			f->state = FUNCTION_ON;
-			f->state_since = f->time.period_start = now_ns();
-			armed_on(&f->time, f->state_since);
+			armed_begin(&f->time, clock_now(c));
+			armed_on(&f->time, f->time.start);
+			f->state_since = f->time.start.ns;
 		}
 	}
 	returns_publish(c, f);
@@ -620,9 +631,9 @@ void functions_sleep(struct collector *c)
 	for (unsigned int i = 0; i < c->nr_functions; i++) {
 		struct function *f = c->functions[i];
 
+		function_gate_close(c, f);
 		function_links_stop(f, true);
 		descend_detach(c, f);
-		armed_off(&f->time, now_ns());
 		f->state = FUNCTION_OFF;
 		function_drop_open(c, f);
 		phases_look(c);

@@ -48,6 +48,14 @@ uint64_t targets_cpu_ns(const struct collector *c)
 	return sum;
 }
 
+struct armed_clock clock_now(const struct collector *c)
+{
+	struct armed_clock now = {.cpu_ns = targets_cpu_ns(c)};
+
+	now.ns = now_ns();
+	return now;
+}
+
 /*
  * Hits of a site until its fuse blows, and with it the burst ends: what is left to spend,
  * so that no delay of the collector makes a burst dearer, and at least enough to see something.
@@ -224,12 +232,14 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 /* No start was passed since the last look. The burst was over one mean gap after the last call began. */
 static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 {
+	struct armed_clock clock;
 	uint64_t last, hits = function_starts(c, f, &last) - f->burst_hits, end = f->state_since;
 
 	function_gate(c, f, false);
 	if (last > end)
-		end = last + (last - f->time.on_since) / (hits ? hits : 1);
-	armed_off(&f->time, end < now ? end : now);
+		end = last + (last - f->time.since.ns) / (hits ? hits : 1);
+	clock = clock_now(c);
+	armed_off(&f->time, end < clock.ns ? end : clock.ns, clock);
 	f->starts_going = false;
 	f->state_since = now;
 }
@@ -272,6 +282,8 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	f->credit_ns -= (int64_t)attach_cost(f);
 	/* given up: if one returned unseen, its frame would be taken for an abnormal end later */
 	function_drop_open(c, f);
+	if (armed_cut(&f->time, clock_now(c)))
+		slots_cut(c, LAYER_FUNCTION, f);
 	if (open && f->censored > before)
 		send_note(c, NOTE_WARNING, "%s: calls longer than %d ms may be missing: watched in bursts to hold the budget",
 			  f->meta.name, DRAIN_MAX_MS);
@@ -483,7 +495,7 @@ void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 			if (f->sites[j].index != site_index)
 				continue;
 			if (f->state == FUNCTION_ON)
-				burst_stop(c, f, at > f->time.on_since ? at : now_ns());
+				burst_stop(c, f, at > f->time.since.ns ? at : now_ns());
 			return;
 		}
 	}

@@ -481,6 +481,16 @@ void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struc
 		out->abnormal += load(&h->abnormal);
 		out->unseen += load(&h->unseen);
 		out->sum += load(&h->sum);
+		out->run_calls += load(&h->run_calls);
+		out->run_ns += load(&h->run_ns);
+		out->switch_calls += load(&h->switch_calls);
+		out->switch_cpu_ns += load(&h->switch_cpu_ns);
+		out->cycle_calls += load(&h->cycle_calls);
+		out->cycles += load(&h->cycles);
+		out->gap_sleeper_cpu_ns += load(&h->gap_sleeper_cpu_ns);
+		out->gaps += load(&h->gaps);
+		out->gap_cpu_ns += load(&h->gap_cpu_ns);
+		out->gap_sleeps += load(&h->gap_sleeps);
 		min = extremes ? __atomic_exchange_n(&h->min, 0, __ATOMIC_RELAXED) : load(&h->min);
 		max = extremes ? __atomic_exchange_n(&h->max, 0, __ATOMIC_RELAXED) : load(&h->max);
 		if (min && (!out->min || min < out->min))

@@ -177,6 +177,17 @@ static struct armed_time *slot_time(struct collector *c, uint32_t slot)
 	return unit ? &unit->time : NULL;
 }
 
+/* What the probes that count for a slot have cost the targets so far. */
+static struct slot_spent slot_spent(struct collector *c, uint32_t slot)
+{
+	struct slot_info *info = &c->slots[slot];
+	struct governed_unit *unit = unit_of(c, info->layer);
+
+	if (info->function)
+		return (struct slot_spent){.ns = info->function->spent_ns, .starts = function_starts(c, info->function, NULL)};
+	return (struct slot_spent){.ns = unit ? unit->spent_ns : 0};
+}
+
 static bool hist_ready(struct pt_hist **h)
 {
 	if (!*h)
@@ -195,12 +206,9 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f)
 			continue;
 		if (info->op || layer == LAYER_SYSCALL)
 			kernel_side_hist(c->kernel, s, true, info->cut);
+		info->cut_spent = slot_spent(c, s);
 	}
 }
-
-struct period {
-	uint64_t start, end, armed;
-};
 
 /* The first call of an operation comes after bursts that have seen none: they say how rare it is. */
 static void past_send(struct collector *c, uint32_t slot, uint64_t until)
@@ -220,8 +228,22 @@ static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 	send_record(c, &rec);
 }
 
-/* What a slot has counted from its last record up to `h`. */
-static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h, const struct period *period)
+/*
+ * What the probes cost that counted since the last record: some of a function's were hit before its gate opened or
+ * after it closed. Each call that counted was seen to begin once.
+ */
+static uint64_t spent_on(const struct slot_info *info, const struct slot_spent *spent, const struct pt_hist *h)
+{
+	uint64_t ns = spent->ns > info->last_spent.ns ? spent->ns - info->last_spent.ns : 0;
+	uint64_t starts = spent->starts - info->last_spent.starts, begun;
+
+	begun = h->entries - info->last_entries + h->unseen - info->last->unseen;
+	return info->function && begun < starts ? (uint64_t)((double)ns * (double)begun / (double)starts) : ns;
+}
+
+/* What a slot has counted from its last record up to `h`; until then its probes had cost `spent`. */
+static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h, const struct armed_period *period,
+			 const struct slot_spent *spent)
 {
 	struct slot_info *info = &c->slots[slot];
 	uint32_t buckets[PT_BUCKETS], nr = 0;
@@ -232,14 +254,27 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 
 	*p = (struct rec_profile){
 		.op = info->op,
-		.start_ns = period->start > c->start_ns ? period->start - c->start_ns : 0,
-		.end_ns = period->end > c->start_ns ? period->end - c->start_ns : 0,
+		.start_ns = period->start_ns > c->start_ns ? period->start_ns - c->start_ns : 0,
+		.end_ns = period->end_ns > c->start_ns ? period->end_ns - c->start_ns : 0,
 		.sum_ns = h->sum - old->sum,
 		.abnormal = h->abnormal - old->abnormal + info->extra_abnormal,
 		.open = info->open,
 		.oldest_open_ns = info->oldest_ns,
 		.unseen = h->unseen - old->unseen,
-		.armed_ns = period->armed,
+		.armed_ns = period->armed_ns,
+		.cpu_ns = period->cpu_ns,
+		.armed_cpu_ns = period->armed_cpu_ns,
+		.probe_ns = spent_on(info, spent, h),
+		.run_calls = h->run_calls - old->run_calls,
+		.run_ns = h->run_ns - old->run_ns,
+		.switch_calls = h->switch_calls - old->switch_calls,
+		.switch_cpu_ns = h->switch_cpu_ns - old->switch_cpu_ns,
+		.cycle_calls = h->cycle_calls - old->cycle_calls,
+		.cycles = h->cycles - old->cycles,
+		.gaps = h->gaps - old->gaps,
+		.gap_cpu_ns = h->gap_cpu_ns - old->gap_cpu_ns,
+		.gap_sleeper_cpu_ns = h->gap_sleeper_cpu_ns - old->gap_sleeper_cpu_ns,
+		.gap_sleeps = h->gap_sleeps - old->gap_sleeps,
 		.correction_ns = kernel_side_control(c->kernel)->correction[slot],
 		.bucket = buckets,
 		.count = counts,
@@ -261,67 +296,60 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	}
 	/* of bursts those are told too in which nothing came, and the time between them: the model fills it */
 	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
-	    (h->calls && period->armed < period->end - period->start)) {
+	    (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
 		if (!info->told)
-			past_send(c, slot, period->start);
+			past_send(c, slot, period->start_ns);
 		info->told = true;
 		send_record(c, &rec);
 	}
 	samples_send(c, slot, doublings);
 	*old = *h;
+	info->last_spent = *spent;
+	info->last_entries = h->entries;
 	old->entries = info->open; /* one more record says that nothing is open any more */
 	info->extra_abnormal = 0;
 }
 
 /* The records of one slot at the end of a slice. While there are bursts, only periods that are over are told. */
-static void slot_tell(struct collector *c, uint32_t slot, uint64_t now, bool last)
+static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now)
 {
 	struct armed_time *t = slot_time(c, slot);
 	struct slot_info *info = &c->slots[slot];
-	struct period p = {.start = c->slice_start, .end = now, .armed = now - c->slice_start};
+	struct armed_period p = {.start_ns = c->slice_start, .end_ns = now.ns, .armed_ns = now.ns - c->slice_start};
+	struct slot_spent spent;
 	struct pt_hist h;
 
 	if (!hist_ready(&info->last))
 		return;
-	if (t && t->has_cut && info->cut) {
-		p = (struct period){.start = t->cut_start, .end = t->cut_end, .armed = t->cut_armed};
-		profile_send(c, slot, info->cut, &p);
-	}
+	if (t && t->has_cut && info->cut)
+		profile_send(c, slot, info->cut, &t->cut, &info->cut_spent);
 	if (t && !t->tell)
 		return;
-	if (t) {
-		p = (struct period){.start = t->period_start, .end = now, .armed = t->on_ns};
-		if (t->on)
-			p.armed += now - t->on_since;
-	}
+	if (t)
+		p = armed_period(t, now);
 	kernel_side_hist(c->kernel, slot, true, &h);
-	profile_send(c, slot, &h, &p);
+	spent = slot_spent(c, slot);
+	profile_send(c, slot, &h, &p, &spent);
 }
 
 /* What was told belongs to the past: once all slots have been told. */
-static void time_told(struct armed_time *t, uint64_t now)
+static void time_told(struct armed_time *t, struct armed_clock now)
 {
-	if (t->has_cut || t->tell)
-		t->told_ns = now;
 	if (t->has_cut)
-		t->past_on_ns += t->cut_armed;
+		t->past_on_ns += t->cut.armed_ns;
 	t->has_cut = false;
 	if (!t->tell)
 		return;
-	t->past_on_ns += t->on_ns + (t->on ? now - t->on_since : 0);
-	t->period_start = now;
-	t->on_ns = 0;
-	if (t->on)
-		t->on_since = now;
+	t->past_on_ns += armed_period(t, now).armed_ns;
+	armed_begin(t, now);
 }
 
 /* One that has been armed for a whole slice is not in bursts any more. */
 static void burst_over(struct collector *c, struct armed_time *t, uint64_t now, bool last)
 {
-	if (t->bursting && t->on && now - t->on_since > c->interval_ns)
+	if (t->bursting && t->on && now > t->since.ns + c->interval_ns)
 		t->bursting = false;
-	/* nobody should wait long for a first figure: then a period ends before its time */
-	t->tell = !t->bursting || last || (t->on_ns && !t->on && now - t->told_ns > 2 * c->interval_ns);
+	t->tell = !t->bursting || last;
 }
 
 static void times_look(struct collector *c, uint64_t now, bool last)
@@ -332,7 +360,7 @@ static void times_look(struct collector *c, uint64_t now, bool last)
 		burst_over(c, &c->functions[i]->time, now, last);
 }
 
-static void times_told(struct collector *c, uint64_t now)
+static void times_told(struct collector *c, struct armed_clock now)
 {
 	for (enum unit u = 0; u < UNITS; u++)
 		time_told(&c->units[u].time, now);
@@ -348,8 +376,15 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-void slots_begin(struct collector *c, uint64_t now)
+static void time_begin(struct armed_time *t, struct armed_clock now)
 {
+	armed_begin(t, now);
+	t->begin = now.ns;
+}
+
+void slots_begin(struct collector *c)
+{
+	struct armed_clock now = clock_now(c);
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
 
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
@@ -359,18 +394,17 @@ void slots_begin(struct collector *c, uint64_t now)
 			info->last = calloc(1, sizeof(*info->last));
 		if (info->last)
 			kernel_side_hist(c->kernel, s, true, info->last);
-		if (info->last)
+		if (info->last) {
+			info->last_entries = info->last->entries;
 			info->last->entries = 0;
-		if (info->function) {
-			info->function->time.on_ns = 0;
-			info->function->time.on_since = info->function->time.period_start = now;
-			info->function->time.begin = now;
 		}
+		info->last_spent = slot_spent(c, s);
+		if (info->function)
+			time_begin(&info->function->time, now);
 	}
-	for (enum unit u = 0; u < UNITS; u++) {
-		c->units[u].time.on_ns = 0;
-		c->units[u].time.on_since = c->units[u].time.period_start = c->units[u].time.begin = now;
-	}
+	for (enum unit u = 0; u < UNITS; u++)
+		time_begin(&c->units[u].time, now);
+	gates_open(c);
 	c->nr_samples = 0;
 	phases_begin(c);
 	kernel_side_counters(c->kernel, c->hits_before);
@@ -438,8 +472,10 @@ static void loss_send(struct collector *c)
 	send_record(c, &rec);
 }
 
-void slice_end(struct collector *c, uint64_t now, bool last)
+void slice_end(struct collector *c, bool last)
 {
+	struct armed_clock clock = clock_now(c);
+	const uint64_t now = clock.ns;
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
 	struct record rec = {.type = REC_TICK};
 	struct open_calls *open;
@@ -451,9 +487,9 @@ void slice_end(struct collector *c, uint64_t now, bool last)
 	open = open_calls_look(c, now, last);
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		if (c->slots[s].op)
-			slot_tell(c, s, now, last);
+			slot_tell(c, s, clock);
 	}
-	times_told(c, now);
+	times_told(c, clock);
 	samples_keep(c);
 	open_calls_send(c, open);
 	phases_tell(c);

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "analysis/latency/armed.h"
 #include "analysis/session/channel.h"
 #include "analysis/session/record.h"
 #include "collect/attach.h"
@@ -55,27 +56,6 @@ enum function_state {
 	FUNCTION_DRAINING, /* entries removed, ends wait for open activations */
 };
 
-/*
- * When something was armed. A profile record covers a period; its calls are
- * weighted by how much of that was armed. While there are bursts, a period lasts
- * from the beginning of one burst to that of the next (a cut), so that the time
- * after a burst, in which nobody looked, is never left out.
- */
-struct armed_time {
-	bool on, bursting;
-	uint64_t on_since, on_ns, period_start;
-	uint64_t told_ns; /* when a period was last told */
-	uint64_t begin, past_on_ns; /* of all periods that were told */
-	bool tell;	  /* the present period is to be told with this slice */
-	bool has_cut; /* a period that is over and not told yet */
-	uint64_t cut_start, cut_end, cut_armed;
-};
-
-void armed_on(struct armed_time *a, uint64_t now);
-void armed_off(struct armed_time *a, uint64_t now);
-/* A burst is about to begin: end the period before it. False if there was none. */
-bool armed_cut(struct armed_time *a, uint64_t now);
-
 /* Tracepoints that the governor switches together. */
 enum unit { UNIT_SYSCALLS = 0, UNIT_SCHED, UNITS };
 
@@ -84,6 +64,7 @@ struct governed_unit {
 	struct armed_time time;
 	int64_t credit_ns;
 	uint64_t hits_target, hits_other; /* as of the last look */
+	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
 	uint64_t open_calls; /* scratch of a walk */
 };
@@ -128,6 +109,7 @@ struct function {
 	bool exits_dropped, keep_exits;
 	bool exits_wait; /* stepped ones are not armed before it is known how often it is called */
 	bool starts_going; /* draining: the starts are being detached, calls that begin still count */
+	uint32_t burst; /* number of the present one, or of the last */
 	uint64_t burst_hits;  /* of the starts before the burst */
 	uint64_t starts_hits; /* of the starts, as of the last look while that lasts */
 	uint64_t changed_ns; /* when sites were last added */
@@ -145,6 +127,10 @@ struct slot_info {
 	struct function *function;
 	struct pt_hist *last; /* as reported */
 	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its armed_time has a cut */
+	struct slot_spent {
+		uint64_t ns, starts; /* what the probes of its unit or function had cost; hits of those that begin a call */
+	} cut_spent, last_spent; /* at the cut; as reported */
+	uint64_t last_entries;	 /* as reported */
 	uint64_t extra_abnormal; /* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
@@ -293,6 +279,8 @@ uint64_t function_allowance(const struct collector *c, const struct function *f,
 uint64_t function_starts(const struct collector *c, const struct function *f, uint64_t *last);
 /* CPU time of all targets so far, of those that are gone, too. */
 uint64_t targets_cpu_ns(const struct collector *c);
+/* The time now and the CPU time of the targets. */
+struct armed_clock clock_now(const struct collector *c);
 /* Governor; returns the time of the next check. */
 uint64_t functions_govern(struct collector *c, uint64_t now);
 /* A breakpoint waits for an open call: its hit must be heard at once. */
@@ -312,6 +300,8 @@ bool function_is_go(const struct function *f);
 struct function *function_by_slot(struct collector *c, uint32_t slot);
 /* Let new activations be counted, or not: at once, whatever is attached. */
 void function_gate(struct collector *c, struct function *f, bool open);
+/* No call that begins from now on counts, and no time after now counts as armed. */
+void function_gate_close(struct collector *c, struct function *f);
 /* Attach and detach the links of a function as its state wants. */
 void function_links_start(struct collector *c, struct function *f);
 void function_links_stop(struct function *f, bool ends_too);
@@ -397,8 +387,8 @@ void syscall_op_name(uint32_t nr, char *out, size_t n);
 /* Remember what the slots of a layer, or of one function, have counted: their period is over. */
 void slots_cut(struct collector *c, enum layer layer, const struct function *f);
 /* Count from now on. */
-void slots_begin(struct collector *c, uint64_t now);
-void slice_end(struct collector *c, uint64_t now, bool last);
+void slots_begin(struct collector *c);
+void slice_end(struct collector *c, bool last);
 /* Say so when the budget was not held. */
 void budget_note(struct collector *c);
 void tokens_refill(struct collector *c);
@@ -417,6 +407,10 @@ void units_layers(struct collector *c);
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, uint64_t wall);
 void units_sleep(struct collector *c);
 void units_wake(struct collector *c);
+/* Let calls that begin from now on count in every layer whose unit is armed. */
+void gates_open(struct collector *c);
+/* No call that begins from now on counts. */
+void gates_close(struct collector *c);
 /* The unit that a layer belongs to, NULL if the governor leaves it alone. */
 struct governed_unit *unit_of(struct collector *c, enum layer layer);
 

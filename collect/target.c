@@ -239,14 +239,14 @@ void target_release(struct target *t)
 	t->pidfd = -1;
 }
 
-uint64_t target_cpu_ns(const struct target *t)
+uint64_t target_cpu_ns(struct target *t)
 {
 	struct timespec ts;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(t->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	if (!clock_getcpuclockid(t->pid, &clock) && !clock_gettime(clock, &ts))
+		t->cpu_ns = (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	return t->cpu_ns;
 }
 
 int target_mappings(pid_t pid, mapping_fn each, void *ctx)

@@ -25,6 +25,7 @@ struct target {
 	unsigned int threads;
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
+	uint64_t cpu_ns; /* CPU time when it was last asked for */
 	bool requested; /* by the user; else followed */
 	bool reported;
 };
@@ -50,7 +51,7 @@ bool target_started_at(const struct target *t, uint64_t since_boot_ns);
 bool target_alive(const struct target *t);
 void target_release(struct target *t);
 /* CPU time used so far, ns; 0 when it ended. */
-uint64_t target_cpu_ns(const struct target *t);
+uint64_t target_cpu_ns(struct target *t);
 
 struct mapping {
 	uint64_t start, end, offset;

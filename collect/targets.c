@@ -66,6 +66,7 @@ static void target_forget(struct collector *c, unsigned int i, const struct reco
 {
 	struct target *t = c->targets[i];
 
+	c->target_cpu_gone_ns += target_cpu_ns(t);
 	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
 	modules_forget(c, t->pid);
 	functions_forget(c, t->pid);

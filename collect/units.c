@@ -20,37 +20,6 @@ enum {
 	SWITCH_NS = 300000, /* of the host's time: attaching and detaching tracepoints */
 };
 
-void armed_on(struct armed_time *a, uint64_t now)
-{
-	if (a->on)
-		return;
-	a->on = true;
-	a->on_since = now;
-	if (!a->period_start)
-		a->period_start = now;
-}
-
-void armed_off(struct armed_time *a, uint64_t now)
-{
-	if (!a->on)
-		return;
-	a->on = false;
-	a->on_ns += now - a->on_since;
-}
-
-bool armed_cut(struct armed_time *a, uint64_t now)
-{
-	if (!a->bursting || !a->on_ns)
-		return false;
-	if (!a->has_cut)
-		a->cut_start = a->period_start;
-	a->cut_armed = (a->has_cut ? a->cut_armed : 0) + a->on_ns;
-	a->cut_end = a->period_start = now;
-	a->has_cut = true;
-	a->on_ns = 0;
-	return true;
-}
-
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
 {
 	if (layer == LAYER_SYSCALL)
@@ -63,12 +32,61 @@ static uint32_t unit_layers(enum unit u)
 	return u == UNIT_SYSCALLS ? 1u << LAYER_SYSCALL : 1u << LAYER_RUNQUEUE;
 }
 
+/* Only now do calls of this layer count: what is needed for them is attached. */
+static void gate_open(struct collector *c, enum layer layer, uint64_t now)
+{
+	__atomic_store_n(&kernel_side_control(c->kernel)->gate_ns[layer], now, __ATOMIC_SEQ_CST);
+}
+
+/* The layers of a unit that have a gate. Waits for locks in user space are system calls. */
+static enum layer unit_gate(enum unit u)
+{
+	return u == UNIT_SYSCALLS ? LAYER_SYSCALL : LAYER_RUNQUEUE;
+}
+
+static void unit_gate_open(struct collector *c, enum unit u)
+{
+	struct armed_clock now = clock_now(c);
+
+	gate_open(c, unit_gate(u), now.ns);
+	armed_on(&c->units[u].time, now);
+}
+
+static void unit_gate_close(struct collector *c, enum unit u)
+{
+	struct armed_clock now;
+
+	gate_open(c, unit_gate(u), 0);
+	now = clock_now(c);
+	armed_off(&c->units[u].time, now.ns, now);
+}
+
+void gates_open(struct collector *c)
+{
+	const uint64_t now = now_ns();
+
+	gate_open(c, LAYER_KERNEL, now);
+	gate_open(c, LAYER_BLOCK, now);
+	gate_open(c, LAYER_LOCK, now);
+	for (enum unit u = 0; u < UNITS; u++) {
+		if (c->units[u].state == FUNCTION_ON)
+			unit_gate_open(c, u);
+	}
+}
+
+void gates_close(struct collector *c)
+{
+	gate_open(c, LAYER_KERNEL, 0);
+	gate_open(c, LAYER_BLOCK, 0);
+	gate_open(c, LAYER_LOCK, 0);
+	for (enum unit u = 0; u < UNITS; u++)
+		unit_gate_close(c, u);
+}
+
 void units_begin(struct collector *c)
 {
-	for (enum unit u = 0; u < UNITS; u++) {
+	for (enum unit u = 0; u < UNITS; u++)
 		c->units[u] = (struct governed_unit){.state = FUNCTION_ON, .credit_ns = CREDIT_START_NS};
-		armed_on(&c->units[u].time, now_ns());
-	}
 }
 
 /* Attach what is asked for and on. Lock waits in user space need the system calls, so they share their bursts. */
@@ -122,18 +140,19 @@ static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_
 	*other = (others - g->hits_other) * (u == UNIT_SYSCALLS ? c->cost.syscall_other : c->cost.sched / 2);
 	g->hits_target = hits;
 	g->hits_other = others;
+	g->spent_ns += *target;
 }
 
-static void unit_off(struct collector *c, enum unit u, uint64_t now)
+static void unit_off(struct collector *c, enum unit u)
 {
 	struct governed_unit *g = &c->units[u];
 
-	armed_off(&g->time, now);
+	unit_gate_close(c, u);
 	if (!g->time.bursting)
 		send_note(c, NOTE_INFO, "%s are watched in bursts to hold the budget of %g%% (--max-overhead)",
 			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events", c->options->budget_ppm / 1e4);
 	g->time.bursting = true;
-	g->state_since = now;
+	g->state_since = now_ns();
 	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
 		g->state = FUNCTION_DRAINING;
 		kernel_side_syscalls_drain(c->kernel);
@@ -143,43 +162,43 @@ static void unit_off(struct collector *c, enum unit u, uint64_t now)
 	g->state = FUNCTION_OFF;
 	g->credit_ns -= SWITCH_NS;
 	units_layers(c);
+	if (armed_cut(&g->time, clock_now(c)))
+		slots_cut(c, unit_gate(u), NULL);
 }
 
-static void unit_on(struct collector *c, enum unit u, uint64_t now)
+static void unit_on(struct collector *c, enum unit u)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 	struct governed_unit *g = &c->units[u];
 
-	if (armed_cut(&g->time, now))
-		slots_cut(c, u == UNIT_SYSCALLS ? LAYER_SYSCALL : LAYER_RUNQUEUE, NULL);
 	if (u == UNIT_SYSCALLS)
 		control->sys_burst++;
 	else
 		control->sched_burst++;
 	g->state = FUNCTION_ON;
-	g->state_since = now;
 	units_layers(c);
-	armed_on(&g->time, now_ns());
+	unit_gate_open(c, u);
+	g->state_since = g->time.since.ns;
 	phases_look(c);
 }
 
 static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 {
 	struct governed_unit *g = &c->units[u];
-	uint64_t age = now - g->state_since;
+	uint64_t age = now > g->state_since ? now - g->state_since : 0;
 
 	switch (g->state) {
 	case FUNCTION_ON:
 		if (g->credit_ns < 0 && age >= BURST_MIN_MS * MS)
-			unit_off(c, u, now);
+			unit_off(c, u);
 		break;
 	case FUNCTION_DRAINING:
 		if (age > DRAIN_MAX_MS * MS || !calls_open(c))
-			unit_off(c, u, now);
+			unit_off(c, u);
 		break;
 	case FUNCTION_OFF:
 		if (g->credit_ns > 0 && age > OFF_MIN_MS * MS)
-			unit_on(c, u, now);
+			unit_on(c, u);
 		break;
 	}
 	return now + (g->time.bursting && g->state != FUNCTION_OFF ? CHECK_FAST_MS : CHECK_MS) * MS;
@@ -226,10 +245,9 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, ui
 
 void units_sleep(struct collector *c)
 {
-	for (enum unit u = 0; u < UNITS; u++) {
-		armed_off(&c->units[u].time, now_ns());
+	gates_close(c);
+	for (enum unit u = 0; u < UNITS; u++)
 		c->units[u].state = FUNCTION_OFF;
-	}
 	kernel_side_layers(c->kernel, 0);
 	phases_look(c);
 }
@@ -237,5 +255,6 @@ void units_sleep(struct collector *c)
 void units_wake(struct collector *c)
 {
 	for (enum unit u = 0; u < UNITS; u++)
-		unit_on(c, u, now_ns());
+		unit_on(c, u);
+	gates_open(c);
 }

@@ -347,6 +347,11 @@ static json_t *open_call_json(const struct open_call *c)
 	return finish(&o);
 }
 
+static uint64_t whole(double x)
+{
+	return x < 0x1p62 ? (uint64_t)(x + 0.5) : 1ull << 62;
+}
+
 static json_t *op_json(struct model *m, const struct op *op, unsigned int resolution)
 {
 	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",
@@ -364,8 +369,16 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	put_text(&o, "module", op->module);
 	put_text(&o, "placement", op->placement);
 	put_u64(&o, "calls", calls);
+	put_u64(&o, "calls_low", op->calls_low);
+	put_u64(&o, "calls_high", op->calls_high);
+	put_u64(&o, "calls_seen", op->seen_calls);
 	put_u64(&o, "total_ns", op->total.sum_ns);
+	put_u64(&o, "total_low_ns", whole(op->total_low_ns));
+	put_u64(&o, "total_high_ns", whole(op->total_high_ns));
 	if (calls) {
+		put_u64(&o, "mean_ns", whole(op->mean_ns));
+		put_u64(&o, "mean_low_ns", whole(op->mean_low_ns));
+		put_u64(&o, "mean_high_ns", whole(op->mean_high_ns));
 		put_u64(&o, "min_ns", op->total.min_ns);
 		put_u64(&o, "max_ns", op->total.max_ns);
 	}

@@ -155,6 +155,19 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 	return out->err;
 }
 
+/* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
+#define WIDE_INTERVAL 1.5
+
+static void scaled_words(struct buf *out, const struct op *op)
+{
+	buf_printf(out, "watched in bursts: %s of calls seen, scaled up", format_percent(op->share_seen).s);
+	if (op->calls_high > op->calls_low)
+		buf_printf(out, " to %s .. %s calls", format_count(op->calls_low).s, format_count(op->calls_high).s);
+	if ((double)op->calls_high > WIDE_INTERVAL * (double)op->calls_low)
+		buf_puts(out, ", the number is uncertain");
+	buf_putc(out, '\n');
+}
+
 int words_op_remarks(struct buf *out, const struct op *op)
 {
 	if (op->open)
@@ -169,8 +182,7 @@ int words_op_remarks(struct buf *out, const struct op *op)
 	if (!op->nr_slices)
 		buf_puts(out, "nothing was measured of it\n");
 	else if (op->share_seen < 0.9995)
-		buf_printf(out, "watched in bursts: %s of calls seen, counts are scaled up\n",
-			   format_percent(op->share_seen).s);
+		scaled_words(out, op);
 	folded_words(out, op, false);
 	folded_words(out, op, true);
 	if (!op->adds_up)

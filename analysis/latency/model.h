@@ -104,6 +104,13 @@ struct op {
 	struct profile total; /* weighted, over the whole run */
 	struct profile recent; /* weighted, over the last complete slice */
 	uint64_t seen_calls;  /* raw */
+	/*
+	 * 95% intervals of what is scaled up; where every call was seen, both ends are the figure itself. The mean's is
+	 * that of calls drawn at random, the total's has the errors of both.
+	 */
+	uint64_t calls_low, calls_high;
+	double mean_ns, mean_low_ns, mean_high_ns;
+	double total_low_ns, total_high_ns;
 	uint64_t abnormal, unseen, open, oldest_open_ns;
 	double share_seen; /* 0..1 */
 	bool adds_up;	   /* OSprof's checksum held in every slice */

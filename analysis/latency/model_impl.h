@@ -10,6 +10,7 @@
 #include "analysis/latency/peaks.h"
 #include "analysis/latency/related.h"
 #include "analysis/latency/samples.h"
+#include "analysis/latency/scale.h"
 #include "analysis/latency/shadows.h"
 #include "analysis/latency/slices.h"
 #include "analysis/latency/values.h"
@@ -58,6 +59,7 @@ struct op_state {
 	struct slices slices;
 	struct samples samples;
 	struct weight weight;	    /* of the last slice that was armed at all */
+	struct scale scale;	    /* the calls in gaps and their error */
 	struct weight_carry *carry; /* made when a weight is not 1 */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
 	uint64_t slices_ns, armed_ns; /* lengths added up */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/latency/armed.h"
+
 /* Position of the first operation whose number is not below `number`. */
 static size_t position(const struct model *m, uint32_t number)
 {
@@ -164,10 +166,34 @@ static bool buckets_valid(const struct rec_profile *rec, uint64_t *sum)
  */
 enum { MAX_SPREAD = 256 };
 
-static struct weight slice_weight(struct op_state *op, const struct rec_profile *rec)
+enum { WEIGHT_PARTS = 1024 };
+
+/* An older session has no clocks of the target: there the wall clock scales. */
+static bool has_clocks(const struct rec_profile *rec)
 {
-	if (rec->armed_ns)
-		op->weight = weight_make(rec->end_ns - rec->start_ns, rec->armed_ns);
+	return rec->cpu_ns || rec->run_calls || rec->switch_calls;
+}
+
+static struct weight slice_weight(struct op_state *op, const struct rec_profile *rec, uint64_t seen)
+{
+	uint64_t length = rec->end_ns - rec->start_ns;
+	double gap;
+
+	if (rec->armed_ns >= length) {
+		op->weight = weight_make(1, 1);
+		op->scale.seen += (double)seen;
+	} else if (rec->armed_ns && !has_clocks(rec)) {
+		op->weight = weight_make(length, rec->armed_ns);
+		op->scale.seen += (double)seen;
+		scale_guess(&op->scale, (uint64_t)((double)seen * (double)(length - rec->armed_ns) / (double)rec->armed_ns));
+	} else if (seen && rec->armed_ns >= ARMED_MIN_NS) {
+		gap = scale_gap(&op->scale, rec, seen);
+		op->weight = weight_make((uint64_t)(WEIGHT_PARTS * ((double)seen + gap)), WEIGHT_PARTS * seen);
+	} else {
+		/* too short to say anything: as the burst before */
+		op->scale.seen += (double)seen;
+		scale_guess(&op->scale, (uint64_t)((double)seen * (double)op->weight.num / (double)op->weight.den) - seen);
+	}
 	return op->weight;
 }
 
@@ -280,20 +306,18 @@ static int add_slice(struct model *m, struct op_state *op, const struct slice *s
 	return err;
 }
 
-static int feed_slice(struct model *m, const struct rec_profile *rec)
+static int feed_slice(struct model *m, const struct rec_profile *rec, struct weight w)
 {
 	struct op_state *op = model_find_op(m, rec->op);
 	uint64_t count[PT_BUCKETS], sum, length;
 	uint16_t bucket[PT_BUCKETS];
 	struct slice slice = {.start_ns = rec->start_ns, .end_ns = rec->end_ns, .open = rec->open};
-	struct weight w;
 	int err;
 
 	if (!op || rec->end_ns < rec->start_ns || !buckets_valid(rec, &sum))
 		return -EINVAL;
 	length = rec->end_ns - rec->start_ns;
 	slice.armed_ns = rec->armed_ns < length ? rec->armed_ns : length;
-	w = slice_weight(op, rec);
 	err = need_carry(op, w);
 	if (err)
 		return err;
@@ -334,7 +358,7 @@ static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
  * of when there was one) is spread evenly over them: nobody knows better, and in
  * one slice it would look like a peak of activity that never was.
  */
-static int feed_spread(struct model *m, const struct rec_profile *rec, unsigned int parts)
+static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w, unsigned int parts)
 {
 	uint64_t length = rec->end_ns - rec->start_ns, count[PT_BUCKETS];
 	uint32_t bucket[PT_BUCKETS];
@@ -363,7 +387,7 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, unsigned 
 			count[one.nr_buckets++] = n;
 			one.calls += n;
 		}
-		err = feed_slice(m, &one);
+		err = feed_slice(m, &one, w);
 	}
 	return err;
 }
@@ -380,10 +404,10 @@ static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
  */
 static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
 {
-	uint64_t length = rec->end_ns - rec->start_ns, before = op->slices_ns, count[PT_BUCKETS], armed = op->armed_ns;
+	uint64_t length = rec->end_ns - rec->start_ns, num = length, before = op->slices_ns, count[PT_BUCKETS], armed = op->armed_ns;
 	uint64_t seen = op->pub.seen_calls;
+	double tail = scale_tail(&op->scale, length, rec->cpu_ns);
 	struct rec_profile like = *rec;
-	struct weight weight = op->weight;
 	struct profile seen_profile = op->seen;
 	uint32_t bucket[PT_BUCKETS];
 	int err;
@@ -393,11 +417,15 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	like.calls = 0;
 	like.bucket = bucket;
 	like.count = count;
-	like.sum_ns = scaled(op->pub.total.sum_ns, length, before);
+	if (tail >= 0 && op->pub.total.calls) {
+		num = (uint64_t)(tail + 0.5);
+		before = op->pub.total.calls;
+	}
+	like.sum_ns = scaled(op->pub.total.sum_ns, num, before);
 	like.min_ns = op->pub.total.min_ns;
 	like.max_ns = op->pub.total.max_ns;
 	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
-		uint64_t n = scaled(op->pub.total.count[i], length, before);
+		uint64_t n = scaled(op->pub.total.count[i], num, before);
 
 		if (!n)
 			continue;
@@ -405,12 +433,13 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 		count[like.nr_buckets++] = n;
 		like.calls += n;
 	}
-	err = feed_slice(m, &like);
+	err = feed_slice(m, &like, weight_make(1, 1));
 	/* an estimate: nothing of it was seen */
 	op->armed_ns = armed;
 	op->pub.seen_calls = seen;
 	op->seen = seen_profile;
-	op->weight = weight;
+	if (tail < 0)
+		scale_guess(&op->scale, like.calls);
 	return err;
 }
 
@@ -420,13 +449,17 @@ int model_feed_profile(struct model *m, const struct rec_profile *rec)
 	struct op_state *op = model_find_op(m, rec->op);
 	uint64_t interval = meta ? meta->interval_ns : 0, sum;
 	bool bursts = rec->end_ns > rec->start_ns && rec->armed_ns && rec->armed_ns < rec->end_ns - rec->start_ns;
+	struct weight w;
 	uint64_t parts = bursts && interval ? (rec->end_ns - rec->start_ns + interval / 2) / interval : 1;
 
-	if (op && rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns && op->slices_ns)
+	if (!op || rec->end_ns < rec->start_ns || !buckets_valid(rec, &sum))
+		return -EINVAL;
+	if (rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns && op->slices_ns)
 		return feed_unseen(m, op, rec);
-	if (parts < 2 || parts > MAX_SPREAD || !buckets_valid(rec, &sum) || rec->calls != sum)
-		return feed_slice(m, rec);
-	return feed_spread(m, rec, (unsigned int)parts);
+	w = slice_weight(op, rec, sum);
+	if (parts < 2 || parts > MAX_SPREAD || rec->calls != sum)
+		return feed_slice(m, rec, w);
+	return feed_spread(m, rec, w, (unsigned int)parts);
 }
 
 int model_feed_sample(struct model *m, const struct rec_sample *rec)

@@ -102,6 +102,8 @@ static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 	return m->elapsed_ns > since ? m->elapsed_ns - since : 0;
 }
 
+#define INTERVAL_95 1.96
+
 static void fill_peak(const struct model *m, const struct op_state *op, struct peak *p,
 		      const struct peak_span *span)
 {
@@ -210,6 +212,53 @@ static uint64_t floor_ns(const struct profile *p)
 	return low > p->min_ns ? low : p->min_ns;
 }
 
+static uint64_t whole_number(double x)
+{
+	return x < 0x1p62 ? (uint64_t)llround(x) : 1ull << 62;
+}
+
+/* The error of the mean latency when `seen` of the calls were seen, relative to the mean. */
+static double mean_error(const struct profile *p, double seen)
+{
+	double mean = ratio((double)p->sum_ns, (double)p->calls), variance = 0;
+
+	if (seen < 1 || mean <= 0)
+		return 0;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		double difference = exp2((i + 0.5) / PT_RESOLUTION) - mean;
+
+		variance += (double)p->count[i] * difference * difference;
+	}
+	return INTERVAL_95 * sqrt(variance / (double)p->calls / seen) / mean;
+}
+
+static void set_intervals(struct op_state *op)
+{
+	const struct profile *p = &op->pub.total;
+	double low = 0, high = 0, of_mean, of_low, of_high;
+
+	op->pub.calls_low = op->pub.calls_high = p->calls;
+	op->pub.mean_ns = op->pub.mean_low_ns = op->pub.mean_high_ns = ratio((double)p->sum_ns, (double)p->calls);
+	op->pub.total_low_ns = op->pub.total_high_ns = (double)p->sum_ns;
+	if (op->scale.gap <= 0 || !p->calls)
+		return;
+	scale_interval(&op->scale, &low, &high);
+	if (whole_number(low) < p->calls)
+		op->pub.calls_low = whole_number(low);
+	if (whole_number(high) > p->calls)
+		op->pub.calls_high = whole_number(high);
+	/* the share that was seen has no error */
+	of_mean = mean_error(p, op->scale.seen) * op->scale.gap / (op->scale.gap + op->scale.seen);
+	op->pub.mean_low_ns = op->pub.mean_ns * (of_mean < 1 ? 1 - of_mean : 0);
+	if (op->pub.mean_low_ns < (double)p->min_ns)
+		op->pub.mean_low_ns = (double)p->min_ns;
+	op->pub.mean_high_ns = op->pub.mean_ns * (1 + of_mean);
+	of_low = hypot(1 - (double)op->pub.calls_low / (double)p->calls, of_mean);
+	of_high = hypot((double)op->pub.calls_high / (double)p->calls - 1, of_mean);
+	op->pub.total_low_ns = (double)p->sum_ns * (of_low < 1 ? 1 - of_low : 0);
+	op->pub.total_high_ns = (double)p->sum_ns * (1 + of_high);
+}
+
 void model_refresh(const struct model *m, struct op_state *op)
 {
 	if (op->shown_version == op->version && op->shown_revision == m->revision)
@@ -220,6 +269,7 @@ void model_refresh(const struct model *m, struct op_state *op)
 	op->pub.nr_open_calls = op->open ? op->open->nr : 0;
 	op->pub.share_seen = share_seen(op);
 	op->pub.floor_ns = floor_ns(&op->pub.total);
+	set_intervals(op);
 	set_peaks(m, op);
 	op->shown_version = op->version;
 	op->shown_revision = m->revision;

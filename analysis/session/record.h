@@ -168,6 +168,16 @@ struct rec_profile {
 	uint64_t unseen;	   /* calls counted but not timed (the caller was not yet known) */
 	uint64_t armed_ns;	   /* how much of the slice new calls were seen; = length without bursts */
 	uint64_t correction_ns;	   /* what was subtracted from each latency, on average */
+	/* What the counts are scaled by, see analysis/latency/scale.h; all 0 in older sessions. */
+	uint64_t cpu_ns, armed_cpu_ns; /* CPU time of the targets: in the slice, and of it while armed */
+	uint64_t probe_ns;	       /* of it what the probes took, estimated */
+	/* From one call's begin to the next one's in the same thread, in a burst: */
+	uint64_t run_calls, run_ns;	      /* it kept its CPU */
+	uint64_t switch_calls, switch_cpu_ns; /* it was switched out; CPU time of these intervals */
+	uint64_t cycle_calls, cycles;	      /* calls from one sleep of the thread to the next; sleeps that ended these */
+	/* From the last call before a gap to the first one after it: */
+	uint64_t gaps, gap_cpu_ns;
+	uint64_t gap_sleeper_cpu_ns, gap_sleeps; /* of threads that had slept in the burst before the gap */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */

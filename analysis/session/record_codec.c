@@ -105,6 +105,19 @@ static const struct field rec_profile_fields[] = {
 	U64(rec_profile, armed_ns),
 	U64(rec_profile, correction_ns),
 	BUCKETS,
+	U64(rec_profile, cpu_ns),
+	U64(rec_profile, armed_cpu_ns),
+	U64(rec_profile, probe_ns),
+	U64(rec_profile, run_calls),
+	U64(rec_profile, run_ns),
+	U64(rec_profile, switch_calls),
+	U64(rec_profile, switch_cpu_ns),
+	U64(rec_profile, cycle_calls),
+	U64(rec_profile, cycles),
+	U64(rec_profile, gaps),
+	U64(rec_profile, gap_cpu_ns),
+	U64(rec_profile, gap_sleeper_cpu_ns),
+	U64(rec_profile, gap_sleeps),
 };
 LAYOUT(rec_profile);
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/armed.h"
+
+static uint64_t difference(uint64_t later, uint64_t earlier)
+{
+	return later > earlier ? later - earlier : 0;
+}
+
+void armed_begin(struct armed_time *a, struct armed_clock now)
+{
+	a->start = a->since = now;
+	a->on_ns = a->on_cpu_ns = 0;
+}
+
+void armed_on(struct armed_time *a, struct armed_clock now)
+{
+	if (a->on)
+		return;
+	if (!a->start.ns)
+		a->start = now;
+	a->on = true;
+	a->since = now;
+}
+
+void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now)
+{
+	uint64_t ns = difference(end, a->since.ns), all = difference(now.ns, a->since.ns);
+	uint64_t cpu = difference(now.cpu_ns, a->since.cpu_ns);
+
+	if (!a->on)
+		return;
+	a->on = false;
+	a->on_ns += ns;
+	/* the CPU time was read later than the gate was closed: the part of it that belongs to the burst */
+	a->on_cpu_ns += ns < all ? (uint64_t)((double)cpu * (double)ns / (double)all) : cpu;
+}
+
+struct armed_period armed_period(const struct armed_time *a, struct armed_clock now)
+{
+	struct armed_period p = {.start_ns = a->start.ns, .armed_ns = a->on_ns, .armed_cpu_ns = a->on_cpu_ns};
+
+	if (a->on) {
+		p.armed_ns += difference(now.ns, a->since.ns);
+		p.armed_cpu_ns += difference(now.cpu_ns, a->since.cpu_ns);
+	}
+	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
+	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
+	/* rounding, and clocks that were read one after the other */
+	if (p.armed_ns > p.end_ns - p.start_ns)
+		p.armed_ns = p.end_ns - p.start_ns;
+	if (p.armed_cpu_ns > p.cpu_ns)
+		p.armed_cpu_ns = p.cpu_ns;
+	return p;
+}
+
+bool armed_cut(struct armed_time *a, struct armed_clock now)
+{
+	struct armed_period p = armed_period(a, now);
+
+	if (!a->bursting || p.armed_ns < ARMED_MIN_NS)
+		return false;
+	if (a->has_cut) {
+		p.start_ns = a->cut.start_ns;
+		p.armed_ns += a->cut.armed_ns;
+		p.cpu_ns += a->cut.cpu_ns;
+		p.armed_cpu_ns += a->cut.armed_cpu_ns;
+	}
+	a->cut = p;
+	a->has_cut = true;
+	armed_begin(a, now);
+	return true;
+}

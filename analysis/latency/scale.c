@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/scale.h"
+
+#include <math.h>
+
+#include "analysis/latency/armed.h"
+#include "bpf/buckets.h"
+
+static const double probe_error = 0.08;	 /* of the calibrated cost of a probe: it depends on caches and on the load */
+static const double clock_error = 0.03;	 /* no clock is better than that */
+static const double target_error = 0.15; /* the whole target's CPU time is not that of its callers */
+static const double wall_error = 0.3;	 /* a target need not do the same all the time */
+static const double cycle_error = 0.5;	 /* of the calls of one cycle: threads that sleep repeat themselves */
+static const double guess_error = 0.3;
+static const double most_error = 1.5;	 /* of a logarithm: nothing is known */
+static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrated one */
+static const double interval_95 = 1.96;
+enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2 };
+
+static double square(double x)
+{
+	return x * x;
+}
+
+/*
+ * `calls` per `cpu`, less `probes` of it. Where the probes took all but a rest that is smaller than the error of
+ * their cost, the rest is somewhere between nothing and that error.
+ */
+static double per_cpu(double calls, double cpu, double probes, double *error)
+{
+	double unsure = probe_error * probes, net = cpu - probes;
+
+	if (net > unsure && net > 0) {
+		/* of a logarithm: the closer the rest is to nothing, the longer the tail */
+		*error = unsure / net * (1 + unsure / net);
+		return calls / net;
+	}
+	*error = most_error;
+	return calls / fmax(unsure / 2, 1);
+}
+
+/*
+ * What the probes took in a burst. Their cost was measured on a helper, perhaps while the host was busier than now.
+ * No call can have been measured to be shorter than what its own probes take between their two clock readings, so
+ * if most were shorter, then all of the cost was less by as much.
+ */
+static double probes_took(const struct rec_profile *r)
+{
+	double inside = (double)r->correction_ns, calls = 0, measured, ratio;
+
+	for (uint32_t i = 0; i < r->nr_buckets && inside > 0; i++) {
+		calls += (double)r->count[i];
+		if (calls * 4 < (double)r->calls)
+			continue;
+		/* corrected latencies are never less than a quarter of what was measured (bpf/measure.h) */
+		measured = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
+		measured = measured < inside / 3 ? 4 * measured : measured + inside;
+		ratio = fmax(measured / inside, least_ratio);
+		return (double)r->probe_ns * fmin(ratio, 1);
+	}
+	return (double)r->probe_ns;
+}
+
+/* In one burst. */
+static struct scale_rates rates_of(const struct rec_profile *r, double calls)
+{
+	double paced = (double)r->run_calls + (double)r->switch_calls, probes = probes_took(r);
+	double armed = (double)r->armed_ns, slower;
+	struct scale_rates rates = {0};
+
+	if (paced >= MIN_CALLS) {
+		rates.cpu_known = true;
+		rates.per_cpu = per_cpu(paced, (double)r->run_ns + (double)r->switch_cpu_ns,
+					probes * paced / fmax(calls, paced), &rates.cpu_error);
+	}
+	if (r->cycles && r->cycle_calls) {
+		rates.cycle_known = true;
+		rates.per_cycle = (double)r->cycle_calls / (double)r->cycles;
+		rates.cycle_error = cycle_error / sqrt((double)r->cycles);
+	}
+	if (r->armed_cpu_ns) {
+		rates.all_known = true;
+		rates.per_all_cpu = per_cpu(calls, (double)r->armed_cpu_ns, probes, &rates.all_cpu_error);
+	}
+	/* how much slower the target may have been: not at all, if it slept long enough, or by all that the probes took */
+	slower = -log(1 - fmin(probes / armed, 0.98));
+	rates.per_wall = calls / armed * exp(slower / 2);
+	rates.wall_error = slower / 2 + wall_error;
+	rates.most_share = (double)r->armed_cpu_ns / armed;
+	rates.least_share = fmax((double)r->armed_cpu_ns - (1 + probe_error) * probes, 0) / armed;
+	return rates;
+}
+
+/* An estimate as a logarithm, with its error of chance and the one that is the same in all bursts. */
+struct estimate {
+	double log_sum, weight, log_error_sum;
+	double best_log, best_weight; /* the one with the smallest error */
+};
+
+static void estimate_add(struct estimate *e, double value, double same, double chance)
+{
+	double weight = 1 / (square(same) + square(chance) + square(clock_error));
+
+	e->log_sum += weight * log(fmax(value, 0.01));
+	e->log_error_sum += weight * same;
+	e->weight += weight;
+	if (weight > e->best_weight) {
+		e->best_weight = weight;
+		e->best_log = log(fmax(value, 0.01));
+	}
+}
+
+/* Their mean; adds its error: the mean of theirs, and what the others move it away from the best one. */
+static double estimate_take(const struct estimate *e, double *same)
+{
+	double mean = e->log_sum / e->weight, value = exp(mean);
+
+	*same += value * (e->log_error_sum / e->weight + fabs(mean - e->best_log));
+	return value;
+}
+
+/* Are the threads that called in the burst those that are known from the burst before? */
+static bool callers_known(const struct rec_profile *r, double calls)
+{
+	double paced = (double)r->run_calls + (double)r->switch_calls;
+	/* each thread's first call in a burst ends no interval of the burst */
+	double first = fmax(calls - paced, (double)r->gaps);
+
+	return r->gaps && first <= MIN_CALLERS_KNOWN * (double)r->gaps;
+}
+
+/*
+ * How far the wall clock misleads about a gap of `ns` in which the target had `cpu` of CPU time: without a change in
+ * what it does, its share of a CPU lies between that of a burst without the probes and with them.
+ */
+static double wall_misleads(const struct scale_rates *rates, double ns, double cpu)
+{
+	double share = fmax(cpu / fmax(ns, 1), 1e-4);
+
+	if (!rates->all_known)
+		return rates->wall_error;
+	if (share > rates->most_share)
+		return rates->wall_error + log(share / fmax(rates->most_share, 1e-4));
+	if (share < rates->least_share)
+		return rates->wall_error + log(rates->least_share / share);
+	return rates->wall_error;
+}
+
+/* The gap's calls by the rates of one burst; *same is the error that they share with other bursts. */
+static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls, double *same)
+{
+	double paced = (double)r->run_calls + (double)r->switch_calls, gap_calls = 0, missing = 1;
+	double sleepers = (double)r->gap_sleeper_cpu_ns, others = (double)r->gap_cpu_ns - sleepers;
+	double gap = (double)(r->end_ns - r->start_ns - r->armed_ns), cpu;
+	struct estimate e = {0};
+
+	*same = 0;
+	if (rates->cpu_known && callers_known(r, calls)) {
+		missing = fmax(calls - paced, (double)r->gaps) / (double)r->gaps;
+		gap_calls = fmax(others, 0) * rates->per_cpu;
+		*same = gap_calls * rates->cpu_error;
+		if (!r->gap_sleeps)
+			return missing * (gap_calls + sleepers * rates->per_cpu);
+		estimate_add(&e, sleepers * rates->per_cpu, rates->cpu_error, 0);
+		if (rates->cycle_known)
+			estimate_add(&e, (double)r->gap_sleeps * rates->per_cycle, 0, rates->cycle_error);
+		return missing * (gap_calls + estimate_take(&e, same));
+	}
+	cpu = r->cpu_ns > r->armed_cpu_ns ? (double)(r->cpu_ns - r->armed_cpu_ns) : 0;
+	estimate_add(&e, gap * rates->per_wall, wall_misleads(rates, gap, cpu), 0);
+	if (rates->all_known)
+		estimate_add(&e, cpu * rates->per_all_cpu, rates->all_cpu_error, target_error);
+	return estimate_take(&e, same);
+}
+
+double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
+{
+	double calls = (double)seen, now, before, same, same_before, chance;
+	struct scale_rates rates;
+
+	s->seen += calls;
+	if (!seen || rec->armed_ns < ARMED_MIN_NS || rec->end_ns - rec->start_ns <= rec->armed_ns)
+		return 0;
+	rates = rates_of(rec, calls);
+	now = before = gap_by(&rates, rec, calls, &same);
+	if (s->has_last && s->last.cpu_known == rates.cpu_known) {
+		before = gap_by(&s->last, rec, calls, &same_before);
+		same = (same + same_before) / 2;
+	}
+	s->last = rates;
+	s->has_last = true;
+	/* what two neighbours differ by is chance, or a target that changed in between */
+	chance = fmin(fabs(log(fmax(now, 0.01) / fmax(before, 0.01))), 2 * most_error) / 2;
+	now = (now + before) / 2;
+	s->gap += now;
+	s->error += same;
+	s->variance += square(now) * (square(chance) + 1 / calls + square(clock_error));
+	return now;
+}
+
+double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns)
+{
+	const struct scale_rates *rates = &s->last;
+	struct estimate e = {0};
+	double same = 0, calls;
+
+	if (!s->has_last)
+		return -1;
+	estimate_add(&e, (double)ns * rates->per_wall, wall_misleads(rates, (double)ns, (double)cpu_ns), 0);
+	if (rates->cpu_known && !rates->cycle_known)
+		estimate_add(&e, (double)cpu_ns * rates->per_cpu, rates->cpu_error, target_error);
+	else if (rates->all_known)
+		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error, target_error);
+	calls = estimate_take(&e, &same);
+	s->gap += calls;
+	s->error += same;
+	s->variance += square(calls * guess_error);
+	return calls;
+}
+
+void scale_guess(struct scale *s, uint64_t calls)
+{
+	s->gap += (double)calls;
+	s->variance += square((double)calls * guess_error);
+}
+
+void scale_interval(const struct scale *s, double *low, double *high)
+{
+	double share;
+
+	*low = *high = s->seen;
+	if (s->gap <= 0)
+		return;
+	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap, interval_95 * 2 * most_error);
+	*low += s->gap * exp(-share);
+	*high += s->gap * exp(share);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Simulated targets, watched in bursts: what the estimator makes of them against what they really did. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/latency/scale.h"
+
+#define US 1e3
+#define MS 1e6
+
+/* One thread; all times in ns. */
+struct simulated {
+	double work, probe;	    /* of a call: CPU time between two, and what its probes take */
+	double believed;	    /* what the calibration says that they take */
+	double batch;		    /* calls between two sleeps; 0: it never sleeps */
+	double rate;		    /* of the batches, per second, whatever the probes take */
+	double other;		    /* CPU share of other threads, which do not call */
+	double period, idle_share;  /* it does nothing for this share of each period */
+	double slow_period, slower; /* every other slow_period its calls take so many times the work */
+	bool clocks;		    /* the threads' clocks are known; else only the whole target's */
+};
+
+struct outcome {
+	double told, truth, low, high;
+};
+
+/* Calls and CPU time without probes of the time from a to b, in steps. */
+static void run_free(const struct simulated *t, double a, double b, double *calls, double *cpu)
+{
+	for (double at = a; at < b; at += 100 * US) {
+		double work = t->work, step = b - at < 100 * US ? b - at : 100 * US, n;
+
+		if (t->period > 0 && at / t->period - (uint64_t)(at / t->period) < t->idle_share)
+			continue;
+		if (t->slow_period > 0 && (uint64_t)(at / t->slow_period) % 2)
+			work *= t->slower;
+		n = t->batch > 0 ? t->batch * t->rate * step / 1e9 : step / work;
+		*calls += n;
+		*cpu += n * work;
+	}
+}
+
+/* A burst from `at`, of `limit` calls or 10 ms; returns its end. */
+static double run_burst(const struct simulated *t, double at, double limit, struct rec_profile *r, double *calls)
+{
+	double end = at, cpu = 0, n = 0;
+
+	while (n < limit && (end < at + 10 * MS || (t->period > 0 && n < 1 && end < at + t->period))) {
+		double more = 0, work = 0, slow = t->probe;
+
+		run_free(t, end, end + 100 * US, &more, &work);
+		if (t->batch <= 0)
+			more = more ? 100 * US / (work / more + slow) : 0, work = more ? 100 * US - more * slow : 0;
+		n += more;
+		cpu += work + more * slow;
+		end += 100 * US;
+	}
+	r->calls = (uint64_t)n;
+	r->armed_ns = (uint64_t)(end - at);
+	r->armed_cpu_ns = (uint64_t)(cpu + t->other * (end - at));
+	r->probe_ns = (uint64_t)(n * t->believed);
+	if (t->clocks && n > 1) {
+		r->run_calls = (uint64_t)(n - 1);
+		r->run_ns = (uint64_t)cpu;
+		if (t->batch > 0 && n > 2 * t->batch) {
+			r->cycles = (uint64_t)(n / t->batch);
+			r->cycle_calls = (uint64_t)((double)r->cycles * t->batch);
+		}
+	}
+	*calls += n;
+	return end;
+}
+
+static struct outcome simulate(const struct simulated *t, int bursts, double gap, double limit)
+{
+	struct outcome o = {0};
+	struct scale s = {0};
+	double at = 3 * MS;
+	bool slept = false;
+
+	for (int i = 0; i < bursts; i++) {
+		/* gaps differ, or bursts would keep step with what the target does */
+		double calls = 0, cpu = 0, start = at, ns = gap * (0.6 + 0.1 * (i * 7 % 9)), seen = 0;
+		struct rec_profile r = {0};
+
+		if (i)
+			run_free(t, at, at + ns, &calls, &cpu);
+		if (i)
+			at += ns;
+		at = run_burst(t, at, limit, &r, &seen);
+		r.end_ns = (uint64_t)(at - start);
+		r.cpu_ns = (uint64_t)(cpu + t->other * (r.end_ns - r.armed_ns)) + r.armed_cpu_ns;
+		if (t->clocks && i && r.calls) {
+			r.gaps = 1;
+			r.gap_cpu_ns = (uint64_t)cpu;
+			r.gap_sleeper_cpu_ns = slept ? r.gap_cpu_ns : 0;
+			r.gap_sleeps = slept ? (uint64_t)(t->rate * ns / 1e9) : 0;
+		}
+		slept = r.cycles > 0;
+		o.truth += calls + seen;
+		o.told += (double)r.calls + scale_gap(&s, &r, r.calls);
+	}
+	scale_interval(&s, &o.low, &o.high);
+	return o;
+}
+
+static void assert_right(struct outcome o, double low, double high)
+{
+	assert_true(o.truth > 0);
+	if (o.told < low * o.truth || o.told > high * o.truth || o.low > o.truth || o.high < o.truth)
+		fail_msg("told %.4g, true %.4g (%.3f), interval %.4g to %.4g", o.told, o.truth, o.told / o.truth, o.low, o.high);
+	assert_true(o.low <= o.told && o.told <= o.high);
+}
+
+static void test_cpu_bound(void **state)
+{
+	static const double works[] = {5200, 1340, 300, 100000};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct simulated t = {.work = works[i], .probe = 3300, .believed = 3300, .clocks = true};
+
+		assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
+		/* another thread that never calls takes a CPU of its own */
+		t.other = 1;
+		assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
+	}
+}
+
+/* The cost of a probe is not known exactly: where it matters, the interval says so and holds the truth. */
+static void test_cost_is_uncertain(void **state)
+{
+	struct simulated t = {.work = 1340, .probe = 3300, .clocks = true};
+	struct outcome o;
+
+	(void)state;
+	for (double wrong = 0.94; wrong < 1.07; wrong += 0.02) {
+		t.believed = t.probe * wrong;
+		o = simulate(&t, 20, 300 * MS, 3000);
+		assert_right(o, 0.8, 1.25);
+		assert_true(o.high > 1.1 * o.low);
+	}
+	t.work = 100;
+	for (double wrong = 0.94; wrong < 1.07; wrong += 0.02) {
+		t.believed = t.probe * wrong;
+		o = simulate(&t, 20, 300 * MS, 3000);
+		assert_right(o, 0.05, 20);
+		assert_true(o.high > 3 * o.low);
+	}
+}
+
+/* It has slack: the probes take from its sleep, and it makes as many calls as ever. */
+static void test_sleeper(void **state)
+{
+	struct simulated t = {.work = 3, .probe = 3300, .believed = 3000, .batch = 100, .rate = 1000, .clocks = true};
+
+	(void)state;
+	assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
+	t.believed = 3600;
+	assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
+	t.batch = 10;
+	assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
+}
+
+/* A burst that waits for calls and ends as soon as there are many is mostly armed when there are none. */
+static void test_alternating(void **state)
+{
+	struct simulated t = {.work = 1000, .probe = 3300, .believed = 3300, .period = 700 * MS, .idle_share = 0.5, .clocks = true};
+
+	(void)state;
+	assert_right(simulate(&t, 40, 300 * MS, 3000), 0.85, 1.15);
+	t.period = 2000 * MS;
+	assert_right(simulate(&t, 40, 300 * MS, 3000), 0.85, 1.15);
+	/* the same without the threads' clocks */
+	t.clocks = false;
+	t.probe = t.believed = 200;
+	assert_right(simulate(&t, 40, 300 * MS, 30000), 0.75, 1.3);
+}
+
+/* Always busy, now with many calls and now with few. */
+static void test_alternating_rates(void **state)
+{
+	struct simulated t = {
+	    .work = 2000, .probe = 3300, .believed = 3300, .slow_period = 1000 * MS, .slower = 20, .clocks = true};
+
+	(void)state;
+	assert_right(simulate(&t, 60, 310 * MS, 3000), 0.85, 1.15);
+}
+
+static void test_whole_target(void **state)
+{
+	struct simulated t = {.work = 2000, .probe = 200, .believed = 200};
+
+	(void)state;
+	assert_right(simulate(&t, 20, 300 * MS, 30000), 0.9, 1.1);
+}
+
+/* 5,790 calls in 10.3 us became 1.8 billion. */
+static void test_tiny_bursts(void **state)
+{
+	struct rec_profile r = {.end_ns = 3000000000, .armed_ns = 10300, .cpu_ns = 1500000000, .armed_cpu_ns = 5000};
+	struct scale s = {0};
+
+	(void)state;
+	assert_true(scale_gap(&s, &r, 5790) == 0);
+	assert_false(s.has_last);
+	r.armed_ns = 0;
+	assert_true(scale_gap(&s, &r, 5790) == 0);
+	/* more armed than there was time: as a negative number that is read without its sign */
+	r.armed_ns = (uint64_t)-1000;
+	assert_true(scale_gap(&s, &r, 5790) == 0);
+}
+
+static void test_all_seen(void **state)
+{
+	struct rec_profile r = {.end_ns = 1000000000, .armed_ns = 1000000000, .cpu_ns = 500000000, .armed_cpu_ns = 500000000};
+	double low, high;
+	struct scale s = {0};
+
+	(void)state;
+	assert_true(scale_gap(&s, &r, 1000) == 0);
+	scale_interval(&s, &low, &high);
+	assert_true(low == 1000 && high == 1000);
+}
+
+/* A helper that was calibrated on a busier host: the function's own latencies show that the probes take less. */
+static void test_calibrated_too_high(void **state)
+{
+	const uint32_t bucket[] = {80};
+	const uint64_t count[] = {1000};
+	struct rec_profile r = {.end_ns = 500000000, .armed_ns = 5000000, .cpu_ns = 300000000, .armed_cpu_ns = 5000000, .calls = 1000,
+				.probe_ns = 8000000, .run_calls = 999, .run_ns = 5000000, .gaps = 1, .gap_cpu_ns = 295000000,
+				.correction_ns = 8192, .nr_buckets = 1, .bucket = bucket, .count = count};
+	struct scale s = {0};
+	double calls = scale_gap(&s, &r, 1000), low, high;
+
+	(void)state;
+	/* a corrected latency of 1.07 us was 4.28 us: the probes took 4.2 us of the 5 us from call to call */
+	scale_interval(&s, &low, &high);
+	assert_true(low < 295e6 / 820 && 295e6 / 820 < high);
+	assert_true(calls > 295e6 / 1700 && calls < 295e6 / 400);
+}
+
+static void test_tail(void **state)
+{
+	struct simulated t = {.work = 5200, .probe = 3300, .believed = 3300, .clocks = true};
+	struct rec_profile r = {0};
+	struct scale s = {0};
+	double seen = 0, calls;
+
+	(void)state;
+	assert_true(scale_tail(&s, 1000000000, 1000000000) < 0);
+	run_burst(&t, 0, 1000, &r, &seen);
+	r.end_ns = r.armed_ns * 2;
+	r.cpu_ns = r.armed_cpu_ns * 2;
+	scale_gap(&s, &r, r.calls);
+	calls = scale_tail(&s, 1000000000, 1000000000);
+	assert_true(calls > 0.8e9 / 5200 && calls < 1.25e9 / 5200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_cpu_bound),	       cmocka_unit_test(test_cost_is_uncertain),
+	    cmocka_unit_test(test_sleeper),	       cmocka_unit_test(test_alternating),
+	    cmocka_unit_test(test_alternating_rates),  cmocka_unit_test(test_whole_target),
+	    cmocka_unit_test(test_tiny_bursts),	       cmocka_unit_test(test_all_seen),
+	    cmocka_unit_test(test_calibrated_too_high), cmocka_unit_test(test_tail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
