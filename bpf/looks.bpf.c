@@ -82,6 +82,35 @@ int on_look(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+/* A clock of each CPU: how often a function runs that is too short to be timed. */
+SEC("perf_event")
+int on_share(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_control *c = the_control();
+	u64 ip = ctx->regs.ip, begin;
+	u32 tgid = task->tgid;
+
+	if (!c || c->share_hold || !is_target(c, tgid))
+		return 0;
+	begin = bpf_ktime_get_ns();
+	/* time in the kernel is its callees' */
+	if (!(ctx->regs.cs & 3))
+		ip = 0;
+	for (int i = 0; i < PT_SHARES; i++) {
+		struct pt_share *s = &c->shares[i];
+
+		if (s->tgid != tgid)
+			continue;
+		__sync_fetch_and_add(&s->ticks, 1);
+		if (ip >= s->low && ip < s->high)
+			__sync_fetch_and_add(&s->in, 1);
+	}
+	__sync_fetch_and_add(&c->looks_done, 1);
+	__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - begin);
+	return 0;
+}
+
 enum { PRIO_FAIR = 100 }; /* and above; below are the real-time ones */
 
 /*

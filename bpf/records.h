@@ -47,6 +47,7 @@ enum {
 	PT_LOOK_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
+	PT_SHARES = 8,	     /* functions too short to be timed whose share is sampled */
 	PT_GATES = 8,	     /* layers that have a gate: enum layer */
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
@@ -331,6 +332,14 @@ struct pt_request {
 	pt_u32 spare;
 };
 
+/* Samples of the program counter of a process, and how many of them were in a function. */
+struct pt_share {
+	pt_u64 low, high;
+	pt_u64 in, ticks;
+	pt_u32 tgid;
+	pt_u32 spare;
+};
+
 /*
  * The one control block: written by the collector but for `next_slot`, `sys_slot`, what is lost and
  * what is counted of phases.
@@ -374,6 +383,9 @@ struct pt_control {
 	 * attached before its gate opens and detached after it closed, so that the time armed is exact.
 	 */
 	pt_u64 gate_ns[PT_GATES];
+	struct pt_share shares[PT_SHARES];
+	pt_u32 share_hold; /* 1: functions are armed, samples say nothing */
+	pt_u32 share_spare;
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };

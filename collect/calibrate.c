@@ -262,6 +262,24 @@ static uint64_t typical_ns(const struct pt_hist *h)
 	return 0;
 }
 
+/* Half of the distance between the first and the last eighth of the latencies: what one call differs from another by. */
+static uint32_t spread_ns(const struct pt_hist *h)
+{
+	uint64_t seen = 0, low = 0, high = 0;
+
+	for (unsigned int i = 0; i < PT_BUCKETS && !high; i++) {
+		uint64_t ns = (1ull << (i / PT_RESOLUTION)) * (PT_RESOLUTION + i % PT_RESOLUTION) / PT_RESOLUTION;
+
+		seen += h->count[i];
+		if (!low && seen * 8 >= h->calls && seen)
+			low = ns;
+		if (seen * 8 >= h->calls * 7)
+			high = ns;
+	}
+	/* all in one bucket: no more is known than its width */
+	return high > low ? (uint32_t)((high - low) / 2) : (uint32_t)(low / PT_RESOLUTION / 2);
+}
+
 static void calibrate_class(struct collector *c, const struct helper_process *h, int class, uint32_t slot)
 {
 	struct find_self start = {.address = class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped :
@@ -295,6 +313,7 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 		attachment_release(&a, false);
 		kernel_side_hist(c->kernel, slot, true, &hist);
 		c->cost.inside[class] = (uint32_t)typical_ns(&hist);
+		c->cost.inside_error[class] = spread_ns(&hist);
 		if (probed > bare)
 			c->cost.hit[class] = (uint32_t)((probed - bare) / (uint64_t)calls);
 		/* a pair was measured: the end is always emulated */

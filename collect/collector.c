@@ -205,6 +205,7 @@ static void fall_asleep(struct collector *c)
 	functions_sleep(c);
 	units_sleep(c);
 	looks_end(c);
+	share_end(c);
 }
 
 static void wake_up(struct collector *c)
@@ -415,8 +416,10 @@ static void timers(struct loop *l)
 	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
-	if (now >= l->next_govern)
+	if (now >= l->next_govern) {
 		l->next_govern = functions_govern(c, now);
+		share_hold(c);
+	}
 	if (l->going && now >= c->slice_end) {
 		for (unsigned int i = 0; i < c->nr_targets; i++)
 			modules_scan(c, c->targets[i]);
@@ -472,6 +475,7 @@ static void finish(struct collector *c)
 		functions_govern(c, now_ns());
 		kernel_side_drain(c->kernel, on_ring, c);
 		looks_end(c);
+		share_hold(c);
 		gates_close(c);
 		for (unsigned int i = 0; i < c->nr_functions; i++)
 			function_gate_close(c, c->functions[i]);
@@ -582,6 +586,7 @@ int collector_run(int fd, const struct collector_options *options)
 	reader_end();
 	launch_end(c, l.going);
 	opener_stop(c->opener);
+	share_end(c);
 	functions_release(c);
 	attach_settle();
 	guard_stop();

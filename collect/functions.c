@@ -284,6 +284,7 @@ void function_links_start(struct collector *c, struct function *f)
 	struct armed_clock now;
 
 	f->burst++;
+	kernel_side_control(c->kernel)->share_hold = 1;
 	sites_write(c, f);
 	function_gate(c, f, false);
 	returns_publish(c, f);
@@ -364,6 +365,8 @@ void function_free(struct collector *c, struct function *f)
 	function_links_stop(f, true);
 	for (unsigned int i = 0; i < f->nr_sites; i++)
 		site_index_drop(c, f->sites[i].index);
+	if (c->slots[f->slot].share)
+		share_end(c);
 	if (c->slots[f->slot].function == f)
 		c->slots[f->slot].function = NULL;
 	free(f->sites);
@@ -446,6 +449,7 @@ static void correction_set(struct collector *c, struct function *f)
 			class = SITE_STEPPED;
 	}
 	control->correction[f->slot] = c->cost.inside[class];
+	f->error_ns = c->cost.inside_error[class];
 }
 
 static void op_announce(struct collector *c, const struct function *f)

@@ -369,6 +369,11 @@ int kernel_side_look_program(const struct kernel_side *k)
 	return bpf_program__fd(k->skel->progs.on_look);
 }
 
+int kernel_side_share_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_share);
+}
+
 static int tasks_link(struct kernel_side *k, uint32_t pid)
 {
 	union bpf_iter_link_info info = {.task = {.pid = pid}};

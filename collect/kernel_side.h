@@ -56,6 +56,7 @@ int kernel_side_site_program(const struct kernel_side *k);
 int kernel_side_break_program(const struct kernel_side *k);
 int kernel_side_sample_program(const struct kernel_side *k);
 int kernel_side_look_program(const struct kernel_side *k);
+int kernel_side_share_program(const struct kernel_side *k);
 
 /*
  * Show every thread of the targets as it is now; of one process, where it is the

@@ -289,6 +289,15 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		p->calls += h->count[i] - old->count[i];
 	}
 	p->nr_buckets = nr;
+	if (info->share) {
+		const struct pt_share *s = &kernel_side_control(c->kernel)->shares[info->share - 1];
+
+		p->ticks = s->ticks - info->last_ticks;
+		p->ticks_in = s->in - info->last_in;
+		info->last_ticks += p->ticks;
+		info->last_in += p->ticks_in;
+	}
+	p->error_ns = info->function ? info->function->error_ns : 0;
 	p->correction_ns += descend_cost_of_call(c, slot, p->calls);
 	if (nr && h->min) {
 		p->min_ns = h->min - 1;
@@ -303,6 +312,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		send_record(c, &rec);
 	}
 	samples_send(c, slot, doublings);
+	share_look(c, slot, h);
 	*old = *h;
 	info->last_spent = *spent;
 	info->last_entries = h->entries;

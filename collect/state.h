@@ -45,6 +45,7 @@ struct probe_cost {
 	bool measured;
 	uint32_t hit[SITE_CLASSES];    /* one hit, in all */
 	uint32_t inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
+	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
 	uint32_t system_call, context_switch, minor_fault; /* of this host without probes */
@@ -88,6 +89,7 @@ struct function {
 	uint32_t op;   /* the front's number */
 	uint32_t slot; /* of its histogram */
 	struct rec_op meta;
+	uint32_t error_ns; /* of the correction of its latencies */
 	struct function_site *sites;
 	unsigned int nr_sites;
 	struct function_links *links;
@@ -131,6 +133,8 @@ struct slot_info {
 		uint64_t ns, starts; /* what the probes of its unit or function had cost; hits of those that begin a call */
 	} cut_spent, last_spent; /* at the cut; as reported */
 	uint64_t last_entries;	 /* as reported */
+	uint32_t share;		      /* of `shares` of the control block: index + 1; 0: none */
+	uint64_t last_ticks, last_in; /* of it, as reported */
 	uint64_t extra_abnormal; /* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
@@ -164,6 +168,7 @@ struct collector {
 	uint64_t governed_cpu, governed_wall; /* as of the last look */
 	struct slot_info slots[PT_SLOTS];
 	struct probe_cost cost;
+	struct sharing *sharing; /* NULL: no function is too short to be timed */
 	struct descent_arming *descent; /* NULL: none going on */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct {
@@ -413,6 +418,13 @@ void gates_open(struct collector *c);
 void gates_close(struct collector *c);
 /* The unit that a layer belongs to, NULL if the governor leaves it alone. */
 struct governed_unit *unit_of(struct collector *c, enum layer layer);
+
+/* share.c: the CPU time of functions that are too short to be timed. */
+/* Look from now on at the share of this slot's function, if `h` says that its calls are too short. */
+void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
+/* Only while nothing is armed: probes would be seen. */
+void share_hold(struct collector *c);
+void share_end(struct collector *c);
 
 /* calibrate.c: what a probe costs on this host. */
 int calibrate(struct collector *c);

@@ -67,7 +67,7 @@ struct watch {
 	uint32_t request; /* of the parser, going on */
 	uint32_t epoch;	  /* of the last REQ_ARM */
 	uint32_t module;
-	uint64_t offset;
+	uint64_t offset, size;
 	char *symbol, *function; /* linkage name and for people */
 	char *placement;
 	struct rec_site *sites; /* to be armed: of one function, or of all that an IFUNC may become */

@@ -63,8 +63,10 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 	sanitise(row->module, sizeof(row->module), op->module);
 	row->calls = p->calls;
 	row->time_ns = p->sum_ns;
+	if (op->below_measurable && op->total.calls)
+		row->time_ns = (uint64_t)((double)op->time_ns * (double)p->calls / (double)op->total.calls);
 	row->rate = span_ns ? (double)p->calls * 1e9 / (double)span_ns : -1;
-	row->wall = span_ns ? (double)p->sum_ns / (double)span_ns : -1;
+	row->wall = span_ns ? (double)row->time_ns / (double)span_ns : -1;
 	row->p50_ns = p->calls ? profile_quantile(p, 0.5) : 0;
 	row->p99_ns = p->calls ? profile_quantile(p, 0.99) : 0;
 	row->max_ns = p->max_ns;

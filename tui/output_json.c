@@ -394,6 +394,15 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	if (op->unseen)
 		put_u64(&o, "untimed", op->unseen);
 	put_share(&o, "share_of_calls_seen", op->share_seen);
+	if (op->error_ns)
+		put_u64(&o, "latency_error_ns", op->error_ns);
+	if (op->measurable_ns)
+		put_u64(&o, "measurable_ns", op->measurable_ns);
+	put(&o, "below_measurable", json_boolean(op->below_measurable));
+	if (op->below_measurable && op->sampled_share >= 0) {
+		put_share(&o, "sampled_share_of_cpu", op->sampled_share);
+		put_u64(&o, "samples_of_cpu", op->ticks);
+	}
 	put(&o, "buckets_add_up", json_boolean(op->adds_up));
 	put(&o, "buckets", buckets);
 	for (i = 0; i < op->nr_peaks; i++)

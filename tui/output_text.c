@@ -142,8 +142,10 @@ static void put_row(struct buf *out, const struct op *op, double elapsed, unsign
 
 	buf_printf(out, "%s %s %s ", format_count_fixed(p->calls).s,
 		   format_rate_fixed(elapsed > 0 ? (double)p->calls / elapsed * 1e9 : -1).s,
-		   format_percent_fixed(elapsed > 0 ? (double)p->sum_ns / elapsed : -1).s);
-	if (p->calls)
+		   format_percent_fixed(elapsed > 0 ? (double)op->time_ns / elapsed : -1).s);
+	if (op->below_measurable)
+		buf_printf(out, "%7s %7s ", "short", "short");
+	else if (p->calls)
 		buf_printf(out, "%s %s ", format_time_fixed(profile_quantile(p, 0.5)).s,
 			   format_time_fixed(profile_quantile(p, 0.99)).s);
 	else

@@ -328,7 +328,7 @@ static void watch_arm(struct front *f, struct watch *w, const struct rec_site *s
 				   .keep_exits = w->keep_exits};
 	rec.arm.op = (struct rec_op){.op = w->op, .layer = LAYER_FUNCTION, .name = name, .label = w->function ? w->function : name,
 				     .requested = w->text, .module = module_name(f, w->module), .module_id = w->module,
-				     .offset = w->offset, .placement = w->placement ? w->placement : ""};
+				     .offset = w->offset, .size = w->size, .placement = w->placement ? w->placement : ""};
 	front_request(f, &rec);
 }
 
@@ -355,6 +355,8 @@ static void answer_plan(struct front *f, struct watch *w, const struct parsed_pl
 		sites_append(w, a->sites, a->nr_sites);
 		free(w->placement);
 		w->placement = strdup(a->text);
+		/* of several that an IFUNC may become none is the function */
+		w->size = a->offset == w->offset ? a->size : 0;
 	}
 	if (w->plans_left)
 		return;

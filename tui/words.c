@@ -155,6 +155,8 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 	return out->err;
 }
 
+enum { ERROR_SHARE = 10 }; /* an error of a latency is told if it is at least this part of the median */
+
 /* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
 #define WIDE_INTERVAL 1.5
 
@@ -166,6 +168,21 @@ static void scaled_words(struct buf *out, const struct op *op)
 	if ((double)op->calls_high > WIDE_INTERVAL * (double)op->calls_low)
 		buf_puts(out, ", the number is uncertain");
 	buf_putc(out, '\n');
+}
+
+static void precision_words(struct buf *out, const struct op *op)
+{
+	uint64_t median = op->total.calls ? profile_quantile(&op->total, 0.5) : 0;
+
+	if (op->below_measurable)
+		buf_printf(out, "most calls are shorter than %s, below what can be measured: calls are counted, latencies and times are upper limits\n",
+			   format_time(op->measurable_ns).s);
+	if (op->below_measurable && op->sampled_share >= 0)
+		buf_printf(out, "it takes %s of the target's CPU time, by %s samples\n", format_percent(op->sampled_share).s,
+			   format_count(op->ticks).s);
+	if (!op->below_measurable && op->error_ns * ERROR_SHARE > median)
+		buf_printf(out, "latencies are known to %s: what the probe adds differs by as much from call to call\n",
+			   format_time(op->error_ns).s);
 }
 
 int words_op_remarks(struct buf *out, const struct op *op)
@@ -183,6 +200,7 @@ int words_op_remarks(struct buf *out, const struct op *op)
 		buf_puts(out, "nothing was measured of it\n");
 	else if (op->share_seen < 0.9995)
 		scaled_words(out, op);
+	precision_words(out, op);
 	folded_words(out, op, false);
 	folded_words(out, op, true);
 	if (!op->adds_up)

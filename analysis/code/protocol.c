@@ -101,6 +101,7 @@ static const struct field parsed_plan_fields[] = {
 	U32(parsed_plan, callers),
 	U32(parsed_plan, abnormal),
 	ARRAY(parsed_plan, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
+	U64(parsed_plan, size),
 };
 static STRUCT_TABLE(parsed_plan);
 

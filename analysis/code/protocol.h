@@ -161,6 +161,7 @@ struct parsed_plan {
 	uint32_t abnormal;	 /* exceptions or longjmp may pass an end (PLACE_FALSE_RETURN) */
 	uint32_t nr_sites;
 	const struct rec_site *sites; /* state SITE_PLANNED */
+	uint64_t size;		      /* of the function, bytes; 0: not known */
 };
 
 struct parsed_share {

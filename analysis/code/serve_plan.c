@@ -128,6 +128,7 @@ int serve_plan(struct server *s)
 	answer.why = plan.why;
 	answer.text = err == -E2BIG ? place_why_text(PLACE_TOO_LARGE) : plan.text;
 	answer.price = err ? "" : plan_price_text(plan.price);
+	answer.size = f && f->vaddr == vaddr && f->sized ? f->size : 0;
 	answer.needs_learning = plan.needs_learning;
 	answer.callers = (uint32_t)plan.nr_callers;
 	if (err)

@@ -113,6 +113,15 @@ struct op {
 	double total_low_ns, total_high_ns;
 	uint64_t abnormal, unseen, open, oldest_open_ns;
 	double share_seen; /* 0..1 */
+	/*
+	 * What its own probes add to a latency was subtracted from each, but it differs from call to call by error_ns.
+	 * Latencies below measurable_ns are not told apart from nothing; 0: there is no such limit.
+	 */
+	uint64_t error_ns, measurable_ns;
+	double sampled_share;  /* of the target's CPU time, by samples; -1: not known. Only of those that are below */
+	uint64_t ticks;	       /* samples that it is from */
+	uint64_t time_ns;      /* total time, or what samples say of it where latencies are below what can be measured */
+	bool below_measurable; /* of most calls: their latencies, and times made of them, say nothing */
 	bool adds_up;	   /* OSprof's checksum held in every slice */
 	unsigned int nr_slices;
 	const struct slice *slices; /* oldest first */

@@ -60,6 +60,8 @@ struct op_state {
 	struct samples samples;
 	struct weight weight;	    /* of the last slice that was armed at all */
 	struct scale scale;	    /* the calls in gaps and their error */
+	uint64_t correction_ns;	    /* of the last record */
+	uint64_t ticks, ticks_in;   /* samples of the target; in this function */
 	struct weight_carry *carry; /* made when a weight is not 1 */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
 	uint64_t slices_ns, armed_ns; /* lengths added up */

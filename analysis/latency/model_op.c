@@ -336,6 +336,10 @@ static int feed_slice(struct model *m, const struct rec_profile *rec, struct wei
 	    add_saturating(op->pub.abnormal, weight_figure(w, &op->carry_abnormal, rec->abnormal));
 	op->pub.unseen =
 	    add_saturating(op->pub.unseen, weight_figure(w, &op->carry_unseen, rec->unseen));
+	op->correction_ns = rec->correction_ns;
+	op->ticks += rec->ticks;
+	op->ticks_in += rec->ticks_in;
+	op->pub.error_ns = rec->error_ns;
 	op->slices_ns = add_saturating(op->slices_ns, length);
 	op->armed_ns = add_saturating(op->armed_ns, slice.armed_ns);
 	note_pending(op, rec, sum != 0);
@@ -370,6 +374,8 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 		one.start_ns = rec->start_ns + length / parts * k;
 		one.end_ns = k + 1 == parts ? rec->end_ns : one.start_ns + length / parts;
 		one.armed_ns = part_of(rec->armed_ns, k, parts);
+		one.ticks = part_of(rec->ticks, k, parts);
+		one.ticks_in = part_of(rec->ticks_in, k, parts);
 		one.sum_ns = part_of(rec->sum_ns, k, parts);
 		one.abnormal = part_of(rec->abnormal, k, parts);
 		one.unseen = part_of(rec->unseen, k, parts);

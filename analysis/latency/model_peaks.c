@@ -232,6 +232,24 @@ static double mean_error(const struct profile *p, double seen)
 	return INTERVAL_95 * sqrt(variance / (double)p->calls / seen) / mean;
 }
 
+/*
+ * Corrected latencies below a third of the correction are a quarter of what was measured (bpf/measure.h), and those
+ * below its error are as likely to be nothing.
+ */
+static void set_measurable(const struct model *m, struct op_state *op)
+{
+	const struct profile *p = &op->pub.total;
+	uint64_t least = op->correction_ns / 3 > op->pub.error_ns ? op->correction_ns / 3 : op->pub.error_ns;
+
+	op->pub.measurable_ns = op->pub.error_ns ? least : 0;
+	op->pub.ticks = op->ticks;
+	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
+	op->pub.below_measurable = op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
+	op->pub.time_ns = p->sum_ns;
+	if (op->pub.below_measurable && op->ticks)
+		op->pub.time_ns = whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
+}
+
 static void set_intervals(struct op_state *op)
 {
 	const struct profile *p = &op->pub.total;
@@ -270,6 +288,7 @@ void model_refresh(const struct model *m, struct op_state *op)
 	op->pub.share_seen = share_seen(op);
 	op->pub.floor_ns = floor_ns(&op->pub.total);
 	set_intervals(op);
+	set_measurable(m, op);
 	set_peaks(m, op);
 	op->shown_version = op->version;
 	op->shown_revision = m->revision;

@@ -12,8 +12,9 @@ static const double target_error = 0.15; /* the whole target's CPU time is not t
 static const double wall_error = 0.3;	 /* a target need not do the same all the time */
 static const double cycle_error = 0.5;	 /* of the calls of one cycle: threads that sleep repeat themselves */
 static const double guess_error = 0.3;
-static const double most_error = 1.5;	 /* of a logarithm: nothing is known */
+static const double most_error = 2.5;	 /* of a logarithm: nothing is known */
 static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrated one */
+static const double least_call_ns = 1;
 static const double interval_95 = 1.96;
 enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2 };
 
@@ -192,6 +193,8 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	/* what two neighbours differ by is chance, or a target that changed in between */
 	chance = fmin(fabs(log(fmax(now, 0.01) / fmax(before, 0.01))), 2 * most_error) / 2;
 	now = (now + before) / 2;
+	if (rates.cpu_known && !rates.cycle_known && rates.cpu_error >= most_error)
+		s->most += (double)rec->gap_cpu_ns / least_call_ns;
 	s->gap += now;
 	s->error += same;
 	s->variance += square(now) * (square(chance) + 1 / calls + square(clock_error));
@@ -212,6 +215,8 @@ double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns)
 	else if (rates->all_known)
 		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error, target_error);
 	calls = estimate_take(&e, &same);
+	if (rates->cpu_known && !rates->cycle_known && rates->cpu_error >= most_error)
+		s->most += (double)cpu_ns / least_call_ns;
 	s->gap += calls;
 	s->error += same;
 	s->variance += square(calls * guess_error);
@@ -233,5 +238,5 @@ void scale_interval(const struct scale *s, double *low, double *high)
 		return;
 	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap, interval_95 * 2 * most_error);
 	*low += s->gap * exp(-share);
-	*high += s->gap * exp(share);
+	*high += fmax(s->gap * exp(share), s->most);
 }

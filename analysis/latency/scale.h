@@ -44,6 +44,7 @@ struct scale {
 	double gap;		 /* calls in the gaps, estimated */
 	double error;		 /* of `gap`, of the part that is the same in all bursts */
 	double variance;	 /* of the rest */
+	double most;		 /* calls that fit into the gaps whose CPU time a call was not told apart from nothing */
 };
 
 /* Calls in the gap of this record's period, which saw `calls`. Adds both to `s`. */

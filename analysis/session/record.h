@@ -153,6 +153,7 @@ struct rec_op {
 	uint64_t offset;       /* of the function in the file */
 	const char *placement; /* in words: how it is timed */
 	uint32_t syscall_nr;   /* of a system call */
+	uint64_t size;	       /* of a function, bytes; 0: not known */
 };
 
 /* Latencies are corrected for the cost of probing before they are counted. */
@@ -178,6 +179,9 @@ struct rec_profile {
 	/* From the last call before a gap to the first one after it: */
 	uint64_t gaps, gap_cpu_ns;
 	uint64_t gap_sleeper_cpu_ns, gap_sleeps; /* of threads that had slept in the burst before the gap */
+	/* Where the calls are too short to be timed: samples of the program counter, and those in the function itself. */
+	uint64_t ticks, ticks_in;
+	uint64_t error_ns; /* of correction_ns: what it differed by from call to call when it was measured; 0: not known */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */

@@ -87,6 +87,7 @@ static const struct field rec_op_fields[] = {
 	U64(rec_op, offset),
 	TEXT(rec_op, placement),
 	U32(rec_op, syscall_nr),
+	U64(rec_op, size),
 };
 LAYOUT(rec_op);
 
@@ -118,6 +119,9 @@ static const struct field rec_profile_fields[] = {
 	U64(rec_profile, gap_cpu_ns),
 	U64(rec_profile, gap_sleeper_cpu_ns),
 	U64(rec_profile, gap_sleeps),
+	U64(rec_profile, ticks),
+	U64(rec_profile, ticks_in),
+	U64(rec_profile, error_ns),
 };
 LAYOUT(rec_profile);
 

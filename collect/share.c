@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The share of the CPU time of functions whose calls are shorter than their own probes: such latencies say nothing
+ * about where the time goes. A clock on each CPU looks at the program counter of the targets while nothing is armed.
+ */
+#include "collect/state.h"
+
+#include <stdlib.h>
+
+enum {
+	SHARE_HZ = 97,
+	SHARE_MAX_CLOCKS = 256,
+	SHARE_MIN_CALLS = 50, /* before a function is called short */
+};
+
+struct sharing {
+	struct attachment clocks[SHARE_MAX_CLOCKS];
+	uint32_t nr_clocks;
+	uint32_t slot[PT_SHARES];
+	unsigned int nr;
+};
+
+/* Are most calls of this function shorter than what its probes add, less what that differs by? */
+static bool is_short(const struct function *f, const struct pt_hist *h, uint32_t correction)
+{
+	uint64_t limit = correction / 3 > f->error_ns ? correction / 3 : f->error_ns, below = 0, calls = 0;
+
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		calls += h->count[i];
+		if (i <= pt_bucket(limit))
+			below += h->count[i];
+	}
+	return calls >= SHARE_MIN_CALLS && below * 2 > calls;
+}
+
+static void clocks_attach(struct collector *c, struct sharing *s)
+{
+	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
+
+	for (uint32_t cpu = 0; cpu < cpus && cpu < SHARE_MAX_CLOCKS; cpu++) {
+		if (!attach_clock(&s->clocks[s->nr_clocks], kernel_side_share_program(c->kernel), (int)cpu, SHARE_HZ))
+			s->nr_clocks++;
+	}
+}
+
+/* Where the function is in the memory of the target that was mapped first. */
+static bool range_of(const struct collector *c, const struct function *f, struct pt_share *out)
+{
+	for (unsigned int i = 0; f->meta.size && i < c->nr_mappings; i++) {
+		const struct file_mapping *m = &c->mappings[i];
+
+		if (m->module != f->meta.module_id || f->meta.offset < m->offset || f->meta.offset - m->offset >= m->end - m->start)
+			continue;
+		*out = (struct pt_share){.low = m->start + (f->meta.offset - m->offset), .tgid = (uint32_t)m->pid};
+		out->high = out->low + f->meta.size;
+		return true;
+	}
+	return false;
+}
+
+void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	const struct function *f = c->slots[slot].function;
+	struct pt_share share;
+
+	if (!f || c->slots[slot].share || !is_short(f, h, control->correction[slot]) || !range_of(c, f, &share))
+		return;
+	if (!c->sharing)
+		c->sharing = calloc(1, sizeof(*c->sharing));
+	if (!c->sharing || c->sharing->nr == PT_SHARES)
+		return;
+	if (!c->sharing->nr_clocks)
+		clocks_attach(c, c->sharing);
+	control->shares[c->sharing->nr] = share;
+	c->sharing->slot[c->sharing->nr] = slot;
+	c->slots[slot].share = ++c->sharing->nr;
+}
+
+void share_hold(struct collector *c)
+{
+	uint32_t armed = 0;
+
+	for (unsigned int i = 0; i < c->nr_functions; i++)
+		armed |= c->functions[i]->state != FUNCTION_OFF;
+	__atomic_store_n(&kernel_side_control(c->kernel)->share_hold, armed, __ATOMIC_RELAXED);
+}
+
+void share_end(struct collector *c)
+{
+	if (!c->sharing)
+		return;
+	for (uint32_t i = 0; i < c->sharing->nr_clocks; i++)
+		attachment_release(&c->sharing->clocks[i], false);
+	for (unsigned int i = 0; i < c->sharing->nr; i++)
+		c->slots[c->sharing->slot[i]].share = 0;
+	free(c->sharing);
+	c->sharing = NULL;
+}
