@@ -68,6 +68,20 @@ static double part_of(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
+/*
+ * Shares of the calls and the time that these latencies had when the question was asked: since then probes may have moved
+ * calls out of their range.
+ */
+static void shares_of(const struct descend_report *r, const struct op *op, struct bucket_range range, double *calls, double *time)
+{
+	const struct profile *p = descent_start_profile(descend_state(r->descend));
+
+	if (!profile_range_calls(p, range))
+		p = &op->total;
+	*calls = part_of(profile_range_calls(p, range), p->calls);
+	*time = part_of(profile_range_sum(p, range), p->sum_ns);
+}
+
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out)
 {
 	const struct rec_descent *ask = descend_asked(r->descend);
@@ -81,6 +95,7 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	if (!now)
 		return false;
 	*out = *now;
+	shares_of(r, op, asked, &out->share_of_calls, &out->share_of_time);
 	if (now->range.low == asked.low && now->range.high == asked.high)
 		return true;
 	/* it has split or grown since: the answer is about the calls that were asked about */
@@ -91,8 +106,6 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 		out->mode_ns = mode_in(&op->total, asked);
 	out->calls = profile_range_calls(&op->total, asked);
 	out->total_ns = profile_range_sum(&op->total, asked);
-	out->share_of_calls = part_of(out->calls, op->total.calls);
-	out->share_of_time = part_of(out->total_ns, op->total.sum_ns);
 	out->rate_hz = now->rate_hz * part_of(out->calls, now->calls);
 	out->run_queue_share = out->expected_preempted = out->seen_preempted = -1;
 	out->nr_values = out->nr_related = 0;
@@ -123,6 +136,7 @@ static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, stru
 	const struct rec_descent *ask = descend_asked(r->descend);
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct bucket_range range;
+	double calls, time;
 
 	if (!ask)
 		return false;
@@ -133,9 +147,10 @@ static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, stru
 		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
 	if (mean_ns)
 		buf_printf(out, ", %s on average", format_time(mean_ns).s);
-	if (op && op->total.calls)
-		buf_printf(out, ", %s of calls and %s of time", format_percent(part_of(profile_range_calls(&op->total, range), op->total.calls)).s,
-			   format_percent(part_of(profile_range_sum(&op->total, range), op->total.sum_ns)).s);
+	if (op && op->total.calls) {
+		shares_of(r, op, range, &calls, &time);
+		buf_printf(out, ", %s of calls and %s of time", format_percent(calls).s, format_percent(time).s);
+	}
 	return true;
 }
 

@@ -131,6 +131,7 @@ static void put_own_causes(struct buf *out, const struct descend_report *r, cons
 static void put_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result)
 {
 	const struct descent_path *own = largest_of(result, false), *host = largest_of(result, true);
+	double program = 0;
 
 	if (!own) {
 		put_path(out, r, result, host);
@@ -140,7 +141,9 @@ static void put_causes(struct buf *out, const struct descend_report *r, const st
 		put_own_causes(out, r, result, own, false);
 		return;
 	}
-	if (host->share > own->share) {
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		program += cause_of_host(result->paths[i].cause.kind) ? 0 : result->paths[i].share;
+	if (host->share > program) {
 		put_path(out, r, result, host);
 		put_share(out, host);
 		buf_puts(out, "; beside what the host takes: ");

@@ -19,6 +19,7 @@ enum {
 #define MIXED 2.0	 /* a mean so many times the mode is that of several peaks */
 #define TAIL_SMALL 0.2	 /* share of a peak's time: such a tail is left out of a peak that a latency near its mode means */
 #define HEAVY_PART 0.8	 /* of the time beyond all peaks: the longest calls that have so much of it are asked for */
+#define HEAVIER 1.5	 /* times the time of the largest peak: only then calls outside of all peaks are asked for */
 #define NEAREST 1.5	 /* a latency this many times outside of a peak still means it */
 
 /* Calls come slowly: after a while those that came will do. */
@@ -146,7 +147,7 @@ static int choose_largest(const struct op *op, const struct choose_question *q, 
 
 	if (best && is_unsettled(op, best))
 		peak_time -= tail_share(op, best) * peak_time;
-	if (calls && heavy_time > peak_time) {
+	if (calls && heavy_time > HEAVIER * peak_time) {
 		if (!q->last_chance && seen(op, calls) < HEAVY_CALLS)
 			return -EAGAIN;
 		out->basis = CHOSEN_SLOWEST;

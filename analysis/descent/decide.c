@@ -154,6 +154,20 @@ static void decide_function(struct descent *d, uint32_t node)
 	}
 }
 
+/* What the host takes in many short pieces has no votes, and may be much of the time. */
+static void keep_host_by_time(struct descent *d)
+{
+	const struct totals *t = descent_totals(d);
+	struct fnode *root = &d->tree.node[0];
+	double all = KEEP_TIME * (double)t->latency_ns;
+
+	if (!t->latency_ns)
+		return;
+	root->self_kept[CANDIDATE_PREEMPTED] |= (double)t->preempted_ns >= all;
+	root->self_kept[CANDIDATE_RUNQUEUE] |= (double)t->runqueue_ns >= all;
+	root->self_kept[CANDIDATE_INTERRUPT] |= (double)t->interrupt_ns >= all;
+}
+
 void descent_decide(struct descent *d)
 {
 	uint32_t i;
@@ -169,6 +183,7 @@ void descent_decide(struct descent *d)
 	d->decisions++;
 	d->decided = true;
 	decide_function(d, 0);
+	keep_host_by_time(d);
 }
 
 bool fnode_wants_opening(const struct descent *d, uint32_t node)

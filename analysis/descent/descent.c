@@ -211,6 +211,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->epoch_armed = false;
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
 	d->first_start_ns = d->last_end_ns = 0;
+	d->last_own.known = false;
 	memset(&d->window, 0, sizeof(d->window));
 	memset(&d->all, 0, sizeof(d->all));
 	memset(&d->preempted_by, 0, sizeof(d->preempted_by));
@@ -343,7 +344,10 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	if ((d->window.records % d->ask.decision_ops == 0 && !waits_for_stacks(d, c->start_ns)) ||
 	    witnesses_are_enough(d)) {
 		descent_decide(d);
-		err = descent_plan(d);
+		if (descent_settled(d, c->start_ns + c->latency_ns))
+			end(d, DESCENT_ROOT_CAUSE);
+		else
+			err = descent_plan(d);
 	}
 	return err ? err : late;
 }
@@ -436,6 +440,11 @@ void descent_next(struct descent *d, struct descent_action *a)
 		a->armed = d->armed_out;
 		d->say_arm = false;
 	}
+}
+
+const struct profile *descent_start_profile(const struct descent *d)
+{
+	return &d->change.start;
 }
 
 void descent_progress(const struct descent *d, struct descent_progress *out)

@@ -40,6 +40,7 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/descent/causes.h"
+#include "analysis/latency/profile.h"
 #include "analysis/session/record.h"
 
 enum {
@@ -124,6 +125,9 @@ struct descent_action {
 
 /* What to do now. Each is said once, DESCENT_WAIT and DESCENT_DONE any number of times. */
 void descent_next(struct descent *d, struct descent_action *action);
+
+/* What f0 did before any of its callees was timed: the calls that were seen. Valid until the descent is fed. */
+const struct profile *descent_start_profile(const struct descent *d);
 
 /* For the screen; cheap. */
 struct descent_progress {
@@ -255,6 +259,7 @@ struct descent_result {
 	uint64_t latency_ns; /* mean of the in-peak calls */
 	double explained;    /* 0..1 */
 	double named;	     /* that part of it whose cause is named */
+	bool enough;	     /* for a root cause */
 	struct descent_interval latency_interval; /* of latency_ns */
 	struct descent_interval explained_interval;
 	struct descent_missing missing;

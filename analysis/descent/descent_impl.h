@@ -68,6 +68,11 @@ struct descent {
 	bool plan_again;  /* the planning waits for an answer */
 	bool resuming;	  /* so does the arming of a restored tree */
 	bool restarted;	  /* votes were thrown away because they led nowhere */
+	struct {
+		bool known;
+		enum cause_kind kind;
+		uint32_t node;
+	} last_own; /* the program's largest path at the last decision: its cause and its last fnode */
 	uint64_t first_start_ns, last_end_ns; /* of all calls that voted */
 	uint64_t first_call_ns; /* begin of the first call that voted since the last arming */
 
@@ -128,6 +133,12 @@ int descent_take_learnt(struct descent *d, const struct rec_learnt *r);
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
 /* What is armed moves the peak itself: do without all of it. */
 void descent_lose_armed(struct descent *d);
+
+/*
+ * verdict.c: after a decision at `now_ns`: is enough explained, do this decision and the one before agree, and do calls
+ * come so slowly that more of them are not worth the wait?
+ */
+bool descent_settled(struct descent *d, uint64_t now_ns);
 
 /* save.c: take one fnode of a session. 0, -EINVAL, -ENOMEM, -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);

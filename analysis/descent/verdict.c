@@ -14,6 +14,10 @@
 #define WORTH_A_NAME 0.05
 /* Rounding, and means over slightly different calls. */
 #define SLACK 1.02
+/* A path with so much of the time is to be followed to its end. */
+#define PATH_MATTERS 0.1
+/* Calls of the peak come slowly: what two decisions agree about is not asked a third time after so long. */
+#define SLOW_NS 2000000000ull
 /* Standard deviations on both sides that hold 95%. */
 #define SIGMAS 1.96
 
@@ -173,6 +177,52 @@ void result_judge(struct builder *b)
 	if (descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
 		drop_paths(r);
 	find_intervals(b);
-	if (r->status == DESCENT_ROOT_CAUSE && !explains_enough(b))
+	r->enough = explains_enough(b);
+	if (r->status == DESCENT_ROOT_CAUSE && !r->enough)
 		r->status = DESCENT_PARTLY;
+}
+
+static bool is_above(const struct ftree *t, uint32_t above, uint32_t node)
+{
+	while (node && node != above)
+		node = t->node[node].parent;
+	return node == above;
+}
+
+/* Is every path of the program that matters followed to its end? */
+static bool paths_are_complete(const struct descent *d, const struct descent_result *r)
+{
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *p = &r->paths[i];
+
+		if (!cause_of_host(p->cause.kind) && p->share >= PATH_MATTERS &&
+		    !fnode_complete(&d->tree, r->nodes[p->frames[p->nr_frames - 1]].node))
+			return false;
+	}
+	return true;
+}
+
+bool descent_settled(struct descent *d, uint64_t now_ns)
+{
+	const struct descent_path *own = NULL;
+	struct descent_result r;
+	bool settled = false;
+	uint32_t node;
+
+	if (descent_result(d, &r))
+		return false;
+	for (unsigned int i = 0; i < r.nr_paths && !own; i++)
+		if (!cause_of_host(r.paths[i].cause.kind))
+			own = &r.paths[i];
+	if (own) {
+		node = r.nodes[own->frames[own->nr_frames - 1]].node;
+		settled = d->last_own.known && d->last_own.kind == own->cause.kind && is_above(&d->tree, d->last_own.node, node) &&
+			  r.enough && paths_are_complete(d, &r) && now_ns - d->first_start_ns >= SLOW_NS &&
+			  d->calls_used >= d->ask.decision_ops;
+		d->last_own.known = true;
+		d->last_own.kind = own->cause.kind;
+		d->last_own.node = node;
+	}
+	descent_result_release(&r);
+	return settled;
 }

@@ -226,7 +226,7 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 
 		part = largest > 0 ? e->self[i] / largest : e->self[i] > 0;
 		/* what takes a fair part of the time may be told whatever its votes */
-		if ((part > 0.33 || (e->self[i] > 0 && (!required || e->time > 0.12 * j->latency))) && v->nr < MAX_LEAVES)
+		if ((part > 0.33 || (!entry && i >= J_PREEMPTED) || (e->self[i] > 0 && (!required || e->time > 0.12 * j->latency))) && v->nr < MAX_LEAVES)
 			v->leaf[v->nr++] = (struct leaf){entry, (enum judged)i,
 							 required && part > 0.75 &&
 							     e->self[i] > 0.2 * (double)j->calls &&
