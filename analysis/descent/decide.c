@@ -11,6 +11,7 @@
 
 enum {
 	PATIENCE = 3, /* windows of decision_ops to wait for a candidate near the threshold */
+	MIN_VOTES = 10, /* a callee that is kept for its time has 1/10 of the votes */
 	LIMIT = 5,    /* and for a function that few of the calls go through */
 };
 
@@ -105,20 +106,20 @@ static bool has_armed_child(const struct descent *d, const struct fnode *n)
 /* Enough votes to compare its candidates? There is nothing to compare before it was opened. */
 static bool enough_votes(const struct descent *d, const struct fnode *n)
 {
-	uint64_t need = d->ask.decision_ops;
+	uint64_t need = descent_decision_ops(d), window = need;
 
 	if (n->id)
 		need = need > 6 ? need / 2 : 3;
 	if (!fnode_complete(&d->tree, n->id) && !has_armed_child(d, n))
 		need = 1;
-	return n->votes >= need || d->window.records >= (uint64_t)LIMIT * d->ask.decision_ops;
+	return n->votes >= need || d->window.records >= LIMIT * window;
 }
 
 static void decide_function(struct descent *d, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];
 	uint64_t largest = largest_count(d, n);
-	bool wait = d->window.records < (uint64_t)PATIENCE * d->ask.decision_ops;
+	bool wait = d->window.records < (uint64_t)PATIENCE * descent_decision_ops(d);
 	bool near = false;
 	double part;
 	uint32_t id;
@@ -137,7 +138,7 @@ static void decide_function(struct descent *d, uint32_t node)
 		if (!fnode_alive(c))
 			continue;
 		part = time_part(d, id);
-		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) || (c->maxcount && part >= KEEP_TIME);
+		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) || (c->maxcount * MIN_VOTES >= n->votes && part >= KEEP_TIME);
 		if (c->kept && part < KEEP_TIME && path_part(d, id) < MIN_PART) {
 			c->kept = false;
 			n->spread++;

@@ -341,7 +341,7 @@ static int take_call(struct descent *d, const struct rec_call *c)
 		return late;
 	if (d->window.records == 1)
 		d->first_call_ns = c->start_ns;
-	if ((d->window.records % d->ask.decision_ops == 0 && !waits_for_stacks(d, c->start_ns)) ||
+	if ((d->window.records % descent_decision_ops(d) == 0 && !waits_for_stacks(d, c->start_ns)) ||
 	    witnesses_are_enough(d)) {
 		descent_decide(d);
 		if (descent_settled(d, c->start_ns + c->latency_ns))
@@ -458,8 +458,7 @@ void descent_progress(const struct descent *d, struct descent_progress *out)
 	};
 	if (d->phase == PHASE_IDLE)
 		return;
-	out->until_next =
-	    d->ask.decision_ops - (unsigned int)(d->window.records % d->ask.decision_ops);
+	out->until_next = descent_decision_ops(d) - (unsigned int)(d->window.records % descent_decision_ops(d));
 	out->start_calls = d->change.start.calls;
 	out->witnesses = witnesses_count(d->witnesses);
 }

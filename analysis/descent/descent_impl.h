@@ -104,6 +104,9 @@ int descent_arm_live(struct descent *d);
 /* The armed set without what cannot be armed any more, and without what is below that. */
 void descent_arm_rest(struct descent *d);
 
+/* own.c: in-peak calls from one decision to the next: --decision-ops, or half of it where they are rare. */
+uint32_t descent_decision_ops(const struct descent *d);
+
 /* own.c: means per in-peak call, ns. */
 struct means {
 	double net, blocked, fault, runqueue, interrupt, repeated;

@@ -4,9 +4,22 @@
 
 #include "analysis/descent/descent_impl.h"
 
+enum { RARE_LEAST = 5 };
+/* Mean time between calls of the peak: from here on half of the calls must do for a decision. */
+#define RARE_NS 200000000ull
+
+uint32_t descent_decision_ops(const struct descent *d)
+{
+	uint32_t half = d->ask.decision_ops / 2;
+
+	if (half < RARE_LEAST || d->calls_used < RARE_LEAST || d->last_end_ns - d->first_start_ns < d->calls_used * RARE_NS)
+		return d->ask.decision_ops;
+	return half;
+}
+
 static bool use_window(const struct descent *d)
 {
-	return d->window.records >= d->ask.decision_ops || d->window.records == d->all.records;
+	return d->window.records >= descent_decision_ops(d) || d->window.records == d->all.records;
 }
 
 const struct totals *descent_totals(const struct descent *d)

@@ -218,7 +218,7 @@ bool descent_settled(struct descent *d, uint64_t now_ns)
 		node = r.nodes[own->frames[own->nr_frames - 1]].node;
 		settled = d->last_own.known && d->last_own.kind == own->cause.kind && is_above(&d->tree, d->last_own.node, node) &&
 			  r.enough && paths_are_complete(d, &r) && now_ns - d->first_start_ns >= SLOW_NS &&
-			  d->calls_used >= d->ask.decision_ops;
+			  d->calls_used >= descent_decision_ops(d);
 		d->last_own.known = true;
 		d->last_own.kind = own->cause.kind;
 		d->last_own.node = node;
