@@ -29,6 +29,7 @@ enum {
 	KNOWN_MIGRATIONS = 1 << 9,
 	KNOWN_SWITCHES = 1 << 10,
 	KNOWN_RUNQUEUE = 1 << 11,
+	KNOWN_INTERRUPTS = 1 << 12,
 };
 enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
 /* Numbers of enum layer, for their gates. Functions have gates of their own (`closed` of pt_site). */
@@ -90,6 +91,7 @@ INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struc
 	s->off_ns = t ? t->off_ns : 0;
 	s->runq_ns = t ? t->runq_ns : 0;
 	s->probe_ns = t ? t->probe_ns : 0;
+	s->irq_ns = t ? t->irq_ns : 0;
 	s->min_flt = task->min_flt;
 	s->maj_flt = task->maj_flt;
 	s->migrations = task->se.nr_migrations;
@@ -205,6 +207,7 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	snapshot_take(&now, task, t);
 	delta->off_ns = now.off_ns - from->off_ns;
 	delta->runq_ns = now.runq_ns - from->runq_ns;
+	delta->irq_ns = now.irq_ns - from->irq_ns;
 	delta->min_flt = now.min_flt - from->min_flt;
 	delta->maj_flt = now.maj_flt - from->maj_flt;
 	delta->migrations = now.migrations - from->migrations;
@@ -212,7 +215,8 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	delta->nivcsw = now.nivcsw - from->nivcsw;
 	/* time off the CPU is known only if the scheduler was watched all the while */
 	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst && now.sched_burst == c->sched_burst)
-		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE;
+		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE |
+		       KNOWN_INTERRUPTS;
 	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES;
 }
 

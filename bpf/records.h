@@ -137,6 +137,7 @@ struct pt_snapshot {
 	pt_u32 sched_burst; /* in which off_ns and runq_ns were taken */
 	pt_u32 spare;
 	pt_u64 probe_ns; /* what probes of functions have cost the thread */
+	pt_u64 irq_ns;	 /* time in interrupts so far, part of its time on the CPU */
 };
 
 /* In arg_mask: an armed site will see this activation return in its caller. */

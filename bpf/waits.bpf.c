@@ -197,8 +197,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (!c)
 		return 0;
 	/* an interrupt never spans a switch: without this one missed exit spoils everything after it */
-	if (c->descend_slot)
-		irq_forget();
+	irq_forget();
 	out = is_target(c, prev->tgid);
 	in = is_target(c, next->tgid);
 	if (!out && !in) {
@@ -262,7 +261,8 @@ INLINE void irq_leave(void)
 	/* the first exit after attaching may come without its entry */
 	if (!c || !irq || !irq->depth || --irq->depth)
 		return;
-	if (!c->descend_slot || !is_target(c, id >> 32))
+	count_hit(PT_HIT_SCHED_OTHER);
+	if (!is_target(c, id >> 32))
 		return;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)

@@ -79,6 +79,7 @@ static void links_declare(struct kernel_side *k)
 {
 	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES, sched = 1u << LAYER_RUNQUEUE;
 	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
+	const uint32_t interrupts = sched | KERNEL_SIDE_DESCENT; /* what they take of a call is told with its time off the CPU */
 
 	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
 	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
@@ -92,12 +93,12 @@ static void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_contention_begin, lock);
 	link_declare(k, k->skel->progs.on_contention_end, lock);
 	link_declare(k, k->skel->progs.on_waking, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_irq_entry, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_irq_exit, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_timer_entry, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_timer_exit, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_softirq_entry, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_softirq_exit, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_irq_entry, interrupts);
+	link_declare(k, k->skel->progs.on_irq_exit, interrupts);
+	link_declare(k, k->skel->progs.on_timer_entry, interrupts);
+	link_declare(k, k->skel->progs.on_timer_exit, interrupts);
+	link_declare(k, k->skel->progs.on_softirq_entry, interrupts);
+	link_declare(k, k->skel->progs.on_softirq_exit, interrupts);
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);
@@ -265,7 +266,7 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 		const struct layer_link *l = &k->links[i];
 		bool optional = l->prog == k->skel->progs.on_block_start || l->prog == k->skel->progs.on_block_insert ||
 				l->prog == k->skel->progs.on_contention_begin ||
-				l->prog == k->skel->progs.on_contention_end || l->layers == KERNEL_SIDE_DESCENT;
+				l->prog == k->skel->progs.on_contention_end || (l->layers & KERNEL_SIDE_DESCENT);
 
 		if (l->layers == UINT32_MAX)
 			continue;
@@ -311,7 +312,7 @@ uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 			continue;
 		if (l->layers & run) {
 			if (link_attach(l))
-				run &= ~l->layers;
+				run &= l->layers & KERNEL_SIDE_DESCENT ? ~KERNEL_SIDE_DESCENT : ~l->layers;
 		} else if (l->link) {
 			link_detach(l);
 		}

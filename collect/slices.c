@@ -119,6 +119,7 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 		.migrations = s->delta.migrations,
 		.sleeps = s->delta.nvcsw,
 		.preempted = s->delta.nivcsw,
+		.interrupt_ns = s->delta.irq_ns,
 	};
 	memcpy(r->args, s->args, sizeof(r->args));
 	if (s->known & SAMPLE_ONCPU)

@@ -40,6 +40,8 @@ static const char *const fold_words[] = {
     [PEAK_PREEMPTED] = "preemption",
     [PEAK_RUNQUEUE] = "run queue",
     [PEAK_FAULTS] = "page fault",
+    [PEAK_INTERRUPTED] = "interrupt",
+    [PEAK_SPEED] = "CPU speed",
 };
 
 const char *words_fold(enum peak_fold fold)
@@ -55,8 +57,12 @@ static const char *shadow_cause(enum peak_fold fold)
 		return "waited for a CPU";
 	case PEAK_FAULTS:
 		return "met a page fault";
+	case PEAK_INTERRUPTED:
+		return "were interrupted";
+	case PEAK_SPEED:
+		return "ran on a slower or faster CPU";
 	default:
-		return "were preempted or interrupted";
+		return "were preempted";
 	}
 }
 

@@ -60,6 +60,8 @@ enum peak_fold {
 	PEAK_PREEMPTED, /* calls of another peak that the host made longer: a shadow */
 	PEAK_RUNQUEUE,	/* a shadow, too: the calls waited for a CPU after a sleep */
 	PEAK_FAULTS,	/* a shadow, too: the calls met a page fault */
+	PEAK_INTERRUPTED, /* a shadow, too: the calls were interrupted */
+	PEAK_SPEED,	  /* the same computation as its neighbour's at another speed of the CPU */
 };
 
 struct peak {

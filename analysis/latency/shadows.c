@@ -10,6 +10,8 @@
  * the context, cold caches, and the interrupt that began it.
  */
 static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
+/* Interrupts are measured from the begin of their handler to its end: entry and exit come on top. */
+static const double per_interrupts_ns = 25e3;
 enum {
 	MAX_PREEMPTIONS = 4, /* that allow for such a cost, in one call */
 	MAX_FAULTS = 4,	     /* more page faults than this are the program's own work */
@@ -27,6 +29,17 @@ static const double min_wait = 0.02;
  * undisturbed ones of this length cannot be the rule.
  */
 static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
+/*
+ * What is left of a peak without the calls that belong to others is a peak of
+ * its own if it has this share of the calls or this share of the time.
+ */
+static const double rest_calls = 0.005, rest_time = 0.05, rest_share = 0.15;
+/*
+ * The speed of a CPU varies (frequency, the other thread of its core): two
+ * peaks of computation that are nearer than `speed` are one. Cold caches add
+ * microseconds to some calls: a peak of few calls may be `cold` as far.
+ */
+static const double speed = 1.6, computes = 0.9, cold = 2.2, cold_ns = 3e3, cold_calls = 0.2;
 /* Two peaks whose calls take the same time without their waits, up to this factor, are one. */
 static const double same_own = 1.3;
 
@@ -35,7 +48,9 @@ struct tally {
 	double weight;
 	double interrupted; /* weight of the calls that may have met an interrupt */
 	double lands[PEAKS_TRACKED]; /* weight of the calls that belong to each peak */
-	double faults, waits;	     /* of those: because of */
+	double faults, waits, interrupts; /* of those: because of */
+	double own;			  /* of those that belong to it: not interrupted */
+	double oncpu, oncpu_of;		  /* time on a CPU or waiting for one, and in all, where known */
 	double log_own, moved;	     /* of those that belong to none: mean of the logarithm */
 	unsigned int nr;
 };
@@ -43,7 +58,7 @@ struct tally {
 /* The time that a call would have taken undisturbed lies between these. */
 struct own {
 	double low, high;
-	bool moved, faults, waits;
+	bool moved, faults, waits, interrupts;
 };
 
 static struct own own_time(const struct call_sample *c)
@@ -64,6 +79,12 @@ static struct own own_time(const struct call_sample *c)
 		/* how long a preempted call waited is not always known */
 		if (preemptions && !(c->known & SAMPLE_RUNQUEUE))
 			o.low = 0;
+		else if (c->known & SAMPLE_INTERRUPTS)
+			o.low -= fmin((double)c->interrupt_ns, latency);
+	} else if ((c->known & SAMPLE_INTERRUPTS) && c->interrupt_ns) {
+		o.moved = o.interrupts = true;
+		o.high -= fmin((double)c->interrupt_ns, latency);
+		o.low = o.high - per_interrupts_ns;
 	} else if ((c->known & SAMPLE_FAULTS) && c->minor_faults && c->minor_faults <= MAX_FAULTS &&
 		   !c->major_faults) {
 		o.moved = o.faults = true;
@@ -89,16 +110,16 @@ static double all_time(const struct peak_span *s)
  * else the own one if it can be, else none, -1. A call that slept is not moved
  * by the cost of the wait alone.
  */
-static int owner_of(const struct peak_span *span, unsigned int n, unsigned int self,
-		    const struct own *o)
+static int owner_of(const struct peak_span *span, const struct shadow_verdict *known,
+		    unsigned int self, const struct own *o)
 {
 	unsigned int low = bucket_of(o->low), high = bucket_of(o->high);
 	int best = -1;
 
 	if (!o->moved || (o->waits && high >= span[self].range.low))
 		return (int)self;
-	for (unsigned int i = 0; i < n && i < self; i++) {
-		if (span[i].range.high <= low || span[i].range.low > high)
+	for (unsigned int i = 0; i < self; i++) {
+		if (known[i].of >= 0 || span[i].range.high <= low || span[i].range.low > high)
 			continue;
 		if (o->faults && span[i].calls < MUCH_SMALLER * span[self].calls)
 			continue;
@@ -125,16 +146,20 @@ static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
 	return false;
 }
 
-static void add(struct tally *t, const struct peak_span *span, unsigned int n, unsigned int self,
-		const struct call_sample *c, double weight)
+static void add(struct tally *t, const struct peak_span *span, const struct shadow_verdict *known,
+		unsigned int self, const struct call_sample *c, double weight)
 {
 	struct own o = own_time(c);
 	int owner;
 
+	if (c->known & SAMPLE_ONCPU) {
+		t->oncpu += weight * (double)(c->oncpu_ns + c->runqueue_ns);
+		t->oncpu_of += weight * (double)c->latency_ns;
+	}
 	/* A call that may have taken any time says nothing. */
 	if (o.moved && o.low <= 1 && o.high >= (double)c->latency_ns)
 		return;
-	owner = owner_of(span, n, self, &o);
+	owner = owner_of(span, known, self, &o);
 	t->nr++;
 	t->weight += weight;
 	if (owner < 0) {
@@ -146,17 +171,34 @@ static void add(struct tally *t, const struct peak_span *span, unsigned int n, u
 	if (owner == (int)self) {
 		if (may_be_interrupted(span, self, c))
 			t->interrupted += weight;
+		else
+			t->own += weight;
 		return;
 	}
 	t->faults += o.faults ? weight : 0;
 	t->waits += o.waits ? weight : 0;
+	t->interrupts += o.interrupts ? weight : 0;
 }
 
-static void judge(const struct tally *t, unsigned int self, struct shadow_verdict *out)
+static enum peak_fold reason(const struct tally *t, double others)
 {
-	double others = 0, best = 0;
+	if (2 * t->faults > others)
+		return PEAK_FAULTS;
+	if (2 * t->waits > others)
+		return PEAK_RUNQUEUE;
+	return 2 * t->interrupts > others ? PEAK_INTERRUPTED : PEAK_PREEMPTED;
+}
+
+static void judge(const struct tally *t, const struct peak_span *span, unsigned int n,
+		  unsigned int self, struct shadow_verdict *out)
+{
+	double others = 0, best = 0, calls = 0, time = 0, rest;
 	int of = -1;
 
+	for (unsigned int i = 0; i < n; i++) {
+		calls += (double)span[i].calls;
+		time += all_time(&span[i]);
+	}
 	for (unsigned int i = 0; i < self; i++) {
 		others += t->lands[i];
 		if (t->lands[i] > best) {
@@ -164,14 +206,53 @@ static void judge(const struct tally *t, unsigned int self, struct shadow_verdic
 			of = (int)i;
 		}
 	}
-	*out = (struct shadow_verdict){.of = -1};
+	out->of = -1;
 	if (of < 0 || t->nr < MIN_SAMPLES || others <= min_share_all * t->weight ||
 	    others <= min_share * (t->weight - t->interrupted))
 		return;
+	rest = t->own / t->weight;
+	if (rest >= rest_share &&
+	    (rest * (double)span[self].calls >= rest_calls * calls) &&
+	    rest * all_time(&span[self]) >= rest_time * time)
+		return;
 	out->of = of;
-	out->why = 2 * t->faults > others  ? PEAK_FAULTS
-		   : 2 * t->waits > others ? PEAK_RUNQUEUE
-					   : PEAK_PREEMPTED;
+	out->why = reason(t, others);
+}
+
+static double oncpu_share(const struct tally *t)
+{
+	return t->oncpu_of > 0 ? t->oncpu / t->oncpu_of : 0;
+}
+
+static double mode_ns(const struct peak_span *s)
+{
+	return exp2((s->mode + 0.5) / PT_RESOLUTION);
+}
+
+static bool is_another_speed(const struct peak_span *a, const struct peak_span *b)
+{
+	double factor = mode_ns(b) / mode_ns(a);
+
+	if (factor <= speed)
+		return true;
+	return factor <= cold && mode_ns(b) - mode_ns(a) <= cold_ns &&
+	       (double)b->calls <= cold_calls * (double)a->calls;
+}
+
+/* Neighbours that compute and are nearly as long: the smaller is the larger at another speed. */
+static void join_speeds(const struct peak_span *span, const struct tally *tally, unsigned int n,
+			struct shadow_verdict *out)
+{
+	for (unsigned int i = 0; i + 1 < n; i++) {
+		unsigned int smaller = span[i].calls < span[i + 1].calls ? i : i + 1;
+
+		if (out[i].of >= 0 || out[i + 1].of >= 0 ||
+		    !is_another_speed(&span[i], &span[i + 1]) ||
+		    oncpu_share(&tally[i]) < computes || oncpu_share(&tally[i + 1]) < computes)
+			continue;
+		out[smaller].of = (int)(2 * i + 1 - smaller);
+		out[smaller].why = PEAK_SPEED;
+	}
 }
 
 /* Calls of a mode that the host disturbed nearly always: their own time is the same, and no peak's. */
@@ -229,14 +310,20 @@ void shadows_find(const struct peak_span *span, unsigned int n,
 	if (n > PEAKS_TRACKED)
 		n = PEAKS_TRACKED;
 	memset(tally, 0, sizeof(tally));
-	for (unsigned int c = 0; c < nr_calls; c++) {
-		bucket = pt_bucket(call[c]->latency_ns);
-		for (unsigned int i = 0; i < n; i++)
-			if (bucket >= span[i].range.low && bucket < span[i].range.high)
-				add(&tally[i], span, n, i, call[c], weight[c]);
-	}
 	for (unsigned int i = 0; i < n; i++)
-		judge(&tally[i], i, &out[i]);
+		out[i] = (struct shadow_verdict){-1, PEAK_LISTED};
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int c = 0; c < nr_calls; c++) {
+			bucket = pt_bucket(call[c]->latency_ns);
+			if (bucket >= span[i].range.low && bucket < span[i].range.high)
+				add(&tally[i], span, out, i, call[c], weight[c]);
+		}
+		judge(&tally[i], span, n, i, &out[i]);
+	}
 	join_orphans(tally, n, out);
 	choose_leaders(span, n, out);
+	join_speeds(span, tally, n, out);
+	for (unsigned int i = 0; i < n; i++)
+		while (out[i].of >= 0 && out[out[i].of].of >= 0)
+			out[i].of = out[out[i].of].of;
 }

@@ -198,6 +198,7 @@ enum sample_known {
 	SAMPLE_MIGRATIONS = 1 << 9,
 	SAMPLE_SWITCHES = 1 << 10,
 	SAMPLE_RUNQUEUE = 1 << 11,
+	SAMPLE_INTERRUPTS = 1 << 12,
 };
 
 struct rec_sample {
@@ -215,6 +216,7 @@ struct rec_sample {
 	uint64_t sleeps;   /* voluntary context switches */
 	uint64_t preempted; /* involuntary context switches */
 	uint64_t chance_ppm; /* chance that this call had of being sampled, parts per million */
+	uint64_t interrupt_ns; /* part of its time on the CPU */
 };
 
 struct rec_open {

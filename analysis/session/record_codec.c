@@ -141,6 +141,7 @@ static const struct field rec_sample_fields[] = {
 	U64(rec_sample, sleeps),
 	U64(rec_sample, preempted),
 	U64(rec_sample, chance_ppm),
+	U64(rec_sample, interrupt_ns),
 };
 LAYOUT(rec_sample);
 
