@@ -40,7 +40,7 @@ static void find_shadows(const struct op_state *op, struct found *f)
 	weight = malloc(n * sizeof(*weight));
 	if (call && weight) {
 		samples_list(&op->samples, &op->pub.total, call, weight);
-		shadows_find(f->span, f->nr, call, weight, n, f->shadow);
+		shadows_find(&op->seen, f->span, f->nr, call, weight, n, f->shadow);
 	}
 	free(weight);
 	free(call);

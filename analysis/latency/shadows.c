@@ -43,6 +43,21 @@ static const double speed = 1.6, computes = 0.9, cold = 2.2, cold_ns = 3e3, cold
 /* Two peaks whose calls take the same time without their waits, up to this factor, are one. */
 static const double same_own = 1.3;
 
+/* The buckets of a peak that have at least this share of the density at its mode hold most of its calls. */
+static const double core_density = 0.1;
+
+/* What is known of all peaks. */
+struct peaks_known {
+	const struct peak_span *span;
+	unsigned int n;
+	struct bucket_range core[PEAKS_TRACKED]; /* without its tails, where calls of anything may lie */
+	double sleeps[PEAKS_TRACKED]; /* of a call, on average */
+	const struct shadow_verdict *verdict;
+};
+
+/* A call that the host disturbs sleeps of its own will no more often than others. */
+static const double more_sleeps = 2, spare_sleeps = 0.5;
+
 /* What the samples say of one peak. */
 struct tally {
 	double weight;
@@ -104,22 +119,46 @@ static double all_time(const struct peak_span *s)
 	return (double)s->calls * exp2((double)s->mode / PT_RESOLUTION);
 }
 
+/* Calls about bucket `i` of a peak. */
+static double around(const struct profile *p, const struct peak_span *s, unsigned int i)
+{
+	unsigned int low = i > s->range.low ? i - 1 : i, high = i + 2 < s->range.high ? i + 2 : s->range.high;
+
+	return (double)profile_range_calls(p, (struct bucket_range){low, high}) / (high - low);
+}
+
+static struct bucket_range core_of(const struct profile *p, const struct peak_span *s)
+{
+	struct bucket_range core = {s->mode, s->mode + 1};
+	double least = core_density * around(p, s, s->mode);
+
+	while (core.low > s->range.low && around(p, s, core.low - 1) >= least)
+		core.low--;
+	while (core.high < s->range.high && around(p, s, core.high) >= least)
+		core.high++;
+	return core;
+}
+
 /*
  * The peak to which a call of peak `self` belongs: of the lower ones that it
  * may have come from the one that has most time, since it was hit most often;
  * else the own one if it can be, else none, -1. A call that slept is not moved
  * by the cost of the wait alone.
  */
-static int owner_of(const struct peak_span *span, const struct shadow_verdict *known,
-		    unsigned int self, const struct own *o)
+static int owner_of(const struct peaks_known *k, unsigned int self, const struct call_sample *c,
+		    const struct own *o)
 {
 	unsigned int low = bucket_of(o->low), high = bucket_of(o->high);
+	const struct peak_span *span = k->span;
 	int best = -1;
 
 	if (!o->moved || (o->waits && high >= span[self].range.low))
 		return (int)self;
 	for (unsigned int i = 0; i < self; i++) {
-		if (known[i].of >= 0 || span[i].range.high <= low || span[i].range.low > high)
+		if (k->verdict[i].of >= 0 || k->core[i].high <= low || k->core[i].low > high)
+			continue;
+		if ((c->known & SAMPLE_SWITCHES) &&
+		    c->sleeps > more_sleeps * k->sleeps[i] + spare_sleeps)
 			continue;
 		if (o->faults && span[i].calls < MUCH_SMALLER * span[self].calls)
 			continue;
@@ -146,8 +185,8 @@ static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
 	return false;
 }
 
-static void add(struct tally *t, const struct peak_span *span, const struct shadow_verdict *known,
-		unsigned int self, const struct call_sample *c, double weight)
+static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
+		const struct call_sample *c, double weight)
 {
 	struct own o = own_time(c);
 	int owner;
@@ -159,7 +198,7 @@ static void add(struct tally *t, const struct peak_span *span, const struct shad
 	/* A call that may have taken any time says nothing. */
 	if (o.moved && o.low <= 1 && o.high >= (double)c->latency_ns)
 		return;
-	owner = owner_of(span, known, self, &o);
+	owner = owner_of(k, self, c, &o);
 	t->nr++;
 	t->weight += weight;
 	if (owner < 0) {
@@ -169,7 +208,7 @@ static void add(struct tally *t, const struct peak_span *span, const struct shad
 	}
 	t->lands[owner] += weight;
 	if (owner == (int)self) {
-		if (may_be_interrupted(span, self, c))
+		if (may_be_interrupted(k->span, self, c))
 			t->interrupted += weight;
 		else
 			t->own += weight;
@@ -217,6 +256,25 @@ static void judge(const struct tally *t, const struct peak_span *span, unsigned 
 		return;
 	out->of = of;
 	out->why = reason(t, others);
+}
+
+static void add_sleeps(struct peaks_known *k, const struct call_sample *const *call,
+		       const double *weight, unsigned int nr_calls)
+{
+	double known[PEAKS_TRACKED] = {0};
+
+	for (unsigned int c = 0; c < nr_calls; c++) {
+		unsigned int bucket = pt_bucket(call[c]->latency_ns);
+
+		for (unsigned int i = 0; i < k->n && (call[c]->known & SAMPLE_SWITCHES); i++) {
+			if (bucket < k->span[i].range.low || bucket >= k->span[i].range.high)
+				continue;
+			known[i] += weight[c];
+			k->sleeps[i] += weight[c] * call[c]->sleeps;
+		}
+	}
+	for (unsigned int i = 0; i < k->n; i++)
+		k->sleeps[i] = known[i] > 0 ? k->sleeps[i] / known[i] : 0;
 }
 
 static double oncpu_share(const struct tally *t)
@@ -300,23 +358,28 @@ static void choose_leaders(const struct peak_span *span, unsigned int n, struct 
 	}
 }
 
-void shadows_find(const struct peak_span *span, unsigned int n,
+void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		  const struct call_sample *const *call, const double *weight,
 		  unsigned int nr_calls, struct shadow_verdict *out)
 {
 	struct tally tally[PEAKS_TRACKED];
+	struct peaks_known known = {.span = span, .verdict = out};
 	unsigned int bucket;
 
 	if (n > PEAKS_TRACKED)
 		n = PEAKS_TRACKED;
 	memset(tally, 0, sizeof(tally));
-	for (unsigned int i = 0; i < n; i++)
+	known.n = n;
+	for (unsigned int i = 0; i < n; i++) {
+		known.core[i] = core_of(seen, &span[i]);
 		out[i] = (struct shadow_verdict){-1, PEAK_LISTED};
+	}
+	add_sleeps(&known, call, weight, nr_calls);
 	for (unsigned int i = 0; i < n; i++) {
 		for (unsigned int c = 0; c < nr_calls; c++) {
 			bucket = pt_bucket(call[c]->latency_ns);
 			if (bucket >= span[i].range.low && bucket < span[i].range.high)
-				add(&tally[i], span, out, i, call[c], weight[c]);
+				add(&tally[i], &known, i, call[c], weight[c]);
 		}
 		judge(&tally[i], span, n, i, &out[i]);
 	}

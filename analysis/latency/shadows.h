@@ -22,10 +22,10 @@ struct shadow_verdict {
 
 /*
  * Fill out[0..n) for the peaks span[0..n), which are in ascending order and
- * disjoint; n is at most PEAKS_TRACKED. `call` and `weight` are as
+ * disjoint, in the profile `seen`; n is at most PEAKS_TRACKED. `call` and `weight` are as
  * samples_list() gives them.
  */
-void shadows_find(const struct peak_span *span, unsigned int n,
+void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		  const struct call_sample *const *call, const double *weight,
 		  unsigned int nr_calls, struct shadow_verdict *out);
 
