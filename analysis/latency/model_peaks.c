@@ -26,22 +26,24 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-static void find_shadows(const struct op_state *op, struct found *f)
+/* Split the peaks that disturbed calls join, number all, and look which are shadows. */
+static void find_shadows(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
 {
 	unsigned int n = op->samples.nr;
-	const struct call_sample **call = NULL;
-	double *weight = NULL;
+	const struct call_sample **call = malloc((n + 1) * sizeof(struct call_sample *));
+	double *weight = malloc((n + 1) * sizeof(*weight));
+	struct profile clean;
 
-	for (unsigned int i = 0; i < f->nr; i++)
+	for (unsigned int i = 0; i < MODEL_MAX_PEAKS; i++)
 		f->shadow[i] = (struct shadow_verdict){-1, PEAK_LISTED};
-	if (f->nr < 2 || !n)
-		return;
-	call = malloc(n * sizeof(struct call_sample *));
-	weight = malloc(n * sizeof(*weight));
-	if (call && weight) {
+	if (call && weight && n) {
 		samples_list(&op->samples, &op->pub.total, call, weight);
-		shadows_find(&op->seen, f->span, f->nr, call, weight, n, f->shadow);
+		shadows_clean(&op->seen, f->span, f->nr, call, weight, n, &clean);
+		f->nr = shadows_split(&op->seen, &clean, f->span, f->nr, MODEL_MAX_PEAKS);
 	}
+	peaks_tracker_update(tracker, f->span, f->nr, f->id);
+	if (call && weight && n)
+		shadows_find(&op->seen, f->span, f->nr, call, weight, n, f->shadow);
 	free(weight);
 	free(call);
 }
@@ -69,8 +71,7 @@ static bool is_rare(const struct op_state *op, const struct peak_span *span, int
 static void find_peaks(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
 {
 	f->nr = peaks_find_held(&op->seen, op->span, op->nr_spans, f->span, MODEL_MAX_PEAKS);
-	peaks_tracker_update(tracker, f->span, f->nr, f->id);
-	find_shadows(op, f);
+	find_shadows(op, tracker, f);
 	for (unsigned int i = 0; i < f->nr; i++)
 		f->listed[i] = f->shadow[i].of < 0 && !is_rare(op, &f->span[i], f->id[i]);
 }

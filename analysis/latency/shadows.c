@@ -18,6 +18,8 @@ enum {
 	MUCH_SMALLER = 12,   /* times as many calls in another peak: for page faults */
 	SMALLER = 3,	     /* for interrupts */
 	MIN_SAMPLES = 2,     /* fewer say nothing about a peak */
+	CLEAN_REACH = 2,     /* buckets to both sides that say how many calls of one were disturbed */
+	HIDDEN_CALLS = 12,   /* calls of a peak that shows only without the disturbed ones */
 };
 /* A wait for a CPU of less than this share of the latency does not move a call to another peak. */
 static const double min_wait = 0.02;
@@ -33,7 +35,7 @@ static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
  * What is left of a peak without the calls that belong to others is a peak of
  * its own if it has this share of the calls or this share of the time.
  */
-static const double rest_calls = 0.005, rest_time = 0.05, rest_share = 0.15;
+static const double rest_calls = 0.005, rest_time = 0.03, rest_share = 0.05;
 /*
  * The speed of a CPU varies (frequency, the other thread of its core): two
  * peaks of computation that are nearer than `speed` are one. Cold caches add
@@ -389,4 +391,92 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 	for (unsigned int i = 0; i < n; i++)
 		while (out[i].of >= 0 && out[out[i].of].of >= 0)
 			out[i].of = out[out[i].of].of;
+}
+
+/* Did the host move this call of peak `self` out of the core of that or of a lower peak? */
+static bool is_displaced(const struct peaks_known *k, unsigned int self, const struct call_sample *c)
+{
+	struct own o = own_time(c);
+	unsigned int bucket = pt_bucket(c->latency_ns), low = bucket_of(o.low), high = bucket_of(o.high);
+
+	if (!o.moved || o.faults)
+		return false;
+	for (unsigned int i = 0; i <= self; i++)
+		if (bucket >= k->core[i].high && k->core[i].high > low && k->core[i].low <= high &&
+		    (!(c->known & SAMPLE_SWITCHES) ||
+		     c->sleeps <= more_sleeps * k->sleeps[i] + spare_sleeps))
+			return true;
+	return false;
+}
+
+void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
+		   const struct call_sample *const *call, const double *weight,
+		   unsigned int nr_calls, struct profile *clean)
+{
+	double all[PT_BUCKETS + 1] = {0}, gone[PT_BUCKETS + 1] = {0};
+	struct peaks_known known = {.span = span, .n = n < PEAKS_TRACKED ? n : PEAKS_TRACKED};
+	unsigned int bucket, low, high;
+
+	for (unsigned int i = 0; i < known.n; i++)
+		known.core[i] = core_of(seen, &span[i]);
+	add_sleeps(&known, call, weight, nr_calls);
+	for (unsigned int c = 0; c < nr_calls; c++) {
+		bucket = pt_bucket(call[c]->latency_ns);
+		all[bucket] += weight[c];
+		for (unsigned int i = 0; i < known.n; i++)
+			if (bucket >= span[i].range.low && bucket < span[i].range.high &&
+			    is_displaced(&known, i, call[c]))
+				gone[bucket] += weight[c];
+	}
+	profile_init(clean);
+	for (unsigned int b = 0; b < PT_BUCKETS; b++) {
+		double of = 0, less = 0;
+
+		low = b > CLEAN_REACH ? b - CLEAN_REACH : 0;
+		high = b + CLEAN_REACH < PT_BUCKETS ? b + CLEAN_REACH : PT_BUCKETS - 1;
+		for (unsigned int i = low; i <= high && seen->count[b]; i++) {
+			of += all[i];
+			less += gone[i];
+		}
+		clean->count[b] = (uint64_t)llround((double)seen->count[b] *
+						    (of > 0 ? 1 - less / of : 1));
+		clean->calls += clean->count[b];
+	}
+}
+
+/* A peak that the calls of others hid must be worth being told. */
+static bool is_worth(const struct peak_span *part, const struct peak_span *all, unsigned int n)
+{
+	double calls = 0, time = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		calls += (double)all[i].calls;
+		time += all_time(&all[i]);
+	}
+	return part->calls >= HIDDEN_CALLS && ((double)part->calls >= rest_calls * calls ||
+					       all_time(part) >= rest_time * time);
+}
+
+unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
+			   struct peak_span *span, unsigned int n, unsigned int max)
+{
+	struct peak_span part[PEAKS_TRACKED];
+	unsigned int nr = peaks_find(clean, part, PEAKS_TRACKED), first;
+
+	for (unsigned int i = 0; i < n && n < max; i++) {
+		for (first = 0; first < nr && part[first].mode < span[i].range.low; first++)
+			;
+		if (first + 1 >= nr || part[first + 1].mode >= span[i].range.high ||
+		    !is_worth(&part[first], part, nr) || !is_worth(&part[first + 1], part, nr))
+			continue;
+		memmove(&span[i + 1], &span[i], (n - i) * sizeof(*span));
+		n++;
+		span[i].mode = part[first].mode;
+		span[i].range.high = part[first + 1].range.low;
+		span[i].calls = profile_range_calls(seen, span[i].range);
+		span[i + 1].mode = part[first + 1].mode;
+		span[i + 1].range.low = part[first + 1].range.low;
+		span[i + 1].calls = profile_range_calls(seen, span[i + 1].range);
+	}
+	return n;
 }

@@ -29,4 +29,20 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 		  const struct call_sample *const *call, const double *weight,
 		  unsigned int nr_calls, struct shadow_verdict *out);
 
+/*
+ * The profile without the calls that the host made longer than the core of
+ * their peak: as `seen`, less in every bucket the share of the sampled calls
+ * there, and in the buckets beside it, that were.
+ */
+void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
+		   const struct call_sample *const *call, const double *weight,
+		   unsigned int nr_calls, struct profile *clean);
+/*
+ * Split those of the n peaks span[] (room for `max`) in which the profile
+ * `clean` has two, because disturbed calls fill the valley between them.
+ * Returns the number of peaks.
+ */
+unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
+			   struct peak_span *span, unsigned int n, unsigned int max);
+
 #endif
