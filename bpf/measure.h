@@ -92,6 +92,7 @@ INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struc
 	s->runq_ns = t ? t->runq_ns : 0;
 	s->probe_ns = t ? t->probe_ns : 0;
 	s->irq_ns = t ? t->irq_ns : 0;
+	s->delay_ns = bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 	s->min_flt = task->min_flt;
 	s->maj_flt = task->maj_flt;
 	s->migrations = task->se.nr_migrations;
@@ -213,11 +214,13 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	delta->migrations = now.migrations - from->migrations;
 	delta->nvcsw = now.nvcsw - from->nvcsw;
 	delta->nivcsw = now.nivcsw - from->nivcsw;
+	delta->delay_ns = now.delay_ns - from->delay_ns;
 	/* time off the CPU is known only if the scheduler was watched all the while */
 	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst && now.sched_burst == c->sched_burst)
-		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE |
-		       KNOWN_INTERRUPTS;
-	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES;
+		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE | KNOWN_INTERRUPTS;
+	/* but of that the waits for a CPU are what the kernel counts, where it does */
+	delta->runq_ns = delta->delay_ns;
+	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | (now.delay_ns ? KNOWN_RUNQUEUE : 0);
 }
 
 INLINE void sample_deltas(struct pt_record_sample *r, struct pt_control *c, struct pt_snapshot *from,

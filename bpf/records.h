@@ -138,6 +138,7 @@ struct pt_snapshot {
 	pt_u32 spare;
 	pt_u64 probe_ns; /* what probes of functions have cost the thread */
 	pt_u64 irq_ns;	 /* time in interrupts so far, part of its time on the CPU */
+	pt_u64 delay_ns; /* runnable without a CPU, as the kernel counts it; 0: it does not */
 };
 
 /* In arg_mask: an armed site will see this activation return in its caller. */
