@@ -108,9 +108,32 @@ static bool only_starts(void *ctx, struct rec_code function)
 	return false;
 }
 
+/* Functions of C libraries, run-time systems and databases that wait in them for nothing but a lock. */
+static bool takes_lock(void *ctx, struct rec_code function)
+{
+	static const char *const locks[] = {"take_gil", "pthread_mutex_lock", "__pthread_mutex_lock", "__lll_lock_wait",
+					    "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "__pthread_rwlock_rdlock",
+					    "__pthread_rwlock_wrlock", "ObjectMonitor::enter", "ObjectMonitor::EnterI",
+					    "ObjectMonitor::enter_internal", "ObjectSynchronizer::enter", "Monitor::lock",
+					    "Mutex::lock", "LWLockAcquire", "ProcSleep", "LockAcquireExtended",
+					    "lock_wait_suspend_thread", "lock_wait", "runtime.lock2", "sync.runtime_SemacquireMutex",
+					    "sync.(*Mutex).lockSlow", "std::sys::sync::mutex::futex::Mutex::lock_contended",
+					    "parking_lot::raw_mutex::RawMutex::lock_slow"};
+	const struct walker *w = ctx;
+	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
+
+	for (size_t i = 0; s && i < sizeof(locks) / sizeof(locks[0]); i++) {
+		size_t n = strlen(locks[i]);
+
+		if (!strncmp(s->function, locks[i], n) && (!s->function[n] || s->function[n] == '@' || s->function[n] == '('))
+			return true;
+	}
+	return false;
+}
+
 int walker_result(const struct walker *w, struct walk_result *out)
 {
-	return walk_result(w->walk, only_starts, (void *)(uintptr_t)w, out);
+	return walk_result(w->walk, only_starts, takes_lock, (void *)(uintptr_t)w, out);
 }
 
 /* ---- names */

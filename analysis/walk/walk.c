@@ -23,6 +23,7 @@ void walk_free(struct walk *w)
 		free(w->nodes[i].self);
 	for (uint32_t i = 0; i < w->nr_names; i++)
 		free(w->names[i]);
+	free(w->judged);
 	free(w->nodes);
 	free(w->names);
 	free(w);
@@ -393,6 +394,7 @@ static int take_look(struct walk *w, const struct rec_look *look)
 		if (!i)
 			break;
 	}
+	walk_note_thread(w, look, class, d.at);
 	err = self_add(&w->nodes[d.at], look, class);
 	return err ? err : d.full ? -ENOSPC : 0;
 }
@@ -422,7 +424,7 @@ static void check(struct walk *w)
 
 	w->checked = w->looks;
 	w->checked_ns = w->last_ns;
-	if (walk_result(w, NULL, NULL, &r))
+	if (walk_result(w, NULL, NULL, NULL, &r))
 		return;
 	for (unsigned int i = 0; r.nr_paths && i < r.paths[0].nr_frames; i++) {
 		const struct walk_node *n = &r.nodes[r.paths[0].frames[i]];

@@ -141,7 +141,10 @@ struct walk_result {
  * (NULL: there are none); those at the top are passed over.
  */
 typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
-int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct walk_result *out);
+/*
+ * `locks` tells functions that take a lock (NULL: none are known): a wait below one is no idleness, whatever the system call.
+ */
+int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx, struct walk_result *out);
 void walk_result_release(struct walk_result *r);
 
 #endif

@@ -11,16 +11,32 @@ enum { MIN_LOOKS = 2 /* a single look is an accident */ };
 #define BUSY_LEAST 0.1	   /* of one thread's time: with less work than this a program is idle or asleep */
 enum { CLASS_PATHS = 6 /* of each kind */ };
 
+/* Waits that look idle and are part of a request count as work. */
+static double moved(enum walk_class class, uint64_t blocked)
+{
+	return class == WALK_WORK ? (double)blocked : class == WALK_IDLE ? -(double)blocked : 0;
+}
+
 double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
 {
-	return (class == WALK_WORK ? (double)n->run_ns * m->scale : 0) + (double)n->wait_ns[class];
+	return (class == WALK_WORK ? (double)n->run_ns * m->scale : 0) + (double)n->wait_ns[class] +
+	       moved(class, m->blocked[n - m->w->nodes]);
 }
 
 double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
 {
 	if (!n->self)
 		return 0;
-	return (class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0) + (double)n->self->wait_ns[class];
+	return (class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0) + (double)n->self->wait_ns[class] +
+	       moved(class, m->blocked_own[n - m->w->nodes]);
+}
+
+/* What the time of a node itself went into. */
+static const struct cause *own_cause(const struct walk_making *m, const struct tree_node *n)
+{
+	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] > n->self->wait_ns[WALK_WORK] + n->self->run_ns;
+
+	return cause_tally_top(&n->self->causes[blocked ? WALK_IDLE : m->class]);
 }
 
 static uint64_t walk_total(const struct tree_node *n)
@@ -81,11 +97,14 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	p->looks = cut ? n->looks : n->self ? n->self->looks : 0;
 	p->evidence = m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK] ? EVIDENCE_SAMPLED :
 													       EVIDENCE_WITNESSED;
-	top = n->self ? cause_tally_top(&n->self->causes[m->class]) : NULL;
+	top = n->self ? own_cause(m, n) : NULL;
 	if (cut) {
 		p->cause.kind = CAUSE_UNMEASURED;
 	} else if (top) {
 		p->cause = *top;
+		/* a lock that is made of a condition, or of something else that has no holder for the kernel */
+		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT && walk_is_in_lock(m, index))
+			p->cause.kind = CAUSE_LOCK;
 	}
 	if (!n->self || p->cause.kind != CAUSE_OWN_CODE)
 		return;
@@ -278,7 +297,7 @@ static double span_ns(const struct walk *w, double total)
 	return total / (w->nr_threads ? w->nr_threads : 1);
 }
 
-int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct walk_result *out)
+int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx, struct walk_result *out)
 {
 	unsigned int rank[WALK_CLASSES];
 	struct walk_making *m;
@@ -297,7 +316,13 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 		return -ENOMEM;
 	}
 	out->nr_nodes = w->nr_nodes;
-	*m = (struct walk_making){.w = w, .r = out, .starts = starts, .ctx = ctx, .scale = walk_run_scale(w)};
+	*m = (struct walk_making){.w = w, .r = out, .starts = starts, .locks = locks, .ctx = ctx, .scale = walk_run_scale(w)};
+	if (walk_judge_waits(m)) {
+		walk_judge_end(m);
+		free(m);
+		walk_result_release(out);
+		return -ENOMEM;
+	}
 	cpu = (double)w->nodes[0].run_ns * m->scale;
 	for (int c = 0; c < WALK_CLASSES; c++)
 		seen += (double)w->nodes[0].wait_ns[c];
@@ -338,6 +363,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, void *ctx, struct w
 		out->explained += out->paths[i].share;
 	if (m->failed)
 		walk_result_release(out);
+	walk_judge_end(m);
 	free(m);
 	return out->nodes ? 0 : -ENOMEM;
 }

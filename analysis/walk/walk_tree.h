@@ -32,6 +32,18 @@ struct tree_node {
 	bool recursive;
 };
 
+enum { WALK_JUDGED = 256, WALK_LEAVES = 24 };
+
+/* Where a thread ran and where it was idle, or blocked by another thread. */
+struct walk_thread {
+	uint32_t tid, runs /* looks at it on a CPU */, nr;
+	struct walk_leaf {
+		uint32_t node;
+		bool for_thread; /* the wait may be for a lock that another thread has */
+		uint64_t all_ns, run_ns, idle_ns;
+	} leaf[WALK_LEAVES];
+};
+
 struct walk {
 	struct rec_walk ask;
 	bool asked, over, target_ended;
@@ -48,6 +60,8 @@ struct walk {
 	uint64_t signature;
 	unsigned int same; /* checks in a row */
 	bool idle;	   /* at the last check: no work leads */
+	struct walk_thread *judged; /* the first threads that were seen; NULL: none yet */
+	uint32_t nr_judged;
 	struct cause_tally stops; /* why stacks ended early: reasons as names of causes */
 };
 
@@ -55,8 +69,9 @@ struct walk {
 struct walk_making {
 	const struct walk *w;
 	struct walk_result *r;
-	walk_starts_fn starts;
+	walk_starts_fn starts, locks;
 	void *ctx;
+	uint64_t *blocked, *blocked_own; /* of each node: waits that look idle and are part of a request; with its callees, without */
 	double scale, total;
 	enum walk_class class;
 	double class_ns;
@@ -67,6 +82,12 @@ struct walk_making {
 /* Time of a class in a node, with its callees and without them, ns. */
 double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
 double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
+/* walk_blocked.c: note one look; find the waits that are part of a request. 0, or -1: no memory. */
+void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class, uint32_t node);
+int walk_judge_waits(struct walk_making *m);
+/* Is this below a function that takes a lock? */
+bool walk_is_in_lock(const struct walk_making *m, uint32_t node);
+void walk_judge_end(struct walk_making *m);
 /* A path to m->chain[0..depth). NULL: no room, or no memory (m->failed). */
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
 bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth);

@@ -90,6 +90,20 @@ def pool():
     target.truth()
 
 
+@case("a wait for a lock by a condition blocks a request; the same wait in the thread's own loop is idle")
+def rows():
+    target = Target("walk_rows")
+    target.go()
+    document = walk(target.pid, "--for", 6)
+    blocked = paths(document, "worker", "handle_request", "lock_row", "syscall:futex", time="work")[0]
+    equal("its cause", blocked["cause"]["kind"], "wait")
+    paths(document, "worker", "take_request", "syscall:futex", time="idle")
+    shares(document)
+    target.say("")
+    target.say("")
+    target.truth()
+
+
 @case("a recorded walk is computed again, to the same answer")
 def recorded():
     target = Target("walk_pool", 2)

@@ -13,7 +13,8 @@
 
 enum { PROGRAM = 1, LIBC = 2 };
 /* Functions, and places in them from which they call: function + 8. */
-enum { START = 0x100, MAIN = 0x200, SERVE = 0x300, COMPUTE = 0x400, PARSE = 0x500, WORKER = 0x600, TAKE = 0x700, READ = 0x800 };
+enum { START = 0x100, MAIN = 0x200, SERVE = 0x300, COMPUTE = 0x400, PARSE = 0x500, WORKER = 0x600, TAKE = 0x700, READ = 0x800,
+       LOCK = 0x900 };
 
 static const struct rec_walk defaults = {.maxcount_ppm = 500000, .max_depth = 16, .min_looks = 100};
 static const struct rec_sleep running = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
@@ -59,11 +60,16 @@ static bool only_start(void *ctx, struct rec_code function)
 	return function.module == PROGRAM && function.offset == START;
 }
 
+static bool takes_lock(void *ctx, struct rec_code function)
+{
+	return function.module == PROGRAM && function.offset == LOCK;
+}
+
 static struct walk_result result_of(struct walk *w)
 {
 	struct walk_result r;
 
-	assert_int_equal(walk_result(w, only_start, NULL, &r), 0);
+	assert_int_equal(walk_result(w, only_start, takes_lock, NULL, &r), 0);
 	return r;
 }
 
@@ -272,6 +278,53 @@ static void test_threads(void **state)
 	near(r.share[WALK_WORK], 0.55);
 	assert_int_equal(r.nr_paths, 3);
 	assert_int_equal(r.paths[2].class, WALK_IDLE);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* A condition in the thread's loop is idleness; below what handles requests it blocks one, and so it does where a lock is taken. */
+static void test_blocked_or_idle(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 20; i++) {
+		LOOK(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, COMPUTE);
+		LOOK(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, PARSE);
+		LOOK(w, 1, WITNESS_RUN, &running, "", START, WORKER, TAKE);
+		LOOK(w, 500, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
+		LOOK(w, 80, WITNESS_SLEEP, &on_condition, "", START, WORKER, SERVE, READ);
+		LOOK(w, 10, WITNESS_SLEEP, &on_epoll, "", START, WORKER, SERVE, MAIN);
+	}
+	thread(w, 7, 11900, 100, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 10200.0 / 11900);
+	near(r.share[WALK_WORK], 1700.0 / 11900);
+	assert_path(&r, 0, "600 300 800 futex");
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_WAIT);
+	walk_result_release(&r);
+	walk_free(w);
+
+	/* below a function that takes a lock whatever the system call, and however little ran */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++)
+		LOOK(w, 50, WITNESS_SLEEP, &on_epoll, "", START, WORKER, LOCK);
+	thread(w, 7, 1000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_WORK], 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_LOCK);
+	walk_result_release(&r);
+	walk_free(w);
+
+	/* nothing but waits: nothing says that they are part of a request */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++) {
+		LOOK(w, 50, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
+		LOOK(w, 1, WITNESS_RUN, &running, "", START, WORKER, COMPUTE);
+	}
+	thread(w, 7, 1020, 20, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1000.0 / 1020);
 	walk_result_release(&r);
 	walk_free(w);
 }
@@ -557,7 +610,7 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_largest_share), cmocka_unit_test(test_threshold), cmocka_unit_test(test_recursion),
+	    cmocka_unit_test(test_largest_share), cmocka_unit_test(test_blocked_or_idle), cmocka_unit_test(test_threshold), cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),	  cmocka_unit_test(test_classes),   cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_scale),	  cmocka_unit_test(test_depth),	    cmocka_unit_test(test_kernel),
 	    cmocka_unit_test(test_unknown_callers), cmocka_unit_test(test_settles), cmocka_unit_test(test_full),

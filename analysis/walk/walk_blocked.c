@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which waits for another thread are part of a request. A thread that waits for a lock by a condition variable sleeps in the
+ * same system call as one that waits to be given something to do. The difference is where: a thread is idle in its own loop,
+ * beside the function that holds most of its work. A wait below that function, or below one that is known to take a lock,
+ * blocks a request.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/walk/walk_tree.h"
+
+enum {
+	MIN_RUNS = 5,	   /* looks at a thread on a CPU: fewer do not say where its work is */
+	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was called by */
+	WORK_PERCENT = 40, /* of it: what holds more, below the loop, handles requests */
+};
+
+static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
+{
+	for (uint32_t i = 0; i < w->nr_judged; i++) {
+		if (w->judged[i].tid == tid)
+			return &w->judged[i];
+	}
+	if (!w->judged)
+		w->judged = calloc(WALK_JUDGED, sizeof(*w->judged));
+	if (!w->judged || w->nr_judged == WALK_JUDGED)
+		return NULL;
+	w->judged[w->nr_judged].tid = tid;
+	return &w->judged[w->nr_judged++];
+}
+
+/* Space saving: the lightest makes room. What it held is not judged any more. */
+static struct walk_leaf *leaf_of(struct walk_thread *t, uint32_t node)
+{
+	struct walk_leaf *lightest = &t->leaf[0];
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		struct walk_leaf *l = &t->leaf[i];
+
+		if (l->node == node)
+			return l;
+		if (l->all_ns < lightest->all_ns)
+			lightest = l;
+	}
+	if (t->nr < WALK_LEAVES)
+		lightest = &t->leaf[t->nr++];
+	*lightest = (struct walk_leaf){.node = node};
+	return lightest;
+}
+
+void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class, uint32_t node)
+{
+	const char *call = look->sleep.call ? look->sleep.call : "";
+	struct walk_thread *t;
+	struct walk_leaf *l;
+
+	t = thread_of(w, look->tid);
+	if (!t)
+		return;
+	l = leaf_of(t, node);
+	l->all_ns += look->weight_ns;
+	if (look->kind == WITNESS_RUN) {
+		l->run_ns += look->weight_ns;
+		t->runs++;
+	} else if (class == WALK_IDLE) {
+		l->idle_ns += look->weight_ns;
+		l->for_thread = look->sleep.object == SLEEP_ON_FUTEX || !strncmp(call, "sem", 3);
+	}
+}
+
+static bool is_below(const struct walk *w, uint32_t node, uint32_t above)
+{
+	/* a child comes behind its parent */
+	while (node > above)
+		node = w->nodes[node].parent;
+	return node == above;
+}
+
+/* What a thread spent below a node: on a CPU, or at all. */
+static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, uint32_t node, bool on_cpu)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		if (is_below(w, t->leaf[i].node, node))
+			ns += on_cpu ? t->leaf[i].run_ns : t->leaf[i].all_ns;
+	}
+	return ns;
+}
+
+/* Does this wait lie below a function that does much of the thread's work, beside the wait itself? */
+static bool is_in_request(const struct walk *w, const struct walk_thread *t, uint32_t node)
+{
+	uint64_t all = spent_below(w, t, 0, false), runs = spent_below(w, t, 0, true), of_wait = 0, of_handler = 0;
+	bool found = false;
+
+	if (t->runs < MIN_RUNS)
+		return false;
+	for (uint32_t i = node; i; i = w->nodes[i].parent) {
+		uint64_t below = spent_below(w, t, i, true);
+
+		if (!found && w->nodes[i].kind == WALK_FUNCTION) {
+			of_wait = below;
+			found = true;
+		}
+		if (below * 100 >= runs * LOOP_PERCENT && spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT)
+			break;
+		of_handler = below;
+	}
+	return of_handler > of_wait && (of_handler - of_wait) * 100 >= runs * WORK_PERCENT;
+}
+
+bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
+{
+	const struct walk *w = m->w;
+
+	for (uint32_t i = node; m->locks && i; i = w->nodes[i].parent) {
+		if (w->nodes[i].kind == WALK_FUNCTION && m->locks(m->ctx, w->nodes[i].function))
+			return true;
+	}
+	return false;
+}
+
+/* Count the waits of all threads at this leaf as blocked; once. */
+static void leaf_is_blocked(struct walk_making *m, uint32_t node)
+{
+	const struct walk *w = m->w;
+	uint64_t ns = 0;
+
+	if (m->blocked_own[node])
+		return;
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
+		for (uint32_t i = 0; i < w->judged[k].nr; i++)
+			ns += w->judged[k].leaf[i].node == node ? w->judged[k].leaf[i].idle_ns : 0;
+	}
+	m->blocked_own[node] = ns;
+	for (uint32_t n = node;; n = w->nodes[n].parent) {
+		m->blocked[n] += ns;
+		if (!n)
+			break;
+	}
+}
+
+int walk_judge_waits(struct walk_making *m)
+{
+	const struct walk *w = m->w;
+
+	m->blocked = calloc(w->nr_nodes, sizeof(*m->blocked));
+	m->blocked_own = calloc(w->nr_nodes, sizeof(*m->blocked_own));
+	if (!m->blocked || !m->blocked_own)
+		return -1;
+	/* what one thread of a pool shows is true of the others, too */
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
+		const struct walk_thread *t = &w->judged[k];
+
+		for (uint32_t i = 0; i < t->nr; i++) {
+			const struct walk_leaf *l = &t->leaf[i];
+
+			if (l->idle_ns && (walk_is_in_lock(m, l->node) || (l->for_thread && is_in_request(w, t, l->node))))
+				leaf_is_blocked(m, l->node);
+		}
+	}
+	return 0;
+}
+
+void walk_judge_end(struct walk_making *m)
+{
+	free(m->blocked);
+	free(m->blocked_own);
+}
