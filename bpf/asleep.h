@@ -31,6 +31,7 @@ enum {
 enum { FUTEX_OPERATION = 127, FUTEX_WAIT_CALL = 0, FUTEX_LOCK_PI_CALL = 6, FUTEX_WAIT_BITSET_CALL = 9, FUTEX_LOCK_PI2_CALL = 13 };
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
 enum { PAST_MIN_NS = 20000 };
+enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152 };
 
 /* ---- descriptors */
 
@@ -257,8 +258,35 @@ INLINE u32 awaited_fd(struct pt_asleep *a, u64 call, struct task_struct *task, s
 	}
 }
 
+/*
+ * The state of a goroutine stands in its struct g (runtime2.go): an integer for the status, a lock, the number of the
+ * goroutine, its next one, since when it waits, and why. Where this begins depends on the version. 0: it is not parked.
+ */
+INLINE u32 parked_at(u64 at)
+{
+	struct {
+		u32 status, lock;
+		u64 number, next, since;
+		unsigned char reason;
+	} g;
+
+	if (bpf_probe_read_user(&g, sizeof(g), (void *)at) || (g.status & ~GO_SCAN) != GO_WAITING || g.lock > 1)
+		return 0;
+	return g.number && g.number < 1ull << 40 && g.reason < 64 ? g.reason + 1 : 0;
+}
+
+INLINE u32 parked(u64 goroutine)
+{
+	u32 reason;
+
+	if (!goroutine)
+		return 0;
+	reason = parked_at(goroutine + GO_STATUS);
+	return reason ? reason : parked_at(goroutine + GO_STATUS_1_23);
+}
+
 /* `task` is the current one and leaves its CPU to sleep; it was in a call of f0 since `now`. */
-INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 now)
+INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goroutine, u64 now)
 {
 	struct pt_asleep *a = asleep_of(task->pid);
 	struct file *file;
@@ -268,6 +296,7 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 now)
 		return;
 	call = regs->orig_ax;
 	a->since = now;
+	a->parked = parked(goroutine);
 	a->io = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
 	a->asked = asked_ns(call, regs, now);
 	a->words[0] = a->words[2] = 0;
@@ -361,6 +390,7 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	} else {
 		r->fd = a->fd;
 		r->io = a->io;
+		r->parked = a->parked;
 		r->asked = a->asked;
 		if (r->syscall == CALL_FUTEX)
 			r->owner = mutex_owner(a, regs);

@@ -486,6 +486,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
 		descent_start(c, key.cfa, tid, &a->snap);
+	if (c->descend_slot == key.slot && s->flags & PT_SITE_GO)
+		descent_goroutine(c, ctx->r14);
 	if (!outside)
 		__sync_fetch_and_add(&h->entries, 1);
 	if (t)

@@ -391,7 +391,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	d->active = 0;
 	d->cfa = cfa;
 	d->depth = 0;
-	d->cost = d->sampled = 0;
+	d->cost = d->sampled = d->goroutine = 0;
 	d->start = bpf_ktime_get_ns();
 	d->nr_callees = 0;
 	d->snap = *snap;
@@ -407,6 +407,15 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 		t->irq_longest = 0;
 	}
 	d->active = 1;
+}
+
+/* Whose call of f0 has begun. */
+INLINE void descent_goroutine(struct pt_control *c, u64 goroutine)
+{
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
+
+	if (d)
+		d->goroutine = goroutine;
 }
 
 INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot, u64 id, u64 start,

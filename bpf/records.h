@@ -302,6 +302,8 @@ struct pt_asleep {
 	pt_u32 io;    /* 1: it waits in the kernel for I/O to a device */
 	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex that it waits for */
 	pt_u32 retransmits; /* of the connection that it waits for, since it was made */
+	pt_u32 parked;	    /* the goroutine in f0 waits by itself: its wait reason + 1; 0: it does not */
+	pt_u32 spare;
 	pt_u32 uring_fd;    /* of the last request that it gave to an io_uring; PT_NO_FD */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
@@ -483,6 +485,7 @@ struct pt_descent {
 	pt_u64 start; /* when it began */
 	pt_u64 cost;  /* of the probes inside it so far */
 	pt_u64 sampled; /* what looking at its stacks has taken so far */
+	pt_u64 goroutine; /* that called f0; 0: it is no function of Go */
 	struct pt_snapshot snap;
 	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
 	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */
@@ -507,6 +510,7 @@ struct pt_record_sleep {
 	pt_u64 slack; /* by which timers of this thread may be late */
 	pt_u32 fd;    /* that `object` is about; PT_NO_FD */
 	pt_u32 io;    /* 1: it waited in the kernel for I/O to a device */
+	pt_u32 parked; /* the goroutine in f0 waited, and its thread had nothing else to do: its wait reason + 1; 0 */
 	pt_u32 owner; /* of the mutex that it waited for, by its word; 0: not known */
 	pt_u32 retransmits; /* of its TCP connection during the sleep */
 	/* What the thread that woke it, or owned the mutex, did meanwhile for most of the time. */

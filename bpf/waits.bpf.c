@@ -81,6 +81,7 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 {
 	u32 tid = prev->pid, state;
 	struct pt_thread *t = thread_of(c, prev->tgid, tid);
+	struct pt_descent *d;
 
 	if (!t)
 		return;
@@ -91,8 +92,9 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	t->wake_since = state ? 0 : now;
 	t->preempted = !state;
 	t->wake_outside = !in_phase(c, prev->tgid);
-	if (state && descent_of(c, prev))
-		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), now);
+	d = descent_of(c, prev);
+	if (state && d)
+		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
 	if (state && c->descend_slot)
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 	if (!state) {

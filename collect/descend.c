@@ -511,7 +511,7 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	out->nr_words = r->bytes / 8;
 	out->words = words;
 	out->kernel = kernel;
-	out->nr_kernel = kernel_frames(c, r, kernel);
+	out->nr_kernel = out->sleep.object == SLEEP_ON_GOROUTINE ? 0 : kernel_frames(c, r, kernel);
 	rec.stack = *out;
 	send_record(c, &rec);
 }
@@ -549,19 +549,53 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d, co
 		       NULL;
 }
 
+/* Where the texts of a sleep are kept until it is sent. */
+struct sleep_texts {
+	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[64];
+};
+
+static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s,
+		       struct sleep_texts *text)
+{
+	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->syscall) : NULL;
+
+	memset(text, 0, sizeof(*text));
+	if (sleep_of_goroutine(r, s))
+		return;
+	snprintf(text->waker, sizeof(text->waker), "%.*s", PT_COMM, r->waker_comm);
+	*s = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "", .waker = "",
+				.holder = "", .doing = "", .slept_ns = r->slept, .asked_ns = r->asked, .slack_ns = r->slack,
+				.retransmits = r->retransmits};
+	sleep_object(r, s, text->name, sizeof(text->name));
+	sleep_refine(r, stack, s, text->name, sizeof(text->name));
+	s->ended_by = sleep_end(r, s);
+	if (s->ended_by == ENDED_TASK) {
+		s->waker_pid = r->waker_tgid;
+		s->waker_tid = r->waker_tid;
+		s->waker = text->waker;
+		if (s->exclusive || s->object == SLEEP_ON_KERNEL_LOCK || s->object == SLEEP_ON_FILE_LOCK)
+			s->holder = text->waker;
+	} else if (r->waker_irq) {
+		s->waker = irq_name(r->waker_irq - 1, text->irq, sizeof(text->irq));
+	}
+	if (s->exclusive && s->ended_by != ENDED_TASK && r->owner) {
+		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, text->owner, sizeof(text->owner));
+		s->holder = text->owner;
+	}
+	sleep_doing(r, s, text->doing, sizeof(text->doing));
+}
+
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 {
 	struct descent_arming *d = c->descent;
 	struct record rec = {.type = REC_WITNESS};
 	struct rec_witness *w = &rec.witness;
-	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->syscall) : NULL;
 	const struct pt_record_stack *stack;
+	struct sleep_texts text;
 	struct rec_stack out;
-	char name[256] = "", waker[PT_COMM + 1], owner[TARGET_COMM] = "", irq[32], doing[64];
 
 	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
 		return;
-	snprintf(waker, sizeof(waker), "%.*s", PT_COMM, r->waker_comm);
 	*w = (struct rec_witness){
 		.op = d->op,
 		.tid = r->head.tid,
@@ -571,31 +605,8 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 		.epoch = d->epoch,
 		.node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
 	};
-	w->sleep = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "",
-				      .waker = "", .holder = "", .doing = ""};
 	stack = stack_of(d, r);
-	sleep_object(r, &w->sleep, name, sizeof(name));
-	sleep_refine(r, stack, &w->sleep, name, sizeof(name));
-	w->sleep.ended_by = sleep_end(r, &w->sleep);
-	if (w->sleep.ended_by == ENDED_TASK) {
-		w->sleep.waker_pid = r->waker_tgid;
-		w->sleep.waker_tid = r->waker_tid;
-		w->sleep.waker = waker;
-		if (w->sleep.exclusive || w->sleep.object == SLEEP_ON_KERNEL_LOCK ||
-		    w->sleep.object == SLEEP_ON_FILE_LOCK)
-			w->sleep.holder = waker;
-	} else if (r->waker_irq) {
-		w->sleep.waker = irq_name(r->waker_irq - 1, irq, sizeof(irq));
-	}
-	if (w->sleep.exclusive && w->sleep.ended_by != ENDED_TASK && r->owner) {
-		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, owner, sizeof(owner));
-		w->sleep.holder = owner;
-	}
-	sleep_doing(r, &w->sleep, doing, sizeof(doing));
-	w->sleep.slept_ns = r->slept;
-	w->sleep.asked_ns = r->asked;
-	w->sleep.slack_ns = r->slack;
-	w->sleep.retransmits = r->retransmits;
+	sleep_fill(r, stack, &w->sleep, &text);
 	if (!stack) {
 		send_record(c, &rec);
 		return;

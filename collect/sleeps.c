@@ -284,6 +284,27 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	}
 }
 
+/* Those that a call can park for; 21 and above since Go 1.20, before which nothing that a program calls had these. */
+static const char *park_reason(uint32_t reason)
+{
+	static const char *const text[] = {[2] = "IO wait",	 [3] = "chan receive (nil chan)", [4] = "chan send (nil chan)",
+					   [9] = "select",	 [10] = "select (no cases)",	  [14] = "chan receive",
+					   [15] = "chan send",	 [18] = "semacquire",		  [19] = "sleep",
+					   [20] = "sync.Cond.Wait", [21] = "sync.Mutex.Lock",
+					   [22] = "sync.RWMutex.RLock", [23] = "sync.RWMutex.Lock"};
+
+	return reason < sizeof(text) / sizeof(text[0]) && text[reason] ? text[reason] : "";
+}
+
+bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s)
+{
+	if (!r->parked)
+		return false;
+	*s = (struct rec_sleep){.syscall = -1, .call = "", .object = SLEEP_ON_GOROUTINE, .name = park_reason(r->parked - 1),
+				.waker = "", .holder = "", .doing = "", .slept_ns = r->slept};
+	return true;
+}
+
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n)
 {
 	const char *call = r->did_syscall >= 0 && r->did_syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->did_syscall) : NULL;

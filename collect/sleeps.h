@@ -3,6 +3,7 @@
 #ifndef PEAKTOP_COLLECT_SLEEPS_H
 #define PEAKTOP_COLLECT_SLEEPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 const char *irq_name(uint32_t number, char *out, size_t n);
 /* As the kernel numbers it: the line, the soft interrupt, or the local timer's vector. */
 uint32_t irq_number(uint32_t number);
+/* The goroutine in f0 waits by itself: what its thread sleeps in, having nothing else to do, says nothing. False: it does not. */
+bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s);
 /* What the waker, or the owner of the mutex, did meanwhile: `doing`; `text` is where it is kept. */
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);
 /* enum sleep_end. */

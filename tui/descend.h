@@ -80,6 +80,9 @@ const struct descent *descend_state(const struct descend *d);
 
 /* ---- names (descend_names.c) ---- */
 
+/* End the paths of an answer where a goroutine parks itself, and say so. */
+void descend_cut_parked(const struct descend *d, struct descent_result *r);
+
 /* Ask for the names that the result as it is now needs: true when none is awaited. */
 bool descend_names(struct descend *d);
 /* NULL: not known. Valid until the next record. */

@@ -15,8 +15,14 @@
 
 int report_result(const struct descend_report *r, struct descent_result *out)
 {
-	if (descend_asked(r->descend))
-		return descent_result(descend_state(r->descend), out);
+	int err;
+
+	if (descend_asked(r->descend)) {
+		err = descent_result(descend_state(r->descend), out);
+		if (!err)
+			descend_cut_parked(r->descend, out);
+		return err;
+	}
 	memset(out, 0, sizeof(*out));
 	out->status = DESCENT_TOO_FEW;
 	return 0;

@@ -59,6 +59,21 @@ static bool waits_for_the_clock(const char *call)
 	return false;
 }
 
+/* A goroutine that is parked, by its wait reason. */
+static void cause_of_park(const struct rec_sleep *s, struct cause *c)
+{
+	const char *reason = text_or_empty(s->name);
+
+	if (!strcmp(reason, "sleep"))
+		set(c, CAUSE_SLEEP, "");
+	else if (!strcmp(reason, "semacquire") || !strncmp(reason, "sync.Mutex", 10) || !strncmp(reason, "sync.RWMutex", 12))
+		set(c, CAUSE_LOCK, "");
+	else if (!strcmp(reason, "IO wait"))
+		set(c, CAUSE_NETWORK, "");
+	else
+		set(c, CAUSE_WAIT, "another goroutine");
+}
+
 static void cause_of_futex(const struct rec_sleep *s, struct cause *c)
 {
 	if (s->ended_by == ENDED_TIMER)
@@ -130,6 +145,9 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 	case SLEEP_ON_PAGE:
 		set(c, CAUSE_PAGE_FAULT, s->name);
 		return;
+	case SLEEP_ON_GOROUTINE:
+		cause_of_park(s, c);
+		return;
 	default:
 		break;
 	}
@@ -167,7 +185,9 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_
 	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name);
 	bool sends = strstr(call, "write") || !strncmp(call, "send", 4), named = *name && strncmp(name, "pipe:", 5) != 0;
 
-	if (s->object == SLEEP_ON_FILE_LOCK && *name)
+	if (s->object == SLEEP_ON_GOROUTINE)
+		snprintf(out, n, "the goroutine was parked%s%s", *name ? ": " : "", name);
+	else if (s->object == SLEEP_ON_FILE_LOCK && *name)
 		snprintf(out, n, "%s %s %s", call, kind == CAUSE_LOCK ? "of" : "from", name);
 	else if (s->object == SLEEP_ON_PIPE && sends)
 		snprintf(out, n, "%s to a full pipe%s%s", call, named ? ", " : "", named ? name : "");

@@ -35,6 +35,7 @@ enum sleep_object {
 	SLEEP_ON_PAGE, /* in a page fault */
 	SLEEP_ON_OTHER,
 	SLEEP_ON_FILE_LOCK, /* flock() or fcntl(); name: the file */
+	SLEEP_ON_GOROUTINE, /* a goroutine that is parked; name: its wait reason, "" if that is not known */
 	SLEEP_OBJECTS
 };
 

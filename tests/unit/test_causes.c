@@ -146,6 +146,11 @@ static void test_causes_of_sleeps(void **state)
 	     CAUSE_LOCK, "a", "futex, woken by a 5, which was in fsync"},
 	    {{.call = "futex", .object = SLEEP_ON_FUTEX, .exclusive = 1, .holder = "a", .doing = "ran"},
 	     CAUSE_LOCK, "a", "futex, held by a, which ran"},
+	    {{.object = SLEEP_ON_GOROUTINE, .name = "chan receive"}, CAUSE_WAIT, "another goroutine",
+	     "the goroutine was parked: chan receive"},
+	    {{.object = SLEEP_ON_GOROUTINE, .name = "sleep"}, CAUSE_SLEEP, "", "the goroutine was parked: sleep"},
+	    {{.object = SLEEP_ON_GOROUTINE, .name = "semacquire"}, CAUSE_LOCK, "", "the goroutine was parked: semacquire"},
+	    {{.object = SLEEP_ON_GOROUTINE, .name = ""}, CAUSE_WAIT, "another goroutine", "the goroutine was parked"},
 	    {{.call = "sendfile", .object = SLEEP_ON_LOCAL, .name = "127.0.0.1:80", .ended_by = ENDED_REQUEST}, CAUSE_IO, "", "sendfile"},
 	    /* As looked at while it sleeps: nobody has ended it yet. */
 	    {{.call = "pselect6", .object = SLEEP_ON_NOTHING}, CAUSE_SLEEP, "", "pselect6"},
