@@ -160,6 +160,23 @@ static bool in_our_namespace(uint32_t pid)
 	       !strcmp(mine, theirs);
 }
 
+/* What the holder of a lock does now. */
+static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct wait_text *text)
+{
+	struct thread_now now = {.pid = (pid_t)pid, .tid = (pid_t)tid};
+	const char *call;
+
+	target_threads_now(&now, 1);
+	if (!now.known)
+		return;
+	call = now.nr >= 0 && now.nr < PT_SYSCALLS ? syscall_name((unsigned int)now.nr) : NULL;
+	if (now.running)
+		snprintf(text->doing, sizeof(text->doing), "runs, or waits for a CPU");
+	else if (call)
+		snprintf(text->doing, sizeof(text->doing), "is in %s", call);
+	s->doing = text->doing;
+}
+
 /* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell. */
 static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
 {
@@ -175,6 +192,8 @@ static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait
 		owner = word[2]; /* pthread_mutex_t: lock, count, owner, users, kind */
 	if (s->exclusive && owner && owner != t->tid && thread_of(t->tgid, owner, text->holder, sizeof(text->holder)))
 		s->holder = text->holder;
+	if (s->holder[0])
+		holder_doing(t->tgid, owner, s, text);
 	/* pthread_join() waits for the number of the thread to be cleared */
 	if (!s->exclusive && waits && value > PID_RESERVED && value == word[0] && value != t->tid &&
 	    thread_of(t->tgid, value, text->waker, sizeof(text->waker)))

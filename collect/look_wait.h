@@ -7,7 +7,7 @@
 #include "bpf/records.h"
 
 struct wait_text {
-	char name[256], holder[96], waker[96];
+	char name[256], holder[96], waker[96], doing[64];
 };
 
 /*

@@ -109,8 +109,13 @@ void open_report_wait(struct buf *out, const struct rec_look *look)
 		if (s->holder[0]) {
 			buf_puts(out, " held by ");
 			put_safe(out, s->holder);
+			if (s->doing && s->doing[0]) {
+				buf_puts(out, ", which ");
+				put_safe(out, s->doing);
+				buf_putc(out, ',');
+			}
 		}
-		buf_printf(out, ", at 0x%" PRIx64, s->lock);
+		buf_printf(out, "%s at 0x%" PRIx64, s->holder[0] && s->doing && s->doing[0] ? "" : ",", s->lock);
 	}
 	if (s->syscall >= 0) {
 		buf_puts(out, ", in ");

@@ -78,7 +78,11 @@ $(T)/gotarget: tests/targets/go/main.go
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
 	$(Q)GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$(abspath $(T))/.gocache go build -o $@ ./tests/targets/go
-TARGETS += $(T)/gotarget
+$(T)/gopark: tests/targets/gopark/main.go
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$(abspath $(T))/.gocache go build -o $@ ./tests/targets/gopark
+TARGETS += $(T)/gotarget $(T)/gopark
 endif
 
 # A C library whose system calls have no call frame information.
