@@ -23,6 +23,7 @@ enum {
 	STEP_MS = 20,	/* between two looks at a reader that does not answer */
 	MAX_HUNG = 64,
 	MAX_ENDED = 64,
+	MAX_TRIES = 4, /* of one request, if processes hang */
 	BACKOFF_MS = 2000,
 	BACKOFF_MAX_MS = 60000,
 	PIECE_PAGES = 16,
@@ -297,7 +298,7 @@ static bool sleeps(pid_t pid)
 	return !p || p[1] != ' ' || p[2] != 'R';
 }
 
-/* Wait for the answer. 0, or -ETIMEDOUT: it hangs; -EAGAIN: it did not get enough time of a CPU; -EPIPE: it has died. */
+/* Wait for the answer. 0, or -ETIMEDOUT: it hangs; -EAGAIN: it did not get enough time of a CPU. */
 static int wait_answer(void)
 {
 	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
@@ -367,7 +368,8 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 		if (err == -ETIMEDOUT)
 			hung_note(reader.shared->about, kind);
 		reader_end();
-		return err;
+		/* or it got too little time of a CPU, or somebody killed it: no answer in any case */
+		return -ETIMEDOUT;
 	}
 	hung_forget(about, kind);
 	memcpy(argument, reader.shared->argument, size);
@@ -537,6 +539,7 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 int reader_memory(struct reader_piece *pieces, size_t n)
 {
 	static struct memory_order order;
+	unsigned int tries = MAX_TRIES;
 	int64_t taken;
 
 	for (size_t i = 0; i < n; i++)
@@ -544,7 +547,7 @@ int reader_memory(struct reader_piece *pieces, size_t n)
 	while (n) {
 		taken = memory_some(pieces, n, &order);
 		/* the process that hung is left out the next time */
-		if (taken == -ETIMEDOUT)
+		if (taken == -ETIMEDOUT && --tries)
 			continue;
 		if (taken < 0)
 			return (int)taken;
