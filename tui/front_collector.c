@@ -157,6 +157,14 @@ static void end_now(struct front *f)
 	shutdown(channel_fd(f->channel), SHUT_RDWR);
 }
 
+/* Something to read, or the end of the stream. */
+static bool has_words(const struct front *f)
+{
+	struct pollfd p = {.fd = channel_fd(f->channel), .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
 void collector_look(struct front *f, uint64_t now_ns)
 {
 	uint64_t turn = f->turn_ns ? now_ns - f->turn_ns : 0, limit;
@@ -165,8 +173,8 @@ void collector_look(struct front *f, uint64_t now_ns)
 	f->silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
 	if (f->over)
 		return;
-	if (ended(f, 0)) {
-		/* its socket may be open still, in a process that it started */
+	/* the last of its words come first; its socket may be open still, in a process that it started */
+	if (ended(f, 0) && !has_words(f)) {
 		collector_closed(f);
 		return;
 	}
