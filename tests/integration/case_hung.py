@@ -210,8 +210,8 @@ def at_random_moments(times, seconds, seed):
 def killed_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
-    for number, moment in at_random_moments(20, 1.0, 8):
-        with NothingLeft(t.pid):
+    with NothingLeft(t.pid):
+        for number, moment in at_random_moments(20, 1.0, 8):
             program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
             victim = collector_of(program)
             end = time.monotonic() + moment
@@ -230,8 +230,8 @@ def killed_early():
 def interrupted_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
-    for number, moment in at_random_moments(10, 1.0, 9):
-        with NothingLeft(t.pid):
+    with NothingLeft(t.pid):
+        for number, moment in at_random_moments(10, 1.0, 9):
             program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
             collector_of(program)
             end = time.monotonic() + moment
