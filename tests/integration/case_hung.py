@@ -226,6 +226,21 @@ def killed_early():
     check(alive(t.pid), "the target died")
 
 
+@case("the same with a command, at 8 moments: it ends, also while it still waits for its first instruction")
+def killed_early_with_command():
+    with NothingLeft():
+        for number, moment in at_random_moments(8, 1.2, 10):
+            program = Peaktop("watch", "--for", 600, "--", "sleep", "600")
+            victim = collector_of(program)
+            end = time.monotonic() + moment
+            wait_for(lambda: time.monotonic() >= end, "the moment comes")
+            members = program.note_family()
+            os.kill(victim, signal.SIGKILL)
+            where = "killed %d ms after its start (number %d)" % (moment * 1000, number)
+            equal("exit status, " + where, program.wait(10), 1)
+            wait_for(lambda: not [p for p in members if alive(p)], "no process is left, " + where, 5)
+
+
 @case("Ctrl-C at 10 moments of the start is answered at once, and nothing is left")
 def interrupted_early():
     t = Target("rates", 2000, 120, 0)
@@ -271,16 +286,27 @@ class Frozen:
 
 @case("the collector's loop hangs: its other thread removes the probes, the front ends by itself with one line")
 def loop_hangs():
+    hang_with(None)
+
+
+@case("the same where the front runs as another user, who may not kill the collector: that ends itself")
+def loop_hangs_sudo():
+    hang_with(dict(os.environ, SUDO_UID="65534", SUDO_GID="65534", SUDO_USER="nobody"))
+
+
+def hang_with(environment):
     with NothingLeft():
         t = Target("rates", 2000, 120, 0)
-        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--for", 600)
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--for", 600, env=environment)
         program.armed(t.pid)
         t.go()
         ready(program)
-        with Frozen(collector_of(program)):
+        collector = collector_of(program)
+        with Frozen(collector):
             wait_for(lambda: not breakpoints(t.pid), "the probes are removed", 10)
             check(program.process.poll() is None, "the front ended before the probes were removed")
             equal("exit status", program.wait(20), 1)
+            wait_for(lambda: not alive(collector), "the collector ends", 10)
         between("lines of error output", len(program.err), 1, 1)
         check(re.match(r"peaktop: the collector \(process \d+\) has not answered for \d+ s", program.err[0]), program.err[0])
         check(alive(t.pid), "the target died")
