@@ -20,7 +20,7 @@
 enum {
 	START_MS = 60000,  /* from its start until its loop begins: the kernel checks the programs, on a busy host */
 	SILENCE_MS = 6000, /* without a word from its loop */
-	STOP_MS = 4000,	   /* the same, after it was asked to end */
+	STOP_MS = 6000,	   /* the same, after it was asked to end */
 	TURN_MS = 500,	   /* of the time between two turns of our own loop this much counts: we may have been stopped */
 	END_MS = 10000,	   /* for it to remove its probes and end */
 	KILLED_MS = 500,
