@@ -14,6 +14,7 @@
 #include "collect/kernel_names.h"
 #include "collect/opener.h"
 #include "collect/reader.h"
+#include "collect/site_check.h"
 #include "collect/state.h"
 
 #define MS 1000000ull
@@ -572,7 +573,7 @@ int collector_run(int fd, const struct collector_options *options)
 	if (!options->pick)
 		send_meta(c);
 	/* before there are links, maps or threads that it could inherit */
-	c->opener = opener_start(options->uid, options->gid);
+	c->opener = opener_start(options);
 	begin_hurry(c);
 	c->error = begin(c);
 	if (!c->error) {
@@ -585,6 +586,7 @@ int collector_run(int fd, const struct collector_options *options)
 	finish(c);
 	reader_end();
 	launch_end(c, l.going);
+	site_check_release(c);
 	opener_stop(c->opener);
 	share_end(c);
 	functions_release(c);

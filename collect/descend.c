@@ -4,6 +4,7 @@
  * one function. Carries out REQ_DESCEND and tells the in-peak calls; it decides
  * nothing.
  */
+#include "collect/site_check.h"
 #include "collect/state.h"
 
 #include <errno.h>
@@ -306,6 +307,9 @@ bool descend_needs_syscalls(const struct collector *c)
 
 static const char *request_check(struct collector *c, const struct req_descend *req, const struct function *f)
 {
+	const struct rec_site *sites[2 * PT_FNODES];
+	size_t nr = 0;
+
 	if (!f && !call_of(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)
@@ -319,8 +323,11 @@ static const char *request_check(struct collector *c, const struct req_descend *
 			return "an fnode that makes no sense";
 		if (!site_is_mapped(c, &n->start) || (n->end.module && !site_is_mapped(c, &n->end)))
 			return "a site outside the code that the target has mapped";
+		sites[nr++] = &n->start;
+		if (n->end.module)
+			sites[nr++] = &n->end;
 	}
-	return NULL;
+	return sites_check(c, sites, nr);
 }
 
 static int nodes_write(struct collector *c, struct descent_arming *d)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions: their sites, checked and armed. When they are armed is the governor's affair (govern.c). */
+#include "collect/site_check.h"
 #include "collect/state.h"
 
 #include <errno.h>
@@ -382,6 +383,8 @@ void function_free(struct collector *c, struct function *f)
 /* Is a request in order? Returns the reason in words, or NULL. */
 static const char *arm_check(struct collector *c, const struct req_arm *arm, const struct function *f)
 {
+	const struct rec_site *sites[MAX_FUNCTION_SITES];
+
 	if (!kernel_side_uprobes(c->kernel))
 		return "this kernel has no uprobes";
 	if (arm->op.layer != LAYER_FUNCTION)
@@ -395,8 +398,9 @@ static const char *arm_check(struct collector *c, const struct req_arm *arm, con
 			return "a site that makes no sense";
 		if (!site_is_mapped(c, s))
 			return "a site outside the code that the target has mapped";
+		sites[i] = s;
 	}
-	return NULL;
+	return sites_check(c, sites, arm->nr_sites);
 }
 
 static bool site_exists(const struct function *f, const struct rec_site *s)

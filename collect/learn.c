@@ -7,6 +7,7 @@
  * told are only callees that in-peak calls had. A pointer that only the
  * loader writes is read from the memory of the target, without a probe.
  */
+#include "collect/site_check.h"
 #include "collect/state.h"
 
 #include <errno.h>
@@ -378,11 +379,14 @@ static int learner_new(struct collector *c, const struct req_learn *req)
 static int request_check(struct collector *c, const struct req_learn *req)
 {
 	const struct function *f = descend_f0(c);
+	const struct rec_site *site = &req->site;
 
 	if (!f || f->op != req->op)
 		return -ESRCH;
 	if (req->site.class >= SITE_CLASSES || !site_is_mapped(c, &req->site) || req->operand.base > OPERAND_NO_REG ||
 	    req->operand.index > OPERAND_NO_REG || req->operand.scale > 8)
+		return -EINVAL;
+	if (req->operand.kind != OPERAND_SLOT && sites_check(c, &site, 1))
 		return -EINVAL;
 	return req->operand.kind == OPERAND_REGISTER || req->operand.kind == OPERAND_MEMORY ||
 			       req->operand.kind == OPERAND_SLOT ?

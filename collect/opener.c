@@ -13,18 +13,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/session/collector_options.h"
 #include "collect/privileges.h"
 
-enum { MAX_HUNG = 16, GIVE_UP_S = 5, SOCKET = 3 };
+enum { MAX_HUNG = 16, GIVE_UP_S = 5, CODE_CPU_S = 20, SOCKET = 3 };
+
+typedef int (*code_serve_fn)(int socket, int fd);
+
+/* What the helper is asked for, with a descriptor: of a root folder, or of a file of machine code. */
+enum request_kind { REQUEST_OPEN, REQUEST_CODE };
 
 struct request {
 	uint32_t number;
+	uint32_t kind;
 	char path[PATH_MAX];
 };
 
@@ -116,6 +124,23 @@ static int open_in_root(int root, const char *path)
 	return fd;
 }
 
+/* Become a process that answers questions about the code in `file`: it has that file and one socket, and nothing else. */
+static void serve_code_and_exit(int socket, int file, uint32_t number, code_serve_fn serve)
+{
+	struct answer a = {.number = number};
+	struct rlimit cpu = {CODE_CPU_S, CODE_CPU_S};
+	int pair[2];
+
+	prctl(PR_SET_NAME, "peaktop-code");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		a.error = -errno;
+	message_send(socket, &a, sizeof(a), a.error ? -1 : pair[1]);
+	if (a.error || dup2(pair[0], SOCKET) < 0 || dup2(file, SOCKET + 1) < 0 || close_range(SOCKET + 2, ~0U, 0) ||
+	    setrlimit(RLIMIT_CPU, &cpu))
+		_exit(1);
+	_exit(serve(SOCKET, SOCKET + 1) ? 1 : 0);
+}
+
 static void serve_and_exit(int socket, int root, const struct request *r)
 {
 	struct answer a = {.number = r->number};
@@ -134,35 +159,38 @@ static void serve_and_exit(int socket, int root, const struct request *r)
  * Each request is a process of its own, so that one that hangs delays no other. This one touches no file of a target
  * and therefore always reads the next request.
  */
-static void helper_run(int socket, pid_t parent, uid_t uid, gid_t gid)
+static void helper_run(int socket, pid_t parent, const struct collector_options *options)
 {
 	struct request r;
-	int root, err;
+	int fd, err;
 
 	prctl(PR_SET_NAME, "peaktop-open");
 	signal(SIGCHLD, SIG_IGN);
-	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) || privileges_limit_opener(uid, gid))
+	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) || privileges_limit_opener(options->uid, options->gid))
 		_exit(1);
 	/* a change of the user takes this back, so it comes after */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	for (;;) {
-		err = message_receive(SOCKET, &r, sizeof(r), &root);
+		err = message_receive(SOCKET, &r, sizeof(r), &fd);
 		if (err == -EINTR)
 			continue;
-		if (err || root < 0)
+		if (err || fd < 0)
 			_exit(0);
 		r.path[sizeof(r.path) - 1] = '\0';
-		if (fork() == 0)
-			serve_and_exit(SOCKET, root, &r);
-		close(root);
+		if (fork() == 0) {
+			if (r.kind == REQUEST_CODE && options->code_serve)
+				serve_code_and_exit(SOCKET, fd, r.number, options->code_serve);
+			serve_and_exit(SOCKET, fd, &r);
+		}
+		close(fd);
 	}
 }
 
 /* ---- in the collector ------------------------------------------------- */
 
-struct opener *opener_start(uid_t uid, gid_t gid)
+struct opener *opener_start(const struct collector_options *options)
 {
 	struct opener *o = calloc(1, sizeof(*o));
 	pid_t parent = getpid(), helper;
@@ -174,7 +202,7 @@ struct opener *opener_start(uid_t uid, gid_t gid)
 	}
 	helper = fork();
 	if (helper == 0)
-		helper_run(pair[1], parent, uid, gid);
+		helper_run(pair[1], parent, options);
 	close(pair[1]);
 	o->socket = pair[0];
 	if (helper < 0) {
@@ -216,48 +244,56 @@ static bool is_hung(const struct opener *o, pid_t pid)
 	return false;
 }
 
-static int request_send(struct opener *o, struct request *r, pid_t pid)
+/* Send a request with a descriptor and wait for the descriptor that answers it. */
+static int ask(struct opener *o, struct request *r, int with)
 {
-	char path[64] = "/";
-	int root, err;
+	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
+	struct answer a;
+	int fd, err;
 
-	if (pid != OPENER_HOST)
-		snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
 	r->number = ++o->number;
-	err = message_send(o->socket, r, sizeof(*r), root);
-	close(root);
+	err = message_send(o->socket, r, sizeof(*r), with);
+	while (!err) {
+		err = answer_receive(o, deadline, &a, &fd);
+		if (err)
+			break;
+		if (a.number == r->number)
+			return a.error ? a.error : fd >= 0 ? fd : -EPROTO;
+		/* the late answer to an earlier request */
+		if (fd >= 0)
+			close(fd);
+	}
 	return err;
 }
 
 int opener_open(struct opener *o, pid_t pid, const char *path)
 {
-	struct request r = {.number = 0};
-	struct answer a;
-	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
-	int fd, err;
+	struct request r = {.kind = REQUEST_OPEN};
+	char folder[64] = "/";
+	int root, fd;
 
 	if (!o || strlen(path) >= sizeof(r.path))
 		return -ENOENT;
 	if (is_hung(o, pid))
 		return -ETIMEDOUT;
 	memcpy(r.path, path, strlen(path) + 1);
-	err = request_send(o, &r, pid);
-	while (!err) {
-		err = answer_receive(o, deadline, &a, &fd);
-		if (err)
-			break;
-		if (a.number == r.number)
-			return a.error ? a.error : fd >= 0 ? fd : -EPROTO;
-		/* the late answer to an earlier request */
-		if (fd >= 0)
-			close(fd);
-	}
-	if (err == -ETIMEDOUT)
+	if (pid != OPENER_HOST)
+		snprintf(folder, sizeof(folder), "/proc/%d/root", pid);
+	root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = ask(o, &r, root);
+	close(root);
+	if (fd == -ETIMEDOUT)
 		o->hung[o->nr_hung++ % MAX_HUNG] = pid;
-	return err;
+	return fd;
+}
+
+int opener_code(struct opener *o, int file)
+{
+	struct request r = {.kind = REQUEST_CODE};
+
+	return o ? ask(o, &r, file) : -ENOENT;
 }
 
 void opener_stop(struct opener *o)

@@ -80,6 +80,9 @@ static const unsigned int collector_ptrace[] = {PTRACE_DETACH, PTRACE_CONT, PTRA
 
 static const int opener_allow[] = {
 	SCMP_SYS(openat2), SCMP_SYS(fork),
+	/* what a process that looks at machine code gives up in turn */
+	SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(seccomp), SCMP_SYS(getrlimit), SCMP_SYS(setrlimit), SCMP_SYS(prlimit64),
+	SCMP_SYS(landlock_create_ruleset), SCMP_SYS(landlock_add_rule), SCMP_SYS(landlock_restrict_self),
 };
 
 static const int opener_kill[] = {
@@ -120,6 +123,8 @@ static int both_rules(scmp_filter_ctx ctx)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, writing, O_RDONLY));
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces, 0));
+	if (!err)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	/* the C library then falls back to clone, whose flags can be seen */
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -144,8 +149,6 @@ static int collector_rules(scmp_filter_ctx ctx)
 		err = allow_values(ctx, SCMP_SYS(ioctl), 1, collector_ioctls, COUNT(collector_ioctls));
 	if (!err)
 		err = allow_values(ctx, SCMP_SYS(ptrace), 0, collector_ptrace, COUNT(collector_ptrace));
-	if (!err)
-		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	return err;
 }
 
@@ -153,7 +156,9 @@ static int opener_rules(scmp_filter_ctx ctx)
 {
 	int err = add_all(ctx, SCMP_ACT_ALLOW, opener_allow, COUNT(opener_allow));
 
-	return err ? err : add_all(ctx, SCMP_ACT_KILL_PROCESS, opener_kill, COUNT(opener_kill));
+	if (!err)
+		err = add_all(ctx, SCMP_ACT_KILL_PROCESS, opener_kill, COUNT(opener_kill));
+	return err;
 }
 
 int privileges_filter_enter(enum privileges_filter kind)

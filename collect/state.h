@@ -145,7 +145,8 @@ struct collector {
 	const struct collector_options *options;
 	struct channel *front;
 	struct kernel_side *kernel;
-	struct opener *opener; /* NULL: no debug files */
+	struct opener *opener; /* NULL: no debug files, and no site can be checked */
+	struct site_checks *checks;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	struct target *targets[COLLECTOR_MAX_TARGETS];
 	unsigned int nr_targets;

@@ -93,3 +93,9 @@ $(B)/tools/%: tests/tools/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
 	@echo "  TOOL    $@"
 	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 targets: $(B)/tools/dump
+# This one starts a collector.
+$(B)/tools/hostile_front: tests/tools/hostile_front.c $(LIBRARIES)
+	@mkdir -p $(@D)
+	@echo "  TOOL    $@"
+	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+targets: $(B)/tools/hostile_front

@@ -24,6 +24,11 @@ struct collector_options {
 	uint32_t layers;      /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
 	bool phases;	      /* nothing counts before REQ_PHASES and the first phase */
+	/*
+	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd` instructions begin
+	 * (analysis/code/boundary.h). The collector itself reads no machine code.
+	 */
+	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */
 };
 

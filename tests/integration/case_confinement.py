@@ -150,6 +150,32 @@ def hanging_files():
     between("seconds until the answer", time.monotonic() - began, 0, 15)
 
 
+@case("a front that is taken over cannot have a probe put into the middle of an instruction: it is refused, with the reason")
+def hostile_front():
+    tool = os.path.join(BUILD, "tools", "hostile_front")
+    if not os.path.exists(tool):
+        raise Skip("no %s" % tool)
+    t = Target("simple", 4000)
+    program = Program([tool, str(t.pid), "big"])
+    program.line(lambda s: " header " in s, 60)
+    answers = [line.split(" ", 3) for line in program.out]
+    inside = [a for a in answers if a[1] == "inside"]
+    check(len(inside) > 5, "instructions of several bytes: %s" % answers)
+    for offset, where, said, *reason in answers:
+        if where == "begin":
+            # The kernel itself may refuse some.
+            check(said == "armed" or "the kernel" in reason[0], "begin at %s: %s %s" % (offset, said, reason))
+        elif where == "inside":
+            check(said == "refused" and "in the middle of an instruction" in reason[0], "%s inside: %s %s" % (offset, said, reason))
+        else:
+            check(said == "refused", "the header: %s" % said)
+    check([a for a in answers if a[1:3] == ["begin", "armed"]], "some are armed: %s" % answers)
+    equal("exit status", program.wait(20), 0)
+    t.go()
+    t.truth()
+    t.finish()
+
+
 def collector_of(program):
     found = wait_for(lambda: [p for p in program.note_family() if proc_status(p)["Name"].strip() == "peaktop-collect"], "a collector")
     return found[0]

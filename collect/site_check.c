@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/site_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/opener.h"
+#include "collect/state.h"
+
+/* BOUNDARY_... of analysis/code/boundary.h, as bytes on the socket. */
+enum verdict { VERDICT_GOOD = 1, VERDICT_INSIDE, VERDICT_NO_CODE };
+
+enum { MAX_READERS = 16, KNOWN = 1 << 14, ASK = 512 };
+
+/* A process that has read one module. */
+struct code_reader {
+	uint32_t module; /* 0: free */
+	int socket;
+	uint64_t used; /* number of the question */
+};
+
+struct site_checks {
+	struct code_reader readers[MAX_READERS];
+	uint64_t questions;
+	char reason[512];
+	uint64_t known[KNOWN]; /* good sites by their hash; 0: none. A later one takes the place of an earlier one. */
+};
+
+static uint64_t site_key(uint32_t module, uint64_t offset)
+{
+	return (uint64_t)module << 48 ^ offset;
+}
+
+static uint64_t *known_at(struct site_checks *k, uint64_t key)
+{
+	return &k->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 50];
+}
+
+static void reader_close(struct code_reader *r)
+{
+	if (r->module)
+		close(r->socket);
+	r->module = 0;
+}
+
+/* The reader of this module; the one that was used longest ago makes room. */
+static struct code_reader *reader_of(struct collector *c, uint32_t module)
+{
+	struct site_checks *k = c->checks;
+	struct code_reader *r = NULL;
+	int fd;
+
+	for (unsigned int i = 0; i < MAX_READERS; i++) {
+		struct code_reader *other = &k->readers[i];
+
+		if (other->module == module)
+			return other;
+		if (!r || !other->module || (r->module && other->used < r->used))
+			r = other;
+	}
+	reader_close(r);
+	fd = module_content(c, module);
+	if (fd < 0)
+		return NULL;
+	r->socket = opener_code(c->opener, fd);
+	close(fd);
+	if (r->socket < 0)
+		return NULL;
+	r->module = module;
+	return r;
+}
+
+/* Ask about `nr` offsets in one module. 0; or -ETIMEDOUT, -EPIPE, and the process is gone. */
+static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, size_t nr, uint8_t *verdicts)
+{
+	struct code_reader *r = reader_of(c, module);
+	struct pollfd p;
+	int ready;
+
+	if (!r)
+		return -EPIPE;
+	r->used = ++c->checks->questions;
+	if (send(r->socket, offsets, nr * sizeof(*offsets), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(nr * sizeof(*offsets))) {
+		reader_close(r);
+		return -EPIPE;
+	}
+	p = (struct pollfd){.fd = r->socket, .events = POLLIN};
+	do {
+		ready = poll(&p, 1, SITE_CHECK_WAIT_MS);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 1 && recv(r->socket, verdicts, nr, MSG_DONTWAIT) == (ssize_t)nr)
+		return 0;
+	reader_close(r);
+	return ready ? -EPIPE : -ETIMEDOUT;
+}
+
+static const char *why(int err, uint8_t verdict)
+{
+	if (err == -ETIMEDOUT)
+		return "the code could not be checked in time, so no probe is put there; try again";
+	if (err)
+		return "the code could not be checked, so no probe is put there";
+	return verdict == VERDICT_INSIDE ? "the site is in the middle of an instruction" : "no instruction begins at the site";
+}
+
+/* Check those of one module that are not known yet. */
+static const char *module_check(struct collector *c, uint32_t module, const struct rec_site *const *sites, size_t nr)
+{
+	uint64_t offsets[ASK];
+	uint8_t verdicts[ASK];
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < nr && n < ASK; i++) {
+		uint64_t key = site_key(module, sites[i]->offset);
+
+		if (sites[i]->module != module || *known_at(c->checks, key) == key)
+			continue;
+		offsets[n++] = sites[i]->offset;
+	}
+	if (!n)
+		return NULL;
+	err = ask(c, module, offsets, n, verdicts);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = site_key(module, offsets[i]);
+
+		if (err || verdicts[i] != VERDICT_GOOD) {
+			snprintf(c->checks->reason, sizeof(c->checks->reason), "%s: 0x%" PRIx64 " in %s", why(err, verdicts[i]),
+				 offsets[i], c->modules[module - 1].path);
+			return c->checks->reason;
+		}
+		*known_at(c->checks, key) = key;
+	}
+	return NULL;
+}
+
+const char *sites_check(struct collector *c, const struct rec_site *const *sites, size_t nr)
+{
+	const char *wrong = NULL;
+
+	if (!c->checks)
+		c->checks = calloc(1, sizeof(*c->checks));
+	if (!c->checks)
+		return "no memory";
+	for (size_t i = 0; i < nr && !wrong; i++) {
+		uint64_t key = site_key(sites[i]->module, sites[i]->offset);
+
+		/* with it all that follow in the same module */
+		if (*known_at(c->checks, key) != key)
+			wrong = module_check(c, sites[i]->module, sites + i, nr - i);
+	}
+	return wrong;
+}
+
+void site_check_release(struct collector *c)
+{
+	if (!c->checks)
+		return;
+	for (unsigned int i = 0; i < MAX_READERS; i++)
+		reader_close(&c->checks->readers[i]);
+	free(c->checks);
+	c->checks = NULL;
+}
