@@ -598,6 +598,29 @@ INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 	key->slot = slot;
 }
 
+/*
+ * The site of a kernel function whose probe was hit by whomever; NULL if the hit is none of the target's. Every hit counts
+ * for the fuse: all who call the function pay for its probes.
+ */
+INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64 id)
+{
+	u32 index = (u32)bpf_get_attach_cookie(ctx);
+	struct pt_site *s = bpf_map_lookup_elem(&sites, &index);
+	u64 hits;
+
+	if (!s || !s->start_slot)
+		return 0;
+	hits = __sync_fetch_and_add(&s->hits, 1);
+	if (hits >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1))
+		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, 0);
+	if (!is_target(c, id >> 32)) {
+		count_hit(PT_HIT_KERNEL_OTHER);
+		return 0;
+	}
+	count_hit(PT_HIT_EMULATED);
+	return s;
+}
+
 SEC("kprobe")
 int on_kernel_entry(struct pt_regs *ctx)
 {
@@ -605,14 +628,14 @@ int on_kernel_entry(struct pt_regs *ctx)
 	struct pt_control *c = the_control();
 	struct pt_act_key key = {};
 	u32 tid = (u32)id, hash, outside;
+	struct pt_site *s = c ? kernel_hit(c, ctx, id) : 0;
 	struct pt_act *a;
 
-	if (!c || !is_target(c, id >> 32))
+	if (!s || s->closed || s->blown)
 		return 0;
-	count_hit(PT_HIT_EMULATED);
 	if (!gate_is_open(c, GATE_KERNEL, bpf_ktime_get_ns()))
 		return 0;
-	kernel_key(&key, id, (u32)bpf_get_attach_cookie(ctx));
+	kernel_key(&key, id, s->start_slot);
 	hash = act_hash(&key);
 	if (act_find(&key, hash))
 		return 0;
@@ -638,12 +661,12 @@ int on_kernel_exit(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
 	struct pt_control *c = the_control();
+	struct pt_site *s = c ? kernel_hit(c, ctx, id) : 0;
 	struct pt_act_key key = {};
 
-	if (!c || !is_target(c, id >> 32))
+	if (!s)
 		return 0;
-	count_hit(PT_HIT_EMULATED);
-	kernel_key(&key, id, (u32)bpf_get_attach_cookie(ctx));
+	kernel_key(&key, id, s->start_slot);
 	activation_end(c, &key, ctx->ax, true, now, (u32)id);
 	return 0;
 }

@@ -405,6 +405,7 @@ enum pt_counter {
 	PT_HIT_BLOCK,
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
+	PT_HIT_KERNEL_OTHER, /* kernel functions, called by everyone else */
 	PT_COUNTERS
 };
 

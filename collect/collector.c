@@ -205,6 +205,7 @@ static void fall_asleep(struct collector *c)
 	c->asleep = true;
 	functions_sleep(c);
 	units_sleep(c);
+	kernel_functions_sleep(c);
 	looks_end(c);
 	share_end(c);
 }
@@ -218,6 +219,7 @@ static void wake_up(struct collector *c)
 		modules_scan(c, c->targets[i]);
 	units_wake(c);
 	functions_wake(c);
+	kernel_functions_wake(c);
 	/* it may have been before the first slice */
 	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
 		  c->held_up ? "the collector did not get on for more than 3 s, and all probes were removed" : "peaktop was stopped",
@@ -386,6 +388,15 @@ static void guard_look(struct loop *l)
 	guard_reset();
 }
 
+static void govern(struct loop *l, uint64_t now)
+{
+	uint64_t kernel = kernel_functions_govern(l->c, now);
+
+	l->next_govern = functions_govern(l->c, now);
+	if (kernel < l->next_govern)
+		l->next_govern = kernel;
+}
+
 static void timers(struct loop *l)
 {
 	const struct record alive = {.type = REC_ALIVE};
@@ -418,7 +429,7 @@ static void timers(struct loop *l)
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
 	if (now >= l->next_govern) {
-		l->next_govern = functions_govern(c, now);
+		govern(l, now);
 		share_hold(c);
 	}
 	if (l->going && now >= c->slice_end) {
@@ -482,7 +493,7 @@ static void finish(struct collector *c)
 			function_gate_close(c, c->functions[i]);
 		for (unsigned int i = 0; i < c->nr_functions; i++)
 			function_links_stop(c->functions[i], true);
-		kernel_functions_release(c);
+		kernel_functions_sleep(c);
 		kernel_side_layers(c->kernel, 0);
 		kernel_side_drain(c->kernel, on_ring, c);
 		slice_end(c, true);
@@ -590,6 +601,7 @@ int collector_run(int fd, const struct collector_options *options)
 	opener_stop(c->opener);
 	share_end(c);
 	functions_release(c);
+	kernel_functions_release(c);
 	attach_settle();
 	guard_stop();
 	kernel_side_free(c->kernel);

@@ -486,7 +486,7 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 
 void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 {
-	if (learn_blown(c, site_index) || descend_blown(c, site_index))
+	if (kernel_function_blown(c, site_index, at) || learn_blown(c, site_index) || descend_blown(c, site_index))
 		return;
 	for (unsigned int i = 0; i < c->nr_functions; i++) {
 		struct function *f = c->functions[i];

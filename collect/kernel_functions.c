@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Kernel functions as operations, by kprobes. They are few and asked for by name: no governor, but a limit. */
+/*
+ * Kernel functions as operations, by kprobes. Their probes are hit by whoever calls the function: the hits of the targets
+ * are charged to the budget of the targets, all hits to that of the host (--max-overhead of all CPUs). A function that
+ * costs more than it earns is armed in bursts. A burst ends by closing its gate; then the entry is detached, the return
+ * when no call is open any more. When the fuse has blown both go at once.
+ */
 #include "collect/state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define MS 1000000ull
+
+enum {
+	CHECK_MS = 10,
+	BURST_MIN_MS = 5,
+	OFF_MIN_MS = 60,
+	DRAIN_MAX_MS = 1000,
+	CREDIT_NS = 4000000, /* to begin with */
+	CREDIT_MAX_NS = 20000000,
+	HITS_MIN = 64, /* of a burst */
+	SWITCH_NS = 200000, /* of the host's time: attach and detach */
+	SHARE = 2, /* this part of the budget is for kernel functions, together */
+};
 
 static void links_release(struct kernel_function *f)
 {
@@ -11,29 +31,259 @@ static void links_release(struct kernel_function *f)
 	attachment_release(&f->exit, false);
 }
 
+static struct pt_site *site_of(struct collector *c, const struct kernel_function *f)
+{
+	return &kernel_side_sites(c->kernel)[f->site];
+}
+
+static uint64_t price(const struct collector *c)
+{
+	return c->cost.hit[SITE_EMULATED] ? c->cost.hit[SITE_EMULATED] : 1;
+}
+
 /* Returns first, so that nothing begins that is not seen to end. */
-static int links_attach(struct collector *c, struct kernel_function *f, const char *name, uint32_t slot)
+static int links_attach(struct collector *c, struct kernel_function *f)
 {
 	int err;
 
 	if (!kernel_side_has_kprobes(c->kernel))
 		return -EOPNOTSUPP;
-	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), name, true, slot);
+	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), f->name, true, f->site);
 	if (err)
 		return err;
-	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), name, false, slot);
+	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), f->name, false, f->site);
 	if (err)
 		links_release(f);
 	return err;
 }
 
+/* Past this many hits, by whomever, nothing begins any more, and the collector is woken up. */
+static void fuse_set(struct collector *c, struct kernel_function *f)
+{
+	uint64_t hits = f->host_ns > 0 ? (uint64_t)f->host_ns / price(c) : 0;
+	struct pt_site *s = site_of(c, f);
+
+	if (c->options->budget_ppm >= 1000000)
+		hits = UINT64_MAX / 2;
+	s->fuse = __atomic_load_n(&s->hits, __ATOMIC_RELAXED) + (hits < HITS_MIN ? HITS_MIN : hits);
+}
+
+static int burst_begin(struct collector *c, struct kernel_function *f)
+{
+	struct pt_site *s = site_of(c, f);
+	int err;
+
+	s->closed = 1;
+	s->blown = 0;
+	fuse_set(c, f);
+	err = links_attach(c, f);
+	if (err)
+		return err;
+	f->state = FUNCTION_ON;
+	f->state_since = now_ns();
+	__atomic_store_n(&s->closed, 0, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static void burst_end(struct collector *c, struct kernel_function *f, uint64_t at)
+{
+	if (f->state != FUNCTION_ON)
+		return;
+	__atomic_store_n(&site_of(c, f)->closed, 1, __ATOMIC_SEQ_CST);
+	attachment_release(&f->entry, false);
+	f->armed_ns += at > f->state_since ? at - f->state_since : 0;
+	f->state = FUNCTION_DRAINING;
+	f->state_since = now_ns();
+}
+
+/* The governor or the fuse ends a burst. */
+static void burst_stop(struct collector *c, struct kernel_function *f, uint64_t at)
+{
+	burst_end(c, f, at);
+	if (!f->bursts)
+		send_note(c, NOTE_INFO, "kernel:%s is watched in bursts to hold the budget of %g%% (--max-overhead); calls longer than a burst may be missing",
+			  f->name, c->options->budget_ppm / 1e4);
+	f->bursts = true;
+}
+
+struct open_walk {
+	struct collector *c;
+	uint32_t slot;
+	unsigned int open;
+	bool drop;
+};
+
+static void open_one(void *ctx, uint32_t index, const struct pt_act *a)
+{
+	struct open_walk *w = ctx;
+
+	if (a->key.slot != w->slot)
+		return;
+	w->open++;
+	if (w->drop)
+		kernel_side_activation_drop(w->c->kernel, index, a);
+}
+
+/* Calls that are open; with `drop` they are forgotten: the next one of the thread would be taken for a part of it. */
+static unsigned int calls_open(struct collector *c, const struct kernel_function *f, bool drop)
+{
+	struct open_walk w = {.c = c, .slot = f->slot, .drop = drop};
+
+	kernel_side_activations(c->kernel, open_one, &w);
+	return w.open;
+}
+
+static void detach(struct collector *c, struct kernel_function *f)
+{
+	burst_end(c, f, now_ns());
+	links_release(f);
+	calls_open(c, f, true);
+	f->state = FUNCTION_OFF;
+	f->state_since = now_ns();
+}
+
+static void credit_add(int64_t *credit, int64_t ns)
+{
+	*credit += ns;
+	if (*credit > CREDIT_MAX_NS)
+		*credit = CREDIT_MAX_NS;
+}
+
+/* What it earned since the last look, and what its hits cost. */
+static void credits_turn(struct collector *c, struct kernel_function *f, uint64_t now)
+{
+	uint64_t hits = __atomic_load_n(&site_of(c, f)->hits, __ATOMIC_RELAXED), wall = now - f->looked_ns;
+	int64_t earned = (int64_t)(wall * c->options->budget_ppm / 1000000 / SHARE / c->nr_kernel_functions);
+	int64_t cost = (int64_t)((hits - f->hits) * price(c));
+
+	f->hits = hits;
+	f->looked_ns = now;
+	credit_add(&f->host_ns, earned * (int64_t)kernel_side_control(c->kernel)->nr_cpus - cost);
+	/* hits of the targets are not told from others' for each function: no more than one CPU's part for a target */
+	credit_add(&f->target_ns, earned - cost / (int64_t)kernel_side_control(c->kernel)->nr_cpus);
+}
+
+static void govern_one(struct collector *c, struct kernel_function *f, uint64_t now)
+{
+	uint64_t age;
+
+	credits_turn(c, f, now);
+	age = now > f->state_since ? now - f->state_since : 0;
+	switch (f->state) {
+	case FUNCTION_ON:
+		fuse_set(c, f);
+		if ((f->host_ns < 0 || f->target_ns < 0) && age >= BURST_MIN_MS * MS)
+			burst_stop(c, f, now);
+		break;
+	case FUNCTION_DRAINING:
+		if (age > DRAIN_MAX_MS * MS || !calls_open(c, f, false)) {
+			detach(c, f);
+			f->host_ns -= SWITCH_NS;
+		}
+		break;
+	case FUNCTION_OFF:
+		if (f->host_ns > 0 && f->target_ns > 0 && age > OFF_MIN_MS * MS)
+			burst_begin(c, f);
+		break;
+	}
+}
+
+uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
+{
+	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000; i++)
+		govern_one(c, &c->kernel_functions[i], now);
+	return c->nr_kernel_functions ? now + CHECK_MS * MS : UINT64_MAX;
+}
+
+bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
+{
+	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
+		struct kernel_function *f = &c->kernel_functions[i];
+
+		if (f->site != site)
+			continue;
+		/* everybody passes the return as well: it does not wait for calls that are still open */
+		burst_stop(c, f, at);
+		detach(c, f);
+		f->host_ns -= SWITCH_NS;
+		return true;
+	}
+	return false;
+}
+
+bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last, uint64_t *start, uint64_t *armed)
+{
+	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
+		struct kernel_function *f = &c->kernel_functions[i];
+
+		if (f->slot != slot)
+			continue;
+		*armed = f->armed_ns + (f->state == FUNCTION_ON && now > f->state_since ? now - f->state_since : 0);
+		*armed -= *armed > f->told_armed_ns ? f->told_armed_ns : *armed;
+		*start = f->told_ns > c->start_ns ? f->told_ns : c->start_ns;
+		/* too little was seen to stand for the time since: it is told with the next slice */
+		if (f->bursts && *armed < BURST_MIN_MS * MS && !last)
+			return false;
+		f->told_armed_ns += *armed;
+		f->told_ns = now;
+		return *armed > 0;
+	}
+	return true;
+}
+
+void kernel_functions_begin(struct collector *c, uint64_t now)
+{
+	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
+		struct kernel_function *f = &c->kernel_functions[i];
+
+		f->told_ns = now;
+		f->armed_ns = f->told_armed_ns = 0;
+		if (f->state == FUNCTION_ON)
+			f->state_since = now;
+	}
+}
+
+void kernel_functions_sleep(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->nr_kernel_functions; i++)
+		detach(c, &c->kernel_functions[i]);
+}
+
+void kernel_functions_wake(struct collector *c)
+{
+	uint64_t now = now_ns();
+
+	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
+		/* nothing was earned while nobody looked */
+		c->kernel_functions[i].looked_ns = c->kernel_functions[i].told_ns = now;
+		burst_begin(c, &c->kernel_functions[i]);
+	}
+}
+
+static int kernel_function_new(struct collector *c, const struct req_arm *arm, struct kernel_function *f)
+{
+	const char *colon = strchr(arm->op.name, ':'), *name = colon ? colon + 1 : arm->op.name;
+	uint32_t slot = __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
+	int site = slot < PT_SLOTS ? site_index_take(c) : -ENOSPC, err;
+
+	if (site < 0)
+		return site;
+	*f = (struct kernel_function){.op = arm->op.op, .slot = slot, .site = (uint32_t)site, .name = strdup(name),
+				      .host_ns = CREDIT_NS, .target_ns = CREDIT_NS, .looked_ns = now_ns(), .told_ns = now_ns()};
+	site_of(c, f)->start_slot = slot;
+	site_of(c, f)->class = SITE_EMULATED;
+	err = f->name ? burst_begin(c, f) : -ENOMEM;
+	if (err) {
+		site_index_drop(c, f->site);
+		free(f->name);
+	}
+	return err;
+}
+
 void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 {
-	struct pt_control *control = kernel_side_control(c->kernel);
-	const char *colon = strchr(arm->op.name, ':'), *name = colon ? colon + 1 : arm->op.name;
 	struct record op = {.type = REC_OP}, ack = {.type = REC_ACK};
 	struct kernel_function *f;
-	uint32_t slot;
 	int err;
 
 	if (c->nr_kernel_functions == MAX_KERNEL_FUNCTIONS) {
@@ -41,10 +291,8 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 			     MAX_KERNEL_FUNCTIONS);
 		return;
 	}
-	slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
 	f = &c->kernel_functions[c->nr_kernel_functions];
-	*f = (struct kernel_function){.op = arm->op.op};
-	err = slot < PT_SLOTS ? links_attach(c, f, name, slot) : -ENOSPC;
+	err = kernel_function_new(c, arm, f);
 	if (err) {
 		send_refused(c, arm->epoch, arm->op.op, err, "%s: %s", arm->op.name,
 			     err == -EOPNOTSUPP ? "this kernel has no kprobes; watch system calls and block requests instead" :
@@ -53,7 +301,7 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 		return;
 	}
 	c->nr_kernel_functions++;
-	c->slots[slot] = (struct slot_info){.op = arm->op.op, .layer = LAYER_KERNEL};
+	c->slots[f->slot] = (struct slot_info){.op = arm->op.op, .layer = LAYER_KERNEL};
 	op.op = arm->op;
 	op.op.placement = "kprobe and kretprobe";
 	send_record(c, &op);
@@ -61,12 +309,19 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	send_record(c, &ack);
 }
 
+static void kernel_function_release(struct collector *c, struct kernel_function *f)
+{
+	detach(c, f);
+	site_index_drop(c, f->site);
+	free(f->name);
+}
+
 bool kernel_function_disarm(struct collector *c, uint32_t op)
 {
 	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
 		if (c->kernel_functions[i].op != op)
 			continue;
-		links_release(&c->kernel_functions[i]);
+		kernel_function_release(c, &c->kernel_functions[i]);
 		c->kernel_functions[i] = c->kernel_functions[--c->nr_kernel_functions];
 		return true;
 	}
@@ -76,5 +331,5 @@ bool kernel_function_disarm(struct collector *c, uint32_t op)
 void kernel_functions_release(struct collector *c)
 {
 	while (c->nr_kernel_functions)
-		links_release(&c->kernel_functions[--c->nr_kernel_functions]);
+		kernel_function_release(c, &c->kernel_functions[--c->nr_kernel_functions]);
 }

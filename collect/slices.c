@@ -338,6 +338,8 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 		return;
 	if (t)
 		p = armed_period(t, now);
+	if (info->layer == LAYER_KERNEL && !kernel_function_period(c, slot, now.ns, c->stopping, &p.start_ns, &p.armed_ns))
+		return;
 	kernel_side_hist(c->kernel, slot, true, &h);
 	spent = slot_spent(c, slot);
 	profile_send(c, slot, &h, &p, &spent);
@@ -418,6 +420,7 @@ void slots_begin(struct collector *c)
 	gates_open(c);
 	c->nr_samples = 0;
 	phases_begin(c);
+	kernel_functions_begin(c, now.ns);
 	kernel_side_counters(c->kernel, c->hits_before);
 	c->own_before = own_cpu_ns();
 	c->cpu_before = 0;
@@ -438,7 +441,8 @@ static void cost_send(struct collector *c, uint64_t now)
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
 		cost->hits += n[i];
 	cost->other_ns = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
-			 (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2;
+			 (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
+			 n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
 	cost->ns = cost->other_ns + n[PT_HIT_EMULATED] * c->cost.hit[SITE_EMULATED] +
 		   n[PT_HIT_STEPPED] * c->cost.hit[SITE_STEPPED] + n[PT_HIT_SYSCALL] * c->cost.syscall +
 		   (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;

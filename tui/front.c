@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/code/boundary.h"
 #include "analysis/code/sandbox.h"
 #include "tui/front_state.h"
 #include "tui/walker.h"
@@ -89,65 +88,6 @@ static void invoker(uid_t *uid, gid_t *gid)
 		privileges_invoker(getenv("SUDO_UID"), getenv("SUDO_GID"), uid, gid);
 }
 
-<<<<<<< HEAD
-=======
-static struct collector_entry collector;
-
-void front_use_collector(const struct collector_entry *entry)
-{
-	collector = *entry;
-}
-
-static void collector_child(int fd, const struct front_options *fo, uid_t uid, gid_t gid)
-{
-	const struct options *o = fo->options;
-	struct collector_options *c = calloc(1, sizeof(*c));
-	int status;
-
-	if (!c)
-		_exit(1);
-	for (size_t i = 0; i < o->nr_pids && i < COLLECTOR_MAX_TARGETS; i++)
-		c->pids[c->nr_pids++] = o->pids[i];
-	c->command = o->command;
-	c->command_quiet = fo->screen;
-	c->uid = uid;
-	c->gid = gid;
-	c->follow = o->follow;
-	c->phases = o->has_begin;
-	c->pick = fo->pick;
-	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
-	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
-	c->first_look_ns = fo->first_look_ns;
-	c->layers = layers_of(fo);
-	c->resolution = o->resolution;
-	c->code_serve = boundary_serve;
-	c->command_line = "";
-	status = fo->doctor ? collector.doctor(fd) : collector.run(fd, c);
-	_exit(status);
-}
-
-static int start_collector(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	fflush(NULL);
-	f->collector_pid = fork();
-	if (f->collector_pid == 0) {
-		close(pair[0]);
-		collector_child(pair[1], fo, uid, gid);
-	}
-	close(pair[1]);
-	if (f->collector_pid < 0) {
-		close(pair[0]);
-		return -errno;
-	}
-	f->channel = channel_new(pair[0], 4u << 20);
-	return f->channel ? 0 : -ENOMEM;
-}
-
->>>>>>> 037c971 (collect: check that each site is the begin of an instruction)
 int front_unprivileged(char *error, size_t n)
 {
 	uid_t uid;

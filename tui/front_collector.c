@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/code/boundary.h"
 #include "tui/front_state.h"
 
 #define MS 1000000ull
@@ -89,6 +90,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->first_look_ns = fo->first_look_ns;
 	c->layers = layers_of(fo);
 	c->resolution = o->resolution;
+	c->code_serve = boundary_serve;
 	c->command_line = "";
 	status = fo->doctor ? collector.doctor(fd) : collector.run(fd, c);
 	_exit(status);

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernel functions have a fuse, a governor and a dead man's switch: in a guest, whose kernel has kprobes."""
+from case_doctor import *
+
+CASES.clear()  # those of the other file
+
+
+@case("a kernel function that others call all the time is watched in bursts, and their hits are charged to the host")
+def governed():
+    status, out, err = guest(
+        "sh", "-c", "mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
+        " dd if=/dev/zero of=/dev/null bs=1 2>/dev/null & d=$!;"
+        " for percent in 100 1; do peaktop watch -p $p -f kernel:vfs_read -f kernel:hrtimer_nanosleep --json --for 4 --max-overhead $percent || exit $?; done;"
+        " kill $p $d", files=peaktop_files("rates"))
+    equal("status (%s; %s)" % (err, out[:400]), status, 0)
+    free, governed = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    for document in (free, governed):
+        validate(document)
+        print("# cost: %s" % document["cost"], flush=True)
+    check(any("kernel:vfs_read is watched in bursts" in note for note in governed["notes"]), "a note: %s" % governed["notes"])
+    check(free["cost"]["hits"] > 2000, "hits of others are counted: %s" % free["cost"])
+    between("hits with a budget, of those without", governed["cost"]["hits"] / free["cost"]["hits"], 0, 0.4)
+
+
+@case("when peaktop is stopped the probes of kernel functions go, and they come back with it")
+def stopped():
+    status, out, err = guest(
+        "sh", "-c", "mount -t debugfs d /sys/kernel/debug; list=/sys/kernel/debug/kprobes/list;"
+        " mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
+        " peaktop watch -p $p -f kernel:hrtimer_nanosleep --json --for 600 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!;"
+        " await() { n=0; while [ $(grep -c hrtimer_nanosleep $list) $1 0 ]; do n=$((n + 1)); [ $n -lt 300 ] || exit 9; sleep 0.1; done; echo $2; };"
+        " await -eq armed; kill -STOP $t; await -ne gone; kill -CONT $t; await -eq back; kill -INT $t; wait $t; s=$?; await -ne over;"
+        " echo 'JSON<'; cat /tmp/o; echo '>JSON'; cat /tmp/e >&2; kill $p; exit $s", files=peaktop_files("rates"))
+    equal("status (%s; %s)" % (err, out[:400]), status, 0)
+    equal("what was seen", out.split()[:4], ["armed", "gone", "back", "over"])
+    document = json.loads(out.split("JSON<")[1].split(">JSON")[0])
+    validate(document)
+    check(operation(document, "kernel:hrtimer_nanosleep")["calls"] > 0, "calls are counted")
+
+
+if __name__ == "__main__":
+    main()
