@@ -194,6 +194,42 @@ def slowest():
     path_with(document, "serve", "link1", "last", "culprit")
 
 
+@case("a rare handler behind a table of function pointers is found at the default budget, just after the start")
+def handlers():
+    t = Target("handlers", 60)
+    t.go()
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "handle", "--json", seconds=70)
+    document = program.document()
+    equal("exit status (%s: %s)" % (document["status"], program.error_text()), status, 0)
+    path_with(document, "handle", "handle_scan")
+    # the figures of the answer fit each other
+    between("mean", document["mean_ns"], 300_000, 1e9)
+    low, high = document["intervals"]["mean_ns"]
+    check(low <= document["mean_ns"] <= high, "the mean lies in its interval")
+    low, high = document["intervals"]["explained"]
+    check(low <= document["explained"] <= high, "the explained share lies in its interval")
+    for path in document["paths"]:
+        for caller, frame in zip(path["frames"], path["frames"][1:]):
+            if "latency_ns" in frame:
+                check(frame["latency_ns"] <= caller["latency_ns"], "%s takes longer than its caller" % frame["function"])
+
+
+@case("--peak takes a latency or a range; --quiet prints the answer")
+def peak_by_latency():
+    t = Shape("descend_chain", 1, 60)
+    t.go()
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--peak", "100us-10s", "--json", *FAST, seconds=70)
+    equal("exit status: %s" % program.error_text(), status, 0)
+    path_with(program.document(), "serve", "link1", "last", "culprit")
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 10, "--quiet", *FAST, seconds=70)
+    equal("exit status: %s" % program.error_text(), status, 0)
+    check("Status: " in "\n".join(program.out), "--quiet printed: %s" % program.out)
+    for wrong in ("2ms-1ms", "5 parsec", "0", "65", "-1ms", "1ms-"):
+        status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--peak", wrong)
+        equal("--peak %s" % wrong, status, 2)
+        check("--peak" in program.error_text(), program.error_text())
+
+
 @case("no such peak: exit 1, and the peaks that there are")
 def no_such_peak():
     t = Shape("descend_chain", 1, 60)
