@@ -13,6 +13,8 @@ enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAM
 /* Of the peak's time: causes so close to each other are told together. */
 #define AS_LARGE 0.1
 #define HOST_WORTH_SAYING 0.1
+/* Times what the program itself takes: then what the host does is the first to be told. */
+#define HOST_LEADS 3
 
 static unsigned int width_of(const struct output_options *o)
 {
@@ -125,8 +127,8 @@ static void put_own_causes(struct buf *out, const struct descend_report *r, cons
 }
 
 /*
- * What the program does and what the host adds to it, the larger one first: waiting for a CPU is never told instead of
- * the program's own path.
+ * What the program does, and what the host adds to it: waiting for a CPU is told beside the program's own path, never
+ * instead of it, and first only where it is by far the largest part.
  */
 static void put_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result)
 {
@@ -143,7 +145,7 @@ static void put_causes(struct buf *out, const struct descend_report *r, const st
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		program += cause_of_host(result->paths[i].cause.kind) ? 0 : result->paths[i].share;
-	if (host->share > program) {
+	if (host->share > HOST_LEADS * program) {
 		put_path(out, r, result, host);
 		put_share(out, host);
 		buf_puts(out, "; beside what the host takes: ");
