@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counts from bursts against what the target says that it did: right, or inside of the interval that is told."""
+from harness import *
+
+
+def told_and_true(rate, seconds, *options):
+    t = Target("rates", rate, seconds, 0)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600, *options)
+        wait_for(lambda: breakpoints(t.pid) or program.process.poll() is not None, "something is armed", 20)
+        t.go()
+        truth = t.truth(seconds + 60)
+        equal("exit status", program.stop(), 0)
+        t.finish()
+    return operation(program.document(), "busy"), truth["busy"]["calls"]
+
+
+def check_interval(op):
+    check(op["calls_low"] <= op["calls"] <= op["calls_high"], "%d is not in %d .. %d" % (
+        op["calls"], op["calls_low"], op["calls_high"]))
+    check(op["calls_seen"] <= op["calls"], "fewer calls than were seen")
+    check(op["total_low_ns"] <= op["total_ns"] <= op["total_high_ns"], "the total is not in its interval")
+
+
+@case("ten calls a second are counted one by one")
+def few():
+    op, truth = told_and_true(10, 3)
+    check_interval(op)
+    between("calls", op["calls"], truth - 2, truth + 2)
+
+
+@case("20,000 calls a second of threads that sleep in between: told what was done")
+def sleepers():
+    op, truth = told_and_true(20000, 4)
+    check_interval(op)
+    # The bounds leave room for a host on which the target itself does not get its CPU in the bursts.
+    between("calls", op["calls"], 0.6 * truth, 1.6 * truth)
+
+
+@case("500,000 calls a second, faster than probes can follow: the interval says how little is known")
+def hot():
+    op, truth = told_and_true(500000, 4)
+    check_interval(op)
+    between("the truth in a wide interval", truth, op["calls_low"] / 2, op["calls_high"] * 2)
+
+
+@case("waits for a CPU are not invented")
+def run_queue():
+    t = Target("rates", 2000, 8, 0)
+    switches = lambda: sum(int(line.split()[1]) for thread in os.listdir("/proc/%d/task" % t.pid)
+                           for line in open("/proc/%d/task/%s/status" % (t.pid, thread)) if "ctxt_switches" in line)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "runqueue", "--json", "--for", 4)
+        t.go()
+        wait_for(lambda: switches() > 20 or program.process.poll() is not None, "the target runs", 20)
+        equal("exit status", program.wait(60), 0)
+        truth = switches()
+        t.truth(60)
+        t.finish()
+    check_interval(operation(program.document(), "runqueue"))
+    between("waits", operation(program.document(), "runqueue")["calls"], 0, 1.5 * truth)
+
+
+if __name__ == "__main__":
+    main()
