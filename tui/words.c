@@ -136,20 +136,12 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 		sanitise_append(out, p->near, strlen(p->near));
 		buf_putc(out, '\n');
 	}
-	if (p->run_queue_share >= 0.005)
+	if (p->run_queue_share >= 0.05)
 		buf_printf(out, "%s of its time waiting for a CPU\n",
 			   format_percent(p->run_queue_share).s);
-	/* worth a line where preemption could explain calls of the peak */
-	if (p->seen_preempted >= 0.5 || p->expected_preempted >= 0.5) {
-		buf_puts(out, "preempted calls: ");
-		if (p->seen_preempted >= 0)
-			buf_printf(out, "%s seen", format_rate(p->seen_preempted).s);
-		if (p->seen_preempted >= 0 && p->expected_preempted >= 0)
-			buf_puts(out, ", ");
-		if (p->expected_preempted >= 0)
-			buf_printf(out, "%s expected", format_rate(p->expected_preempted).s);
-		buf_putc(out, '\n');
-	}
+	if (p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls)
+		buf_printf(out, "%s of its calls were preempted\n",
+			   format_percent(p->seen_preempted / (double)p->calls).s);
 	for (i = 0; i < p->nr_values; i++) {
 		sanitise_append(out, p->values[i].name, strlen(p->values[i].name));
 		buf_puts(out, ": ");

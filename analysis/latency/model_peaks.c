@@ -104,6 +104,21 @@ static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 }
 
 #define INTERVAL_95 1.96
+enum { NEAR_CALLS = 10 };
+static const double near_share = 0.5;
+
+/* Share of a peak's calls that lie within a quarter of a doubling about its mode. */
+static double share_about(const struct profile *p, const struct peak_span *span)
+{
+	struct bucket_range about = {span->mode > 2 ? span->mode - 2 : 0, span->mode + 3};
+
+	if (about.low < span->range.low)
+		about.low = span->range.low;
+	if (about.high > span->range.high)
+		about.high = span->range.high;
+	return ratio((double)profile_range_calls(p, about),
+		     (double)profile_range_calls(p, span->range));
+}
 
 static void fill_peak(const struct model *m, const struct op_state *op, struct peak *p,
 		      const struct peak_span *span)
@@ -126,6 +141,9 @@ static void fill_peak(const struct model *m, const struct op_state *op, struct p
 	p->period_near = "";
 	p->near = (block ? constants_near_block : constants_near)(&m->constants, p->low_ns,
 								  p->high_ns, p->mode_ns);
+	/* A few calls, or a peak that is spread, sit on a characteristic time by chance. */
+	if (p->near[0] && (p->seen_calls < NEAR_CALLS || share_about(&op->seen, span) < near_share))
+		p->near = "";
 }
 
 /* Listed peaks come first, then those that are folded; both by latency. */
@@ -296,13 +314,44 @@ void model_refresh(const struct model *m, struct op_state *op)
 }
 
 /* Slices in which a period is looked for, at most: the latest in which the peak is. */
-enum { PERIOD_SLICES = 256 };
+enum { PERIOD_SLICES = 256, DRAWS = 20 };
+/* ns; periods that are shorter are not told of what is watched in bursts. */
+static const double BURSTS_PERIOD = 1e9;
 
 static bool in_range(uint64_t ns, struct bucket_range range)
 {
 	unsigned int b = pt_bucket(ns);
 
 	return b >= range.low && b < range.high;
+}
+
+/*
+ * Is a period that of the calls of this peak? Not if others have it as well:
+ * then it is that of the program's bursts, of ours, or of the sampling. Draws as
+ * many of all sampled calls at random, DRAWS times; none may have a period that
+ * is as long, or a multiple, or a fraction.
+ */
+static bool is_own_period(const struct call_sample *const *call, unsigned int nr_calls,
+			  unsigned int nr, double period, uint64_t *at)
+{
+	uint64_t seed = 0x9e3779b97f4a7c15ULL;
+
+	for (unsigned int d = 0; d < DRAWS; d++) {
+		unsigned int n = 0;
+		double other;
+
+		for (unsigned int i = 0; i < nr_calls && n < nr; i++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			if (seed % (nr_calls - i) < nr - n)
+				at[n++] = call[i]->start_ns;
+		}
+		other = period_find(at, n, 0);
+		if (other > 0 && fabs(log2(other / period)) < 3)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -322,6 +371,14 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 		if (in_range(call[i]->latency_ns, p->range))
 			at[n++] = call[i]->start_ns;
 	period = period_find(at, n, 0);
+	/* Bursts come several times a second: a period of that length is theirs. */
+	if (op->pub.share_seen < 0.9995)
+		return period >= BURSTS_PERIOD && n < nr_calls &&
+			       is_own_period(call, nr_calls, n, period, at)
+			   ? period
+			   : 0;
+	if (period > 0 && n < nr_calls && !is_own_period(call, nr_calls, n, period, at))
+		return 0;
 	if (period > 0 || !interval)
 		return period;
 	n = 0;
@@ -343,6 +400,21 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 	if (!n || n > (m->last_tick.end_ns - at[n - 1]) / interval / 2)
 		return 0;
 	return period_find(at, n, interval);
+}
+
+/* A computation sits on no timer's time, whatever its length. */
+static bool computes(const struct op_state *op, const struct peak *p,
+		     const struct call_sample *const *call, const double *weight, unsigned int n)
+{
+	double oncpu = 0, all = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (!(call[i]->known & SAMPLE_ONCPU) || !in_range(call[i]->latency_ns, p->range))
+			continue;
+		oncpu += weight[i] * (double)(call[i]->oncpu_ns + call[i]->runqueue_ns);
+		all += weight[i] * (double)call[i]->latency_ns;
+	}
+	return op->pub.layer != LAYER_BLOCK && all > 0 && oncpu > 0.8 * all;
 }
 
 static void set_period(const struct model *m, struct peak *p, double period)
@@ -368,8 +440,11 @@ static int find_values(const struct model *m, struct op_state *op)
 		goto out;
 	samples_list(&op->samples, &op->pub.total, call, weight);
 	model_preemption(m, op, call, weight, n);
-	for (unsigned int i = 0; i < op->pub.nr_peaks; i++)
+	for (unsigned int i = 0; i < op->pub.nr_peaks; i++) {
 		set_period(m, &op->peak[i], peak_period(m, op, &op->peak[i], call, n, at));
+		if (computes(op, &op->peak[i], call, weight, n))
+			op->peak[i].near = "";
+	}
 	table = value_table_new(call, weight, n, op->pub.layer, op->pub.name);
 	if (!table)
 		goto out;

@@ -93,6 +93,7 @@ static struct related_side side(const struct op_state *op, unsigned int peak)
 	    .profile = &op->pub.total,
 	    .series = op->series->calls[peak],
 	    .known_from = op->series->known_from,
+	    .scaled = op->pub.share_seen < 0.9995,
 	};
 
 	return s;

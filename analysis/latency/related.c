@@ -175,8 +175,8 @@ static const char *name_of(bool count, bool shape, bool slices)
 }
 
 /*
- * A like shape alone says nothing: most peaks of short calls look alike. Nor
- * does a like count, unless it is the same to a few parts in a thousand.
+ * A like shape says nothing: most peaks of short calls look alike. Nor does a
+ * like count, unless it is the same to a few parts in a thousand, and counted.
  */
 bool related_score(const struct related_side *self, const struct related_side *other,
 		   unsigned int slices, struct peak_related *out)
@@ -186,16 +186,17 @@ bool related_score(const struct related_side *self, const struct related_side *o
 	double count, shape, together;
 	bool exact;
 
-	if (self->op == other->op && self->peak_id == other->peak_id)
+	/* The peaks of one operation share its load. */
+	if (self->op == other->op)
 		return false;
 	if (ours < 1 || theirs < 1)
 		return false;
 	count = count_score(ours, theirs);
 	shape = shape_score(self, ours, other, theirs);
 	together = slices_score(self, other, slices);
-	exact = fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
+	exact = !self->scaled && !other->scaled && fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
 		fmin(ours, theirs) >= count_exact_calls;
-	if (together <= 0 && !(count > 0 && shape > 0) && !exact)
+	if (together <= 0 && !exact)
 		return false;
 	out->op = other->op;
 	out->peak_id = other->peak_id;

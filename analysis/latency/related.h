@@ -23,6 +23,7 @@ struct related_side {
 	struct bucket_range range;
 	const struct profile *profile; /* of the operation */
 	const double *series;	 /* per slice, oldest first, from related_prepare(); may be NULL */
+	bool scaled;		 /* the calls are not those that were counted, but estimated */
 	unsigned int known_from; /* first entry of `series` in which the operation was watched */
 };
 

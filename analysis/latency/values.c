@@ -41,6 +41,7 @@ struct value_table {
 	uint16_t *orders;	   /* of all features */
 	struct value_group *group; /* room for n */
 	bool *in;		   /* room for n */
+	bool unverified;	   /* the return value may be none */
 };
 
 static const unsigned int min_known = 4 * RULE_MIN_CALLS;
@@ -263,6 +264,7 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 		value_table_free(t);
 		return NULL;
 	}
+	t->unverified = layer == LAYER_FUNCTION || layer == LAYER_KERNEL;
 	describe_all(t, layer, name);
 	for (unsigned int f = 0; f < F_COUNT; f++) {
 		t->feature[f].order = t->orders + (size_t)f * n;
@@ -328,6 +330,39 @@ static bool find_rule(const struct value_table *t, unsigned int f, struct verdic
 	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
 }
 
+/* Is this rule about nothing but values that a call returns when it fails? */
+static bool is_about_errors(const struct rule *r)
+{
+	if (r->kind != RULE_IN)
+		return false;
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (r->key[i] >= 0 || r->key[i] < -4095)
+			return false;
+	return true;
+}
+
+/*
+ * Rules that say what the peak says already, or nothing: the time on the CPU of
+ * calls that compute, and what stands in the register of the return value after
+ * a function that may return none.
+ */
+static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct verdict *v)
+{
+	double oncpu = 0, all = 0;
+
+	if (f == F_RET && t->unverified)
+		return !is_about_errors(&v->rule);
+	if (f != F_ONCPU)
+		return false;
+	for (unsigned int i = 0; i < t->n; i++) {
+		if (!t->in[i] || !(t->call[i]->known & SAMPLE_ONCPU))
+			continue;
+		oncpu += t->weight[i] * (double)t->call[i]->oncpu_ns;
+		all += t->weight[i] * (double)t->call[i]->latency_ns;
+	}
+	return oncpu > 0.9 * all;
+}
+
 static double separation(const struct verdict *v)
 {
 	return v->share[IN] - v->share[OUT];
@@ -355,7 +390,7 @@ void values_find(const struct value_table *t, struct bucket_range range, struct 
 	for (unsigned int f = 0; f < F_COUNT; f++) {
 		unsigned int at;
 
-		if (!find_rule(t, f, &v))
+		if (!find_rule(t, f, &v) || is_idle_talk(t, f, &v))
 			continue;
 		for (at = n++; at > 0 && better(&v, &best[at - 1]); at--)
 			best[at] = best[at - 1];
