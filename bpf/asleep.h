@@ -325,7 +325,7 @@ INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 	p->since = t->off_since;
 	p->until = now;
 	p->syscall = regs ? (s32)regs->orig_ax : -1;
-	p->preempt_pid = t->preempted ? t->next_pid : 0;
+	p->preempt_pid = t->wait == PT_WAIT_PREEMPTED ? t->next_pid : 0;
 	__builtin_memcpy(p->preempt_comm, t->next_comm, PT_COMM);
 }
 

@@ -403,9 +403,13 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	if (t) {
 		d->preempt_ns = t->preempt_ns;
 		d->irq_ns = t->irq_ns;
-		t->preempt_longest = 0;
 		t->irq_longest = 0;
 	}
+	if (d->waited)
+		__builtin_memset(&d->record.waits, 0, sizeof(d->record.waits));
+	d->waited = 0;
+	d->work.doing = 0;
+	d->record.handlers = 0;
 	d->active = 1;
 }
 
@@ -436,8 +440,6 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot,
 	r->irq_ns = 0;
 	if (t) {
 		r->preempt_ns = t->preempt_ns - d->preempt_ns;
-		r->preempt_pid = t->preempt_pid;
-		__builtin_memcpy(r->preempt_comm, t->preempt_comm, PT_COMM);
 		r->irq_ns = t->irq_ns - d->irq_ns;
 		r->irq_number = t->irq_number;
 	}
@@ -451,15 +453,62 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot,
 		callees_send(c, d);
 }
 
+/* What the kernel does for the thread just now. */
+INLINE void work_copy(struct pt_kernel_work *to, struct pt_descent *d)
+{
+	to->doing = d->work.doing;
+	if (to->doing)
+		__builtin_memcpy(to, &d->work, sizeof(*to));
+}
+
+/* The thread that runs has ended this work of the kernel. */
+INLINE void work_end(struct pt_control *c, u32 doing)
+{
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
+
+	if (d)
+		d->work.doing &= ~doing;
+}
+
+/* Who holds this lock for writing. Its lower bits are flags: 1 says that readers hold it. */
+INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
+{
+	struct task_struct *owner = (struct task_struct *)(word & ~7ull);
+
+	out->pid = 0;
+	if (!owner || word & 1)
+		return;
+	out->pid = BPF_CORE_READ(owner, pid);
+	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
+}
+
+/* Who holds the locks that a thread in the kernel is most often seen to spin for: of its memory, of the file that it was called for. */
+INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64 fd)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = 0, **at;
+
+	r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
+	if (mm)
+		fill_owner(&r->owners[PT_OWNER_MEMORY], BPF_CORE_READ(mm, mmap_lock.owner.counter));
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return;
+	at = BPF_CORE_READ(table, fd);
+	if (!bpf_probe_read_kernel(&file, sizeof(file), at + fd) && file)
+		fill_owner(&r->owners[PT_OWNER_FILE], BPF_CORE_READ(file, f_inode, i_rwsem.owner.counter));
+}
+
 /*
  * Copy registers and the part of the stack that lies inside f0, where this thread is in a call of it (f0 a
- * system call: what called it), and the addresses of the kernel's part; `ctx`: of the program.
+ * system call: what called it), and the addresses of the kernel's part; `ctx`: of the program. In room 0 it goes to sleep.
  */
 INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task, struct pt_regs *regs, u32 room,
-			  bool sleeps)
+			  bool in_kernel)
 {
 	struct pt_descent *d = descent_of(c, task);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
+	bool sleeps = !room;
 	u64 bytes;
 	s64 kernel;
 
@@ -480,6 +529,11 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
 	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
 	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
+	work_copy(&r->work, d);
+	if (!sleeps && in_kernel)
+		fill_owners(r, task, r->regs[PT_REG_DI]);
+	else
+		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
 	/* with the return address of f0 and a little of its caller's frame */
 	bytes = c->descend_call ? PT_STACK : d->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);

@@ -103,8 +103,19 @@ struct unix_sock {
 struct socket {
 	struct sock *sk;
 };
+struct rw_semaphore {
+	struct {
+		s64 counter;
+	} owner;
+};
+struct mutex {
+	struct {
+		s64 counter;
+	} owner;
+};
 struct inode {
 	unsigned short i_mode;
+	struct rw_semaphore i_rwsem;
 };
 struct list_head {
 	struct list_head *next;
@@ -140,7 +151,76 @@ struct fdtable {
 struct files_struct {
 	struct fdtable *fdt;
 };
+struct kernfs_node {
+	const char *name;
+	struct kernfs_node *parent;   /* until 6.14 */
+	struct kernfs_node *__parent; /* since then */
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+enum cgroup_subsys_id { memory_cgrp_id = 4, freezer_cgrp_id = 6 };
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+};
+struct page_counter {
+	struct {
+		s64 counter;
+	} usage;
+	unsigned long high, max;
+};
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+};
+struct cfs_rq {
+	int throttled; /* a bit in newer kernels */
+	int throttle_count;
+};
+struct cfs_bandwidth {
+	s64 period;
+	u64 quota;
+};
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_rq **cfs_rq;
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+};
+struct sigaction {
+	void *sa_handler;
+};
+struct k_sigaction {
+	struct sigaction sa;
+};
+struct backing_dev_info {
+	char dev_name[64];
+};
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+struct thread_info {
+	u32 cpu;
+};
 struct task_struct {
+	struct thread_info thread_info; /* has `cpu` since 5.16 */
+	unsigned int cpu;		/* until then */
+	unsigned int flags;
+	bool throttled; /* 6.18: a task is throttled, not a queue */
+	unsigned int frozen; /* a bit; only of the freezer of cgroup v2 */
+	struct task_group *sched_task_group;
+	struct css_set *cgroups;
+	struct mm_struct *mm;
+	struct task_struct *parent;
+	int nr_dirtied;
 	struct files_struct *files;
 	u64 timer_slack_ns;
 	unsigned in_iowait : 1;
@@ -156,6 +236,7 @@ struct task_struct {
 		u64 exec_start;
 		u64 sum_exec_runtime, prev_sum_exec_runtime;
 		u64 nr_migrations;
+		struct cfs_rq *cfs_rq;
 	} se;
 	struct sched_info sched_info;
 	char comm[16];

@@ -13,6 +13,14 @@
 #define PT_MAP extern
 #endif
 
+/* The interrupt that a CPU is in: the outermost one. An interrupt never spans a switch. */
+struct irq_context {
+	u64 start;
+	u32 depth;
+	u32 number; /* of the line, or PT_IRQ_... */
+	u64 looked; /* ns of it that are this tool's */
+};
+
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -142,6 +150,35 @@ PT_MAP struct {
 	__type(key, u32);
 	__type(value, struct pt_asleep);
 } asleep SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct irq_context);
+} irqs SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PT_CPUS);
+	__type(key, u32);
+	__type(value, struct pt_cpu);
+} cpus SEC(".maps");
+
+/* By process. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_TARGETS);
+	__type(key, u32);
+	__type(value, struct pt_stopper);
+} stoppers SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_DIRTIERS);
+	__type(key, u32);
+	__type(value, struct pt_dirtier);
+} dirtiers SEC(".maps");
 
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

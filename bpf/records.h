@@ -40,6 +40,13 @@ enum {
 	PT_SOCKET_PATH = 108, /* sun_path */
 	PT_FUTEX_WORDS = 5, /* of a pthread_mutex_t: lock, count, owner, users, kind */
 	PT_PASTS = 4,	     /* times off a CPU that are kept of a thread */
+	PT_RUNNERS = 4,	     /* tasks remembered that ran while a thread waited for the CPU */
+	PT_GROUP_LEVELS = 3, /* of the path of a cgroup, the innermost ones */
+	PT_GROUP_NAME = 32,
+	PT_DEVICE_NAME = 16,
+	PT_WAITING = 4, /* threads of targets that wait for one CPU, of which it is known who runs there */
+	PT_CPUS = 1024,
+	PT_DIRTIERS = 256,
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
@@ -249,6 +256,107 @@ struct pt_phase {
 	pt_u64 since;
 };
 
+/* A task that ran on the CPU that a thread of a target was waiting for. */
+struct pt_runner {
+	pt_u64 ns;
+	pt_u32 pid;
+	pt_u32 spare;
+	char comm[PT_COMM];
+};
+
+struct pt_runners {
+	struct pt_runner one[PT_RUNNERS];
+	pt_u64 other_ns; /* of those for which there was no room */
+};
+
+/* The last parts of the path of a cgroup, innermost first; "" where there are no more. */
+struct pt_group {
+	char part[PT_GROUP_LEVELS][PT_GROUP_NAME];
+};
+
+/* Why a thread that is runnable, or stopped, cannot run. */
+enum pt_wait {
+	PT_WAIT_WOKEN = 0, /* it was woken and waits for a CPU */
+	PT_WAIT_PREEMPTED,
+	PT_WAIT_QUOTA,	 /* the CPU quota of its cgroup is used up */
+	PT_WAIT_STOPPED, /* by a signal */
+	PT_WAIT_TRACED,	 /* by a debugger */
+	PT_WAIT_FROZEN,	 /* by the cgroup freezer */
+	PT_WAITS
+};
+enum { PT_RUNNER_KINDS = PT_WAIT_PREEMPTED + 1 };
+
+/* What the waits for a CPU inside one call of f0 were for. */
+struct pt_host_waits {
+	pt_u64 ns[PT_WAITS];
+	struct pt_runners runners[PT_RUNNER_KINDS];
+	struct pt_group quota_of;
+	pt_u64 quota_ns, quota_period_ns; /* the limit of that cgroup; 0: not known */
+	struct pt_group frozen;		  /* the cgroup that was frozen */
+	pt_u32 stopper_pid;		  /* who stopped or traces it; 0: not known */
+	pt_u32 stop_signal;
+	char stopper[PT_COMM];
+};
+
+/* What the kernel does for a thread, by pairs of tracepoints: bits. */
+enum pt_doing {
+	PT_DOING_RECLAIM = 1 << 0, /* frees pages because the host is short of memory */
+	PT_DOING_GROUP_RECLAIM = 1 << 1, /* ... because a cgroup is */
+	PT_DOING_COMPACTION = 1 << 2,
+	PT_DOING_DIRTY = 1 << 3, /* waits until dirty pages were written */
+	PT_DOING_LOCK = 1 << 4,	 /* contends for a lock of the kernel */
+};
+
+/* What goes with a sleep or a sample: what the kernel was doing for the thread, and for whose sake. */
+struct pt_kernel_work {
+	pt_u32 doing;
+	pt_u32 holder_pid; /* thread that holds the lock that is contended for; 0: not known */
+	char holder[PT_COMM];
+	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: on which there are too many dirty pages */
+	struct pt_group group;	     /* whose memory limit was reached */
+	pt_u64 limit;		     /* its limit in bytes */
+};
+
+/* The thread that holds a lock for writing; pid 0: none does, or it is not known. */
+struct pt_lock_owner {
+	pt_u32 pid;
+	pt_u32 spare;
+	char comm[PT_COMM];
+};
+/* Locks that a thread in the kernel may be spinning for without a tracepoint saying so. */
+enum { PT_OWNER_MEMORY = 0, PT_OWNER_FILE, PT_OWNERS };
+
+/* A thread that waits for a CPU, and who runs there meanwhile. */
+struct pt_waiting {
+	pt_u32 tid; /* 0: free */
+	pt_u32 spare;
+	pt_u64 since;
+	struct pt_runners runners;
+};
+
+/* One CPU during a descent. */
+struct pt_cpu {
+	pt_u64 since; /* when the task that runs there got it */
+	pt_u32 pid;
+	pt_u32 nr_waiting;
+	char comm[PT_COMM];
+	struct pt_waiting waiting[PT_WAITING];
+};
+
+/* Who stopped a process last. */
+struct pt_stopper {
+	pt_u32 pid;
+	pt_u32 signal;
+	char comm[PT_COMM];
+};
+
+/* A process that was throttled because a device has too many dirty pages. */
+struct pt_dirtier {
+	pt_u64 pages; /* it has dirtied since it was seen first */
+	char comm[PT_COMM];
+	char device[PT_DEVICE_NAME];
+};
+
 /* One thread of a target. */
 struct pt_thread {
 	pt_u32 tgid;
@@ -264,13 +372,10 @@ struct pt_thread {
 	pt_u64 last_start, last_cfa; /* of the activation that it began last */
 	pt_u64 lock_start, lock_address;
 	pt_u32 lock_flags;
-	pt_u32 preempted; /* the wait now going on began with a preemption */
+	pt_u32 wait; /* enum pt_wait: what the wait now going on is for */
 	pt_u32 sys_burst; /* of control: in which the call now open began */
 	pt_u32 sched_burst; /* in which the scheduling state was written */
 	pt_u64 preempt_ns;  /* waited after preemptions, so far */
-	pt_u64 preempt_longest; /* since the call of f0 began */
-	pt_u32 preempt_pid, next_pid;
-	char preempt_comm[PT_COMM], next_comm[PT_COMM];
 	pt_u64 irq_ns, irq_longest;
 	pt_u64 probe_ns; /* what probes of functions have cost it so far; kept only with `nested` */
 	pt_u32 irq_number;
@@ -279,6 +384,11 @@ struct pt_thread {
 	pt_u32 wake_outside; /* the wait for a CPU now going on began outside of a phase */
 	pt_u32 spare;
 	pt_u64 fault; /* address of its last page fault */
+	pt_u32 wait_cpu; /* number + 1 of the CPU on whose queue it waits; 0: not known */
+	pt_u32 off_wait; /* enum pt_wait: what it left the CPU for, if it was stopped; else 0 */
+	pt_u32 next_pid; /* who ran next on its CPU, when it was preempted */
+	pt_u32 spare2;
+	char next_comm[PT_COMM];
 };
 
 enum { PT_NO_FD = 0xffffffff };
@@ -410,7 +520,9 @@ enum pt_counter {
 };
 
 /* Numbers of interrupts beside the lines of hard ones. */
-enum { PT_IRQ_LOCAL_TIMER = 0x10000, PT_IRQ_SOFT = 0x20000 };
+enum { PT_IRQ_LOCAL_TIMER = 0x10000, PT_IRQ_SOFT = 0x20000, PT_IRQ_VECTOR = 0x30000 };
+/* PT_IRQ_VECTOR + one of these: what another CPU asked this one for. */
+enum { PT_VECTOR_RESCHEDULE = 0, PT_VECTOR_CALL, PT_VECTOR_CALL_SINGLE, PT_VECTOR_IRQ_WORK };
 
 enum pt_record_kind {
 	PT_RECORD_SAMPLE = 1,
@@ -459,12 +571,15 @@ struct pt_record_call {
 	pt_u64 latency; /* corrected */
 	struct pt_snapshot delta;
 	pt_u32 known; /* enum sample_known */
-	pt_u32 preempt_pid;
+	pt_u32 spare;
 	pt_u64 preempt_ns, irq_ns;
 	pt_u32 irq_number;
 	pt_u32 call; /* number: of its sums those with this one count */
 	pt_u64 blurred; /* samples took so much of it that it is worth its stacks only */
-	char preempt_comm[PT_COMM];
+	struct pt_host_waits waits;
+	pt_u32 handlers; /* signal handlers that began inside the call */
+	pt_u32 handler_signal;
+	pt_u64 handler; /* address of the last one's function */
 	struct pt_fnode_sum sums[PT_FNODES];
 };
 
@@ -492,6 +607,9 @@ struct pt_descent {
 	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */
 	pt_u32 nr_callees;
 	struct pt_callee callees[PT_CALLEES];
+	pt_u32 waited; /* record.waits is not empty */
+	pt_u32 spare2;
+	struct pt_kernel_work work; /* now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_call record;
 };
@@ -521,10 +639,11 @@ struct pt_record_sleep {
 	pt_u32 did_pid; /* who took its CPU */
 	char did_comm[PT_COMM];
 	struct pt_object object;
+	struct pt_kernel_work work;
 };
 
 /* Index of the stack pointer and the instruction pointer in struct pt_regs. */
-enum { PT_REG_ORIG_AX = 15, PT_REG_IP = 16, PT_REG_SP = 19 };
+enum { PT_REG_DI = 14, PT_REG_ORIG_AX = 15, PT_REG_IP = 16, PT_REG_SP = 19 };
 
 struct pt_record_stack {
 	struct pt_record head;
@@ -537,6 +656,8 @@ struct pt_record_stack {
 	pt_s64 syscall; /* -1: not in one */
 	pt_u32 nr_kernel, spare;
 	pt_u64 kernel[PT_KERNEL_FRAMES]; /* addresses, innermost first */
+	struct pt_kernel_work work;
+	struct pt_lock_owner owners[PT_OWNERS];
 	unsigned char stack[PT_STACK];
 };
 

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Scheduling, block requests and lock contention; life and death of targets. */
 #include "bpf/asleep.h"
-#include "bpf/descend.h"
+#include "bpf/host_waits.h"
+#include "bpf/irq.h"
 #include "bpf/phases.h"
 
-/* The interrupt that a CPU is in: the outermost one. An interrupt never spans a switch. */
-struct irq_context {
-	u64 start;
-	u32 depth;
-	u32 number; /* of the line; or one of these */
-	u64 looked; /* ns of it that are this tool's */
-};
+/* Flags of the contention tracepoints. */
+enum { CONTENDS_SPIN = 1, CONTENDS_READ = 2, CONTENDS_WRITE = 4, CONTENDS_RT = 8, CONTENDS_PERCPU = 16, CONTENDS_MUTEX = 32 };
 enum { IRQ_LOCAL_TIMER = PT_IRQ_LOCAL_TIMER, IRQ_SOFT = PT_IRQ_SOFT };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct irq_context);
-} irqs SEC(".maps");
 
 INLINE void irq_forget(void)
 {
@@ -37,6 +26,8 @@ INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
 	t->sched_burst = c->sched_burst;
 	t->off_since = 0;
 	t->wake_since = 0;
+	t->wait_cpu = 0;
+	t->off_wait = 0;
 }
 
 INLINE void woken(struct task_struct *p)
@@ -44,6 +35,7 @@ INLINE void woken(struct task_struct *p)
 	struct pt_control *c = the_control();
 	u32 tid = p->pid, tgid = p->tgid;
 	struct pt_thread *t;
+	u64 now;
 
 	if (!c)
 		return;
@@ -56,11 +48,14 @@ INLINE void woken(struct task_struct *p)
 	if (!t)
 		return;
 	burst_check(c, t);
-	if (!t->wake_since) {
-		t->wake_since = bpf_ktime_get_ns();
-		t->wake_outside = !in_phase(c, tgid);
-		t->preempted = 0;
-	}
+	if (t->wake_since)
+		return;
+	now = bpf_ktime_get_ns();
+	t->wake_since = now;
+	t->wake_outside = !in_phase(c, tgid);
+	t->wait = PT_WAIT_WOKEN;
+	if (descent_of(c, p))
+		wait_begin(t, tid, is_throttled(p) ? PT_WAIT_QUOTA : PT_WAIT_WOKEN, cpu_of_task(p), now);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -77,6 +72,17 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	return 0;
 }
 
+/*
+ * What a thread that is runnable waits for as it leaves the CPU: nothing can have preempted it where the CPU
+ * is idle afterwards.
+ */
+INLINE u32 wait_of(struct task_struct *prev, struct task_struct *next)
+{
+	if (is_throttled(prev))
+		return PT_WAIT_QUOTA;
+	return next->pid ? PT_WAIT_PREEMPTED : PT_WAIT_WOKEN;
+}
+
 INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *prev, struct task_struct *next, u64 now)
 {
 	u32 tid = prev->pid, state;
@@ -90,17 +96,30 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	t->off_since = now;
 	/* state 0: preempted or yielding, it waits for a CPU from now on */
 	t->wake_since = state ? 0 : now;
-	t->preempted = !state;
 	t->wake_outside = !in_phase(c, prev->tgid);
+	t->wait = PT_WAIT_WOKEN;
+	t->wait_cpu = 0;
+	t->off_wait = 0;
 	d = descent_of(c, prev);
-	if (state && d)
-		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
-	if (state && c->descend_slot)
-		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 	if (!state) {
+		t->wait = next->pid ? PT_WAIT_PREEMPTED : PT_WAIT_WOKEN;
 		t->next_pid = next->pid;
 		bpf_probe_read_kernel(t->next_comm, PT_COMM, next->comm);
+		if (d)
+			wait_begin(t, tid, wait_of(prev, next), bpf_get_smp_processor_id(), now);
+		if (d && t->wait == PT_WAIT_QUOTA)
+			fill_quota(&d->record.waits, quota_group(prev));
+		return;
 	}
+	if (!d)
+		return;
+	t->off_wait = stop_of(prev, state);
+	if (t->off_wait)
+		fill_stop(d, prev, t->off_wait);
+	else
+		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
+	if (!t->off_wait)
+		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 }
 
 /* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
@@ -142,13 +161,29 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 	__builtin_memcpy(r->waker_comm, t->waker_comm, PT_COMM);
 	r->fnode = innermost(d);
 	asleep_tell(r, task, regs, t->off_since, t->off_since + slept);
+	work_copy(&r->work, d);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* A thread that was stopped did not sleep for a reason of its own: that is time of the host, as waiting for a CPU is. */
+INLINE void stop_end(struct pt_descent *d, struct pt_thread *t, u64 now)
+{
+	u64 until = t->wake_since > t->off_since ? t->wake_since : now, wait = t->off_wait;
+
+	t->off_wait = 0;
+	HIDE(wait);
+	if (!d || !wait || wait >= PT_WAITS)
+		return;
+	d->record.waits.ns[wait] += until - t->off_since;
+	t->runq_ns += until - t->off_since;
+	t->preempt_ns += until - t->off_since;
 }
 
 INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 {
 	u32 tid = next->pid, slot = c->slot_runqueue;
 	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct pt_descent *d = descent_of(c, next);
 	struct pt_record_sample *r;
 	u64 ns;
 
@@ -157,8 +192,13 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	burst_check(c, t);
 	if (t->off_since && now > t->off_since) {
 		t->off_ns += now - t->off_since;
-		if (c->descend_slot && !t->preempted)
+		if (t->off_wait)
+			stop_end(d, t, now);
+		else if (d && t->wake_since != t->off_since)
 			sleep_told(c, next, t, now);
+		/* it is throttled one sleep at a time */
+		if (d)
+			d->work.doing &= ~PT_DOING_DIRTY;
 	}
 	/* one that was off its CPU before anybody watched has been so since 0 */
 	if (c->descend_slot)
@@ -168,20 +208,17 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 		return;
 	ns = now - t->wake_since;
 	t->runq_ns += ns;
-	if (t->preempted) {
+	if (t->wait != PT_WAIT_WOKEN)
 		t->preempt_ns += ns;
-		if (ns > t->preempt_longest) {
-			t->preempt_longest = ns;
-			t->preempt_pid = t->next_pid;
-			__builtin_memcpy(t->preempt_comm, t->next_comm, PT_COMM);
-		}
-	}
+	wait_end(d, t, tid, ns, now);
+	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
+		fill_quota(&d->record.waits, quota_group(next));
 	if (slot && slot < PT_SLOTS && !t->wake_outside && gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
 		ns = hist_count(c, slot, ns);
 		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
 		if (r) {
 			r->known = KNOWN_ARG0 * 3;
-			r->args[0] = t->preempted;
+			r->args[0] = t->wait == PT_WAIT_PREEMPTED;
 			r->args[1] = bpf_get_smp_processor_id();
 			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 		}
@@ -202,12 +239,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	irq_forget();
 	out = is_target(c, prev->tgid);
 	in = is_target(c, next->tgid);
+	now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
+	if (c->descend_slot)
+		cpu_switched(next, now);
 	if (!out && !in) {
 		count_hit(PT_HIT_SCHED_OTHER);
 		return 0;
 	}
 	count_hit(PT_HIT_SCHED);
-	now = bpf_ktime_get_ns();
 	if (out)
 		switched_out(ctx, c, prev, next, now);
 	if (in)
@@ -236,46 +275,6 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	t->waker_tgid = id >> 32;
 	bpf_get_current_comm(t->waker_comm, PT_COMM);
 	return 0;
-}
-
-INLINE void irq_enter(u32 number)
-{
-	u32 zero = 0;
-	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
-
-	if (!irq)
-		return;
-	if (!irq->depth++) {
-		irq->start = bpf_ktime_get_ns();
-		irq->number = number;
-		irq->looked = 0;
-	}
-}
-
-INLINE void irq_leave(void)
-{
-	struct pt_control *c = the_control();
-	u64 id = bpf_get_current_pid_tgid(), ns;
-	u32 zero = 0, tid = (u32)id;
-	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
-	struct pt_thread *t;
-
-	/* the first exit after attaching may come without its entry */
-	if (!c || !irq || !irq->depth || --irq->depth)
-		return;
-	count_hit(PT_HIT_SCHED_OTHER);
-	if (!is_target(c, id >> 32))
-		return;
-	t = bpf_map_lookup_elem(&threads, &tid);
-	if (!t)
-		return;
-	ns = bpf_ktime_get_ns() - irq->start;
-	ns = ns > irq->looked ? ns - irq->looked : 0;
-	t->irq_ns += ns;
-	if (ns > t->irq_longest) {
-		t->irq_longest = ns;
-		t->irq_number = irq->number;
-	}
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -417,6 +416,23 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	return 0;
 }
 
+/* During a descent: who holds the lock, where it is one that knows. */
+INLINE void contention_note(struct pt_control *c, void *lock, unsigned int flags)
+{
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
+	struct pt_lock_owner owner = {};
+
+	if (!d)
+		return;
+	d->work.doing |= PT_DOING_LOCK;
+	if (flags & CONTENDS_MUTEX)
+		fill_owner(&owner, BPF_CORE_READ((struct mutex *)lock, owner.counter));
+	else if (flags & (CONTENDS_READ | CONTENDS_WRITE) && !(flags & (CONTENDS_SPIN | CONTENDS_RT | CONTENDS_PERCPU)))
+		fill_owner(&owner, BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter));
+	d->work.holder_pid = owner.pid;
+	__builtin_memcpy(d->work.holder, owner.comm, PT_COMM);
+}
+
 SEC("tp_btf/contention_begin")
 int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 {
@@ -431,6 +447,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 		return 0;
 	}
 	count_hit(PT_HIT_LOCK);
+	contention_note(c, lock, flags);
 	t = thread_of(c, id >> 32, (u32)id);
 	if (!t || t->lock_open || !in_phase(c, id >> 32))
 		return 0;
@@ -454,6 +471,7 @@ int BPF_PROG(on_contention_end, void *lock, int ret)
 
 	if (!c || !is_target(c, id >> 32))
 		return 0;
+	work_end(c, PT_DOING_LOCK);
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t || !t->lock_open || t->lock_address != (u64)lock)
 		return 0;
@@ -595,7 +613,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!c || !c->descend_slot || !is_target(c, task->tgid))
 		return 0;
 	/* where it was in user code when the clock, or the kernel before it, interrupted */
-	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, false);
+	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, !(ctx->regs.cs & 3));
 	sample_charge(c, task, began);
 	return 0;
 }

@@ -13,6 +13,8 @@
 
 #include "analysis/base/syscall_names.h"
 #include "collect/descend_state.h"
+#include "collect/host_waits.h"
+#include "collect/kernel_work.h"
 #include "collect/sleeps.h"
 
 enum {
@@ -459,6 +461,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 	struct rec_call_node nodes[PT_FNODES];
 	struct record rec = {.type = REC_CALL};
 	struct rec_call *call = &rec.call;
+	struct host_waits waits;
 	char irq[32];
 
 	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
@@ -490,9 +493,11 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
 		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
 		call->preempted_ns = r->preempt_ns;
-		call->preempted_by_pid = r->preempt_pid;
-		if (r->preempt_ns)
-			call->preempted_by = r->preempt_comm;
+		host_waits_fill(&waits, &r->waits);
+		call->waits = waits.wait;
+		call->nr_waits = waits.nr;
+		call->preempted_by_pid = waits.preempted_by_pid;
+		call->preempted_by = waits.preempted_by;
 	}
 	call->nr_nodes = nodes_fill(c, d, r, nodes);
 	if (r->blurred || (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns))
@@ -526,16 +531,20 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 void armed_stack(struct collector *c, const struct pt_record_stack *r)
 {
 	struct descent_arming *d = c->descent;
-	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = ""}};
+	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = "", .about = ""}};
 	struct pt_record_stack **keep;
+	struct kernel_work work;
 
 	if (!d || r->head.slot != d->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
 		return;
 	if (!r->sleeps) {
 		out.at_ns = less(r->head.at, c->start_ns);
 		out.weight_ns = 1000000000 / SAMPLE_HZ;
-		if (!kernel_in_probe(r))
-			stack_send(c, r, &out);
+		if (kernel_in_probe(r))
+			return;
+		kernel_work_of_sample(c, r, &work);
+		kernel_work_tell(&work, &out.sleep);
+		stack_send(c, r, &out);
 		return;
 	}
 	/* how long it sleeps is told when it wakes up */
@@ -600,6 +609,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	const struct pt_record_stack *stack;
 	struct sleep_texts text;
 	struct rec_stack out;
+	struct kernel_work work;
 
 	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
 		return;
@@ -614,6 +624,8 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	};
 	stack = stack_of(d, r);
 	sleep_fill(r, stack, &w->sleep, &text);
+	kernel_work_of_sleep(c, r, stack, &work);
+	kernel_work_tell(&work, &w->sleep);
 	if (!stack) {
 		send_record(c, &rec);
 		return;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,6 +40,16 @@ static bool has_landlock(void)
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
 }
 
+/* Tracepoints that name causes: without one of them its cause is told in more general words. */
+static void check_descents(struct collector *c)
+{
+	char missing[512], remedy[640];
+
+	kernel_side_missing(c->kernel, missing, sizeof(missing));
+	snprintf(remedy, sizeof(remedy), "this kernel has no tracepoint %s", missing);
+	check(c, "tracepoints of causes", !missing[0], "causes by their own names: quota, reclaim, throttling, signals, interrupts", remedy);
+}
+
 static void check_layers(struct collector *c)
 {
 	uint32_t can = kernel_side_available(c->kernel), run;
@@ -53,6 +64,7 @@ static void check_layers(struct collector *c)
 	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests", "a kernel with CONFIG_BLOCK and BTF");
 	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel), "profiles of lock contention",
 	      "Linux 5.19 has the tracepoint; waits for user-space locks are still seen");
+	check_descents(c);
 	kernel_side_layers(c->kernel, 0);
 }
 

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -23,7 +25,7 @@ _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 && 
 _Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5,
 	       "bpf/measure.h repeats enum layer");
 
-enum { MAX_LINKS = 24 };
+enum { MAX_LINKS = 56 };
 
 struct layer_link {
 	uint32_t layers; /* needed by any of these */
@@ -75,6 +77,25 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
 }
 
+/* What the kernel does to a thread inside a call of f0: a kernel may lack any of these. */
+static void descent_links_declare(struct kernel_side *k)
+{
+	struct bpf_program *const programs[] = {
+	    k->skel->progs.on_signal_sent,	k->skel->progs.on_signal,
+	    k->skel->progs.on_reschedule_entry, k->skel->progs.on_reschedule_exit,
+	    k->skel->progs.on_call_entry,	k->skel->progs.on_call_exit,
+	    k->skel->progs.on_call_single_entry, k->skel->progs.on_call_single_exit,
+	    k->skel->progs.on_irq_work_entry,	k->skel->progs.on_irq_work_exit,
+	    k->skel->progs.on_reclaim_begin,	k->skel->progs.on_reclaim_end,
+	    k->skel->progs.on_group_reclaim_begin, k->skel->progs.on_group_reclaim_end,
+	    k->skel->progs.on_compaction_begin, k->skel->progs.on_compaction_end,
+	    k->skel->progs.on_dirty,
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		link_declare(k, programs[i], KERNEL_SIDE_DESCENT);
+}
+
 static void links_declare(struct kernel_side *k)
 {
 	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES, sched = 1u << LAYER_RUNQUEUE;
@@ -90,8 +111,8 @@ static void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_block_insert, block);
 	link_declare(k, k->skel->progs.on_block_issue, block);
 	link_declare(k, k->skel->progs.on_block_complete, block);
-	link_declare(k, k->skel->progs.on_contention_begin, lock);
-	link_declare(k, k->skel->progs.on_contention_end, lock);
+	link_declare(k, k->skel->progs.on_contention_begin, lock | KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_contention_end, lock | KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_waking, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_irq_entry, interrupts);
 	link_declare(k, k->skel->progs.on_irq_exit, interrupts);
@@ -101,6 +122,7 @@ static void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_softirq_exit, interrupts);
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
+	descent_links_declare(k);
 	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);
 	link_declare(k, k->skel->progs.on_exec, UINT32_MAX);
 	link_declare(k, k->skel->progs.on_exit, UINT32_MAX);
@@ -279,6 +301,22 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 	return all & ~missing;
 }
 
+const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (unsigned int i = 0; i < k->nr_links; i++) {
+		const struct layer_link *l = &k->links[i];
+		const char *name = strchr(bpf_program__section_name(l->prog), '/');
+
+		if (!(l->layers & KERNEL_SIDE_DESCENT) || l->layers == UINT32_MAX || l->exists || !name || used >= n)
+			continue;
+		used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "", name + 1);
+	}
+	return out;
+}
+
 bool kernel_side_own_locks(const struct kernel_side *k)
 {
 	for (unsigned int i = 0; i < k->nr_links; i++) {
@@ -311,8 +349,9 @@ uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 		if (l->layers == UINT32_MAX)
 			continue;
 		if (l->layers & run) {
+			/* what only tells more of a descent may be missing */
 			if (link_attach(l))
-				run &= l->layers & KERNEL_SIDE_DESCENT ? ~KERNEL_SIDE_DESCENT : ~l->layers;
+				run &= l->layers & KERNEL_SIDE_DESCENT ? run : ~l->layers;
 		} else if (l->link) {
 			link_detach(l);
 		}
@@ -662,6 +701,22 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.threads), &tid, out);
+}
+
+bool kernel_side_top_dirtier(struct kernel_side *k, const char *device, struct pt_dirtier *out)
+{
+	int fd = bpf_map__fd(k->skel->maps.dirtiers);
+	uint32_t key = 0, *from = NULL;
+	struct pt_dirtier one;
+
+	*out = (struct pt_dirtier){0};
+	while (!bpf_map_get_next_key(fd, from, &key)) {
+		from = &key;
+		if (!bpf_map_lookup_elem(fd, &key, &one) && one.pages > out->pages &&
+		    !strncmp(one.device, device, sizeof(one.device)))
+			*out = one;
+	}
+	return out->pages > 0;
 }
 
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t)

@@ -49,6 +49,10 @@ int kernel_side_attach_life(struct kernel_side *k);
 uint32_t kernel_side_available(const struct kernel_side *k);
 /* Whether it tells of its own locks (5.19); without, LAYER_LOCK is the waits for user-space locks. */
 bool kernel_side_own_locks(const struct kernel_side *k);
+/* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns `out`. */
+const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
+/* The process that has dirtied most pages of this device since it was seen first; false: none is known. */
+bool kernel_side_top_dirtier(struct kernel_side *k, const char *device, struct pt_dirtier *out);
 /* Whether the running kernel is older than what peaktop is made for; only a reason to look for when it refuses something. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);

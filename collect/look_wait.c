@@ -210,7 +210,7 @@ void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_te
 
 	*text = (struct wait_text){0};
 	*s = (struct rec_sleep){.syscall = call ? (int32_t)nr : -1, .call = call ? call : "", .name = "", .waker = "",
-				.holder = "", .doing = ""};
+				.holder = "", .doing = "", .about = ""};
 	for (int i = 0; call && i < SAMPLE_ARGS; i++)
 		out->args[i] = t->regs[registers[i]];
 	as_sleep.syscall = call ? nr : -1;

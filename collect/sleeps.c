@@ -24,8 +24,12 @@ const char *irq_name(uint32_t number, char *out, size_t n)
 	static const char *const soft[] = {"HI",	 "TIMER",   "NET_TX",  "NET_RX",  "BLOCK",
 					   "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
+	static const char *const vectors[] = {"reschedule", "call_function", "call_function_single", "irq_work"};
+
 	if (number == PT_IRQ_LOCAL_TIMER)
 		return "local timer";
+	if (number >= PT_IRQ_VECTOR)
+		return number - PT_IRQ_VECTOR < sizeof(vectors) / sizeof(vectors[0]) ? vectors[number - PT_IRQ_VECTOR] : "IPI";
 	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
 		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
 		return out;
@@ -36,7 +40,14 @@ const char *irq_name(uint32_t number, char *out, size_t n)
 
 uint32_t irq_number(uint32_t number)
 {
-	return number == PT_IRQ_LOCAL_TIMER ? LOCAL_TIMER_VECTOR : number >= PT_IRQ_SOFT ? number - PT_IRQ_SOFT : number;
+	/* as in arch/x86/include/asm/irq_vectors.h */
+	static const uint32_t vectors[] = {0xfd, 0xfc, 0xfb, 0xf6};
+
+	if (number == PT_IRQ_LOCAL_TIMER)
+		return LOCAL_TIMER_VECTOR;
+	if (number >= PT_IRQ_VECTOR)
+		return vectors[(number - PT_IRQ_VECTOR) % (sizeof(vectors) / sizeof(vectors[0]))];
+	return number >= PT_IRQ_SOFT ? number - PT_IRQ_SOFT : number;
 }
 
 /* What kind of thing a descriptor of the target is, and its name. */
@@ -348,6 +359,7 @@ static bool sleeps_in(const struct pt_record_stack *s, const char *const *list)
 
 static const char *const lock_functions[] = {"rwsem_down_", "__mutex_lock", "__ww_mutex_lock", "percpu_rwsem_wait",
 					      "percpu_down_",	 "__down",	 NULL};
+static const char *const fault_functions[] = {"handle_mm_fault", "asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", NULL};
 static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
 
 /* An io_uring says that it waits for I/O also where it waits for the network. */
@@ -359,7 +371,10 @@ static bool waited_for_device(const struct pt_record_sleep *r, const struct rec_
 /* What the kernel itself slept in says more than what was called. */
 void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n)
 {
-	if (s->object == SLEEP_ON_PAGE) {
+	if (s->object == SLEEP_ON_PAGE && stack && stack->nr_kernel && !sleeps_in(stack, fault_functions)) {
+		/* called neither by the program nor for a page: on the way back to it */
+		s->object = SLEEP_ON_OTHER;
+	} else if (s->object == SLEEP_ON_PAGE) {
 		mapped_file(r->head.tgid, r->fault, name, n);
 		s->name = name;
 	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK && sleeps_in(stack, lock_functions)) {

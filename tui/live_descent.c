@@ -183,6 +183,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	if (!descend_asked(l->descend) || descent_result(descend_state(l->descend), &r))
 		return false;
 	descend_cut_parked(l->descend, &r);
+	report_name_kernel(l->descend, &r);
 	if (r.status == DESCENT_ROOT_CAUSE)
 		same_paths(l, &r, remark, sizeof(remark));
 	if (!descent_rows_show(l->screen, &report, &r, remark))

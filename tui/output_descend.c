@@ -2,6 +2,7 @@
 /* What the text and the JSON of a descent have in common. */
 #include "tui/output_descend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,30 @@
 /* Of the time: less is not worth a word. */
 #define WORTH_SAYING 0.03
 
+static const char *kernel_function(const struct descend *d, const struct rec_frame *f)
+{
+	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+
+	return s ? s->function : "";
+}
+
+void report_name_kernel(const struct descend *d, struct descent_result *r)
+{
+	static const char prefix[] = "syscall:";
+
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		struct descent_path *p = &r->paths[i];
+		const char *call = p->nr_kernel ? kernel_function(d, &p->kernel[0]) : "";
+
+		if (p->cause.kind != CAUSE_KERNEL)
+			continue;
+		call += strncmp(call, prefix, sizeof(prefix) - 1) ? 0 : sizeof(prefix) - 1;
+		snprintf(p->cause.detail, sizeof(p->cause.detail), "%s", call);
+		if (p->kernel_trunk > 1 && p->kernel_trunk <= p->nr_kernel)
+			snprintf(p->cause.name, sizeof(p->cause.name), "%s", kernel_function(d, &p->kernel[p->kernel_trunk - 1]));
+	}
+}
+
 int report_result(const struct descend_report *r, struct descent_result *out)
 {
 	int err;
@@ -21,6 +46,8 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		err = descent_result(descend_state(r->descend), out);
 		if (!err)
 			descend_cut_parked(r->descend, out);
+		if (!err)
+			report_name_kernel(r->descend, out);
 		return err;
 	}
 	memset(out, 0, sizeof(*out));
@@ -240,10 +267,21 @@ void report_cause(struct buf *out, const struct cause *c)
 	    [CAUSE_WAIT] = "waiting for another task",
 	    [CAUSE_UNMEASURED] = "in callees that were not measured",
 	    [CAUSE_UNKNOWN] = "the cause is not known",
+	    [CAUSE_QUOTA] = "throttled by the CPU quota",
+	    [CAUSE_STOPPED] = "stopped",
+	    [CAUSE_THROTTLED] = "throttled as a writer: too many dirty pages",
+	    [CAUSE_RECLAIM] = "freeing memory",
+	    [CAUSE_COMPACTION] = "waiting while the kernel compacts memory",
+	    [CAUSE_SWAP] = "reading pages back from swap",
+	    [CAUSE_HUGE_PAGE] = "while the kernel makes huge pages",
+	    [CAUSE_KERNEL] = "in the kernel",
+	    [CAUSE_SIGNAL] = "in a signal handler",
 	};
 	static const char *const before_name[CAUSE_KINDS] = {
 	    [CAUSE_PREEMPTION] = " by ", [CAUSE_INTERRUPT] = " by ", [CAUSE_IO] = " on ",
 	    [CAUSE_LOCK] = " held by ",	 [CAUSE_NETWORK] = ": ",     [CAUSE_WAIT] = ": ",
+	    [CAUSE_QUOTA] = " of ",	 [CAUSE_STOPPED] = " by ",   [CAUSE_THROTTLED] = " on ",
+	    [CAUSE_RECLAIM] = " for ",	 [CAUSE_RUN_QUEUE] = ", behind ",
 	};
 	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
 

@@ -38,6 +38,8 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 
 /* The result as far as there is one: all zero with no paths before anything was asked. 0 or -ENOMEM. */
 int report_result(const struct descend_report *r, struct descent_result *out);
+/* The functions of the kernel that causes in it are named by. */
+void report_name_kernel(const struct descend *d, struct descent_result *r);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
 /*
  * The peak that the descent asked about: its range as it was asked, its calls as they are now. False: none (the slowest

@@ -7,6 +7,7 @@
 #include "analysis/base/format.h"
 
 enum { LATE_NS = 200000 };
+enum { ALONE_PERCENT = 90 }; /* of a time: who has that much of it, has it alone */
 
 const char *cause_kind_text(enum cause_kind kind)
 {
@@ -25,6 +26,15 @@ const char *cause_kind_text(enum cause_kind kind)
 	    [CAUSE_WAIT] = "wait",
 	    [CAUSE_UNMEASURED] = "unmeasured callees",
 	    [CAUSE_UNKNOWN] = "unknown",
+	    [CAUSE_QUOTA] = "cpu quota",
+	    [CAUSE_STOPPED] = "stopped",
+	    [CAUSE_THROTTLED] = "throttled",
+	    [CAUSE_RECLAIM] = "reclaim",
+	    [CAUSE_COMPACTION] = "compaction",
+	    [CAUSE_SWAP] = "swap",
+	    [CAUSE_HUGE_PAGE] = "huge page",
+	    [CAUSE_KERNEL] = "kernel",
+	    [CAUSE_SIGNAL] = "signal handler",
 	};
 
 	return kind < CAUSE_KINDS ? text[kind] : "unknown";
@@ -163,6 +173,71 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_UNKNOWN, s->name);
 }
 
+/* By the freezer of this cgroup; "": not known which. */
+static void set_frozen(struct cause *c, const char *group)
+{
+	group = text_or_empty(group);
+	c->kind = CAUSE_STOPPED;
+	snprintf(c->name, sizeof(c->name), "the cgroup freezer%s%.64s", *group ? " of " : "", group);
+}
+
+bool cause_of_work(const struct rec_sleep *s, struct cause *out)
+{
+	static const enum cause_kind kinds[SLEEP_OBJECTS] = {
+	    [SLEEP_IN_RECLAIM] = CAUSE_RECLAIM, [SLEEP_IN_COMPACTION] = CAUSE_COMPACTION, [SLEEP_IN_SWAP] = CAUSE_SWAP,
+	    [SLEEP_IN_HUGE_PAGE] = CAUSE_HUGE_PAGE, [SLEEP_IN_DIRTY] = CAUSE_THROTTLED, [SLEEP_IN_SPIN] = CAUSE_LOCK,
+	    [SLEEP_STOPPED] = CAUSE_STOPPED, [SLEEP_TRACED] = CAUSE_STOPPED, [SLEEP_FROZEN] = CAUSE_STOPPED,
+	};
+	const char *holder = text_or_empty(s->holder), *about = text_or_empty(s->about);
+	bool holder_is_name = s->object == SLEEP_IN_SPIN || s->object == SLEEP_STOPPED || s->object == SLEEP_TRACED;
+
+	memset(out, 0, sizeof(*out));
+	if (s->object < SLEEP_IN_RECLAIM || s->object >= SLEEP_OBJECTS)
+		return false;
+	set(out, kinds[s->object], holder_is_name ? holder : s->name);
+	if (s->object == SLEEP_FROZEN)
+		set_frozen(out, s->name);
+	if (s->object == SLEEP_IN_DIRTY && *holder)
+		snprintf(out->detail, sizeof(out->detail), "%s, most of them by %s", about, holder);
+	else if (s->object == SLEEP_TRACED)
+		snprintf(out->detail, sizeof(out->detail), "traced: held by a debugger");
+	else
+		snprintf(out->detail, sizeof(out->detail), "%s", about);
+	return true;
+}
+
+void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
+{
+	const char *detail = text_or_empty(w->detail);
+
+	memset(out, 0, sizeof(*out));
+	switch ((enum host_wait)w->kind) {
+	case HOST_WAIT_PREEMPTED:
+		set(out, CAUSE_PREEMPTION, w->name);
+		break;
+	case HOST_WAIT_QUOTA:
+		set(out, CAUSE_QUOTA, w->name);
+		break;
+	case HOST_WAIT_STOPPED:
+		set(out, CAUSE_STOPPED, w->name);
+		break;
+	case HOST_WAIT_TRACED:
+		set(out, CAUSE_STOPPED, w->name);
+		detail = "traced: held by a debugger";
+		break;
+	case HOST_WAIT_FROZEN:
+		set_frozen(out, w->name);
+		break;
+	default:
+		set(out, CAUSE_RUN_QUEUE, w->name);
+		break;
+	}
+	if (w->pid)
+		snprintf(out->detail, sizeof(out->detail), "%s%spid %u", detail, *detail ? ", " : "", (unsigned int)w->pid);
+	else
+		snprintf(out->detail, sizeof(out->detail), "%s", detail);
+}
+
 /* Who ended it. An interrupt lies on top of an innocent task: it is named, the task is not. */
 static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 {
@@ -221,6 +296,8 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 	const char *part[] = {call, times, who};
 	size_t at = 0;
 
+	if (cause_of_work(s, out))
+		return;
 	memset(out, 0, sizeof(*out));
 	classify(s, out);
 	put_call(call, sizeof(call), s, out->kind);
@@ -258,6 +335,30 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->other_ns += t->entry[lightest].ns;
 	t->entry[lightest].cause = *cause;
 	t->entry[lightest].ns += ns;
+}
+
+void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out)
+{
+	uint64_t top_ns = 0, all = 0;
+	unsigned int i, tasks = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	for (i = 0; i < t->nr; i++) {
+		const struct cause *c = &t->entry[i].cause;
+
+		if (c->kind != kind || !c->name[0])
+			continue;
+		tasks++;
+		all += t->entry[i].ns;
+		if (t->entry[i].ns > top_ns) {
+			top_ns = t->entry[i].ns;
+			*out = *c;
+		}
+	}
+	if (tasks > 1 && top_ns * 100 < all * ALONE_PERCENT)
+		snprintf(out->detail, sizeof(out->detail), "%u tasks ran, for %.0f%% of that time this one", tasks,
+			 100 * (double)top_ns / (double)all);
 }
 
 const struct cause *cause_tally_top(const struct cause_tally *t)

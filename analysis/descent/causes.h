@@ -6,6 +6,7 @@
 #ifndef PEAKTOP_CAUSES_H
 #define PEAKTOP_CAUSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
@@ -25,6 +26,15 @@ enum cause_kind {
 	CAUSE_WAIT,    /* for another task; name: the task */
 	CAUSE_UNMEASURED,
 	CAUSE_UNKNOWN,
+	CAUSE_QUOTA,	  /* the CPU quota of a cgroup is used up; name: which */
+	CAUSE_STOPPED,	  /* by a signal, a debugger, the freezer; name: by whom */
+	CAUSE_THROTTLED,  /* too many dirty pages; name: the device */
+	CAUSE_RECLAIM,	  /* memory is freed; name: the cgroup whose limit it is; "": the host's */
+	CAUSE_COMPACTION, /* memory is moved */
+	CAUSE_SWAP,	  /* pages are read back from swap */
+	CAUSE_HUGE_PAGE,  /* one is made */
+	CAUSE_KERNEL,	  /* in the kernel; name: the function, detail: the system call */
+	CAUSE_SIGNAL,	  /* in a handler of signals; name: the handler */
 	CAUSE_KINDS
 };
 
@@ -40,6 +50,11 @@ struct cause {
 	char detail[CAUSE_TEXT]; /* "" if none */
 };
 
+/* What the kernel worked at (SLEEP_IN_...) when a sample met it: true with *out filled. False: nothing that has a name. */
+bool cause_of_work(const struct rec_sleep *s, struct cause *out);
+/* What a call of f0 waited for although it could have run. */
+void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out);
+
 /* What a sleep was for, with name and detail ("nanosleep", "woken by redis 812"). */
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
 
@@ -54,6 +69,8 @@ struct cause_tally {
 };
 
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
+/* Who of the tasks of one kind took most; where it did not take nearly all, the detail says of how many. */
+void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* The heaviest, or NULL when nothing was added. */
 const struct cause *cause_tally_top(const struct cause_tally *t);
 

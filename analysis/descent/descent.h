@@ -227,6 +227,8 @@ struct descent_path {
 	unsigned int nr_kernel;
 	struct rec_frame kernel[DESCENT_KERNEL];
 	enum evidence kernel_evidence; /* of these: witnessed or sampled */
+	/* CAUSE_KERNEL: the frame of `kernel` that most of it goes through, number + 1; its function names the cause. */
+	unsigned int kernel_trunk;
 };
 
 /* A path by which a system call is called; innermost caller first. */

@@ -54,7 +54,7 @@ struct descent {
 		uint64_t calls, in_peak;
 	} seen; /* of f0 since then, by its profile */
 	struct totals all;
-	struct cause_tally preempted_by, interrupts;
+	struct cause_tally preempted_by, queued_by, interrupts;
 
 	struct vector *vector; /* by fnode */
 	uint32_t cap_vector;

@@ -57,6 +57,7 @@ static void texts_point(struct hop *h)
 	h->sleep.waker = h->waker;
 	h->sleep.holder = h->holder;
 	h->sleep.doing = h->doing;
+	h->sleep.about = h->about;
 }
 
 static void hop_fill(struct hop *h, const struct rec_witness *w)
@@ -67,6 +68,7 @@ static void hop_fill(struct hop *h, const struct rec_witness *w)
 	snprintf(h->waker, sizeof(h->waker), "%s", or_empty(w->sleep.waker));
 	snprintf(h->holder, sizeof(h->holder), "%s", or_empty(w->sleep.holder));
 	snprintf(h->doing, sizeof(h->doing), "%s", or_empty(w->sleep.doing));
+	snprintf(h->about, sizeof(h->about), "%s", or_empty(w->sleep.about));
 	texts_point(h);
 	h->nr_frames = w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
 	if (h->nr_frames)

@@ -25,7 +25,7 @@ struct hop {
 	uint64_t ns, count;
 	uint32_t pid, tid; /* of one thread that waited */
 	struct rec_sleep sleep; /* its texts are those below */
-	char call[32], name[HOP_TEXT], waker[32], holder[32], doing[64];
+	char call[32], name[HOP_TEXT], waker[32], holder[32], doing[64], about[96];
 	uint32_t nr_frames; /* from f0's down; may be none */
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
 };

@@ -64,82 +64,216 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	free(g.tally);
 }
 
-struct split {
-	struct stack_tally tally;
-	double user, kernel; /* shares of the path that is split */
-	uint64_t all;	     /* ns of the tally */
-	unsigned int nr;
-	struct {
-		struct rec_frame frame[STACK_DEPTH];
-		uint32_t nr;
-		double part; /* of the kernel's share */
-	} path[KERNEL_PATHS];
+/* A part of what samples showed in the kernel. */
+struct part {
+	struct cause cause;
+	struct rec_frame frame[STACK_DEPTH];
+	uint32_t nr, trunk;
+	double weight; /* of the kernel's share */
 };
 
-/* The heaviest paths; what is left over after them is spread over them. */
-static void split_paths(struct split *s)
+struct split {
+	struct stack_tally *tally; /* of samples in the kernel whose work has no name of its own */
+	struct cause_tally work;
+	uint64_t run, kernel;  /* ns of the samples: all, and those in the kernel */
+	double user_share, kernel_share; /* of the path that is split */
+	unsigned int nr;
+	struct part part[KERNEL_PATHS + CAUSE_NAMES];
+};
+
+/* Which witnessed frames lie in a function, and in callees of it that have no path of their own. */
+struct below {
+	const struct descent *d;
+	unsigned int nr_live;
+	uint32_t live[WITNESS_SET * 8]; /* frames of callees that have one */
+	void (*visit)(void *ctx, const struct witness_node *n);
+	void *ctx;
+};
+
+static bool has_own_path(const struct below *b, uint32_t witness)
 {
-	uint32_t least = stack_tally_count(&s->tally) < FEW ? 2 : FEW;
-	double sum = 0;
 	unsigned int i;
-	uint64_t ns;
 
-	s->all = stack_tally_ns(&s->tally);
-	while (s->nr < KERNEL_PATHS && s->tally.nr) {
-		uint32_t nr = stack_tally_path(&s->tally, BRANCH, least, s->path[s->nr].frame, &ns);
-
-		if (!nr || ns * 100 < s->all * KERNEL_PART)
-			break;
-		stack_tally_remove(&s->tally, s->path[s->nr].frame, nr);
-		s->path[s->nr].nr = nr;
-		s->path[s->nr++].part = (double)ns;
-		sum += (double)ns;
-	}
-	for (i = 0; i < s->nr; i++)
-		s->path[i].part /= sum;
+	for (i = 0; i < b->nr_live; i++)
+		if (b->live[i] == witness)
+			return true;
+	return false;
 }
 
-static bool split_begin(const struct builder *b, uint32_t node, struct split *s)
+/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+static void visit_below(const struct below *b, uint32_t witness)
 {
-	struct gathered ran = {.tally = &s->tally, .tag = WITNESS_RAN};
-	uint64_t kernel = 0, run;
+	const struct witness_node *n = witnesses_node(b->d->witnesses, witness);
+	uint32_t id;
+
+	b->visit(b->ctx, n);
+	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(b->d->witnesses, id)->next)
+		if (!has_own_path(b, id))
+			visit_below(b, id);
+}
+
+/* The frames of a function itself; with `callees`, also those of callees that have no path of their own. */
+static void visit_own(const struct descent *d, uint32_t node, bool callees, void (*visit)(void *ctx, const struct witness_node *n),
+		      void *ctx)
+{
+	struct below b = {.d = d, .visit = visit, .ctx = ctx};
 	struct witness_set set;
 	unsigned int i;
+	uint32_t id;
 
-	fnode_witness_set(b->d, node, &set);
-	run = witness_set_own_run(b->d->witnesses, &set);
+	for (id = d->tree.node[node].first_child; callees && id != NO_INDEX; id = d->tree.node[id].next) {
+		if (!d->tree.node[id].live)
+			continue;
+		fnode_witness_set(d, id, &set);
+		for (i = 0; i < set.nr_at && b.nr_live < sizeof(b.live) / sizeof(b.live[0]); i++)
+			b.live[b.nr_live++] = set.at[i];
+	}
+	fnode_witness_set(d, node, &set);
 	for (i = 0; i < set.nr_at; i++) {
-		const struct witness_own *own = witnesses_node(b->d->witnesses, set.at[i])->own;
-
-		if (own)
-			kernel += own->kernel_run_ns;
-		gather(&ran, witnesses_node(b->d->witnesses, set.at[i]));
+		if (callees)
+			visit_below(&b, set.at[i]);
+		else
+			visit(ctx, witnesses_node(d->witnesses, set.at[i]));
 	}
-	if (!run || !s->tally.nr || kernel * 100 < run * KERNEL_PART)
-		return false;
-	s->kernel = kernel < run ? (double)kernel / (double)run : 1;
-	s->user = 1 - s->kernel;
-	if (s->user * 100 < KERNEL_PART) {
-		s->user = 0;
-		s->kernel = 1;
-	}
-	split_paths(s);
-	return s->nr > 0;
 }
 
-static void add_faults(struct builder *b, const struct split *s, unsigned int i, double ns)
+static void add_work(struct cause_tally *t, const struct cause_tally *from)
 {
-	b->faults.ns += ns;
-	if (ns <= b->faults.heaviest_ns)
+	unsigned int i;
+
+	for (i = 0; i < from->nr; i++)
+		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
+}
+
+static void gather_run(void *ctx, const struct witness_node *n)
+{
+	struct split *s = ctx;
+
+	s->run += n->own_run_ns;
+	if (!n->own)
 		return;
-	b->faults.heaviest_ns = ns;
-	b->faults.nr = s->path[i].nr;
-	memcpy(b->faults.frame, s->path[i].frame, s->path[i].nr * sizeof(s->path[i].frame[0]));
+	s->kernel += n->own->kernel_run_ns;
+	add_work(&s->work, &n->own->work);
+	if (n->own->kernel)
+		stack_tally_join(s->tally, n->own->kernel, WITNESS_RAN);
+}
+
+static void gather_stacks(void *ctx, const struct witness_node *n)
+{
+	struct gathered *g = ctx;
+
+	if (n->own && n->own->kernel)
+		stack_tally_join(g->tally, n->own->kernel, g->tag);
+}
+
+/* A part for each kind of work that has a name, with the cause and the stack that are the heaviest of it. */
+static void split_work(const struct descent *d, uint32_t node, bool callees, struct split *s)
+{
+	struct gathered g = {.tally = calloc(1, sizeof(*g.tally))};
+	struct cause_tally one;
+	unsigned int kind, i;
+	uint64_t kind_ns, ns;
+
+	for (kind = 0; g.tally && kind < CAUSE_KINDS && s->nr < CAUSE_NAMES; kind++) {
+		struct part *part = &s->part[s->nr];
+
+		memset(&one, 0, sizeof(one));
+		for (kind_ns = 0, i = 0; i < s->work.nr; i++) {
+			if (s->work.entry[i].cause.kind != kind)
+				continue;
+			kind_ns += s->work.entry[i].ns;
+			cause_tally_add(&one, &s->work.entry[i].cause, s->work.entry[i].ns);
+		}
+		if (!kind_ns || kind_ns * 100 < s->run * KERNEL_PART)
+			continue;
+		g.tally->nr = 0;
+		g.tag = WITNESS_WORK - (int)kind;
+		visit_own(d, node, callees, gather_stacks, &g);
+		part->cause = *cause_tally_top(&one);
+		part->nr = stack_tally_path(g.tally, MAJORITY, 1, part->frame, &ns);
+		part->weight = (double)kind_ns;
+		s->nr++;
+	}
+	free(g.tally);
 }
 
 static bool in_page_fault(const struct rec_frame *frame)
 {
 	return frame->module == REC_KERNEL_MODULE && frame->function == REC_KERNEL_FAULT;
+}
+
+/* In a system call that a function of the program has called: not where f0 is that call, whose own code it is. */
+static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
+{
+	return frame->module == REC_KERNEL_MODULE && frame->function & REC_KERNEL_CALL && !in_page_fault(frame) &&
+	       d->ask.function.module != REC_KERNEL_MODULE;
+}
+
+/* The heaviest paths of the rest, which then stand for all of it. */
+static void split_paths(const struct descent *d, struct split *s, const struct cause *cause)
+{
+	uint32_t least = stack_tally_count(s->tally) < FEW ? 2 : FEW;
+	uint64_t all = stack_tally_ns(s->tally), ns;
+	double sum = 0, rest = (double)s->kernel;
+	unsigned int i, first = s->nr;
+
+	for (i = 0; i < s->nr; i++)
+		rest -= s->part[i].weight;
+	while (s->nr < first + KERNEL_PATHS && s->tally->nr && rest * 100 >= (double)s->run * KERNEL_PART) {
+		struct part *part = &s->part[s->nr];
+
+		part->nr = stack_tally_path(s->tally, BRANCH, least, part->frame, &ns);
+		if (!part->nr || ns * 100 < all * KERNEL_PART)
+			break;
+		part->trunk = stack_tally_trunk(s->tally, part->frame, part->nr, MAJORITY);
+		stack_tally_remove(s->tally, part->frame, part->nr);
+		part->cause = *cause;
+		if (in_system_call(d, part->frame)) {
+			memset(&part->cause, 0, sizeof(part->cause));
+			part->cause.kind = CAUSE_KERNEL;
+		}
+		part->weight = (double)ns;
+		sum += (double)ns;
+		s->nr++;
+	}
+	for (i = first; i < s->nr; i++)
+		s->part[i].weight *= rest / sum;
+}
+
+static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node, struct split *s)
+{
+	bool callees = path->cause.kind != CAUSE_OWN_CODE && path->cause.kind != CAUSE_UNKNOWN;
+	double sum = 0;
+	unsigned int i;
+
+	visit_own(b->d, node, callees, gather_run, s);
+	if (!s->run || s->kernel * 100 < s->run * KERNEL_PART)
+		return false;
+	if (s->kernel > s->run)
+		s->kernel = s->run;
+	split_work(b->d, node, callees, s);
+	split_paths(b->d, s, &path->cause);
+	for (i = 0; i < s->nr; i++)
+		sum += s->part[i].weight;
+	if (sum <= 0)
+		return false;
+	s->kernel_share = (double)s->kernel / (double)s->run;
+	if ((1 - s->kernel_share) * 100 < KERNEL_PART)
+		s->kernel_share = 1;
+	s->user_share = 1 - s->kernel_share;
+	for (i = 0; i < s->nr; i++)
+		s->part[i].weight /= sum;
+	return true;
+}
+
+static void add_faults(struct builder *b, const struct part *part, double ns)
+{
+	b->faults.ns += ns;
+	if (ns <= b->faults.heaviest_ns)
+		return;
+	b->faults.heaviest_ns = ns;
+	b->faults.nr = part->nr;
+	memcpy(b->faults.frame, part->frame, part->nr * sizeof(part->frame[0]));
 }
 
 /* All of it went to the faults: the path that was added last is none. */
@@ -150,6 +284,16 @@ static void take_back(struct builder *b, struct descent_path *path)
 	b->r->nr_paths--;
 }
 
+static void part_fill(struct builder *b, struct descent_path *path, uint32_t node, const struct part *part)
+{
+	path->cause = part->cause;
+	path->nr_pcs = 0;
+	path->nr_below = 0;
+	result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
+	if (part->cause.kind == CAUSE_KERNEL)
+		path->kernel_trunk = part->trunk;
+}
+
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	struct split *s = calloc(1, sizeof(*s));
@@ -158,39 +302,40 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 	bool used;
 	unsigned int i;
 
-	if (!s) {
+	if (s)
+		s->tally = calloc(1, sizeof(*s->tally));
+	if (!s || !s->tally)
 		b->err = -ENOMEM;
-		return;
-	}
-	if (!split_begin(b, node, s)) {
-		free(s);
-		return;
-	}
-	used = s->user > 0;
+	if (b->err || !split_begin(b, path, node, s))
+		goto out;
+	used = s->user_share > 0;
 	for (i = 0; i < s->nr; i++) {
-		double part = s->kernel * s->path[i].part;
+		const struct part *part = &s->part[i];
+		double weight = s->kernel_share * part->weight;
 
-		if (in_page_fault(s->path[i].frame)) {
-			add_faults(b, s, i, latency * part);
+		if (part->nr && in_page_fault(part->frame) && part->cause.kind == path->cause.kind) {
+			add_faults(b, part, latency * weight);
 			continue;
 		}
-		one = used ? result_add_path(b, node, 0, &path->cause, path->maxcount) : path;
+		one = used ? result_add_path(b, node, 0, &part->cause, path->maxcount) : path;
 		if (!one)
 			break;
 		used = true;
-		one->share = share * part;
-		one->latency_ns = (uint64_t)(latency * part + 0.5);
-		one->evidence = part < 1 ? EVIDENCE_SAMPLED : path->evidence;
-		one->nr_pcs = 0;
-		result_set_kernel(b, one, node, s->path[i].frame, s->path[i].nr, EVIDENCE_SAMPLED);
+		one->share = share * weight;
+		one->latency_ns = (uint64_t)(latency * weight + 0.5);
+		one->evidence = weight < 1 ? EVIDENCE_SAMPLED : path->evidence;
+		part_fill(b, one, node, part);
 	}
-	if (s->user > 0) {
-		path->share = share * s->user;
-		path->latency_ns = (uint64_t)(latency * s->user + 0.5);
+	if (s->user_share > 0) {
+		path->share = share * s->user_share;
+		path->latency_ns = (uint64_t)(latency * s->user_share + 0.5);
 		path->evidence = EVIDENCE_SAMPLED;
 	}
 	if (!used)
 		take_back(b, path);
+out:
+	if (s)
+		free(s->tally);
 	free(s);
 }
 

@@ -68,8 +68,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		result_add_looped(b, path, node);
 	if (cause.kind == CAUSE_LOOP || cause.kind == CAUSE_UNMEASURED)
 		result_add_below(b, path, node);
-	if (cause.kind == CAUSE_OWN_CODE || cause.kind == CAUSE_UNKNOWN)
-		result_split_kernel(b, path, node);
+	result_split_kernel(b, path, node);
 }
 
 /* Many callees, through each of which few of the calls go: their time as one. */
@@ -239,23 +238,57 @@ static void place(struct builder *b, struct descent_path *path, bool interrupt)
 		path->place = b->index[node];
 }
 
+/* Of a tally of waits of the host: what one kind of them took; *all: everything. */
+static uint64_t kind_ns(const struct cause_tally *t, enum cause_kind kind, uint64_t *all)
+{
+	uint64_t ns = 0;
+	unsigned int i;
+
+	*all = 0;
+	for (i = 0; i < t->nr; i++) {
+		*all += t->entry[i].ns;
+		if (t->entry[i].cause.kind == kind)
+			ns += t->entry[i].ns;
+	}
+	return ns;
+}
+
+/* A path for each kind that matters of the waits that did not begin with a wakeup. */
+static void add_preempted(struct builder *b, double ns, uint64_t votes)
+{
+	static const enum cause_kind kinds[] = {CAUSE_PREEMPTION, CAUSE_QUOTA, CAUSE_STOPPED};
+	const struct cause_tally *t = &b->d->preempted_by;
+	uint64_t all, part, shown = 0;
+	struct cause cause = {.kind = CAUSE_PREEMPTION};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		part = kind_ns(t, kinds[i], &all);
+		shown += part * 100 >= all * CAUSE_PART ? part : 0;
+	}
+	if (!shown)
+		place(b, result_add_path(b, 0, ns, &cause, votes), false);
+	for (i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		part = kind_ns(t, kinds[i], &all);
+		if (!part || part * 100 < all * CAUSE_PART)
+			continue;
+		cause_tally_tasks(t, kinds[i], &cause);
+		place(b, result_add_path(b, 0, ns * (double)part / (double)shown, &cause, votes), false);
+	}
+}
+
 static void add_host_times(struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
 	const struct fnode *root = &b->d->tree.node[0];
-	struct cause preemption = {.kind = CAUSE_PREEMPTION}, queue = {.kind = CAUSE_RUN_QUEUE};
-	struct cause interrupt = {.kind = CAUSE_INTERRUPT};
+	struct cause queue, interrupt = {.kind = CAUSE_INTERRUPT};
 	double calls = t->records ? (double)t->records : 1;
 
-	if (cause_tally_top(&b->d->preempted_by))
-		preemption = *cause_tally_top(&b->d->preempted_by);
+	cause_tally_tasks(&b->d->queued_by, CAUSE_RUN_QUEUE, &queue);
 	if (cause_tally_top(&b->d->interrupts))
 		interrupt = *cause_tally_top(&b->d->interrupts);
 	if (root->self_kept[CANDIDATE_PREEMPTED])
-		place(b,
-		      result_add_path(b, 0, (double)t->preempted_ns / calls, &preemption,
-				      root->own[CANDIDATE_PREEMPTED]),
-		      false);
+		add_preempted(b, (double)t->preempted_ns / calls, root->own[CANDIDATE_PREEMPTED]);
 	if (root->self_kept[CANDIDATE_RUNQUEUE])
 		place(b,
 		      result_add_path(b, 0, (double)t->runqueue_ns / calls, &queue,

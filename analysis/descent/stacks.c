@@ -132,6 +132,24 @@ uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t l
 	return nr;
 }
 
+uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr, uint32_t part)
+{
+	uint64_t first = 0, ns;
+	uint32_t k, i;
+
+	for (k = 1; k <= nr; k++) {
+		ns = 0;
+		for (i = 0; i < t->nr; i++)
+			if (begins_with(t, &t->entry[i], path, k))
+				ns += t->entry[i].ns;
+		if (k == 1)
+			first = ns;
+		if (ns * part < first)
+			break;
+	}
+	return k - 1;
+}
+
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr)
 {
 	uint32_t i = 0;

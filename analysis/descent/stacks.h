@@ -45,6 +45,8 @@ uint64_t stack_tally_ns(const struct stack_tally *t);
  */
 uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least, struct rec_frame out[STACK_DEPTH],
 			  uint64_t *ns);
+/* How many leading frames of a path at least 1/`part` of what goes through its first one goes through. */
+uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr, uint32_t part);
 uint32_t stack_tally_count(const struct stack_tally *t);
 /* Take out what goes through the last frame of a path. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);

@@ -364,12 +364,25 @@ static void count_totals(struct totals *t, const struct rec_call *call, const st
 	t->blocked_unknown |= !(call->known & CALL_KNOWN_BLOCKED);
 }
 
+/* What the call waited for although it could have run. */
+static void name_host_waits(struct descent *d, const struct rec_call *call)
+{
+	struct cause c;
+	uint32_t i;
+
+	for (i = 0; i < call->nr_waits; i++) {
+		cause_of_host_wait(&call->waits[i], &c);
+		cause_tally_add(c.kind == CAUSE_RUN_QUEUE ? &d->queued_by : &d->preempted_by, &c, call->waits[i].ns);
+	}
+}
+
 static void name_host_times(struct descent *d, const struct rec_call *call,
 			    const struct vector *root)
 {
 	struct cause c;
 
-	if (root->runqueue && call->preempted_ns) {
+	name_host_waits(d, call);
+	if (root->runqueue && call->preempted_ns && !call->nr_waits) {
 		memset(&c, 0, sizeof(c));
 		c.kind = CAUSE_PREEMPTION;
 		snprintf(c.name, sizeof(c.name), "%s",

@@ -15,6 +15,7 @@ struct stack {
 	uint32_t tid, nr_frames, node;
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
+	bool work; /* a sample that met the kernel at work that has a name: `cause` */
 	struct cause cause;
 	uint32_t nr_kernel, nr_callers;
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
@@ -160,20 +161,27 @@ static int child_of(struct witnesses *w, uint32_t parent, struct rec_code functi
 	return add_node(w, parent, function, ret);
 }
 
+static int stack_tag(const struct stack *s)
+{
+	if (s->kind == WITNESS_SLEEP)
+		return (int)s->cause.kind;
+	return s->work ? WITNESS_WORK - (int)s->cause.kind : WITNESS_RAN;
+}
+
 static void count_kernel(struct witnesses *w, struct witness_own *own, const struct stack *s)
 {
 	if (!s->nr_kernel)
 		return;
 	if (s->kind == WITNESS_RUN)
 		own->kernel_run_ns += s->weight_ns;
+	if (s->work)
+		cause_tally_add(&own->work, &s->cause, s->weight_ns);
 	if (!own->kernel && w->nr_kernel < WITNESS_KERNEL) {
 		own->kernel = calloc(1, sizeof(*own->kernel));
 		w->nr_kernel += own->kernel != NULL;
 	}
 	if (own->kernel)
-		stack_tally_add(own->kernel, s->kernel, s->nr_kernel,
-				s->kind == WITNESS_RUN ? WITNESS_RAN : (int)s->cause.kind,
-				s->weight_ns);
+		stack_tally_add(own->kernel, s->kernel, s->nr_kernel, stack_tag(s), s->weight_ns);
 }
 
 static void count_callers(struct witnesses *w, const struct stack *s)
@@ -276,6 +284,8 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 		to->caller[i] = from->callers[i];
 	if (to->kind == WITNESS_SLEEP)
 		cause_of_sleep(&from->sleep, &to->cause);
+	else
+		to->work = cause_of_work(&from->sleep, &to->cause);
 }
 
 int witnesses_add(struct witnesses *w, const struct rec_witness *r)

@@ -27,6 +27,7 @@ enum {
 	WITNESS_SET = 16,
 	WITNESS_KERNEL = 256, /* frames with kernel stacks of their own */
 	WITNESS_RAN = -2,     /* tag of a sample in a tally of stacks; of a sleep: its kind */
+	WITNESS_WORK = -100,  /* less the kind of cause: of a sample that met the kernel at such work */
 };
 
 /* What ended in one frame, beyond its weight; only where something did. */
@@ -36,6 +37,7 @@ struct witness_own {
 	unsigned int nr_pcs;
 	struct descent_pc pcs[DESCENT_PCS];
 	uint64_t kernel_run_ns;	    /* of the samples: in the kernel */
+	struct cause_tally work;    /* of these: at work that has a name of its own */
 	struct stack_tally *kernel; /* may be NULL */
 };
 

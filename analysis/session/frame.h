@@ -24,6 +24,7 @@ enum {
 	FRAME_MAX_TEXT = 4096,	 /* longer text is cut when written, refused when read */
 	FRAME_MAX_SITES = 4096,	 /* in one REQ_ARM, and call sites in one REC_CALLEES */
 	FRAME_MAX_FNODES = 256,	 /* in one REC_CALL */
+	FRAME_MAX_HOST_WAITS = 16, /* the same */
 	FRAME_MAX_STACK = 256,	 /* frames of one REC_WITNESS */
 	FRAME_MAX_CALLEES = 256, /* in one REC_LEARNT */
 	FRAME_MAX_INLINES = 64,	 /* calls in one REC_INLINES */

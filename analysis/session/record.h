@@ -389,6 +389,26 @@ struct rec_call_node {
 	uint64_t blocked_ns, runqueue_ns, interrupt_ns, fault_ns; /* parts of sum_ns */
 };
 
+/* Why a call of f0 did not run although it could have. */
+enum host_wait {
+	HOST_WAIT_QUEUE = 0, /* woken, and waiting for a CPU; name: who had it */
+	HOST_WAIT_PREEMPTED, /* name: who ran instead */
+	HOST_WAIT_QUOTA,     /* name: the cgroup whose CPU quota was used up, detail: the quota */
+	HOST_WAIT_STOPPED,   /* name: who stopped it, detail: by which signal */
+	HOST_WAIT_TRACED,    /* name: the debugger */
+	HOST_WAIT_FROZEN,    /* name: the cgroup */
+	HOST_WAITS
+};
+
+/* A part of `runqueue_ns` of a call. */
+struct rec_host_wait {
+	uint32_t kind; /* enum host_wait */
+	uint64_t ns;
+	uint32_t pid;	  /* of `name`, where that is a task; 0 */
+	const char *name; /* "": not known */
+	const char *detail;
+};
+
 /*
  * One activation of f0. When f0 calls itself, the outermost one: calls inside it
  * are fnodes. The times are disjoint parts of the latency, as far as `known`:
@@ -405,8 +425,8 @@ struct rec_call {
 	uint32_t known;	     /* enum call_known */
 	uint64_t oncpu_ns;
 	uint64_t blocked_ns;
-	uint64_t runqueue_ns;  /* runnable and not running */
-	uint64_t preempted_ns; /* that part of it that began with a preemption */
+	uint64_t runqueue_ns;  /* runnable and not running; stopped */
+	uint64_t preempted_ns; /* that part of it that did not begin with a wakeup */
 	uint64_t interrupt_ns;
 	uint64_t preemptions;
 	uint64_t minor_faults, major_faults;
@@ -418,6 +438,8 @@ struct rec_call {
 	uint64_t chance_ppm; /* chance that this call had of being seen; 0 = all */
 	uint32_t nr_nodes;
 	const struct rec_call_node *nodes; /* those with count > 0, in any order */
+	uint32_t nr_waits;
+	const struct rec_host_wait *waits; /* what runqueue_ns was for, as far as known */
 };
 
 #include "analysis/session/record_look.h"

@@ -346,6 +346,15 @@ static const struct field rec_call_node_fields[] = {
 };
 LAYOUT(rec_call_node);
 
+static const struct field rec_host_wait_fields[] = {
+	U32(rec_host_wait, kind),
+	U64(rec_host_wait, ns),
+	U32(rec_host_wait, pid),
+	TEXT(rec_host_wait, name),
+	TEXT(rec_host_wait, detail),
+};
+LAYOUT(rec_host_wait);
+
 static const struct field rec_call_fields[] = {
 	U32(rec_call, epoch),
 	U32(rec_call, op),
@@ -371,6 +380,7 @@ static const struct field rec_call_fields[] = {
 	TEXT(rec_call, interrupt_name),
 	U64(rec_call, chance_ppm),
 	ARRAY(rec_call, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &rec_call_node_layout),
+	ARRAY(rec_call, waits, nr_waits, FIELD_STRUCTS, FRAME_MAX_HOST_WAITS, &rec_host_wait_layout),
 };
 LAYOUT(rec_call);
 
@@ -398,6 +408,7 @@ static const struct field rec_sleep_fields[] = {
 	U64(rec_sleep, slack_ns),
 	U32(rec_sleep, retransmits),
 	TEXT(rec_sleep, doing),
+	TEXT(rec_sleep, about),
 };
 LAYOUT(rec_sleep);
 

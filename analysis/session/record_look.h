@@ -36,6 +36,19 @@ enum sleep_object {
 	SLEEP_ON_OTHER,
 	SLEEP_ON_FILE_LOCK, /* flock() or fcntl(); name: the file */
 	SLEEP_ON_GOROUTINE, /* a goroutine that is parked; name: its wait reason, "" if that is not known */
+	/*
+	 * What the kernel did for the thread, asleep or on a CPU: also in the `sleep` of a
+	 * WITNESS_RUN, of which nothing else is meant then.
+	 */
+	SLEEP_IN_RECLAIM,    /* frees memory; name: the cgroup whose limit was reached, "": the host's */
+	SLEEP_IN_COMPACTION, /* moves pages to have large free areas */
+	SLEEP_IN_SWAP,	     /* reads pages back from swap */
+	SLEEP_IN_HUGE_PAGE,  /* makes a huge page */
+	SLEEP_IN_DIRTY,	     /* throttled: too many dirty pages; name: the device, holder: who writes most */
+	SLEEP_IN_SPIN,	     /* spins for a lock of the kernel; holder: who has it */
+	SLEEP_STOPPED,	     /* by a signal; holder: who sent it */
+	SLEEP_TRACED,	     /* by a debugger; holder: which */
+	SLEEP_FROZEN,	     /* name: the cgroup */
 	SLEEP_OBJECTS
 };
 
@@ -67,6 +80,7 @@ struct rec_sleep {
 	uint64_t slack_ns;   /* by which the thread's timers may be late */
 	uint32_t retransmits; /* of its TCP connection meanwhile */
 	const char *doing;   /* what the waker, or the holder, did meanwhile: "was in fsync", "was preempted by make 812"; "" */
+	const char *about;   /* SLEEP_IN_...: more about it, in words; "" */
 };
 
 /* What a walk was asked (analysis/walk/walk.h). */

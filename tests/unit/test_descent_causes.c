@@ -31,7 +31,16 @@ static void test_words(void **state)
 					    "network",
 					    "wait",
 					    "unmeasured callees",
-					    "unknown"};
+					    "unknown",
+					    "cpu quota",
+					    "stopped",
+					    "throttled",
+					    "reclaim",
+					    "compaction",
+					    "swap",
+					    "huge page",
+					    "kernel",
+					    "signal handler"};
 	static const char *const statuses[] = {"root cause found", "maximum depth reached",
 					       "in progress",	   "distribution changed",
 					       "not enough calls", "target ended", "partly explained"};

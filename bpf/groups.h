@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cgroups of a task: their names, and which of their limits it has reached. */
+#ifndef PEAKTOP_BPF_GROUPS_H
+#define PEAKTOP_BPF_GROUPS_H
+
+#include "bpf/measure.h"
+
+enum { GROUP_DEPTH = 8, PAGE_BYTES = 4096, NEAR_PAGES = 64 };
+#define NO_QUOTA (~0ull)
+#define NO_PAGE_LIMIT (1ull << 50) /* pages; "max" is the largest number that there is */
+
+INLINE struct kernfs_node *node_above(struct kernfs_node *kn)
+{
+	if (bpf_core_field_exists(kn->__parent))
+		return BPF_CORE_READ(kn, __parent);
+	return BPF_CORE_READ(kn, parent);
+}
+
+/* The last parts of the path of a cgroup; the root has none. */
+INLINE void fill_group(struct pt_group *out, struct cgroup *cgroup)
+{
+	struct kernfs_node *kn = cgroup ? BPF_CORE_READ(cgroup, kn) : 0, *above;
+
+	for (int i = 0; i < PT_GROUP_LEVELS; i++) {
+		out->part[i][0] = 0;
+		above = kn ? node_above(kn) : 0;
+		if (!above)
+			continue;
+		bpf_probe_read_kernel_str(out->part[i], PT_GROUP_NAME, BPF_CORE_READ(kn, name));
+		kn = above;
+	}
+}
+
+/* The state of a controller for this task; NULL: there is none. */
+INLINE struct cgroup_subsys_state *group_state(struct task_struct *task, u64 controller)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0;
+	void *at;
+
+	if (!set)
+		return 0;
+	at = __builtin_preserve_access_index(&set->subsys);
+	if (bpf_probe_read_kernel(&css, sizeof(css), at + controller * sizeof(css)))
+		return 0;
+	return css;
+}
+
+/* Is the CPU quota of one of its cgroups used up? */
+INLINE bool is_throttled(struct task_struct *task)
+{
+	struct cfs_rq *queue = 0;
+
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	if (!bpf_core_field_exists(queue->throttle_count) || !bpf_core_field_exists(task->se.cfs_rq))
+		return false;
+	queue = BPF_CORE_READ(task, se.cfs_rq);
+	return queue && BPF_CORE_READ(queue, throttle_count) > 0;
+}
+
+/* The group of a task whose quota counts, as a number: the verifier lets no other address into a function of its own. */
+INLINE u64 quota_group(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_task_group))
+		return 0;
+	return (u64)BPF_CORE_READ(task, sched_task_group);
+}
+
+/* The cgroup whose quota it is: the innermost one that is throttled on this CPU; else the innermost that has a quota. */
+SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
+{
+	struct task_group *group = (struct task_group *)address, *found = 0;
+	struct cfs_rq **queues, *queue;
+	u32 cpu = bpf_get_smp_processor_id();
+
+	if (!out || !bpf_core_field_exists(group->cfs_bandwidth))
+		return 0;
+#pragma nounroll
+	for (int i = 0; i < GROUP_DEPTH && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != NO_QUOTA) {
+			if (!found)
+				found = group;
+			queues = BPF_CORE_READ(group, cfs_rq);
+			if (!bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu) && queue &&
+			    BPF_CORE_READ_BITFIELD_PROBED(queue, throttled)) {
+				found = group;
+				break;
+			}
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	if (!found)
+		return 0;
+	fill_group(&out->quota_of, BPF_CORE_READ(found, css.cgroup));
+	out->quota_ns = BPF_CORE_READ(found, cfs_bandwidth.quota);
+	out->quota_period_ns = BPF_CORE_READ(found, cfs_bandwidth.period);
+	return 0;
+}
+
+/* The innermost cgroup of the task that runs whose memory is at its limit. */
+SEPARATE int fill_memory_limit(struct pt_kernel_work *out)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct mem_cgroup *group;
+	u64 usage, limit, high;
+
+	if (!out || !task)
+		return 0;
+	out->limit = 0;
+	out->group.part[0][0] = 0;
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return 0;
+	group = (struct mem_cgroup *)group_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+#pragma nounroll
+	for (int i = 0; i < GROUP_DEPTH && group; i++) {
+		usage = BPF_CORE_READ(group, memory.usage.counter);
+		limit = BPF_CORE_READ(group, memory.max);
+		high = BPF_CORE_READ(group, memory.high);
+		if (high && high < limit)
+			limit = high;
+		if (limit < NO_PAGE_LIMIT && usage + NEAR_PAGES >= limit) {
+			fill_group(&out->group, BPF_CORE_READ(group, css.cgroup));
+			out->limit = limit * PAGE_BYTES;
+			return 0;
+		}
+		group = (struct mem_cgroup *)BPF_CORE_READ(group, css.parent);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Interrupts that hold up a thread of a target inside a call of f0. */
+#ifndef PEAKTOP_BPF_IRQ_H
+#define PEAKTOP_BPF_IRQ_H
+
+#include "bpf/measure.h"
+
+INLINE void irq_enter(u32 number)
+{
+	u32 zero = 0;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+
+	if (!irq)
+		return;
+	if (!irq->depth++) {
+		irq->start = bpf_ktime_get_ns();
+		irq->number = number;
+		irq->looked = 0;
+	}
+}
+
+INLINE void irq_leave(void)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid(), ns;
+	u32 zero = 0, tid = (u32)id;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+	struct pt_thread *t;
+
+	/* the first exit after attaching may come without its entry */
+	if (!c || !irq || !irq->depth || --irq->depth)
+		return;
+	count_hit(PT_HIT_SCHED_OTHER);
+	if (!is_target(c, id >> 32))
+		return;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return;
+	ns = bpf_ktime_get_ns() - irq->start;
+	ns = ns > irq->looked ? ns - irq->looked : 0;
+	t->irq_ns += ns;
+	if (ns > t->irq_longest) {
+		t->irq_longest = ns;
+		t->irq_number = irq->number;
+	}
+}
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/kernel_work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/base/syscall_names.h"
+#include "collect/kernel_names.h"
+#include "collect/state.h"
+
+/* Functions that only such work calls, by how their names begin; of two that are on one stack the first rule counts. */
+static const struct rule {
+	uint32_t object;
+	const char *begins[14];
+} rules[] = {
+    {SLEEP_IN_DIRTY, {"balance_dirty_pages"}},
+    {SLEEP_IN_RECLAIM,
+     {"try_to_free_", "do_try_to_free_", "shrink_node", "shrink_lruvec", "reclaim_throttle", "reclaim_high",
+      "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim", "throttle_direct_reclaim",
+      "throttle_vm_writeout"}},
+    {SLEEP_IN_COMPACTION, {"try_to_compact_", "compact_zone", "__alloc_pages_direct_compact"}},
+    {SLEEP_IN_SWAP, {"do_swap_page", "swapin_", "swap_cluster_readahead", "swap_vma_readahead", "shmem_swapin", "swap_read"}},
+    {SLEEP_IN_HUGE_PAGE,
+     {"do_huge_pmd_", "__do_huge_pmd_", "clear_huge_page", "vma_alloc_anon_folio_pmd", "collapse_huge_page", "hugetlb_no_page",
+      "hugetlb_fault"}},
+};
+
+/* Where the kernel waits for one of its own locks without going to sleep, or is about to. */
+static const char *const lock_functions[] = {
+    "osq_lock", "rwsem_spin_on_owner", "rwsem_optimistic_spin", "rwsem_down_", "mutex_spin_on_owner", "mutex_optimistic_spin",
+    "__mutex_lock", "native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath", "queued_spin_lock_slowpath",
+    "queued_read_lock_slowpath", "queued_write_lock_slowpath", "percpu_rwsem_wait", "__percpu_down", NULL};
+/* Between those and who wants the lock. */
+static const char *const lock_wrappers[] = {"down_", "__down_", "mutex_lock", "_raw_", "__raw_", "do_raw_", "queued_", "rwsem_",
+					    "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
+static const char *const memory_functions[] = {"vm_mmap", "do_mmap", "__vm_munmap", "vm_munmap", "do_mprotect", "do_madvise",
+					       "madvise", "lock_mm_", "vm_brk", "__do_sys_brk", "__x64_sys_brk", "mremap",
+					       "__do_sys_mremap", "__x64_sys_mremap", "mm_populate", "__mm_populate", "dup_mm",
+					       "do_user_addr_fault", "exit_mmap", "mlock", "do_mlock", NULL};
+
+static bool begins_with_any(const char *name, const char *const *list)
+{
+	for (; name && *list; list++) {
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+static bool any_begins(const char *const *names, uint32_t nr, const char *const *list)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (begins_with_any(names[i], list))
+			return true;
+	}
+	return false;
+}
+
+uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps, const char **caller)
+{
+	uint32_t outermost = 0;
+
+	*caller = "";
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		/* huge pages last: a thread that spins for a lock in their making waits for the lock */
+		if (rules[i].object == SLEEP_IN_HUGE_PAGE)
+			break;
+		if (any_begins(names, nr, rules[i].begins))
+			return rules[i].object;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		if (begins_with_any(names[i], lock_functions))
+			outermost = i + 1;
+	}
+	/* a thread that sleeps for such a lock is told as a sleep */
+	if (outermost && !sleeps) {
+		while (outermost < nr && begins_with_any(names[outermost], lock_wrappers))
+			outermost++;
+		if (outermost < nr && names[outermost])
+			*caller = names[outermost];
+		return SLEEP_IN_SPIN;
+	}
+	return any_begins(names, nr, rules[sizeof(rules) / sizeof(rules[0]) - 1].begins) ? SLEEP_IN_HUGE_PAGE : 0;
+}
+
+bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
+{
+	return any_begins(names, nr, memory_functions);
+}
+
+static uint32_t names_of(const struct pt_record_stack *r, const char *names[PT_KERNEL_FRAMES])
+{
+	uint32_t nr = r && r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		names[i] = kernel_name(r->kernel[i]);
+	return nr;
+}
+
+/* Where the stack does not tell: the innermost pair of tracepoints that was open. */
+static uint32_t object_of(uint32_t doing)
+{
+	if (doing & PT_DOING_DIRTY)
+		return SLEEP_IN_DIRTY;
+	if (doing & (PT_DOING_RECLAIM | PT_DOING_GROUP_RECLAIM))
+		return SLEEP_IN_RECLAIM;
+	return doing & PT_DOING_COMPACTION ? SLEEP_IN_COMPACTION : 0;
+}
+
+static void reclaim_fill(const struct pt_kernel_work *w, bool of_group, struct kernel_work *out)
+{
+	if (!of_group) {
+		snprintf(out->about, sizeof(out->about), "the host is short of memory");
+		return;
+	}
+	if (w->doing & PT_DOING_GROUP_RECLAIM)
+		group_path(&w->group, out->name, sizeof(out->name));
+	if (w->doing & PT_DOING_GROUP_RECLAIM && w->limit)
+		snprintf(out->about, sizeof(out->about), "memory limit of %.4g MiB reached", (double)w->limit / (1 << 20));
+	else
+		snprintf(out->about, sizeof(out->about), "the memory limit of its cgroup is reached");
+}
+
+static void dirty_fill(struct collector *c, const struct pt_kernel_work *w, struct kernel_work *out)
+{
+	struct pt_dirtier top;
+
+	snprintf(out->about, sizeof(out->about), "too many dirty pages");
+	if (!(w->doing & PT_DOING_DIRTY) || !w->device[0])
+		return;
+	snprintf(out->name, sizeof(out->name), "%.*s", PT_DEVICE_NAME, w->device);
+	if (kernel_side_top_dirtier(c->kernel, w->device, &top))
+		snprintf(out->holder, sizeof(out->holder), "%.*s", PT_COMM, top.comm);
+}
+
+static void work_fill(struct collector *c, const struct pt_kernel_work *w, const char *const *names, uint32_t nr,
+		      struct kernel_work *out)
+{
+	static const char *const group_functions[] = {"try_to_free_mem_cgroup", "try_charge", "reclaim_high",
+						      "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high", NULL};
+
+	if (out->object == SLEEP_IN_DIRTY)
+		dirty_fill(c, w, out);
+	else if (out->object == SLEEP_IN_RECLAIM)
+		reclaim_fill(w, w->doing & PT_DOING_GROUP_RECLAIM || any_begins(names, nr, group_functions), out);
+}
+
+static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
+{
+	snprintf(out, n, "%.*s %u", PT_COMM, comm, tid);
+}
+
+/* Who holds the lock that it spins for: as the tracepoint said, else by what the lock must be. */
+static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr, const char *caller,
+		      struct kernel_work *out)
+{
+	const struct pt_lock_owner *owner = &r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_FILE];
+
+	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid && r->work.holder_pid != r->head.tid)
+		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
+	else if (owner->pid && owner->pid != r->head.tid)
+		holder_fill(owner->comm, owner->pid, out->holder, sizeof(out->holder));
+	snprintf(out->name, sizeof(out->name), "%s", caller);
+	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s", *caller ? " in " : "", caller);
+}
+
+void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r, struct kernel_work *out)
+{
+	const char *names[PT_KERNEL_FRAMES], *caller = "";
+	uint32_t nr = names_of(r, names);
+
+	*out = (struct kernel_work){0};
+	if (nr)
+		out->object = kernel_work_by_names(names, nr, false, &caller);
+	if (out->object == SLEEP_IN_SPIN)
+		spin_fill(r, names, nr, caller, out);
+	else
+		work_fill(c, &r->work, names, nr, out);
+}
+
+void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r, const struct pt_record_stack *stack,
+			  struct kernel_work *out)
+{
+	const char *names[PT_KERNEL_FRAMES], *caller;
+	uint32_t nr = names_of(stack, names);
+
+	*out = (struct kernel_work){0};
+	out->object = nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
+	work_fill(c, &r->work, names, nr, out);
+	/* a lock for which it slept after all */
+	if (!out->object && r->work.doing & PT_DOING_LOCK && r->work.holder_pid && r->work.holder_pid != r->head.tid)
+		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
+}
+
+void kernel_work_tell(const struct kernel_work *w, struct rec_sleep *s)
+{
+	if (!w->object) {
+		if (s->object == SLEEP_ON_KERNEL_LOCK && w->holder[0])
+			s->holder = w->holder;
+		return;
+	}
+	s->object = w->object;
+	s->name = w->name;
+	s->holder = w->holder;
+	s->about = w->about;
+}
