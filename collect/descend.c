@@ -486,7 +486,11 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		.preemptions = r->delta.nivcsw,
 		.preempted_by = "",
 		.nodes = nodes,
+		.handlers = r->handlers,
+		.handler_signal = r->handler_signal,
 	};
+	if (r->handlers)
+		call->handler = code_at(c, call->pid, r->handler);
 	if (r->known & SAMPLE_ONCPU) {
 		call->known |= CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE | CALL_KNOWN_NODE_RUNQUEUE;
 		call->runqueue_ns = r->delta.runq_ns;

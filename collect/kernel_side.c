@@ -306,13 +306,11 @@ const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n
 	size_t used = 0;
 
 	out[0] = '\0';
-	for (unsigned int i = 0; i < k->nr_links; i++) {
-		const struct layer_link *l = &k->links[i];
+	for (const struct layer_link *l = k->links; l < k->links + k->nr_links && used < n; l++) {
 		const char *name = strchr(bpf_program__section_name(l->prog), '/');
 
-		if (!(l->layers & KERNEL_SIDE_DESCENT) || l->layers == UINT32_MAX || l->exists || !name || used >= n)
-			continue;
-		used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "", name + 1);
+		if (l->layers & KERNEL_SIDE_DESCENT && l->layers != UINT32_MAX && !l->exists && name)
+			used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "", name + 1);
 	}
 	return out;
 }
@@ -703,20 +701,9 @@ int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *ou
 	return bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.threads), &tid, out);
 }
 
-bool kernel_side_top_dirtier(struct kernel_side *k, const char *device, struct pt_dirtier *out)
+int kernel_side_dirtiers(const struct kernel_side *k)
 {
-	int fd = bpf_map__fd(k->skel->maps.dirtiers);
-	uint32_t key = 0, *from = NULL;
-	struct pt_dirtier one;
-
-	*out = (struct pt_dirtier){0};
-	while (!bpf_map_get_next_key(fd, from, &key)) {
-		from = &key;
-		if (!bpf_map_lookup_elem(fd, &key, &one) && one.pages > out->pages &&
-		    !strncmp(one.device, device, sizeof(one.device)))
-			*out = one;
-	}
-	return out->pages > 0;
+	return bpf_map__fd(k->skel->maps.dirtiers);
 }
 
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t)

@@ -51,8 +51,8 @@ uint32_t kernel_side_available(const struct kernel_side *k);
 bool kernel_side_own_locks(const struct kernel_side *k);
 /* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns `out`. */
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
-/* The process that has dirtied most pages of this device since it was seen first; false: none is known. */
-bool kernel_side_top_dirtier(struct kernel_side *k, const char *device, struct pt_dirtier *out);
+/* The table of struct pt_dirtier, by process. */
+int kernel_side_dirtiers(const struct kernel_side *k);
 /* Whether the running kernel is older than what peaktop is made for; only a reason to look for when it refuses something. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);

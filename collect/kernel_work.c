@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_work.h"
 
+#include <bpf/bpf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,6 +122,23 @@ static void reclaim_fill(const struct pt_kernel_work *w, bool of_group, struct k
 		snprintf(out->about, sizeof(out->about), "the memory limit of its cgroup is reached");
 }
 
+/* The process that has dirtied most pages of this device since it was seen first; false: none is known. */
+static bool top_dirtier(struct collector *c, const char *device, struct pt_dirtier *out)
+{
+	int fd = kernel_side_dirtiers(c->kernel);
+	uint32_t key = 0, *from = NULL;
+	struct pt_dirtier one;
+
+	*out = (struct pt_dirtier){0};
+	for (int i = 0; i < PT_DIRTIERS && !bpf_map_get_next_key(fd, from, &key); i++) {
+		from = &key;
+		if (!bpf_map_lookup_elem(fd, &key, &one) && one.pages > out->pages &&
+		    !strncmp(one.device, device, sizeof(one.device)))
+			*out = one;
+	}
+	return out->pages > 0;
+}
+
 static void dirty_fill(struct collector *c, const struct pt_kernel_work *w, struct kernel_work *out)
 {
 	struct pt_dirtier top;
@@ -129,7 +147,7 @@ static void dirty_fill(struct collector *c, const struct pt_kernel_work *w, stru
 	if (!(w->doing & PT_DOING_DIRTY) || !w->device[0])
 		return;
 	snprintf(out->name, sizeof(out->name), "%.*s", PT_DEVICE_NAME, w->device);
-	if (kernel_side_top_dirtier(c->kernel, w->device, &top))
+	if (top_dirtier(c, w->device, &top))
 		snprintf(out->holder, sizeof(out->holder), "%.*s", PT_COMM, top.comm);
 }
 

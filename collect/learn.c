@@ -91,7 +91,7 @@ void learn_end(struct collector *c)
 
 /* ---- places ----------------------------------------------------------- */
 
-static struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address)
+struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address)
 {
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
 		const struct file_mapping *m = &c->mappings[i];

@@ -379,6 +379,8 @@ bool learn_blown(struct collector *c, uint32_t site_index);
 void learn_callees(struct collector *c, const struct pt_record_callees *r);
 uint64_t learn_spending(struct collector *c);
 void learn_end(struct collector *c);
+/* The place in a module of this address of a target; module 0: none is mapped there. */
+struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address);
 
 /* Free entries of the site table. */
 int site_index_take(struct collector *c);

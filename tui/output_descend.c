@@ -28,7 +28,14 @@ void report_name_kernel(const struct descend *d, struct descent_result *r)
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		struct descent_path *p = &r->paths[i];
 		const char *call = p->nr_kernel ? kernel_function(d, &p->kernel[0]) : "";
+		struct buf name;
 
+		if (p->cause.kind == CAUSE_SIGNAL && p->nr_below) {
+			buf_init(&name, sizeof(p->cause.name));
+			report_function(&name, d, p->below[0].function);
+			snprintf(p->cause.name, sizeof(p->cause.name), "%s", name.data ? name.data : "");
+			buf_release(&name);
+		}
 		if (p->cause.kind != CAUSE_KERNEL)
 			continue;
 		call += strncmp(call, prefix, sizeof(prefix) - 1) ? 0 : sizeof(prefix) - 1;

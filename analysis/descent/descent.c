@@ -215,6 +215,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	memset(&d->window, 0, sizeof(d->window));
 	memset(&d->all, 0, sizeof(d->all));
 	memset(&d->preempted_by, 0, sizeof(d->preempted_by));
+	d->nr_handlers = 0;
 	memset(&d->queued_by, 0, sizeof(d->queued_by));
 	memset(&d->interrupts, 0, sizeof(d->interrupts));
 	return again ? begin_when_ready(d) : 0;

@@ -11,6 +11,7 @@
 enum {
 	DESCENT_QUEUE = 256,
 	DESCENT_MAX_TARGETS = 1024,
+	DESCENT_HANDLERS = 8,
 };
 
 enum descent_phase { PHASE_IDLE = 0, PHASE_START, PHASE_RUN, PHASE_DONE };
@@ -55,6 +56,11 @@ struct descent {
 	} seen; /* of f0 since then, by its profile */
 	struct totals all;
 	struct cause_tally preempted_by, queued_by, interrupts;
+	unsigned int nr_handlers;
+	struct handler {
+		struct rec_code function;
+		uint32_t signal;
+	} handler[DESCENT_HANDLERS]; /* of signals, that were seen in in-peak calls */
 
 	struct vector *vector; /* by fnode */
 	uint32_t cap_vector;

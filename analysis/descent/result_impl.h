@@ -37,6 +37,11 @@ void result_add_looped(const struct builder *b, struct descent_path *path, uint3
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
 /* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults go to b->faults. */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
+/*
+ * result_handlers.c: what of a path's own code was a handler of signals, which the program does not call, becomes
+ * a path of its own.
+ */
+void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
 /* The kernel's part of a path that is told from samples. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
 		       uint32_t nr, enum evidence evidence);

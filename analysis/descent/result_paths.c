@@ -68,6 +68,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		result_add_looped(b, path, node);
 	if (cause.kind == CAUSE_LOOP || cause.kind == CAUSE_UNMEASURED)
 		result_add_below(b, path, node);
+	result_split_handlers(b, path, node);
 	result_split_kernel(b, path, node);
 }
 

@@ -376,6 +376,19 @@ static void name_host_waits(struct descent *d, const struct rec_call *call)
 	}
 }
 
+static void note_handler(struct descent *d, const struct rec_call *call)
+{
+	unsigned int i;
+
+	if (!call->handlers || !call->handler.module)
+		return;
+	for (i = 0; i < d->nr_handlers; i++)
+		if (code_equal(d->handler[i].function, call->handler))
+			return;
+	if (d->nr_handlers < DESCENT_HANDLERS)
+		d->handler[d->nr_handlers++] = (struct handler){call->handler, call->handler_signal};
+}
+
 static void name_host_times(struct descent *d, const struct rec_call *call,
 			    const struct vector *root)
 {
@@ -414,6 +427,7 @@ int descent_vote(struct descent *d, const struct rec_call *call)
 	count_totals(&d->window, call, &d->vector[0]);
 	count_totals(&d->all, call, &d->vector[0]);
 	name_host_times(d, call, &d->vector[0]);
+	note_handler(d, call);
 	if (!d->calls_used || call->start_ns < d->first_start_ns)
 		d->first_start_ns = call->start_ns;
 	if (call->start_ns + call->latency_ns > d->last_end_ns)

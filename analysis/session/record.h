@@ -440,6 +440,9 @@ struct rec_call {
 	const struct rec_call_node *nodes; /* those with count > 0, in any order */
 	uint32_t nr_waits;
 	const struct rec_host_wait *waits; /* what runqueue_ns was for, as far as known */
+	uint32_t handlers;	 /* handlers of signals that began inside it */
+	uint32_t handler_signal; /* of the last one */
+	struct rec_code handler; /* its function; module 0: not known */
 };
 
 #include "analysis/session/record_look.h"

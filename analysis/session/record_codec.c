@@ -381,6 +381,9 @@ static const struct field rec_call_fields[] = {
 	U64(rec_call, chance_ppm),
 	ARRAY(rec_call, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &rec_call_node_layout),
 	ARRAY(rec_call, waits, nr_waits, FIELD_STRUCTS, FRAME_MAX_HOST_WAITS, &rec_host_wait_layout),
+	U32(rec_call, handlers),
+	U32(rec_call, handler_signal),
+	STRUCT(rec_call, handler, &rec_code_layout),
 };
 LAYOUT(rec_call);
 

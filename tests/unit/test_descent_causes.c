@@ -32,15 +32,9 @@ static void test_words(void **state)
 					    "wait",
 					    "unmeasured callees",
 					    "unknown",
-					    "cpu quota",
-					    "stopped",
-					    "throttled",
-					    "reclaim",
-					    "compaction",
-					    "swap",
-					    "huge page",
-					    "kernel",
-					    "signal handler"};
+					    "cpu quota", "stopped", "throttled",
+					    "reclaim", "compaction", "swap",
+					    "huge page", "kernel", "signal handler"};
 	static const char *const statuses[] = {"root cause found", "maximum depth reached",
 					       "in progress",	   "distribution changed",
 					       "not enough calls", "target ended", "partly explained"};

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: what the host and the kernel do to a thread, each cause by its own name; quiet, and beside two busy loops."""
+import contextlib
+import glob
+
+from culprits import *
+
+FOLDER = tempfile.mkdtemp(prefix="culprit.", dir=BUILD)
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def busy_loops(nr):
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(nr)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+class Group:
+    """A cgroup of its own, of either version; skips where none can be made."""
+
+    def __init__(self, controller, second, first):
+        self.path = None
+        for base, settings in ((b, s) for bases, s in ((self.version_two(controller), second), ([
+                "/sys/fs/cgroup/" + controller], first)) for b in bases):
+            path = os.path.join(base, "peaktop-test-%d" % os.getpid())
+            try:
+                os.mkdir(path)
+                self.path = path
+                for name, value in settings:
+                    with open(os.path.join(path, name), "w", encoding="ascii") as f:
+                        f.write(value)
+                return
+            except OSError:
+                self.remove()
+        raise Skip("no cgroup with the controller %s can be made here" % controller)
+
+    @staticmethod
+    def version_two(controller):
+        # the freezer is a part of every group
+        return [os.path.dirname(path) for path in glob.glob("/sys/fs/cgroup/cgroup.controllers") + glob.glob(
+            "/sys/fs/cgroup/unified/cgroup.controllers") if controller == "freezer" or controller in open(path, encoding="ascii").read().split()]
+
+    def take(self, pid):
+        with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(pid))
+
+    def remove(self):
+        if self.path:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.path)
+        self.path = None
+
+
+def is_host(path, kinds):
+    return path["cause"]["kind"] in HOST and path["cause"]["kind"] not in kinds
+
+
+def named(document, kinds, name, detail, functions, part):
+    """The awaited cause has most of what is explained beside the time that other tasks took, whoever these are."""
+    left = document["explained"] - sum(path["share"] for path in document["paths"] if is_host(path, kinds))
+    found = [p for p in document["paths"] if p["cause"]["kind"] in kinds and name in p["cause"].get("name", "")
+             and detail in p["cause"].get("detail", "") and names(p)[:len(functions)] == functions]
+    check(found, "no %s %s (%s) of %s among: %s" % ("/".join(kinds), name, detail, functions, told(document)))
+    total = sum(p["share"] for p in found)
+    check(total >= part * left and total > 0.1, "its share is %.2f of %.2f (%s)" % (total, left, told(document)))
+    return found[0]
+
+
+def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, loops=0, folder=FOLDER):
+    target = Target("culprit_host", 60, kind, group.path if group else folder, preexec_fn=undisturbed)
+    try:
+        if group:
+            group.take(target.pid)
+        with busy_loops(loops):
+            target.go()
+            with NothingLeft(target.pid):
+                status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)
+        document = program.document()
+        equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
+        check(document["status"] in ("root cause found", "partly explained"), "status: %s" % told(document))
+        return named(document, kinds, name, detail, [kind + "_serve", *functions], part)
+    finally:
+        target.close() if hasattr(target, "close") else os.kill(target.pid, signal.SIGKILL)
+
+
+def twice(what, kind, kinds, group=None, **more):
+    for loops in (0, 2):
+        @case(what + (", beside two busy loops" if loops else ""))
+        def one(loops=loops):
+            made = group() if group else None
+            try:
+                tell(kind, kinds, group=made, loops=loops, **more)
+            finally:
+                if made:
+                    wait_for(lambda: not open(os.path.join(made.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+                    made.remove()
+
+
+twice("the CPU quota of a cgroup, and which", "quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms",
+      group=lambda: Group("cpu", [("cpu.max", "1000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000")]))
+twice("stopped by a signal, and by whom", "stop", ("stopped",), name="culprit", detail="SIGSTOP")
+twice("held by a debugger, and which", "trace", ("stopped",), name="culprit", detail="traced")
+twice("frozen, and which cgroup", "freeze", ("stopped",), name="peaktop-test", group=lambda: Group("freezer", [], []))
+twice("a handler of signals, and which", "handler", ("signal handler",), name="on_alarm", detail="SIGUSR1")
+twice("preempted by several: who ran longest", "several", ("preemption",), name="culprit", detail="tasks ran")
+twice("huge pages", "huge", ("huge page",), functions=("make_huge",))
+twice("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", functions=("map_one",))
+
+
+@case("time in the kernel for a system call: in which function of it")
+def kernel_time():
+    path = tell("kernel", ("kernel", "wait"), functions=("start_child",), part=0.5)
+    check(path["cause"]["kind"] == "wait" or path["cause"].get("name"), "the function is not named: %s" % path["cause"])
+
+
+main()

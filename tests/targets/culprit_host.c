@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * culprit_host SECONDS KIND [FOLDER]: what the host and the kernel do to a thread in the middle of its slow calls. KIND
+ * is one of the functions of `kinds`; the name of its f0 is KIND_serve. FOLDER: of the cgroup, or where files may lie.
+ */
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "culprit.h"
+
+enum { MS_IN_US = 1000, PAGE = 4096 };
+
+static int poke[2];
+static const char *folder;
+
+static void skip(const char *why)
+{
+	printf("{\"skip\":\"%s: %s\"}\n", why, strerror(errno));
+	fflush(stdout);
+	exit(0);
+}
+
+/* One write to a file of the cgroup. */
+static void group_write(const char *name, const char *value)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		die(path);
+	close(fd);
+}
+
+static WATCHED void innocent(uint64_t us)
+{
+	SPIN_US(us);
+	KEEP(bystander(us));
+}
+
+/* ---- the CPU quota of its cgroup: the test has set 1 ms each 20 */
+
+WATCHED void quota_serve(uint64_t i)
+{
+	innocent(i % 4 ? 20 : 3000);
+	KEEP(bystander(i));
+}
+
+/* ---- stopped, traced, frozen, by a child, for 4 ms */
+
+static void poked(uint64_t i)
+{
+	if (i % 4 == 0)
+		byte_send(poke[1]);
+	innocent(400);
+	KEEP(bystander(i));
+}
+
+WATCHED void stop_serve(uint64_t i)
+{
+	poked(i);
+}
+
+static void stop_other(void)
+{
+	for (;;) {
+		byte_take(poke[0]);
+		kill(getppid(), SIGSTOP);
+		sleep_ns(4000000);
+		kill(getppid(), SIGCONT);
+	}
+}
+
+WATCHED void trace_serve(uint64_t i)
+{
+	poked(i);
+}
+
+static void trace_other(void)
+{
+	pid_t pid = getppid();
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		_exit(0);
+	for (;;) {
+		byte_take(poke[0]);
+		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid)
+			_exit(0);
+		sleep_ns(4000000);
+		if (ptrace(PTRACE_CONT, pid, NULL, NULL))
+			_exit(0);
+	}
+}
+
+WATCHED void freeze_serve(uint64_t i)
+{
+	poked(i);
+}
+
+static void freeze_other(void)
+{
+	char path[512];
+	bool second;
+
+	snprintf(path, sizeof(path), "%s/cgroup.freeze", folder);
+	second = !access(path, F_OK);
+	for (;;) {
+		byte_take(poke[0]);
+		group_write(second ? "cgroup.freeze" : "freezer.state", second ? "1" : "FROZEN");
+		sleep_ns(4000000);
+		group_write(second ? "cgroup.freeze" : "freezer.state", second ? "0" : "THAWED");
+	}
+}
+
+/* ---- a handler of signals */
+
+WATCHED void on_alarm(int signal)
+{
+	SPIN_US(3000);
+	KEEP(bystander((uint64_t)signal));
+}
+
+WATCHED void handler_serve(uint64_t i)
+{
+	poked(i);
+}
+
+static void handler_other(void)
+{
+	for (;;) {
+		byte_take(poke[0]);
+		sleep_ns(100000);
+		kill(getppid(), SIGUSR1);
+	}
+}
+
+/* ---- several take the CPU; most of it the last that comes */
+
+WATCHED void several_serve(uint64_t i)
+{
+	if (i % 4 == 0)
+		byte_send(poke[1]);
+	innocent(100);
+}
+
+static void several_other(void)
+{
+	int next[2][2];
+
+	if (pipe(next[0]) || pipe(next[1]))
+		die("pipe");
+	for (int k = 0; k < 2; k++) {
+		if (child_run(k ? "dwarf-two" : "dwarf-one"))
+			continue;
+		scheduled(SCHED_FIFO, 5 - k);
+		for (;;) {
+			byte_take(next[k][0]);
+			SPIN_US(400);
+		}
+	}
+	scheduled(SCHED_FIFO, 3);
+	for (;;) {
+		byte_take(poke[0]);
+		byte_send(next[0][1]);
+		byte_send(next[1][1]);
+		SPIN_US(4000);
+	}
+}
+
+/* ---- a lock of the kernel, which its holder has for a while without sleeping */
+
+enum { POPULATED = 96 << 20 };
+
+/* To change the protection of many pages takes the lock of the address space for writing, all the while. */
+static void *spinlock_holder(void *arg)
+{
+	char *p = mmap(NULL, POPULATED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	name_thread("walker");
+	if (p == MAP_FAILED)
+		die("mmap");
+	madvise(p, POPULATED, MADV_NOHUGEPAGE);
+	memset(p, 1, POPULATED);
+	for (;;) {
+		byte_take(poke[0]);
+		for (int k = 0; k < 4; k++) {
+			mprotect(p, POPULATED, PROT_READ);
+			mprotect(p, POPULATED, PROT_READ | PROT_WRITE);
+		}
+	}
+	return arg;
+}
+
+/* ---- memory: the test has set a limit of 32 MiB for the cgroup */
+
+enum { FILE_BYTES = 1 << 30, CHUNK = 4 << 20 };
+
+static int big;
+static char buffer[1 << 16];
+
+static WATCHED void read_through(uint64_t i)
+{
+	uint64_t from = i / 4 * CHUNK % FILE_BYTES;
+
+	for (uint64_t at = from; at < from + CHUNK; at += sizeof(buffer))
+		if (pread(big, buffer, sizeof(buffer), (off_t)at) < 0)
+			die("pread");
+}
+
+WATCHED void reclaim_serve(uint64_t i)
+{
+	innocent(50);
+	if (i % 4 == 0)
+		read_through(i);
+	KEEP(bystander(i));
+}
+
+static WATCHED void make_huge(void)
+{
+	const size_t bytes = 8 << 20;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	madvise(p, bytes, MADV_HUGEPAGE);
+	for (size_t at = 0; at < bytes; at += PAGE)
+		p[at] = 1;
+	munmap(p, bytes);
+}
+
+WATCHED void huge_serve(uint64_t i)
+{
+	innocent(50);
+	if (i % 4 == 0)
+		make_huge();
+	KEEP(bystander(i));
+}
+
+/* ---- time in the kernel, for a system call */
+
+static WATCHED void start_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+WATCHED void kernel_serve(uint64_t i)
+{
+	innocent(50);
+	if (i % 4 == 0)
+		start_child();
+	KEEP(bystander(i));
+}
+
+static void kernel_begin(void)
+{
+	const size_t bytes = 128 << 20;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	madvise(p, bytes, MADV_NOHUGEPAGE);
+}
+
+/* ---- another CPU asks this one to flush what it knows of the address space */
+
+static void *ipi_other(void *arg)
+{
+	char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	name_thread("protector");
+	for (;;) {
+		byte_take(poke[0]);
+		for (int k = 0; k < 600; k++) {
+			p[0] = 1;
+			mprotect(p, PAGE, PROT_READ);
+			mprotect(p, PAGE, PROT_READ | PROT_WRITE);
+		}
+	}
+	return arg;
+}
+
+WATCHED void ipi_serve(uint64_t i)
+{
+	if (i % 4 == 0)
+		byte_send(poke[1]);
+	innocent(i % 4 ? 50 : 4000);
+	KEEP(bystander(i));
+}
+
+static WATCHED void map_one(void)
+{
+	char *p;
+
+	/* by now the other thread has the lock */
+	innocent(200);
+	p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		munmap(p, PAGE);
+	KEEP(bystander(1));
+}
+
+WATCHED void spinlock_serve(uint64_t i)
+{
+	if (i % 4 == 0)
+		byte_send(poke[1]);
+	if (i % 4 == 0)
+		map_one();
+	KEEP(bystander(i));
+}
+
+/* ---- throttled as a writer; FOLDER: on a device that takes few dirty pages */
+
+WATCHED void write_much(void)
+{
+	static char block[1 << 20];
+	static uint64_t at;
+
+	for (int k = 0; k < 8; k++, at = (at + sizeof(block)) % (64 << 20))
+		if (pwrite(big, block, sizeof(block), (off_t)at) < 0)
+			die("pwrite");
+}
+
+WATCHED void dirty_serve(uint64_t i)
+{
+	innocent(50);
+	if (i % 4 == 0)
+		write_much();
+	KEEP(bystander(i));
+}
+
+static void file_begin(bool sparse)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/culprit.big", folder);
+	big = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (big < 0 || (sparse && ftruncate(big, FILE_BYTES)))
+		skip(path);
+	unlink(path);
+}
+
+static const struct kind {
+	const char *name;
+	void (*serve)(uint64_t);
+	void (*other)(void); /* of a child, "culprit" */
+	void *(*thread)(void *);
+	bool pinned;
+	uint64_t rest_us;
+} kinds[] = {
+    {"quota", quota_serve, NULL, NULL, false, 1},
+    {"stop", stop_serve, stop_other, NULL, false, 300},
+    {"trace", trace_serve, trace_other, NULL, false, 300},
+    {"freeze", freeze_serve, freeze_other, NULL, false, 300},
+    {"handler", handler_serve, handler_other, NULL, false, 300},
+    {"several", several_serve, several_other, NULL, true, 1000},
+    {"spinlock", spinlock_serve, NULL, spinlock_holder, false, 300},
+    {"reclaim", reclaim_serve, NULL, NULL, false, 300},
+    {"huge", huge_serve, NULL, NULL, false, 300},
+    {"kernel", kernel_serve, NULL, NULL, false, 300},
+    {"ipi", ipi_serve, NULL, ipi_other, true, 300},
+    {"dirty", dirty_serve, NULL, NULL, false, 300},
+};
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 2 && !strcmp(argv[1], "-w") ? argv[3] : argc > 2 ? argv[2] : "";
+	const struct kind *k = NULL;
+	cpu_set_t all;
+
+	folder = argv[argc - 1];
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, name))
+			k = &kinds[i];
+	if (!k || pipe(poke))
+		die("kind");
+	signal(SIGUSR1, on_alarm);
+	sched_getaffinity(0, sizeof(all), &all);
+	culprit_calibrate();
+	if (!strcmp(name, "reclaim") || !strcmp(name, "dirty"))
+		file_begin(name[0] == 'r');
+	if (!strcmp(name, "kernel"))
+		kernel_begin();
+	if (k->pinned)
+		pin_to(sched_getcpu());
+	if (k->other && !child_run("culprit"))
+		k->other();
+	if (k->thread) {
+		pthread_t t = thread_run(k->thread);
+
+		CPU_CLR(sched_getcpu(), &all);
+		if (k->pinned && (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pthread_setaffinity_np(t, sizeof(all), &all)))
+			skip("no second CPU");
+	}
+	return culprit_run(argc, argv, k->serve, k->rest_us);
+}
