@@ -316,7 +316,7 @@ def text():
             break
     equal("exit status (%s)" % program.error_text(), status, 0)
     first = " ".join(program.out[:program.out.index("")])
-    check(re.match(r"peak \d+, [\d.]+ [mun]?s, [\d.<>]+% of calls and [\d.<>]+% of time: serve > link1 > last > culprit", first), first)
+    check(re.match(r"peak \d+, [\d.]+( [mun]?s)?-[\d.]+ [mun]?s, [\d.]+ [mun]?s on average, [\d.<>]+% of calls and [\d.<>]+% of time: serve > link1 > last > culprit", first), first)
     where = [next((i for i, line in enumerate(program.out) if line.startswith(word)), -1)
              for word in ("Path 1: ", "Status: ", "Target: ", "Cost: ")]
     equal("order of the parts", where, sorted(where))
