@@ -551,16 +551,16 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 }
 
 /* A child that ends before the collector confirmed it: its pid may soon be somebody else's. */
-INLINE void new_target_forget(struct pt_control *c, struct task_struct *p)
+INLINE void new_target_forget(struct task_struct *p)
 {
 	u32 tgid = p->tgid, *state;
 
 	if (p->pid != p->tgid)
 		return;
 	state = bpf_map_lookup_elem(&targets, &tgid);
-	if (!state || !(*state & PT_TARGET_NEW) || bpf_map_delete_elem(&targets, &tgid))
-		return;
-	__sync_fetch_and_add(&c->nr_targets, -1);
+	/* the collector, which learns of the fork, counts the targets: it takes the entry out */
+	if (state && *state & PT_TARGET_NEW)
+		*state = 0;
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -578,7 +578,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	    (t->sys_open == PT_SYS_COUNTS || t->sys_open == PT_SYS_OUTSIDE))
 		phase_end(c, p->tgid);
 	bpf_map_delete_elem(&threads, &tid);
-	new_target_forget(c, p);
+	new_target_forget(p);
 	record_send(c, PT_RECORD_EXIT, 0, p->tgid, tid, 0);
 	return 0;
 }
