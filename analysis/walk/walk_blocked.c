@@ -11,9 +11,9 @@
 #include "analysis/walk/walk_tree.h"
 
 enum {
-	MIN_RUNS = 5,	   /* looks at a thread on a CPU: fewer do not say where its work is */
+	MIN_RUNS = 15,	   /* looks at the threads of a pool on a CPU: fewer do not say where their work is */
 	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was called by */
-	WORK_PERCENT = 40, /* of it: what holds more, below the loop, handles requests */
+	WORK_PERCENT = 50, /* of it: what holds more, below the loop, handles requests */
 };
 
 static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
@@ -89,26 +89,45 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
 	return ns;
 }
 
-/* Does this wait lie below a function that does much of the thread's work, beside the wait itself? */
-static bool is_in_request(const struct walk *w, const struct walk_thread *t, uint32_t node)
+/* What threads ran in all, below the function under their loop that leads to a wait, and in the wait itself. */
+struct running {
+	uint64_t all, handler, wait;
+	uint32_t looks;
+};
+
+static void add_running(const struct walk *w, const struct walk_thread *t, uint32_t node, struct running *sum)
 {
-	uint64_t all = spent_below(w, t, 0, false), runs = spent_below(w, t, 0, true), of_wait = 0, of_handler = 0;
+	uint64_t all = spent_below(w, t, 0, false), runs = spent_below(w, t, 0, true), handler = 0;
 	bool found = false;
 
-	if (t->runs < MIN_RUNS)
-		return false;
 	for (uint32_t i = node; i; i = w->nodes[i].parent) {
 		uint64_t below = spent_below(w, t, i, true);
 
 		if (!found && w->nodes[i].kind == WALK_FUNCTION) {
-			of_wait = below;
+			sum->wait += below;
 			found = true;
 		}
 		if (below * 100 >= runs * LOOP_PERCENT && spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT)
 			break;
-		of_handler = below;
+		handler = below;
 	}
-	return of_handler > of_wait && (of_handler - of_wait) * 100 >= runs * WORK_PERCENT;
+	sum->handler += handler;
+	sum->all += runs;
+	sum->looks += t->runs;
+}
+
+/* Does this wait lie below a function that does most of the work of the threads that wait there, beside the wait itself? */
+static bool is_in_request(const struct walk *w, uint32_t node)
+{
+	struct running sum = {0};
+
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
+		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
+			if (w->judged[k].leaf[i].node == node && w->judged[k].leaf[i].idle_ns)
+				add_running(w, &w->judged[k], node, &sum);
+		}
+	}
+	return sum.looks >= MIN_RUNS && sum.handler > sum.wait && (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
@@ -150,14 +169,13 @@ int walk_judge_waits(struct walk_making *m)
 	m->blocked_own = calloc(w->nr_nodes, sizeof(*m->blocked_own));
 	if (!m->blocked || !m->blocked_own)
 		return -1;
-	/* what one thread of a pool shows is true of the others, too */
 	for (uint32_t k = 0; k < w->nr_judged; k++) {
 		const struct walk_thread *t = &w->judged[k];
 
 		for (uint32_t i = 0; i < t->nr; i++) {
 			const struct walk_leaf *l = &t->leaf[i];
 
-			if (l->idle_ns && (walk_is_in_lock(m, l->node) || (l->for_thread && is_in_request(w, t, l->node))))
+			if (l->idle_ns && (walk_is_in_lock(m, l->node) || (l->for_thread && is_in_request(w, l->node))))
 				leaf_is_blocked(m, l->node);
 		}
 	}
