@@ -128,11 +128,29 @@ def peaks():
     for peak, count, low in zip(op["peaks"], truth["peaks"], (300000, 3000000, 30000000)):
         # The mode is known to a bucket: a quarter of a doubling.
         between("mode", peak["mode_ns"], low * 0.84, low * 1.7)
-        between("calls in the peak", peak["calls"], count * 0.95, count * 1.05)
+        shadows = sum(p["calls"] for p in op["folded"] if p.get("shadow_of") == peak["id"])
+        between("calls in the peak", peak["calls"] + shadows, count * 0.95, count * 1.05)
         check(peak["low_ns"] <= peak["mode_ns"] < peak["high_ns"], "a mode outside of its peak")
     equal("numbers", [p["peak"] for p in op["peaks"]], [1, 2, 3])
-    between("shares of calls", sum(p["share_of_calls"] for p in op["peaks"]), 0.97, 1.001)
-    between("shares of time", sum(p["share_of_time"] for p in op["peaks"]), 0.97, 1.001)
+    between("shares of calls", sum(p["share_of_calls"] for p in op["peaks"] + op["folded"]), 0.97, 1.001)
+    between("shares of time", sum(p["share_of_time"] for p in op["peaks"] + op["folded"]), 0.97, 1.001)
+
+
+@case("the demo's four peaks with default options; --all-peaks lists what is folded, too")
+def demo_peaks():
+    t = Target("demo", 60)
+    t.go()
+    for more in ([], ["--all-peaks"]):
+        program = Peaktop("watch", "-p", t.pid, "-f", "serve_request", "--for", 5, "--json", *more)
+        equal("exit status", program.wait(60), 0)
+        op = operation(program.document(), "serve_request")
+        listed = [p for p in op["peaks"] if "folded_as" not in p]
+        equal("peaks, of which the modes are %s" % [p["mode_ns"] for p in op["peaks"]], len(listed), 4)
+        for peak, low in zip(listed, (300, 100000, 2000000, 20000000)):
+            between("mode", peak["mode_ns"], low, low * 20)
+        check(all("folded_as" in p for p in op["folded"]), "a folded peak does not say why it is folded")
+        if more:
+            equal("folded with --all-peaks", len(op["folded"]), 0)
 
 
 @case("what the slow calls have in common: an argument, a return value")
