@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/kernel_side.h"
+#include "collect/kernel_side_impl.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -15,7 +15,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "peaktop.skel.h"
 #include "collect/attach.h"
 #include "collect/guard.h"
 
@@ -24,36 +23,6 @@ _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 && 
 	       "bpf/measure.h repeats enum sample_known");
 _Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5,
 	       "bpf/measure.h repeats enum layer");
-
-enum { MAX_LINKS = 56 };
-
-struct layer_link {
-	uint32_t layers; /* needed by any of these */
-	struct bpf_program *prog;
-	struct bpf_link *link;
-	bool exists; /* the kernel has the tracepoint */
-};
-
-struct kernel_side {
-	struct peaktop_bpf *skel;
-	enum uprobe_method uprobes;
-	bool kprobes;
-	struct pt_control *control;
-	struct pt_hist *hists;
-	struct pt_site *sites;
-	uint64_t *tokens;
-	struct pt_act *activations;
-	struct pt_fnode *fnodes;
-	struct pt_learn *learns;
-	struct ring_buffer *ring;
-	struct layer_link links[MAX_LINKS];
-	unsigned int nr_links;
-	int nr_cpus;
-	kernel_side_record_fn each;
-	void *each_ctx;
-	struct bpf_link *tasks; /* an iterator of the threads of `tasks_pid`, or of all */
-	uint32_t tasks_pid;
-};
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -278,50 +247,6 @@ void kernel_side_free(struct kernel_side *k)
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
 	free(k);
-}
-
-uint32_t kernel_side_available(const struct kernel_side *k)
-{
-	uint32_t missing = 0, all = 0;
-
-	for (unsigned int i = 0; i < k->nr_links; i++) {
-		const struct layer_link *l = &k->links[i];
-		bool optional = l->prog == k->skel->progs.on_block_start || l->prog == k->skel->progs.on_block_insert ||
-				l->prog == k->skel->progs.on_contention_begin ||
-				l->prog == k->skel->progs.on_contention_end || (l->layers & KERNEL_SIDE_DESCENT);
-
-		if (l->layers == UINT32_MAX)
-			continue;
-		all |= l->layers;
-		if (!l->exists && !optional)
-			missing |= l->layers;
-	}
-	if (k->uprobes)
-		all |= 1u << LAYER_FUNCTION;
-	return all & ~missing;
-}
-
-const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n)
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (const struct layer_link *l = k->links; l < k->links + k->nr_links && used < n; l++) {
-		const char *name = strchr(bpf_program__section_name(l->prog), '/');
-
-		if (l->layers & KERNEL_SIDE_DESCENT && l->layers != UINT32_MAX && !l->exists && name)
-			used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "", name + 1);
-	}
-	return out;
-}
-
-bool kernel_side_own_locks(const struct kernel_side *k)
-{
-	for (unsigned int i = 0; i < k->nr_links; i++) {
-		if (k->links[i].prog == k->skel->progs.on_contention_begin)
-			return k->links[i].exists;
-	}
-	return false;
 }
 
 static int link_attach(struct layer_link *l)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The loaded programs and their links; for kernel_side.c and kernel_available.c only. */
+#ifndef PEAKTOP_KERNEL_SIDE_IMPL_H
+#define PEAKTOP_KERNEL_SIDE_IMPL_H
+
+#include "collect/kernel_side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "peaktop.skel.h"
+
+enum { MAX_LINKS = 56 };
+
+struct layer_link {
+	uint32_t layers; /* needed by any of these */
+	struct bpf_program *prog;
+	struct bpf_link *link;
+	bool exists; /* the kernel has the tracepoint */
+};
+
+struct kernel_side {
+	struct peaktop_bpf *skel;
+	enum uprobe_method uprobes;
+	bool kprobes;
+	struct pt_control *control;
+	struct pt_hist *hists;
+	struct pt_site *sites;
+	uint64_t *tokens;
+	struct pt_act *activations;
+	struct pt_fnode *fnodes;
+	struct pt_learn *learns;
+	struct ring_buffer *ring;
+	struct layer_link links[MAX_LINKS];
+	unsigned int nr_links;
+	int nr_cpus;
+	kernel_side_record_fn each;
+	void *each_ctx;
+	struct bpf_link *tasks; /* an iterator of the threads of `tasks_pid`, or of all */
+	uint32_t tasks_pid;
+};
+
+#endif
