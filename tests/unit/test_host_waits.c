@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a call waited for although it could have run, and what the kernel worked at: from the kernel's account to causes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/descent/causes.h"
+/* pure, but in the collector, whose library is not linked here */
+#include "collect/host_waits.c"
+
+static const struct rec_host_wait *of_kind(const struct host_waits *w, uint32_t kind, const char *name)
+{
+	for (uint32_t i = 0; i < w->nr; i++) {
+		if (w->wait[i].kind == kind && !strcmp(w->wait[i].name, name))
+			return &w->wait[i];
+	}
+	return NULL;
+}
+
+/* Not who came first, but who ran longest; time that nobody is known for has no name. */
+static void test_longest_runner(void **state)
+{
+	struct pt_host_waits in = {.ns = {[PT_WAIT_PREEMPTED] = 10000}};
+	struct pt_runner *r = in.runners[PT_WAIT_PREEMPTED].one;
+	struct host_waits out;
+
+	r[0] = (struct pt_runner){.ns = 1000, .pid = 1, .comm = "first"};
+	r[1] = (struct pt_runner){.ns = 7000, .pid = 2, .comm = "longest"};
+	host_waits_fill(&out, &in);
+	assert_string_equal(out.preempted_by, "longest");
+	assert_int_equal(out.preempted_by_pid, 2);
+	assert_int_equal(out.nr, 3);
+	assert_int_equal(of_kind(&out, HOST_WAIT_PREEMPTED, "first")->ns, 1000);
+	assert_int_equal(of_kind(&out, HOST_WAIT_PREEMPTED, "")->ns, 2000);
+}
+
+static void test_quota_and_stops(void **state)
+{
+	struct pt_host_waits in = {.ns = {[PT_WAIT_QUOTA] = 500, [PT_WAIT_STOPPED] = 600, [PT_WAIT_FROZEN] = 700},
+				   .quota_ns = 10000000,
+				   .quota_period_ns = 50000000,
+				   .stopper_pid = 7,
+				   .stop_signal = 19,
+				   .stopper = "admin"};
+	const struct rec_host_wait *w;
+	struct host_waits out;
+	struct cause c;
+
+	snprintf(in.quota_of.part[0], PT_GROUP_NAME, "web");
+	snprintf(in.quota_of.part[1], PT_GROUP_NAME, "system");
+	snprintf(in.frozen.part[0], PT_GROUP_NAME, "batch");
+	host_waits_fill(&out, &in);
+	assert_int_equal(out.nr, 3);
+	w = of_kind(&out, HOST_WAIT_QUOTA, "/system/web");
+	assert_non_null(w);
+	cause_of_host_wait(w, &c);
+	assert_int_equal(c.kind, CAUSE_QUOTA);
+	assert_string_equal(c.detail, "10 ms of CPU time each 50 ms");
+	cause_of_host_wait(of_kind(&out, HOST_WAIT_STOPPED, "admin"), &c);
+	assert_int_equal(c.kind, CAUSE_STOPPED);
+	assert_string_equal(c.detail, "SIGSTOP, pid 7");
+	cause_of_host_wait(of_kind(&out, HOST_WAIT_FROZEN, "/batch"), &c);
+	assert_string_equal(c.name, "the cgroup freezer of /batch");
+}
+
+static void test_several_tasks(void **state)
+{
+	struct cause_tally t = {0};
+	struct cause a = {.kind = CAUSE_PREEMPTION, .name = "a"}, b = {.kind = CAUSE_PREEMPTION, .name = "b"}, got;
+	struct cause nobody = {.kind = CAUSE_PREEMPTION};
+
+	cause_tally_add(&t, &nobody, 900);
+	cause_tally_add(&t, &a, 40);
+	cause_tally_add(&t, &b, 60);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	assert_string_equal(got.name, "b");
+	assert_string_equal(got.detail, "2 tasks ran, for 60% of that time this one");
+	cause_tally_add(&t, &b, 940);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	assert_string_equal(got.detail, "");
+}
+
+static void test_work(void **state)
+{
+	struct rec_sleep s = {.object = SLEEP_IN_DIRTY, .name = "8:0", .holder = "backup", .about = "too many dirty pages"};
+	struct cause c;
+
+	assert_true(cause_of_work(&s, &c));
+	assert_int_equal(c.kind, CAUSE_THROTTLED);
+	assert_string_equal(c.name, "8:0");
+	assert_string_equal(c.detail, "too many dirty pages, most of them by backup");
+	s = (struct rec_sleep){.object = SLEEP_ON_FILE, .name = "f"};
+	assert_false(cause_of_work(&s, &c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_longest_runner),
+	    cmocka_unit_test(test_quota_and_stops),
+	    cmocka_unit_test(test_several_tasks),
+	    cmocka_unit_test(test_work),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
