@@ -85,6 +85,7 @@ bench:
 	$(Q)tests/deps.sh build bench
 	@$(MAKE_ALL) all $(T)/demo $(T)/rates $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py; a=$$?; \
+	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/budget.py || a=$$?; \
 	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/descend.py && exit $$a
 
 # --- tools of the tests
