@@ -519,9 +519,24 @@ INLINE bool fuse_blows(struct pt_site *s)
 	return !__sync_fetch_and_add(&s->blown, 1);
 }
 
+enum { COLD_NS = 50000 }; /* without a hit: the caches hold something else by then */
+
+/* A hit costs several times as much when the kernel's code and data for it have left the caches. */
+INLINE void count_cold(u64 now)
+{
+	u32 key = PT_LAST_HIT;
+	u64 *last = bpf_map_lookup_elem(&counters, &key);
+
+	if (!last)
+		return;
+	if (now - *last > COLD_NS)
+		count_hit(PT_HIT_COLD);
+	*last = now;
+}
+
 INLINE int site_hit(struct pt_regs *ctx)
 {
-	u64 now = 0, id = bpf_get_current_pid_tgid();
+	u64 now, id = bpf_get_current_pid_tgid();
 	u32 index = (u32)bpf_get_attach_cookie(ctx);
 	struct pt_control *c = the_control();
 	struct pt_site *s;
@@ -529,10 +544,10 @@ INLINE int site_hit(struct pt_regs *ctx)
 	s = bpf_map_lookup_elem(&sites, &index);
 	if (!c || !s || !is_target(c, id >> 32))
 		return 0;
-	/* an end reads the clock first, a start last */
-	if (s->flags & (PT_SITE_END | PT_SITE_FNODE_END))
-		now = bpf_ktime_get_ns();
+	/* an end reads the clock first, a start last, once more */
+	now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
+	count_cold(now);
 	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it */
 	if (fuse_blows(s)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);

@@ -553,6 +553,9 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		return;
 	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
+	/* a sample is timed as a whole */
+	if (sleeps)
+		__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - r->head.at);
 }
 
 /* Never more than three quarters, as in hist_count(). */

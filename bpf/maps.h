@@ -182,7 +182,7 @@ PT_MAP struct {
 
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, PT_COUNTERS);
+	__uint(max_entries, PT_COUNTERS_ROOM);
 	__type(key, u32);
 	__type(value, u64);
 } counters SEC(".maps");

@@ -516,7 +516,10 @@ enum pt_counter {
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
 	PT_HIT_KERNEL_OTHER, /* kernel functions, called by everyone else */
-	PT_COUNTERS
+	PT_HIT_COLD, /* also in one of the first two: other code ran on this CPU since the last one */
+	PT_COUNTERS,
+	PT_LAST_HIT = PT_COUNTERS, /* no counter: when the last hit of a site was */
+	PT_COUNTERS_ROOM
 };
 
 /* Numbers of interrupts beside the lines of hard ones. */

@@ -594,6 +594,7 @@ INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 be
 	struct irq_context *irq;
 	u32 zero = 0;
 
+	__sync_fetch_and_add(&c->look_ns, ns);
 	if (!d)
 		return;
 	d->sampled += ns;

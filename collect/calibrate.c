@@ -52,11 +52,24 @@ extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_en
  * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would be
  * interrupted, and the best of all is better than what a target gets.
  */
-enum { ROUNDS = 60, BATCHES = 4, CALLS = 25, STEPPED_CALLS = 8, SYSCALLS = 100, SWITCH_ROUNDS = 5, SWITCHES = 200, PAGES = 100, TICKS = 32 };
+enum {
+	ROUNDS = 60,
+	BATCHES = 4,
+	CALLS = 25,
+	STEPPED_CALLS = 8,
+	SYSCALLS = 100,
+	SWITCH_ROUNDS = 5,
+	SWITCHES = 200,
+	PAGES = 100,
+	TICKS = 32,
+	COLD_CALLS = 40,
+	CACHES = 4 << 20, /* bytes that take the place of everything else in the caches of a CPU */
+	LINE = 64,
+};
 
 /* What the helper is asked to time; its answer: ns of a typical round. */
 struct order {
-	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; 4: page faults; -1: end */
+	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; 4: page faults; 5: function 0 with cold caches; -1: end */
 	int calls;
 };
 
@@ -113,6 +126,37 @@ static uint64_t helper_faults(int pages)
 	return now_ns() - start;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of calls before each of which the caches were filled with something else. */
+static uint64_t helper_cold(int calls)
+{
+	static volatile char *memory;
+	uint64_t ns[COLD_CALLS], start;
+
+	if (!memory) {
+		void *mapped = mmap(NULL, CACHES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (mapped == MAP_FAILED)
+			_exit(1);
+		memory = mapped;
+	}
+	for (int i = 0; i < calls && i < COLD_CALLS; i++) {
+		for (size_t at = 0; at < CACHES; at += LINE)
+			memory[at]++;
+		start = now_ns();
+		peaktop_calibrate_emulated();
+		ns[i] = now_ns() - start;
+	}
+	qsort(ns, (size_t)calls, sizeof(*ns), ascending);
+	return ns[calls / 2];
+}
+
 static uint64_t helper_time(const struct order *o)
 {
 	uint64_t start;
@@ -124,6 +168,8 @@ static uint64_t helper_time(const struct order *o)
 	}
 	if (o->what == 4)
 		return helper_faults(o->calls);
+	if (o->what == 5)
+		return helper_cold(o->calls);
 	start = now_ns();
 	for (int i = 0; i < o->calls; i++) {
 		if (o->what == SITE_EMULATED)
@@ -136,18 +182,11 @@ static uint64_t helper_time(const struct order *o)
 	return now_ns() - start;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* A typical round. A batch whose typical one is far from its best was disturbed all along: again, and the best batch counts. */
 static uint64_t helper_typical(const struct order *o)
 {
 	/* the round that counts switches begins with a fork: long, and few */
-	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : ROUNDS;
+	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS;
 	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX;
 
 	for (int batch = 0; batch < BATCHES; batch++) {
@@ -290,7 +329,7 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	int calls = class ? STEPPED_CALLS : CALLS, fd;
 	struct attach_point points[2];
 	struct attachment a;
-	uint64_t bare, probed;
+	uint64_t bare, probed, cold = 0, bare_cold = 0;
 	struct pt_hist hist;
 	size_t bad;
 
@@ -307,9 +346,13 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
 	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
 	bare = helper_ask(h, class, calls);
+	if (class == SITE_EMULATED)
+		bare_cold = helper_ask(h, 5, COLD_CALLS);
 	if (!attach_points(&a, kernel_side_site_program(c->kernel), kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd,
 			   h->pid, points, 2, &bad)) {
 		probed = helper_ask(h, class, calls);
+		if (class == SITE_EMULATED)
+			cold = helper_ask(h, 5, COLD_CALLS);
 		attachment_release(&a, false);
 		kernel_side_hist(c->kernel, slot, true, &hist);
 		c->cost.inside[class] = (uint32_t)typical_ns(&hist);
@@ -317,6 +360,9 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 		if (probed > bare)
 			c->cost.hit[class] = (uint32_t)((probed - bare) / (uint64_t)calls);
 		/* a pair was measured: the end is always emulated */
+		/* the end of the pair comes soon after its start: only one of them is cold */
+		if (class == SITE_EMULATED && cold > bare_cold + c->cost.hit[class])
+			c->cost.cold = (uint32_t)(cold - bare_cold) - c->cost.hit[class];
 		if (class == SITE_EMULATED)
 			c->cost.hit[class] /= 2;
 		else if (c->cost.hit[class] > c->cost.hit[SITE_EMULATED])

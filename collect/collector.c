@@ -173,6 +173,7 @@ static void layers_begin(struct loop *l)
 {
 	struct collector *c = l->c;
 
+	budget_turn(c, now_ns());
 	units_begin(c);
 	set_layers(c, c->options->layers);
 	send_constants(c);
@@ -497,7 +498,7 @@ static void finish(struct collector *c)
 		kernel_side_layers(c->kernel, 0);
 		kernel_side_drain(c->kernel, on_ring, c);
 		slice_end(c, true);
-		budget_note(c);
+		cost_note(c);
 	}
 	bye.bye.error = c->error;
 	send_record(c, &bye);
@@ -539,6 +540,7 @@ static int begin(struct collector *c)
 	if (err)
 		return err;
 	calibrate(c);
+	budget_calibrated(c);
 	if (begin_front_is_gone(c))
 		return -EPIPE;
 	control->slot_block = control->next_slot++;

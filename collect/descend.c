@@ -19,7 +19,6 @@
 
 enum {
 	MAX_NODE_LINKS = 1024,
-	NODE_CREDIT_NS = 150000000, /* what one armed set may cost the target before bursts begin */
 	SAMPLE_HZ = 997,
 	STACKS = 25, /* per refill, 20 times a second */
 	STACK_LATE_NS = 1000000, /* longer than from the switch to the copy */
@@ -87,6 +86,7 @@ void descend_end(struct collector *c)
 	if (!c->descent)
 		return;
 	set_release(c);
+	budget_borrow(c, false);
 	units_layers(c);
 }
 
@@ -244,6 +244,7 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 	}
 	d->links = grown;
 	d->links[d->nr_links++] = a;
+	budget_attached(c, n);
 	return 0;
 }
 
@@ -284,7 +285,7 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 
 void descend_refill(struct collector *c)
 {
-	if (c->descent)
+	if (c->descent && budget_left(c) > 0)
 		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS, __ATOMIC_RELAXED);
 }
 
@@ -366,8 +367,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	learn_rebind(c);
 	if (f && f->state == FUNCTION_ON)
 		descend_attach(c, f);
-	if (f && f->credit_ns < NODE_CREDIT_NS)
-		f->credit_ns = NODE_CREDIT_NS;
+	budget_borrow(c, true);
 	units_layers(c);
 	control->stacks_left = STACKS;
 	control->descend_low = req->low_ns;

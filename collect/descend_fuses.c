@@ -75,7 +75,7 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 
 		if (d->sites[i].shared)
 			continue;
-		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * (uint64_t)c->cost.hit[d->sites[i].class];
+		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * budget_hit_ns(c, d->sites[i].class);
 		d->sites[i].seen = (uint32_t)now;
 	}
 	d->spent_ns += cost;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a function may spend before it has earned anything: some 6 ms of the target's time. */
-enum { CREDIT_START_NS = 6000000, FIRST_LOOK_MAX_NS = 1200000000 };
+/* What a function may spend before it has earned anything: half of what may be spent in advance, the other half is the layers'. */
+enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
 
 /* Probes are detached a little after their site was dropped: an entry is not used again soon. */
 int site_index_take(struct collector *c)
@@ -209,6 +209,15 @@ static struct attachment *links_add(struct function *f, enum group group, pid_t 
 	return group == GROUP_STARTS ? &f->links[f->nr_links - 1].starts : &f->links[f->nr_links - 1].ends;
 }
 
+static uint64_t attached_sites(const struct function *f, unsigned int from, enum group group, uint32_t module)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = from; i < f->nr_sites; i++)
+		n += !f->sites[i].dead && f->sites[i].site.module == module && group_of(&f->sites[i].site) == group;
+	return n;
+}
+
 static int attach_one(struct collector *c, struct function *f, unsigned int from, enum group g, pid_t pid, uint32_t module)
 {
 	struct attachment a = {0}, *slot;
@@ -216,6 +225,7 @@ static int attach_one(struct collector *c, struct function *f, unsigned int from
 
 	if (!a.nr)
 		return err;
+	budget_attached(c, attached_sites(f, from, g, module));
 	slot = links_add(f, g, pid, module);
 	if (slot)
 		*slot = a;
@@ -280,6 +290,13 @@ void function_gate_close(struct collector *c, struct function *f)
 	armed_off(&f->time, now.ns, now);
 }
 
+/* One burst of a descent takes a part of what is left. */
+static void burst_begins(const struct collector *c, struct function *f)
+{
+	f->burst_max_ns = (uint64_t)(budget_left(c) > 0 ? budget_left(c) / BURST_PART : 0);
+	f->burst_spent_ns = 0;
+}
+
 void function_links_start(struct collector *c, struct function *f)
 {
 	struct armed_clock now;
@@ -289,6 +306,7 @@ void function_links_start(struct collector *c, struct function *f)
 	sites_write(c, f);
 	function_gate(c, f, false);
 	returns_publish(c, f);
+	burst_begins(c, f);
 	if (descend_is_of(c, f))
 		kernel_side_control(c->kernel)->descend_burst++;
 	descend_attach(c, f);
@@ -348,9 +366,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	f->meta.module = strdup(op->module);
 	f->meta.placement = strdup(op->placement);
 	f->time.start = clock_now(c);
-	f->credit_ns = CREDIT_START_NS;
-	if (c->options->first_look_ns)
-		f->credit_ns = (int64_t)(c->options->first_look_ns < FIRST_LOOK_MAX_NS ? c->options->first_look_ns : FIRST_LOOK_MAX_NS);
+	f->credit_ns = budget_of(c, CREDIT_START_NS);
 	c->functions[c->nr_functions++] = f;
 	c->slots[slot] = (struct slot_info){.op = f->op, .layer = LAYER_FUNCTION, .function = f};
 	return f;
@@ -552,7 +568,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	if (!c->cost.measured)
 		calibrate(c);
 	/* a descent follows: it takes a quarter of a second, better before anything is armed */
-	if (c->options->first_look_ns)
+	if (c->options->descends)
 		kernel_symbols_load(c);
 	if (!f)
 		f = function_new(c, &arm->op);
@@ -578,6 +594,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		f->exits_wait = exits_should_wait(c, f);
 	sites_write(c, f);
 	if (f->state == FUNCTION_ON || fresh) {
+		burst_begins(c, f);
 		if (!err)
 			err = links_attach(c, f, from, false);
 		if (!err && f->keep_exits)

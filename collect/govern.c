@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The governor: what probing of functions may cost the target.
+ * The governor: what probing of functions may cost the target (budget.h).
  *
- * Each watched function earns credit, its part of the budget's share of the
- * target's CPU time, and spends it with every hit. One that earns as fast as it
+ * Each watched function earns credit, its part of the budget, and spends it with every hit. One that earns as fast as it
  * spends stays armed; another is armed in bursts. A burst ends by removing the
  * entries; the ends stay until the open activations have closed, so that slow
  * calls are seen with the same chance as fast ones.
@@ -13,13 +12,14 @@
 #include <stdlib.h>
 
 #define MS 1000000ull
+#define SECOND_NS (1000 * MS)
 
 enum {
 	CHECK_FAST_MS = 4,
 	CHECK_MS = 40,
 	BURST_MIN_MS = 4,
-	CREDIT_MAX_NS = 20000000,
-	BURST_NS = 1000000, /* a burst may cost this much whatever is left */
+	OFF_MIN_MS = 45,
+	BURST_NS = 200000, /* a burst may cost this much whatever is left */
 	HITS_MIN = 64,	    /* of one site in a burst */
 	HITS_MAX = 40000,
 	CALLERS_QUIET_MS = 30,
@@ -32,8 +32,6 @@ enum {
 	RETURNS_DEAR = 2, /* times what ends in the function itself would have cost */
 	RETURNS_LOOK_NS = 1000000,
 	MAX_BREAKS = 64,
-	ATTACH_NS = 60000,	/* of the target's time, per attach and detach of a link */
-	ATTACH_SITE_NS = 12000, /* and per site in it */
 	MOMENT_NS = 250000000,
 	MOMENT_SPENT_NS = 50000000, /* of each thread that runs; what the kernel takes to remove probes comes to that */
 	MOMENT_BUDGET_PPM = 300000, /* who allows more than this means it */
@@ -62,10 +60,10 @@ struct armed_clock clock_now(const struct collector *c)
  */
 uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class)
 {
-	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS;
-	uint64_t hits = ns / (c->cost.hit[class] ? c->cost.hit[class] : 1);
+	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS, price = budget_hit_ns(c, class);
+	uint64_t hits = ns / (price ? price : 1);
 
-	if (c->options->budget_ppm >= 1000000)
+	if (budget_is_unlimited(c))
 		return UINT64_MAX / 2;
 	return hits < HITS_MIN ? HITS_MIN : hits > HITS_MAX ? HITS_MAX : hits;
 }
@@ -83,7 +81,7 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 
 		s->seen = (uint32_t)now;
 		hits += more;
-		cost += more * c->cost.hit[f->sites[i].site.class];
+		cost += more * budget_hit_ns(c, f->sites[i].site.class);
 		s->fuse = now + function_allowance(c, f, f->sites[i].site.class);
 	}
 	f->hits_seen += hits;
@@ -98,11 +96,6 @@ static uint64_t function_open(struct collector *c, const struct function *f)
 	kernel_side_hist(c->kernel, f->slot, false, &h);
 	closed = h.calls + h.abnormal + c->slots[f->slot].abnormal_total + f->censored;
 	return h.entries > closed ? h.entries - closed : 0;
-}
-
-static uint64_t attach_cost(const struct function *f)
-{
-	return ATTACH_NS + (uint64_t)f->nr_sites * ATTACH_SITE_NS;
 }
 
 struct drop_walk {
@@ -279,7 +272,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	descend_detach(c, f);
 	f->state = FUNCTION_OFF;
 	f->state_since = now;
-	f->credit_ns -= (int64_t)attach_cost(f);
+	f->credit_ns -= (int64_t)budget_attach_cost(f->nr_sites);
 	/* given up: if one returned unseen, its frame would be taken for an abnormal end later */
 	function_drop_open(c, f);
 	if (armed_cut(&f->time, clock_now(c)))
@@ -392,28 +385,75 @@ static bool moment_over(const struct collector *c, struct function *f, uint64_t 
 	return c->options->budget_ppm < MOMENT_BUDGET_PPM && m->spent_ns > (threads ? threads : 1) * MOMENT_SPENT_NS;
 }
 
+/* A descent has the whole account: its functions are armed one after the other. */
+static bool has_account(const struct collector *c, const struct function *f)
+{
+	return c->options->descends || descend_is_of(c, f);
+}
+
+static int64_t credit_max(const struct collector *c)
+{
+	return budget_of(c, SECOND_NS);
+}
+
+/* What is left for this function after a turn in which it earned and spent. */
+static void credit_turn(struct collector *c, struct function *f, int64_t earned, int64_t spent)
+{
+	int64_t most = credit_max(c);
+
+	if (most < f->credit_ns)
+		most = f->credit_ns;
+	f->credit_ns += earned - spent;
+	if (has_account(c, f))
+		f->credit_ns = budget_left(c);
+	else if (f->credit_ns > most)
+		f->credit_ns = most;
+}
+
+/*
+ * Has this burst had its part? Several short bursts see more of the program than one that takes all there is, and leave
+ * something for the rounds of a descent that come after the first look.
+ */
+static bool burst_over(const struct collector *c, const struct function *f)
+{
+	/* a call of a descent is of no use when nobody knows what its thread waited for */
+	if (descend_is_of(c, f) && !units_are_on(c))
+		return true;
+	return f->credit_ns < 0 || budget_left(c) < 0 || (has_account(c, f) && f->burst_spent_ns > f->burst_max_ns);
+}
+
+static void burst_start(struct collector *c, struct function *f)
+{
+	function_links_start(c, f);
+	f->burst_hits = function_starts(c, f, NULL);
+}
+
+/* Is there enough for a burst that is worth its attaching? */
+static bool burst_affordable(const struct collector *c, const struct function *f)
+{
+	int64_t needed = budget_burst(c);
+
+	return (!descend_is_of(c, f) || units_are_on(c)) && f->credit_ns > needed && budget_left(c) > needed;
+}
+
 /* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever their price by the calibration. */
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned, uint64_t most)
 {
 	uint64_t spent = function_spending(c, f);
-	int64_t before;
 	bool pause;
 
 	if (spent > most)
 		spent = most;
 	pause = moment_over(c, f, now, spent, most);
 	f->spent_ns += spent;
-	before = f->credit_ns > CREDIT_MAX_NS ? f->credit_ns : CREDIT_MAX_NS;
-	f->credit_ns += earned - (int64_t)spent;
-	if (f->credit_ns > before && !descend_is_of(c, f))
-		f->credit_ns = before;
+	f->burst_spent_ns += spent;
+	credit_turn(c, f, earned, (int64_t)spent);
 	switch (f->state) {
 	case FUNCTION_ON:
 		exits_look(c, f, now);
 		if (spent > (uint64_t)earned && exits_too_dear(f, now))
 			function_exits_drop(c, f);
-		if (returns_too_dear(c, f) ||
-		    ((f->credit_ns < 0 || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
+		if (returns_too_dear(c, f) || ((burst_over(c, f) || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
 			burst_stop(c, f, now_ns());
 			return now + CHECK_FAST_MS * MS;
 		}
@@ -422,10 +462,8 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_DRAINING:
 		return govern_drain(c, f, now);
 	case FUNCTION_OFF:
-		if (!f->hopeless && !pause && f->credit_ns > 0 && now - f->state_since > 45 * MS) {
-			function_links_start(c, f);
-			f->burst_hits = function_starts(c, f, NULL);
-		}
+		if (!f->hopeless && !pause && burst_affordable(c, f) && now - f->state_since > OFF_MIN_MS * MS)
+			burst_start(c, f);
 		return now + CHECK_MS * MS;
 	}
 	return now + CHECK_MS * MS;
@@ -445,7 +483,7 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, ui
 
 		if (phases_edge(c, f) != edges)
 			continue;
-		if (c->options->budget_ppm >= 1000000) {
+		if (budget_is_unlimited(c)) {
 			f->spent_ns += function_spending(c, f);
 			continue;
 		}
@@ -459,28 +497,18 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, ui
 
 uint64_t functions_govern(struct collector *c, uint64_t now)
 {
-	uint64_t next = now + CHECK_MS * MS, cpu, when, base, wall;
+	uint64_t next = now + CHECK_MS * MS, when, wall = c->budget.at && now > c->budget.at ? now - c->budget.at : 0;
 	int64_t earned;
 
-	cpu = targets_cpu_ns(c);
-	if (!c->governed_wall || cpu < c->governed_cpu) {
-		c->governed_cpu = cpu;
-		c->governed_wall = now;
-	}
-	wall = now - c->governed_wall;
-	/* a target that mostly sleeps still earns a little, or a burst that it could not pay would be its last */
-	base = cpu - c->governed_cpu;
-	if (base < wall / 10)
-		base = wall / 10;
-	c->governed_cpu = cpu;
-	c->governed_wall = now;
-	when = units_govern(c, now, base, wall);
+	budget_turn(c, now);
+	when = units_govern(c, now, wall);
 	if (when < next)
 		next = when;
-	earned = (int64_t)(base * c->options->budget_ppm / 1000000 / budget_parts(c));
+	earned = c->budget.earned / (int64_t)budget_parts(c) + c->budget.spilt;
+	c->budget.spilt = 0;
 	/* what begins and ends phases comes first: without it the rest says nothing */
-	earned -= govern_some(c, now, earned * 3 / 4, base, true, &next);
-	govern_some(c, now, earned, base, false, &next);
+	earned -= govern_some(c, now, earned * 3 / 4, c->budget.ran, true, &next);
+	govern_some(c, now, earned, c->budget.ran, false, &next);
 	return next;
 }
 

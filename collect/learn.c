@@ -20,7 +20,8 @@ enum {
 	ENOUGH_CALLS = 4,
 	ENOUGH_MS = 3000, /* after which these will do */
 	GIVE_UP_MS = 6000,
-	BURST_HITS = 512, /* some 7 ms of the target's time */
+	BURST_HITS = 512, /* some 7 ms of the target's time, if the budget has as much left */
+	BURST_PART = 2,	  /* of what is left, that a burst may take */
 	ARMED_FACTOR = 8, /* ... where the site is armed anyway */
 	PAUSE_MS = 100,	  /* between bursts */
 	MAX_BURSTS = 16,
@@ -170,8 +171,10 @@ static int attach_in(struct collector *c, struct learner *l, pid_t pid)
 		return err;
 	err = attach_points(&grown[l->nr_links], kernel_side_site_program(c->kernel),
 			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, &point, 1, &bad);
-	if (!err)
+	if (!err) {
 		l->nr_links++;
+		budget_attached(c, 1);
+	}
 	return err;
 }
 
@@ -179,10 +182,11 @@ static int burst_begin(struct collector *c, struct learner *l)
 {
 	struct pt_site *s = &kernel_side_sites(c->kernel)[l->site];
 	uint64_t hits = BURST_HITS * (descend_site_is_armed(c, &l->req.site) ? ARMED_FACTOR : 1);
+	uint64_t price = budget_hit_ns(c, l->req.site.class), affordable = (uint64_t)budget_left(c) / BURST_PART / (price ? price : 1);
 	int err = -ESRCH;
 
 	s->blown = 0;
-	s->fuse = s->hits + hits;
+	s->fuse = s->hits + (hits < affordable ? hits : affordable);
 	l->bursts++;
 	for (unsigned int t = 0; t < c->nr_targets; t++) {
 		if (target_maps(c, c->targets[t]->pid, l->req.site.module)) {
@@ -228,7 +232,7 @@ uint64_t learn_spending(struct collector *c)
 		if (!l->used)
 			continue;
 		now = (uint32_t)__atomic_load_n(&table[l->site].hits, __ATOMIC_RELAXED);
-		cost += (uint32_t)(now - l->hits_seen) * (uint64_t)c->cost.hit[l->req.site.class];
+		cost += (uint32_t)(now - l->hits_seen) * budget_hit_ns(c, l->req.site.class);
 		l->hits_seen = now;
 	}
 	return cost;
@@ -337,7 +341,7 @@ void learn_turn(struct collector *c, uint64_t now)
 			learner_answer(c, l, l->bursts ? 0 : -ETIMEDOUT);
 			continue;
 		}
-		if (l->nr_links || l->bursts == MAX_BURSTS || now < l->next_ns || !f || f->state != FUNCTION_ON)
+		if (l->nr_links || l->bursts == MAX_BURSTS || now < l->next_ns || !f || f->state != FUNCTION_ON || budget_left(c) < budget_burst(c))
 			continue;
 		err = burst_begin(c, l);
 		if (err)

@@ -381,14 +381,6 @@ static void times_told(struct collector *c, struct armed_clock now)
 		time_told(&c->functions[i]->time, now);
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static void time_begin(struct armed_time *t, struct armed_clock now)
 {
 	armed_begin(t, now);
@@ -421,11 +413,7 @@ void slots_begin(struct collector *c)
 	c->nr_samples = 0;
 	phases_begin(c);
 	kernel_functions_begin(c, now.ns);
-	kernel_side_counters(c->kernel, c->hits_before);
-	c->own_before = own_cpu_ns();
-	c->cpu_before = 0;
-	for (unsigned int i = 0; i < c->nr_targets; i++)
-		c->cpu_before += target_cpu_ns(c->targets[i]);
+	c->own_before = budget_own_cpu(c);
 }
 
 static void cost_send(struct collector *c, uint64_t now)
@@ -439,41 +427,29 @@ static void cost_send(struct collector *c, uint64_t now)
 		n[i] -= c->hits_before[i];
 	cost->at_ns = now - c->start_ns;
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
-		cost->hits += n[i];
-	cost->other_ns = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
-			 (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
-			 n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
-	cost->ns = cost->other_ns + n[PT_HIT_EMULATED] * c->cost.hit[SITE_EMULATED] +
-		   n[PT_HIT_STEPPED] * c->cost.hit[SITE_STEPPED] + n[PT_HIT_SYSCALL] * c->cost.syscall +
-		   (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+		cost->hits += i == PT_HIT_COLD ? 0 : n[i];
+	cost->ns = budget_cost(c, n, &cost->other_ns) + cost->other_ns;
 	/* looks are few and long: they are timed, not estimated */
 	cost->hits += kernel_side_control(c->kernel)->looks_done;
-	cost->ns += kernel_side_control(c->kernel)->look_ns;
-	cost->target_cpu_ns = c->target_cpu_gone_ns;
-	for (unsigned int i = 0; i < c->nr_targets; i++)
-		cost->target_cpu_ns += target_cpu_ns(c->targets[i]);
-	cost->target_cpu_ns = cost->target_cpu_ns > c->cpu_before ? cost->target_cpu_ns - c->cpu_before : 0;
-	cost->host_cpu_ns = cost->at_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	cost->attach_ns = c->budget.attach_ns;
+	cost->ns += kernel_side_control(c->kernel)->look_ns + cost->attach_ns;
+	cost->allowed_ns = budget_is_unlimited(c) ? 0 : c->budget.allowed_ns;
+	cost->wall_ns = now - c->budget.began_ns;
+	cost->target_cpu_ns = budget_ran(c);
+	cost->host_cpu_ns = cost->wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	cost->step_ns = c->cost.measured ? c->cost.hit[SITE_STEPPED] : 0;
-	own = own_cpu_ns();
+	own = budget_own_cpu(c);
 	cost->own_cpu_ns = own > c->own_before ? own - c->own_before : 0;
+	cost->start_cpu_ns = c->own_before;
 	send_record(c, &rec);
 	c->cost_target_ns = cost->ns - cost->other_ns;
 	c->cost_cpu_ns = cost->target_cpu_ns;
+	c->cost_wall_ns = cost->wall_ns;
 }
 
-void budget_note(struct collector *c)
+void cost_note(struct collector *c)
 {
-	double percent = c->cost_cpu_ns ? 100.0 * (double)c->cost_target_ns / (double)c->cost_cpu_ns : 0;
-
-	if (c->options->budget_ppm >= 1000000 || c->cost_target_ns <= 2000000 || percent <= 2e-4 * c->options->budget_ppm)
-		return;
-	if (c->options->first_look_ns)
-		send_note(c, NOTE_INFO, "probes took %.1f%% of the target's CPU time, %.0f ms: what %g%% allow in a minute may be spent at once",
-			  percent, (double)c->cost_target_ns / 1e6, c->options->budget_ppm / 1e4);
-	else
-		send_note(c, NOTE_WARNING, "probes took %.1f%% of the target's CPU time, more than the %g%% allowed: the first look costs the same however short the measurement",
-			  percent, c->options->budget_ppm / 1e4);
+	budget_note(c, c->cost_target_ns, c->cost_cpu_ns, c->cost_wall_ns);
 }
 
 static void loss_send(struct collector *c)

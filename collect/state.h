@@ -9,6 +9,7 @@
 #include "analysis/session/channel.h"
 #include "analysis/session/record.h"
 #include "collect/attach.h"
+#include "collect/budget.h"
 #include "collect/collector.h"
 #include "collect/kernel_side.h"
 #include "collect/target.h"
@@ -44,6 +45,7 @@ struct file_mapping {
 struct probe_cost {
 	bool measured;
 	uint32_t hit[SITE_CLASSES];    /* one hit, in all */
+	uint32_t cold;		       /* ... and so much more, if other code ran since the last one */
 	uint32_t inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
 	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */
 	uint32_t syscall, syscall_inside, syscall_other;
@@ -63,7 +65,8 @@ enum unit { UNIT_SYSCALLS = 0, UNIT_SCHED, UNITS };
 struct governed_unit {
 	enum function_state state;
 	struct armed_time time;
-	int64_t credit_ns;
+	int64_t credit_ns; /* of the targets' time */
+	int64_t host_ns;   /* of the host's */
 	uint64_t hits_target, hits_other; /* as of the last look */
 	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
@@ -101,6 +104,7 @@ struct function {
 	} moment;
 	struct armed_time time;
 	uint64_t spent_ns;   /* estimated cost so far */
+	uint64_t burst_spent_ns, burst_max_ns; /* in this burst, and what it may spend of a descent's account */
 	uint64_t state_since;
 	uint64_t hits_seen;
 	struct attachment *breaks; /* draining: one for each call that is still open */
@@ -173,7 +177,7 @@ struct collector {
 	unsigned int nr_kernel_functions;
 	uint32_t site_used[PT_SITES / 32], site_last;
 	struct governed_unit units[UNITS];
-	uint64_t governed_cpu, governed_wall; /* as of the last look */
+	struct budget budget;
 	struct slot_info slots[PT_SLOTS];
 	struct probe_cost cost;
 	struct sharing *sharing; /* NULL: no function is too short to be timed */
@@ -188,9 +192,9 @@ struct collector {
 	struct learning *learning;	/* NULL: nothing is learnt */
 	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
 	uint64_t interval_ns, slice, slice_start, slice_end;
-	uint64_t hits_before[PT_COUNTERS]; /* the measurement began: calibration and arming */
-	uint64_t cpu_before, own_before;
-	uint64_t cost_target_ns, cost_cpu_ns; /* as last told */
+	uint64_t hits_before[PT_COUNTERS]; /* of the calibration */
+	uint64_t own_before; /* CPU time of peaktop's processes before the measurement began */
+	uint64_t cost_target_ns, cost_cpu_ns, cost_wall_ns; /* as last told */
 	uint64_t heartbeat_ns;
 	uint64_t target_cpu_gone_ns; /* of targets that ended */
 	uint64_t samples_lost, front_lost;
@@ -415,7 +419,7 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f);
 void slots_begin(struct collector *c);
 void slice_end(struct collector *c, bool last);
 /* Say so when the budget was not held. */
-void budget_note(struct collector *c);
+void cost_note(struct collector *c);
 void tokens_refill(struct collector *c);
 void sample_take(struct collector *c, const struct pt_record_sample *s);
 
@@ -429,8 +433,10 @@ void open_calls_send(struct collector *c, struct open_calls *open);
 unsigned int budget_parts(const struct collector *c);
 void units_begin(struct collector *c);
 void units_layers(struct collector *c);
-uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, uint64_t wall);
+uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall);
 void units_sleep(struct collector *c);
+/* No layer that is measured pauses at the moment. */
+bool units_are_on(const struct collector *c);
 void units_wake(struct collector *c);
 /* Let calls that begin from now on count in every layer whose unit is armed. */
 void gates_open(struct collector *c);

@@ -14,9 +14,12 @@ enum {
 	CHECK_MS = 40,
 	BURST_MIN_MS = 6,
 	OFF_MIN_MS = 60,
-	CREDIT_START_NS = 8000000,
-	CREDIT_MAX_NS = 20000000,
+	CREDIT_START_NS = 500000000, /* the allowance of half a second */
+	CREDIT_MAX_NS = 1000000000,
+	HOST_START_NS = 8000000,
+	HOST_MAX_NS = 20000000,
 	DRAIN_MAX_MS = 1000,
+	OVERDRAWN_NS = 100000000, /* the allowance of so much time, before a descent pauses them, too: attaching them takes long */
 	SWITCH_NS = 300000, /* of the host's time: attaching and detaching tracepoints */
 };
 
@@ -86,7 +89,7 @@ void gates_close(struct collector *c)
 void units_begin(struct collector *c)
 {
 	for (enum unit u = 0; u < UNITS; u++)
-		c->units[u] = (struct governed_unit){.state = FUNCTION_ON, .credit_ns = CREDIT_START_NS};
+		c->units[u] = (struct governed_unit){.state = FUNCTION_ON, .credit_ns = budget_of(c, CREDIT_START_NS), .host_ns = HOST_START_NS};
 }
 
 /* Attach what is asked for and on. Lock waits in user space need the system calls, so they share their bursts. */
@@ -160,7 +163,7 @@ static void unit_off(struct collector *c, enum unit u)
 		return;
 	}
 	g->state = FUNCTION_OFF;
-	g->credit_ns -= SWITCH_NS;
+	g->host_ns -= SWITCH_NS;
 	units_layers(c);
 	if (armed_cut(&g->time, clock_now(c)))
 		slots_cut(c, unit_gate(u), NULL);
@@ -189,7 +192,7 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 
 	switch (g->state) {
 	case FUNCTION_ON:
-		if (g->credit_ns < 0 && age >= BURST_MIN_MS * MS)
+		if ((g->credit_ns < 0 || g->host_ns < 0) && age >= BURST_MIN_MS * MS)
 			unit_off(c, u);
 		break;
 	case FUNCTION_DRAINING:
@@ -197,45 +200,84 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 			unit_off(c, u);
 		break;
 	case FUNCTION_OFF:
-		if (g->credit_ns > 0 && age > OFF_MIN_MS * MS)
+		if (g->credit_ns >= 0 && g->host_ns >= 0 && age > OFF_MIN_MS * MS)
 			unit_on(c, u);
 		break;
 	}
 	return now + (g->time.bursting && g->state != FUNCTION_OFF ? CHECK_FAST_MS : CHECK_MS) * MS;
 }
 
-unsigned int budget_parts(const struct collector *c)
+bool units_are_on(const struct collector *c)
 {
-	return UNITS + (c->nr_functions > 0);
+	for (enum unit u = 0; u < UNITS; u++) {
+		if (c->layers & unit_layers(u) && c->units[u].state != FUNCTION_ON)
+			return false;
+	}
+	return true;
 }
 
-uint64_t units_govern(struct collector *c, uint64_t now, uint64_t target_cpu, uint64_t wall)
+static bool unit_is_used(const struct collector *c, enum unit u)
 {
-	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when, target, other;
+	return c->layers & unit_layers(u) || (u == UNIT_SYSCALLS && phases_need_syscalls(c));
+}
+
+static unsigned int units_used(const struct collector *c)
+{
+	unsigned int used = 0;
+
+	for (enum unit u = 0; u < UNITS; u++)
+		used += unit_is_used(c, u);
+	return used;
+}
+
+unsigned int budget_parts(const struct collector *c)
+{
+	unsigned int parts = units_used(c) + (c->nr_functions > 0);
+
+	return parts ? parts : 1;
+}
+
+/* What a unit earned and spent since the last look, of the targets' time and of the host's. */
+static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS], int64_t earned, int64_t host)
+{
+	struct governed_unit *g = &c->units[u];
+	int64_t most = budget_of(c, CREDIT_MAX_NS), own;
+	uint64_t target, other;
+
+	unit_spending(c, u, n, &target, &other);
+	own = earned - (int64_t)target;
+	g->credit_ns += own;
+	if (g->credit_ns > most) {
+		c->budget.spilt += g->credit_ns - most < own ? g->credit_ns - most : own > 0 ? own : 0;
+		g->credit_ns = most;
+	}
+	g->host_ns += host - (int64_t)(target + other);
+	if (g->host_ns > HOST_MAX_NS)
+		g->host_ns = HOST_MAX_NS;
+	/* a descent needs to know of every switch: it lasts seconds */
+	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) && budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
+		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;
+		g->host_ns = g->host_ns < 0 ? 0 : g->host_ns;
+	}
+}
+
+uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
+{
+	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when, all;
+	unsigned int used = units_used(c);
 	int64_t earned, host;
 
-	if (c->options->budget_ppm >= 1000000)
+	if (budget_is_unlimited(c))
 		return next;
 	kernel_side_counters(c->kernel, n);
-	/* a part of the target's budget for each unit, one for all functions */
-	earned = (int64_t)(target_cpu * c->options->budget_ppm / 1000000 / budget_parts(c));
-	host = (int64_t)(wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm / 1000000 / UNITS);
+	/* a part of the targets' budget for each unit that is armed, one for all functions; the host's is that of the units */
+	earned = c->budget.earned / (int64_t)budget_parts(c);
+	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm / 1000000;
+	host = (int64_t)(all / (used ? used : 1));
 	for (enum unit u = 0; u < UNITS; u++) {
-		struct governed_unit *g = &c->units[u];
-		int64_t own, others;
-
-		unit_spending(c, u, n, &target, &other);
-		own = earned - (int64_t)target;
-		others = host - (int64_t)(target + other);
-		/* whichever budget is the tighter one */
-		g->credit_ns += own < others ? own : others;
-		if (g->credit_ns > CREDIT_MAX_NS)
-			g->credit_ns = CREDIT_MAX_NS;
-		if (!(c->layers & unit_layers(u)) && !(u == UNIT_SYSCALLS && phases_need_syscalls(c)))
+		unit_credit(c, u, n, earned, host);
+		if (!unit_is_used(c, u))
 			continue;
-		/* a descent needs to know of every switch: it lasts seconds */
-		if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) && g->credit_ns < 0)
-			g->credit_ns = 0;
 		when = unit_govern(c, u, now);
 		if (when < next)
 			next = when;

@@ -32,7 +32,7 @@ struct front_options {
 	const struct options *options;
 	bool screen;	    /* a live screen: the command's output must not reach the terminal */
 	bool all_layers;    /* measure every layer, whatever -f says */
-	uint64_t first_look_ns; /* see struct collector_options */
+	bool descends; /* see struct collector_options */
 	const char *record; /* session file to write, NULL for none */
 	bool doctor;	    /* only the checks */
 	bool pick;	    /* no target yet: front_pick() names it */

@@ -87,7 +87,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->pick = fo->pick;
 	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
 	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
-	c->first_look_ns = fo->first_look_ns;
+	c->descends = fo->descends;
 	c->layers = layers_of(fo);
 	c->resolution = o->resolution;
 	c->code_serve = boundary_serve;

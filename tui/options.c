@@ -532,7 +532,7 @@ const char *options_usage(void)
 	       "  --for SECONDS          how long to measure (watch: 5; record: until Ctrl-C)\n"
 	       "  --interval SECONDS     length of a slice (1)\n"
 	       "  --resolution 1|2|4|8   buckets per doubling (4)\n"
-	       "  --max-overhead PERCENT of the target's CPU time (1; 100 = no governor)\n"
+	       "  --max-overhead PERCENT what the target may lose, of its CPU time or of one CPU (1; 100 = no governor)\n"
 	       "  --all-peaks            list the peaks that are folded, too: small ones and shadows of other peaks\n"
 	       "  --follow               children too\n"
 	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"

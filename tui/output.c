@@ -49,11 +49,21 @@ void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)
 	fprintf(f, "State at %s, %s old:\n", format_time(at).s, format_time(now_ns > from ? now_ns - from : 0).s);
 }
 
+uint64_t output_cost_target_ns(const struct rec_cost *c)
+{
+	return c->ns > c->other_ns ? c->ns - c->other_ns : 0;
+}
+
 double output_cost_target_percent(const struct rec_cost *c)
 {
-	uint64_t own = c->ns > c->other_ns ? c->ns - c->other_ns : 0;
+	return c->target_cpu_ns > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)c->target_cpu_ns : -1;
+}
 
-	return c->target_cpu_ns > 1000000 ? 100.0 * (double)own / (double)c->target_cpu_ns : -1;
+double output_cost_one_cpu_percent(const struct rec_cost *c)
+{
+	uint64_t wall = c->wall_ns ? c->wall_ns : c->at_ns;
+
+	return wall > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)wall : -1;
 }
 
 double output_cost_host_percent(const struct rec_cost *c)

@@ -124,7 +124,7 @@ static void put_targets(struct object *o, const struct model *m)
 static json_t *cost_json(const struct rec_cost *c)
 {
 	struct object o = new_object();
-	double target = output_cost_target_percent(c), host = output_cost_host_percent(c);
+	double target = output_cost_target_percent(c), host = output_cost_host_percent(c), one = output_cost_one_cpu_percent(c);
 
 	put_u64(&o, "hits", c->hits);
 	put_u64(&o, "ns", c->ns);
@@ -132,7 +132,14 @@ static json_t *cost_json(const struct rec_cost *c)
 		put_real(&o, "percent_of_target_cpu", target);
 	if (host >= 0)
 		put_real(&o, "percent_of_host_cpu", host);
+	if (one >= 0)
+		put_real(&o, "percent_of_one_cpu", one);
+	put_u64(&o, "target_ns", output_cost_target_ns(c));
+	if (c->allowed_ns)
+		put_u64(&o, "allowed_ns", c->allowed_ns);
+	put_u64(&o, "attach_ns", c->attach_ns);
 	put_u64(&o, "own_cpu_ns", c->own_cpu_ns);
+	put_u64(&o, "start_cpu_ns", c->start_cpu_ns);
 	return finish(&o);
 }
 

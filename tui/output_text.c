@@ -80,16 +80,26 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	static const struct rec_loss no_loss;
 	const struct rec_cost *c = model_cost(m) ? model_cost(m) : &no_cost;
 	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
-	double target = output_cost_target_percent(c) / 100,
+	const struct rec_meta *meta = model_meta(m);
+	double target = output_cost_target_percent(c) / 100, one = output_cost_one_cpu_percent(c) / 100,
 	       host = output_cost_host_percent(c) / 100;
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
+	if (c->allowed_ns && meta)
+		buf_printf(&line, "%s of %s allowed (--max-overhead %g): ", format_time(output_cost_target_ns(c)).s,
+			   format_time(c->allowed_ns).s, meta->budget_ppm / 1e4);
 	if (target >= 0)
 		buf_printf(&line, "%s of the target's CPU time, ", format_percent(target).s);
+	if (one >= 0 && c->allowed_ns)
+		buf_printf(&line, "%s of one CPU, ", format_percent(one).s);
 	if (host >= 0)
 		buf_printf(&line, "%s of the host's, ", format_percent(host).s);
-	buf_printf(&line, "%s probe hits\n", format_count(c->hits).s);
+	buf_printf(&line, "%s probe hits", format_count(c->hits).s);
+	if (c->start_cpu_ns)
+		buf_printf(&line, "; peaktop itself ran %s, %s of it to start", format_time(c->own_cpu_ns + c->start_cpu_ns).s,
+			   format_time(c->start_cpu_ns).s);
+	buf_printf(&line, "\n");
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "Cost:   ", 8);
 	buf_reset(&line);
 	words_loss(&line, l);

@@ -337,8 +337,7 @@ static int descend_live(struct options *o)
 
 	if (o->interval_s == 1)
 		o->interval_s = SLICE_S;
-	/* what --max-overhead allows in a minute may be spent at once */
-	fo.first_look_ns = (uint64_t)(o->max_overhead / 100 * 60e9);
+	fo.descends = true;
 	r.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);
 	if (status)

@@ -70,7 +70,7 @@ static void add_host(struct pager *p, struct model *m)
 	if (meta->budget_ppm >= 1000000)
 		field(p, ROLE_TEXT, "budget", "none");
 	else
-		field(p, ROLE_TEXT, "budget", "%s of a CPU",
+		field(p, ROLE_TEXT, "budget", "%s of the target's CPU time or of one CPU, whichever is larger",
 		      format_percent(meta->budget_ppm / 1e6).s);
 }
 

@@ -19,8 +19,8 @@ struct collector_options {
 	bool pick;	      /* none named yet: one REQ_TARGET will */
 	bool follow;	      /* children become targets */
 	uint64_t interval_ns; /* slice */
-	uint32_t budget_ppm;  /* of the target's CPU time, in parts per million; 1000000: no governor */
-	uint64_t first_look_ns; /* of the target's time, that a function may cost before bursts begin; 0: a little */
+	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million; 1000000: no governor */
+	bool descends;	      /* for one descent: it may borrow three times the budget from the start */
 	uint32_t layers;      /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
 	bool phases;	      /* nothing counts before REQ_PHASES and the first phase */

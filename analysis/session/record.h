@@ -244,6 +244,10 @@ struct rec_cost {
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
 	uint64_t step_ns;	/* what one hit costs where the kernel steps over the instruction; 0: not known */
+	uint64_t allowed_ns;	/* that the targets may lose by --max-overhead; 0: not known, or no limit */
+	uint64_t attach_ns;	/* part of `ns`: attaching and removing probes */
+	uint64_t wall_ns;	/* over which the targets were charged; 0: at_ns */
+	uint64_t start_cpu_ns;	/* of peaktop's processes before the measurement began */
 };
 
 struct rec_loss {

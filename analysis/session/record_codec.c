@@ -173,6 +173,10 @@ static const struct field rec_cost_fields[] = {
 	U64(rec_cost, other_ns),
 	U64(rec_cost, own_cpu_ns),
 	U64(rec_cost, step_ns),
+	U64(rec_cost, allowed_ns),
+	U64(rec_cost, attach_ns),
+	U64(rec_cost, wall_ns),
+	U64(rec_cost, start_cpu_ns),
 };
 LAYOUT(rec_cost);
 

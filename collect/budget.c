@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/budget.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collect/state.h"
+
+#define SECOND_NS 1000000000ull
+
+enum {
+	BORROW_TIMES = 3,
+	ADVANCE_S = 2,
+	/*
+	 * Six sevenths of the allowance are given out: a burst is noticed to have spent its part some milliseconds late, and
+	 * what is still attached at the end costs to be removed.
+	 */
+	GIVEN_PERCENT = 85,
+	/*
+	 * In a program a hit costs more than in the loop of the calibration, whose code and data never leave the caches. Measured
+	 * with tests/bench/budget.py: 1.07 to 1.39 times.
+	 */
+	COLD_PERCENT = 125,
+	ATTACH_NS = 60000,	/* per link: the target's memory is locked, its other threads wait at page faults */
+	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault and empty caches */
+	BURST_NS = 3000000,
+	BURST_PART = 4, /* of a second's allowance */
+};
+
+bool budget_is_unlimited(const struct collector *c)
+{
+	return c->options->budget_ppm >= 1000000;
+}
+
+int64_t budget_of(const struct collector *c, uint64_t ns)
+{
+	return (int64_t)(ns * c->options->budget_ppm / 1000000 * (c->budget.borrows ? BORROW_TIMES : 1) * GIVEN_PERCENT / 100);
+}
+
+int64_t budget_left(const struct collector *c)
+{
+	return budget_is_unlimited(c) ? INT64_MAX / 2 : c->budget.left;
+}
+
+int64_t budget_burst(const struct collector *c)
+{
+	int64_t part = budget_of(c, SECOND_NS) / BURST_PART;
+
+	return part < BURST_NS ? part : BURST_NS;
+}
+
+uint64_t budget_attach_cost(uint64_t sites)
+{
+	return ATTACH_NS + sites * ATTACH_SITE_NS;
+}
+
+void budget_attached(struct collector *c, uint64_t sites)
+{
+	c->budget.attach_ns += budget_attach_cost(sites);
+}
+
+uint64_t budget_hit_ns(const struct collector *c, uint32_t class)
+{
+	return (uint64_t)c->cost.hit[class] * COLD_PERCENT / 100;
+}
+
+uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others)
+{
+	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other + (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
+		  n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
+	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) + n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) +
+	       n[PT_HIT_COLD] * c->cost.cold +
+	       n[PT_HIT_SYSCALL] * c->cost.syscall + (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+}
+
+/* Hits and stacks; stacks are timed, not estimated. */
+static uint64_t hits_cost(const struct collector *c)
+{
+	uint64_t n[PT_COUNTERS], others;
+
+	kernel_side_counters(c->kernel, n);
+	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->look_ns;
+}
+
+/* The first turn: two seconds' allowance in advance. What the calibration cost was not the targets'. */
+static void account_open(struct collector *c, uint64_t now)
+{
+	struct budget *b = &c->budget;
+
+	kernel_side_counters(c->kernel, c->hits_before);
+	b->began = true;
+	b->began_ns = now;
+	b->borrows = c->options->descends;
+	b->left += budget_of(c, ADVANCE_S * SECOND_NS);
+	b->advance = b->left;
+	b->hits_ns = hits_cost(c);
+}
+
+static void earn(struct collector *c, uint64_t base)
+{
+	struct budget *b = &c->budget;
+	int64_t got = budget_of(c, base), most = budget_of(c, SECOND_NS), back = got < b->advance ? got : b->advance;
+
+	b->allowed_ns += base * c->options->budget_ppm / 1000000 * (b->borrows ? BORROW_TIMES : 1);
+	b->advance -= back;
+	b->earned = got - back;
+	b->left += b->earned;
+	if (!b->advance && b->left > most)
+		b->left = most;
+}
+
+/* CPU time of all targets since the last turn. Of one that is new it counts from now on; of one that is gone it is not known. */
+static uint64_t targets_ran(struct collector *c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < c->nr_targets; i++) {
+		struct target *t = c->targets[i];
+		uint64_t cpu = target_cpu_ns(t);
+
+		if (t->cpu_seen_ns && cpu > t->cpu_seen_ns)
+			sum += cpu - t->cpu_seen_ns;
+		if (cpu)
+			t->cpu_seen_ns = cpu;
+	}
+	return sum;
+}
+
+void budget_turn(struct collector *c, uint64_t now)
+{
+	struct budget *b = &c->budget;
+	uint64_t hits, spent, base, attached = b->attach_ns;
+
+	if (!b->began)
+		account_open(c, now);
+	if (!b->at)
+		b->at = now;
+	base = now - b->at;
+	b->ran = targets_ran(c);
+	b->ran_ever += b->ran;
+	earn(c, b->ran > base ? b->ran : base);
+	hits = hits_cost(c);
+	spent = hits > b->hits_ns ? hits - b->hits_ns : 0;
+	/* probes cannot have taken more than the targets ran, whatever their price by the calibration */
+	if (spent > b->ran)
+		spent = b->ran;
+	b->left -= (int64_t)spent + (int64_t)(attached - b->attach_told);
+	b->attach_told = attached;
+	b->hits_ns = hits;
+	b->at = now;
+}
+
+uint64_t budget_ran(const struct collector *c)
+{
+	return c->budget.ran_ever;
+}
+
+void budget_borrow(struct collector *c, bool borrows)
+{
+	struct budget *b = &c->budget;
+
+	if (!b->began || b->borrows == borrows || c->options->descends)
+		return;
+	b->borrows = borrows;
+	if (borrows) {
+		b->advance += budget_of(c, ADVANCE_S * SECOND_NS);
+		b->left += budget_of(c, ADVANCE_S * SECOND_NS);
+	} else {
+		/* what was not used is not kept */
+		b->advance = 0;
+		if (b->left > budget_of(c, SECOND_NS))
+			b->left = budget_of(c, SECOND_NS);
+	}
+}
+
+/* ---- peaktop's own processes ---- */
+
+static uint64_t cpu_of(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* Asked before the command is started, which is a child of the collector too. */
+void budget_calibrated(struct collector *c)
+{
+	struct rusage u;
+
+	if (!getrusage(RUSAGE_CHILDREN, &u))
+		c->budget.helpers_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * SECOND_NS +
+				       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+uint64_t budget_own_cpu(const struct collector *c)
+{
+	pid_t front = getppid(), self = getpid();
+	uint64_t ns = cpu_of(self) + c->budget.helpers_ns;
+	char path[64];
+	FILE *f;
+	int pid;
+
+	/* an orphan's parent is not the front */
+	if (front <= 1)
+		return ns;
+	ns += cpu_of(front);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", front, front);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		if (pid != self)
+			ns += cpu_of(pid);
+	}
+	if (f)
+		fclose(f);
+	return ns;
+}
+
+/* ---- what is said ---- */
+
+void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall)
+{
+	const struct budget *b = &c->budget;
+	uint64_t advance = ADVANCE_S * SECOND_NS * c->options->budget_ppm / 1000000 * (b->borrows ? BORROW_TIMES : 1);
+
+	if (budget_is_unlimited(c) || ns <= b->allowed_ns)
+		return;
+	if (ns <= advance && wall < ADVANCE_S * SECOND_NS)
+		send_note(c, NOTE_INFO, "probes took %.1f ms, more than the %.1f ms that --max-overhead %g allows for %.1f s: the allowance of two seconds may be spent at once",
+			  (double)ns / 1e6, (double)b->allowed_ns / 1e6, c->options->budget_ppm / 1e4, (double)wall / 1e9);
+	else
+		send_note(c, NOTE_WARNING, "probes took %.1f ms (%.1f%% of the target's CPU time, %.1f%% of one CPU), more than the %.1f ms that --max-overhead %g allows%s",
+			  (double)ns / 1e6, cpu ? 100. * (double)ns / (double)cpu : 0., wall ? 100. * (double)ns / (double)wall : 0.,
+			  (double)b->allowed_ns / 1e6, c->options->budget_ppm / 1e4, b->borrows ? " a descent" : "");
+}
