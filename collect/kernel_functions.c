@@ -14,7 +14,8 @@
 #define MS 1000000ull
 
 enum {
-	CHECK_MS = 10,
+	CHECK_FAST_MS = 20, /* while calls are still open after a burst */
+	CHECK_MS = 40,
 	BURST_MIN_MS = 5,
 	OFF_MIN_MS = 60,
 	DRAIN_MAX_MS = 1000,
@@ -190,9 +191,18 @@ static void govern_one(struct collector *c, struct kernel_function *f, uint64_t 
 
 uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000; i++)
-		govern_one(c, &c->kernel_functions[i], now);
-	return c->nr_kernel_functions ? now + CHECK_MS * MS : UINT64_MAX;
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000; i++) {
+		struct kernel_function *f = &c->kernel_functions[i];
+		uint64_t when;
+
+		govern_one(c, f, now);
+		when = now + (f->state == FUNCTION_DRAINING ? CHECK_FAST_MS : CHECK_MS) * MS;
+		if (when < next)
+			next = when;
+	}
+	return next;
 }
 
 bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
