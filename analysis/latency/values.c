@@ -330,14 +330,18 @@ static bool find_rule(const struct value_table *t, unsigned int f, struct verdic
 	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
 }
 
-/* Is this rule about nothing but values that a call returns when it fails? */
+/* Is this rule about nothing but values that a call returns when it fails: -1 to -4095, as an int or a long? */
 static bool is_about_errors(const struct rule *r)
 {
 	if (r->kind != RULE_IN)
 		return false;
-	for (unsigned int i = 0; i < r->nr; i++)
-		if (r->key[i] >= 0 || r->key[i] < -4095)
+	for (unsigned int i = 0; i < r->nr; i++) {
+		/* An int leaves the upper half of the register empty. */
+		int64_t key = (uint64_t)r->key[i] >> 32 ? r->key[i] : (int32_t)r->key[i];
+
+		if (key >= 0 || key < -4095)
 			return false;
+	}
 	return true;
 }
 
