@@ -14,6 +14,7 @@ static const double cycle_error = 0.5;	 /* of the calls of one cycle: threads th
 static const double guess_error = 0.3;
 static const double most_error = 2.5;	 /* of a logarithm: nothing is known */
 static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrated one */
+static const double useless_error = 0.5; /* beside a better estimate */
 static const double least_call_ns = 1;
 static const double interval_95 = 1.96;
 enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2 };
@@ -77,7 +78,8 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	if (r->cycles && r->cycle_calls) {
 		rates.cycle_known = true;
 		rates.per_cycle = (double)r->cycle_calls / (double)r->cycles;
-		rates.cycle_error = cycle_error / sqrt((double)r->cycles);
+		/* slowed down, a thread that keeps to a schedule skips sleeps that it takes in a gap */
+		rates.cycle_error = cycle_error / sqrt((double)r->cycles) + fmin(probes / armed, 1);
 	}
 	if (r->armed_cpu_ns) {
 		rates.all_known = true;
@@ -85,7 +87,8 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	}
 	/* how much slower the target may have been: not at all, if it slept long enough, or by all that the probes took */
 	slower = -log(1 - fmin(probes / armed, 0.98));
-	rates.per_wall = calls / armed * exp(slower / 2);
+	/* threads that sleep make up for it */
+	rates.per_wall = calls / armed * (rates.cycle_known ? 1 : exp(slower / 2));
 	rates.wall_error = slower / 2 + wall_error;
 	rates.most_share = (double)r->armed_cpu_ns / armed;
 	rates.least_share = fmax((double)r->armed_cpu_ns - (1 + probe_error) * probes, 0) / armed;
@@ -162,7 +165,8 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 		*same = gap_calls * rates->cpu_error;
 		if (!r->gap_sleeps)
 			return missing * (gap_calls + sleepers * rates->per_cpu);
-		estimate_add(&e, sleepers * rates->per_cpu, rates->cpu_error, 0);
+		if (!rates->cycle_known || rates->cpu_error < useless_error)
+			estimate_add(&e, sleepers * rates->per_cpu, rates->cpu_error, 0);
 		if (rates->cycle_known)
 			estimate_add(&e, (double)r->gap_sleeps * rates->per_cycle, 0, rates->cycle_error);
 		return missing * (gap_calls + estimate_take(&e, same));
