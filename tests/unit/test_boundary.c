@@ -120,7 +120,7 @@ static void limits(void **state)
 /* Any bytes: no two instructions that are said to begin may overlap. */
 static void random_bytes(void **state)
 {
-	const char *seed = getenv("SEED");
+	const char *seed = getenv("PEAKTOP_SEED");
 	unsigned int s = seed ? (unsigned int)strtoul(seed, NULL, 10) : 1;
 	uint8_t code[64];
 	char said[sizeof(code) + 1];

@@ -720,9 +720,9 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_length_beyond_the_limit),
 	    cmocka_unit_test(test_arena_maximum),
 	};
-	const char *given = getenv("PEAKTOP_TEST_SEED");
+	const char *given = getenv("PEAKTOP_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-	print_message("seed %llu (PEAKTOP_TEST_SEED repeats it)\n", (unsigned long long)seed);
+	print_message("seed %llu (PEAKTOP_SEED repeats it)\n", (unsigned long long)seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

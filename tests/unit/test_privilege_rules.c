@@ -59,7 +59,7 @@ static void links(void **state)
 static void never_leads_out(void **state)
 {
 	static const char alphabet[] = "ab0./\n \xff";
-	const char *seed = getenv("SEED");
+	const char *seed = getenv("PEAKTOP_SEED");
 	unsigned int s = seed ? (unsigned int)strtoul(seed, NULL, 10) : 1;
 	char module[24], link[24], out[40], framed[48];
 
