@@ -72,7 +72,9 @@ def named(document, kinds, name, detail, functions, part):
 
 
 def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, loops=0, folder=FOLDER):
-    target = Target("culprit_host", 60, kind, group.path if group else folder, preexec_fn=undisturbed)
+    target = Target("culprit_host", 60, kind, group.path if group else folder,
+                    # a quota is only for threads without a real-time priority
+                    preexec_fn=None if kind == "quota" else undisturbed)
     try:
         if group:
             group.take(target.pid)
