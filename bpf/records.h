@@ -41,12 +41,10 @@ enum {
 	PT_FUTEX_WORDS = 5, /* of a pthread_mutex_t: lock, count, owner, users, kind */
 	PT_PASTS = 4,	     /* times off a CPU that are kept of a thread */
 	PT_RUNNERS = 4,	     /* tasks remembered that ran while a thread waited for the CPU */
-	PT_GROUP_LEVELS = 3, /* of the path of a cgroup, the innermost ones */
-	PT_GROUP_NAME = 32,
-	PT_DEVICE_NAME = 16,
+	PT_GROUP_LEVELS = 3, PT_GROUP_NAME = 32, /* of the path of a cgroup, the innermost ones */
+	PT_DEVICE_NAME = 16, PT_DIRTIERS = 256,
 	PT_WAITING = 4, /* threads of targets that wait for one CPU, of which it is known who runs there */
 	PT_CPUS = 1024,
-	PT_DIRTIERS = 256,
 	PT_REGS = 21,	     /* of struct pt_regs, in its order */
 	PT_STACK = 8192,     /* bytes of a stack copied at most */
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
@@ -259,8 +257,7 @@ struct pt_phase {
 /* A task that ran on the CPU that a thread of a target was waiting for. */
 struct pt_runner {
 	pt_u64 ns;
-	pt_u32 pid;
-	pt_u32 spare;
+	pt_u32 pid, spare;
 	char comm[PT_COMM];
 };
 
@@ -319,8 +316,7 @@ struct pt_kernel_work {
 
 /* The thread that holds a lock for writing; pid 0: none does, or it is not known. */
 struct pt_lock_owner {
-	pt_u32 pid;
-	pt_u32 spare;
+	pt_u32 pid, spare;
 	char comm[PT_COMM];
 };
 /* Locks that a thread in the kernel may be spinning for without a tracepoint saying so. */
@@ -328,8 +324,7 @@ enum { PT_OWNER_MEMORY = 0, PT_OWNER_FILE, PT_OWNERS };
 
 /* A thread that waits for a CPU, and who runs there meanwhile. */
 struct pt_waiting {
-	pt_u32 tid; /* 0: free */
-	pt_u32 spare;
+	pt_u32 tid, spare; /* tid 0: free */
 	pt_u64 since;
 	struct pt_runners runners;
 };
@@ -345,8 +340,7 @@ struct pt_cpu {
 
 /* Who stopped a process last. */
 struct pt_stopper {
-	pt_u32 pid;
-	pt_u32 signal;
+	pt_u32 pid, signal;
 	char comm[PT_COMM];
 };
 
@@ -610,8 +604,7 @@ struct pt_descent {
 	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */
 	pt_u32 nr_callees;
 	struct pt_callee callees[PT_CALLEES];
-	pt_u32 waited; /* record.waits is not empty */
-	pt_u32 spare2;
+	pt_u32 waited, spare2; /* waited: record.waits is not empty */
 	struct pt_kernel_work work; /* now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_call record;

@@ -339,22 +339,16 @@ static const struct field rec_inlines_fields[] = {
 LAYOUT(rec_inlines);
 
 static const struct field rec_call_node_fields[] = {
-	U32(rec_call_node, node),
-	U64(rec_call_node, count),
-	U64(rec_call_node, max_ns),
-	U64(rec_call_node, sum_ns),
-	U64(rec_call_node, blocked_ns),
-	U64(rec_call_node, runqueue_ns),
-	U64(rec_call_node, interrupt_ns),
-	U64(rec_call_node, fault_ns),
+	U32(rec_call_node, node), U64(rec_call_node, count),
+	U64(rec_call_node, max_ns), U64(rec_call_node, sum_ns),
+	U64(rec_call_node, blocked_ns), U64(rec_call_node, runqueue_ns),
+	U64(rec_call_node, interrupt_ns), U64(rec_call_node, fault_ns),
 };
 LAYOUT(rec_call_node);
 
 static const struct field rec_host_wait_fields[] = {
-	U32(rec_host_wait, kind),
-	U64(rec_host_wait, ns),
-	U32(rec_host_wait, pid),
-	TEXT(rec_host_wait, name),
+	U32(rec_host_wait, kind), U64(rec_host_wait, ns),
+	U32(rec_host_wait, pid), TEXT(rec_host_wait, name),
 	TEXT(rec_host_wait, detail),
 };
 LAYOUT(rec_host_wait);
@@ -399,22 +393,14 @@ static const struct field rec_frame_fields[] = {
 LAYOUT(rec_frame);
 
 static const struct field rec_sleep_fields[] = {
-	I32(rec_sleep, syscall),
-	TEXT(rec_sleep, call),
-	U32(rec_sleep, object),
-	TEXT(rec_sleep, name),
-	U32(rec_sleep, ended_by),
-	U32(rec_sleep, waker_pid),
-	U32(rec_sleep, waker_tid),
-	TEXT(rec_sleep, waker),
-	U64(rec_sleep, lock),
-	TEXT(rec_sleep, holder),
-	U32(rec_sleep, exclusive),
-	U64(rec_sleep, slept_ns),
-	U64(rec_sleep, asked_ns),
-	U64(rec_sleep, slack_ns),
-	U32(rec_sleep, retransmits),
-	TEXT(rec_sleep, doing),
+	I32(rec_sleep, syscall), TEXT(rec_sleep, call),
+	U32(rec_sleep, object), TEXT(rec_sleep, name),
+	U32(rec_sleep, ended_by), U32(rec_sleep, waker_pid),
+	U32(rec_sleep, waker_tid), TEXT(rec_sleep, waker),
+	U64(rec_sleep, lock), TEXT(rec_sleep, holder),
+	U32(rec_sleep, exclusive), U64(rec_sleep, slept_ns),
+	U64(rec_sleep, asked_ns), U64(rec_sleep, slack_ns),
+	U32(rec_sleep, retransmits), TEXT(rec_sleep, doing),
 	TEXT(rec_sleep, about),
 };
 LAYOUT(rec_sleep);
