@@ -16,7 +16,6 @@ _Static_assert((int)FRAME_MAX_TEXT == (int)CODEC_MAX_TEXT, "one limit for text")
 	 .offset_count = offsetof(struct rec_profile, nr_buckets), \
 	 .offset_second = offsetof(struct rec_profile, count), \
 	 .maximum = PT_BUCKETS}
-#define OP {.kind = FIELD_STRUCT, .offset = offsetof(struct req_arm, op), .nested = &rec_op_layout}
 #define STRUCT(s, f, layout_) \
 	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
 #define LAYOUT(s) static STRUCT_TABLE(s)
@@ -89,7 +88,7 @@ static const struct field rec_op_fields[] = {
 	U32(rec_op, syscall_nr),
 	U64(rec_op, size),
 };
-LAYOUT(rec_op);
+STRUCT_TABLE(rec_op);
 
 static const struct field rec_profile_fields[] = {
 	U32(rec_profile, op),
@@ -548,92 +547,9 @@ static const struct field rec_phases_fields[] = {
 };
 LAYOUT(rec_phases);
 
-static const struct field req_phases_fields[] = {
-	U32(req_phases, begin_op),
-	U32(req_phases, end_op),
-	U32(req_phases, begin_call),
-	U32(req_phases, end_call),
-	TEXT(req_phases, begin),
-	TEXT(req_phases, end),
-};
-LAYOUT(req_phases);
-
-static const struct field req_layers_fields[] = {
-	U32(req_layers, mask),
-};
-LAYOUT(req_layers);
-
-static const struct field req_arm_fields[] = {
-	U32(req_arm, epoch),
-	OP,
-	ARRAY(req_arm, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
-	U32(req_arm, drop_exits),
-	U32(req_arm, keep_exits),
-};
-LAYOUT(req_arm);
-
-static const struct field req_fnode_fields[] = {
-	U32(req_fnode, node),
-	U32(req_fnode, parent),
-	STRUCT(req_fnode, start, &rec_site_layout),
-	STRUCT(req_fnode, end, &rec_site_layout),
-	U64(req_fnode, only_return),
-};
-LAYOUT(req_fnode);
-
-static const struct field req_descend_fields[] = {
-	U32(req_descend, epoch),
-	U32(req_descend, op),
-	U64(req_descend, low_ns),
-	U64(req_descend, high_ns),
-	U32(req_descend, stop),
-	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout),
-};
-LAYOUT(req_descend);
-
-static const struct field req_disarm_fields[] = {
-	U32(req_disarm, epoch),
-	U32(req_disarm, op),
-};
-LAYOUT(req_disarm);
-
-static const struct field req_file_fields[] = {
-	U32(req_file, module),
-	TEXT(req_file, build_id),
-	TEXT(req_file, name),
-};
-LAYOUT(req_file);
-
-static const struct field req_learn_fields[] = {
-	U32(req_learn, op),
-	U32(req_learn, node),
-	U32(req_learn, parent),
-	STRUCT(req_learn, site, &rec_site_layout),
-	STRUCT(req_learn, operand, &rec_operand_layout),
-};
-LAYOUT(req_learn);
-
-static const struct field req_target_fields[] = {
-	U32(req_target, pid),
-};
-LAYOUT(req_target);
-
-static const struct field req_look_fields[] = {
-	U32(req_look, reason),
-	U32(req_look, round),
-	U32(req_look, op),
-	U32(req_look, stop),
-};
-LAYOUT(req_look);
-
-static const struct field req_interval_fields[] = {
-	U64(req_interval, interval_ns),
-};
-LAYOUT(req_interval);
-
 // clang-format on
 
-/* A request that says all by its type. */
+/* A record that says all by its type. */
 static const struct struct_layout empty_layout = {0};
 
 const struct struct_layout *record_layout(unsigned int type)
@@ -675,24 +591,12 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_LEARNED] = &rec_learned_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,
-    [REC_ALIVE] = &empty_layout,
-    [REC_STACK] = &rec_stack_layout,
+	    [REC_ALIVE] = &empty_layout,
+	    [REC_STACK] = &rec_stack_layout,
 	    [REC_LOOKED] = &rec_looked_layout,
-	    [REQ_HEARTBEAT] = &empty_layout,
-	    [REQ_LAYERS] = &req_layers_layout,
-	    [REQ_ARM] = &req_arm_layout,
-	    [REQ_DISARM] = &req_disarm_layout,
-	    [REQ_FILE] = &req_file_layout,
-	    [REQ_DEBUG_FILE] = &req_file_layout,
-	    [REQ_INTERVAL] = &req_interval_layout,
-	    [REQ_STOP] = &empty_layout,
-    [REQ_GO] = &empty_layout,
-    [REQ_DESCEND] = &req_descend_layout,
-    [REQ_TARGET] = &req_target_layout,
-    [REQ_PHASES] = &req_phases_layout,
-	    [REQ_LOOK] = &req_look_layout,
-	    [REQ_LEARN] = &req_learn_layout,
 	};
 
-	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;
+	if (type < sizeof(layouts) / sizeof(layouts[0]) && layouts[type])
+		return layouts[type];
+	return request_layout(type);
 }

@@ -11,8 +11,11 @@
  * first byte of the union. NULL: not a type that this version knows.
  */
 const struct struct_layout *record_layout(unsigned int type);
+/* The same for requests only; record_layout() asks it. */
+const struct struct_layout *request_layout(unsigned int type);
 
 /* Those that stand inside other messages. */
+extern const struct struct_layout rec_op_layout;
 extern const struct struct_layout rec_site_layout;
 extern const struct struct_layout rec_symbol_layout;
 extern const struct struct_layout rec_operand_layout;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The requests of the front: how each is laid out. */
+#include "analysis/session/field_table.h"
+#include "analysis/session/frame.h"
+#include "analysis/session/record_codec.h"
+
+// clang-format off
+#define OP {.kind = FIELD_STRUCT, .offset = offsetof(struct req_arm, op), .nested = &rec_op_layout}
+#define STRUCT(s, f, layout_) \
+	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
+#define LAYOUT(s) static STRUCT_TABLE(s)
+
+/* The order is the order on the wire: append, never insert. */
+static const struct field req_phases_fields[] = {
+	U32(req_phases, begin_op),
+	U32(req_phases, end_op),
+	U32(req_phases, begin_call),
+	U32(req_phases, end_call),
+	TEXT(req_phases, begin),
+	TEXT(req_phases, end),
+};
+LAYOUT(req_phases);
+
+static const struct field req_layers_fields[] = {
+	U32(req_layers, mask),
+};
+LAYOUT(req_layers);
+
+static const struct field req_arm_fields[] = {
+	U32(req_arm, epoch),
+	OP,
+	ARRAY(req_arm, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
+	U32(req_arm, drop_exits),
+	U32(req_arm, keep_exits),
+};
+LAYOUT(req_arm);
+
+static const struct field req_fnode_fields[] = {
+	U32(req_fnode, node),
+	U32(req_fnode, parent),
+	STRUCT(req_fnode, start, &rec_site_layout),
+	STRUCT(req_fnode, end, &rec_site_layout),
+	U64(req_fnode, only_return),
+};
+LAYOUT(req_fnode);
+
+static const struct field req_descend_fields[] = {
+	U32(req_descend, epoch),
+	U32(req_descend, op),
+	U64(req_descend, low_ns),
+	U64(req_descend, high_ns),
+	U32(req_descend, stop),
+	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout),
+};
+LAYOUT(req_descend);
+
+static const struct field req_disarm_fields[] = {
+	U32(req_disarm, epoch),
+	U32(req_disarm, op),
+};
+LAYOUT(req_disarm);
+
+static const struct field req_file_fields[] = {
+	U32(req_file, module),
+	TEXT(req_file, build_id),
+	TEXT(req_file, name),
+};
+LAYOUT(req_file);
+
+static const struct field req_learn_fields[] = {
+	U32(req_learn, op),
+	U32(req_learn, node),
+	U32(req_learn, parent),
+	STRUCT(req_learn, site, &rec_site_layout),
+	STRUCT(req_learn, operand, &rec_operand_layout),
+};
+LAYOUT(req_learn);
+
+static const struct field req_target_fields[] = {
+	U32(req_target, pid),
+};
+LAYOUT(req_target);
+
+static const struct field req_look_fields[] = {
+	U32(req_look, reason),
+	U32(req_look, round),
+	U32(req_look, op),
+	U32(req_look, stop),
+};
+LAYOUT(req_look);
+
+static const struct field req_interval_fields[] = {
+	U64(req_interval, interval_ns),
+};
+LAYOUT(req_interval);
+// clang-format on
+
+/* A request that says all by its type. */
+static const struct struct_layout empty_layout = {0};
+
+const struct struct_layout *request_layout(unsigned int type)
+{
+	static const struct struct_layout *const layouts[] = {
+	    [REQ_HEARTBEAT] = &empty_layout,
+	    [REQ_LAYERS] = &req_layers_layout,
+	    [REQ_ARM] = &req_arm_layout,
+	    [REQ_DISARM] = &req_disarm_layout,
+	    [REQ_FILE] = &req_file_layout,
+	    [REQ_DEBUG_FILE] = &req_file_layout,
+	    [REQ_INTERVAL] = &req_interval_layout,
+	    [REQ_STOP] = &empty_layout,
+	    [REQ_GO] = &empty_layout,
+	    [REQ_DESCEND] = &req_descend_layout,
+	    [REQ_TARGET] = &req_target_layout,
+	    [REQ_PHASES] = &req_phases_layout,
+	    [REQ_LOOK] = &req_look_layout,
+	    [REQ_LEARN] = &req_learn_layout,
+	};
+
+	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;
+}
