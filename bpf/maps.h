@@ -83,6 +83,14 @@ PT_MAP struct {
 	__type(value, struct pt_pace);
 } paces SEC(".maps");
 
+/* One thread of which nothing is known; never written. A copy on the stack would take most of its 512 bytes. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_thread);
+} fresh_thread SEC(".maps");
+
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PT_TARGETS);

@@ -73,17 +73,20 @@ INLINE bool is_target(struct pt_control *c, u32 tgid)
 /* The record of a thread of a target, made on first sight. */
 INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 {
-	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
-	struct pt_thread fresh = {};
+	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid), *fresh;
+	u32 zero = 0;
 
 	if (t)
 		return t;
-	fresh.tgid = tgid;
-	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST)) {
+	fresh = bpf_map_lookup_elem(&fresh_thread, &zero);
+	if (!fresh || bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST)) {
 		__sync_fetch_and_add(&c->lost_threads, 1);
 		return 0;
 	}
-	return bpf_map_lookup_elem(&threads, &tid);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (t)
+		t->tgid = tgid;
+	return t;
 }
 
 INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struct pt_thread *t)

@@ -64,7 +64,8 @@ bool name_demangle(const char *symbol, enum name_form form, char *out)
 		return false;
 	}
 	out[o.len] = 0;
-	return true;
+	/* nothing is no name (a damaged symbol) */
+	return o.len > 0;
 }
 
 bool name_is_deleting_destructor(const char *symbol)
