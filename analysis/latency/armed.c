@@ -45,6 +45,11 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 	}
 	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
 	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
+	/* no burst is over: the measurement was ended or paused, and what came after it was not to be measured */
+	if (!a->on && !a->bursting) {
+		p.end_ns = p.start_ns + p.armed_ns;
+		p.cpu_ns = p.armed_cpu_ns;
+	}
 	/* rounding, and clocks that were read one after the other */
 	if (p.armed_ns > p.end_ns - p.start_ns)
 		p.armed_ns = p.end_ns - p.start_ns;

@@ -43,7 +43,10 @@ void armed_begin(struct armed_time *a, struct armed_clock now);
 void armed_on(struct armed_time *a, struct armed_clock now);
 /* The gate was closed at `end`; the clocks were read at `now`, perhaps later. */
 void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now);
-/* The period up to `now`. */
+/*
+ * The period up to `now`. While there are no bursts it ends with the gate: behind it the measurement is over or
+ * paused, and nothing is missing.
+ */
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now);
 /*
  * A burst is over: end its period, unless less than ARMED_MIN_NS of it was armed: then it goes on to

@@ -31,6 +31,23 @@ static void test_always_on(void **state)
 	assert_int_equal(p.cpu_ns, 500 * MS);
 }
 
+/* The measurement ends with the gate: what the target does behind it is not a gap to be filled. */
+static void test_end_without_bursts(void **state)
+{
+	struct armed_time a = {0};
+	struct armed_period p;
+
+	(void)state;
+	armed_begin(&a, at(100, 10));
+	armed_on(&a, at(100, 10));
+	armed_off(&a, 400 * MS, at(400, 210));
+	p = armed_period(&a, at(450, 255));
+	assert_int_equal(p.end_ns, 400 * MS);
+	assert_int_equal(p.armed_ns, 300 * MS);
+	assert_int_equal(p.cpu_ns, 200 * MS);
+	assert_int_equal(p.armed_cpu_ns, 200 * MS);
+}
+
 static void test_a_cut_is_a_gap_and_its_burst(void **state)
 {
 	struct armed_time a = {.bursting = true};
@@ -129,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_always_on),
+	    cmocka_unit_test(test_end_without_bursts),
 	    cmocka_unit_test(test_a_cut_is_a_gap_and_its_burst),
 	    cmocka_unit_test(test_a_short_burst_is_not_cut),
 	    cmocka_unit_test(test_stale_times),
