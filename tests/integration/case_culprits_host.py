@@ -83,8 +83,10 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
             with NothingLeft(target.pid):
                 status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)
         document = program.document()
-        equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
-        check(document["status"] in ("root cause found", "partly explained"), "status: %s" % told(document))
+        # two loops that begin may well change what the calls take: to say so is an answer, too
+        changed = loops and document["status"] == "distribution changed"
+        equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 1 if changed else 0)
+        check(changed or document["status"] in ("root cause found", "partly explained"), "status: %s" % told(document))
         return named(document, kinds, name, detail, [kind + "_serve", *functions], part)
     finally:
         target.close() if hasattr(target, "close") else os.kill(target.pid, signal.SIGKILL)

@@ -46,7 +46,9 @@ def ask(target, culprit, *args):
         if document["status"] != "distribution changed":
             break
     equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
-    check(document["status"] in culprit.statuses, "status: %s (%s)" % (document["status"], told(document)))
+    # what the host adds to the calls is not explained by the culprit: then it must not be called the root cause
+    allowed = culprit.statuses if document["explained"] >= 0.6 else ("partly explained", *culprit.statuses[1:])
+    check(document["status"] in allowed, "status: %s (%s)" % (document["status"], told(document)))
     total = sum(path["share"] for path in document["paths"])
     between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
     return document
