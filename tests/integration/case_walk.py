@@ -190,7 +190,7 @@ def made():
 @case("of several processes the suggestion names the one that runs the function")
 def process_of_function():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
-                               "%s/walk_serve 4000 >/dev/null; true" % TARGETS)
+                               "%s/walk_serve 12000 >/dev/null; true" % TARGETS)
     equal("exit status (%s)" % program.error_text(), got, 0)
     onward = [note for note in program.document()["notes"] if "to go on" in note]
     check(onward and "walk_serve" in onward[0], "notes: %s" % program.document()["notes"])
