@@ -65,7 +65,7 @@ enum walk_class walk_class_of(const struct rec_look *look)
 					     "semtimedop"};
 	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
 	const struct rec_sleep *s = &look->sleep;
-	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "";
+	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "", *kernel = look->kernel ? look->kernel : "";
 
 	if (look->kind == WITNESS_RUN)
 		return WALK_WORK;
@@ -86,6 +86,9 @@ enum walk_class walk_class_of(const struct rec_look *look)
 	/* a pipe, a person, the client of a connection: input that comes when it comes */
 	if (look->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") || starts_with(name, "/dev/tty") ||
 	    starts_with(name, "/dev/console") || starts_with(name, "anon_inode:"))
+		return WALK_IDLE;
+	/* what the descriptor stood for is not known any more when its process has ended; the kernel's stack still tells */
+	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") || strstr(kernel, "eventfd_read"))
 		return WALK_IDLE;
 	return WALK_WORK;
 }

@@ -247,6 +247,11 @@ static void test_classes(void **state)
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.sleep.name = "/dev/sda";
 	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.sleep.object = SLEEP_ON_OTHER;
+	l.sleep.name = "";
+	l.kernel = "do_syscall_64;ksys_read;vfs_read;anon_pipe_read";
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.kernel = "";
 	l.state = 'T';
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 }
