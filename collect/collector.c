@@ -207,6 +207,7 @@ static void fall_asleep(struct collector *c)
 	functions_sleep(c);
 	units_sleep(c);
 	kernel_functions_sleep(c);
+	descend_sleep(c);
 	looks_end(c);
 	share_end(c);
 }
@@ -221,6 +222,7 @@ static void wake_up(struct collector *c)
 	units_wake(c);
 	functions_wake(c);
 	kernel_functions_wake(c);
+	descend_wake(c);
 	/* it may have been before the first slice */
 	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
 		  c->held_up ? "the collector did not get on for more than 3 s, and all probes were removed" : "peaktop was stopped",

@@ -56,6 +56,13 @@ uint32_t descend_epoch(const struct collector *c)
 	return c->descent ? c->descent->epoch : 0;
 }
 
+static void clocks_release(struct descent_arming *d)
+{
+	for (uint32_t i = 0; i < d->nr_clocks; i++)
+		attachment_release(&d->clocks[i], false);
+	d->nr_clocks = 0;
+}
+
 /* Nothing of the set is left, and nothing of f0 belongs to one; that a call of f0 ends is seen all the same. */
 static void set_release(struct collector *c)
 {
@@ -64,8 +71,7 @@ static void set_release(struct collector *c)
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	descend_links_release(d);
 	kernel_side_contexts_clear(c->kernel);
-	for (uint32_t i = 0; i < d->nr_clocks; i++)
-		attachment_release(&d->clocks[i], false);
+	clocks_release(d);
 	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
 		free(d->asleep[i]);
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
@@ -281,6 +287,18 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 	}
 	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
 		kernel_side_control(c->kernel)->tick_ns = (uint32_t)calibrate_tick(SAMPLE_HZ);
+}
+
+void descend_sleep(struct collector *c)
+{
+	if (c->descent)
+		clocks_release(c->descent);
+}
+
+void descend_wake(struct collector *c)
+{
+	if (c->descent)
+		clocks_attach(c, c->descent);
 }
 
 void descend_refill(struct collector *c)

@@ -361,6 +361,9 @@ bool kernel_in_probe(const struct pt_record_stack *r);
 
 /* Allow some more stacks to be copied. */
 void descend_refill(struct collector *c);
+/* The clocks that sample the CPUs: off while nobody looks, and on again. The sites go with those of f0. */
+void descend_sleep(struct collector *c);
+void descend_wake(struct collector *c);
 void descend_end(struct collector *c);
 
 /* looks.c: where the threads of the targets are. */
