@@ -448,6 +448,24 @@ static void timers(struct loop *l)
 		fall_asleep(c);
 }
 
+/*
+ * Polled anew: the records and requests since the loop's own poll may have dropped or added targets, so that its answers
+ * do not belong to the same places of the table any more.
+ */
+static void targets_end(struct collector *c, struct pollfd *fds)
+{
+	unsigned int n = c->nr_targets;
+
+	for (unsigned int i = 0; i < n; i++)
+		fds[i] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
+	if (poll(fds, n, 0) <= 0)
+		return;
+	for (unsigned int i = n; i > 0; i--) {
+		if (fds[i - 1].revents)
+			target_ended(c, i - 1);
+	}
+}
+
 static void loop_run(struct loop *l)
 {
 	struct collector *c = l->c;
@@ -455,6 +473,7 @@ static void loop_run(struct loop *l)
 
 	while (fds && !c->stopping) {
 		unsigned int n = c->nr_targets;
+		bool ended = false;
 
 		fds[0] = (struct pollfd){.fd = channel_fd(c->front),
 					 .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
@@ -470,10 +489,10 @@ static void loop_run(struct loop *l)
 		/* stacks must be read soon after the registers: no time then to start a process */
 		reader_idle(now_ns(), c->looking ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
 		send_reader_notes(c);
-		for (unsigned int i = n; i > 0; i--) {
-			if (fds[i].revents)
-				target_ended(c, i - 1);
-		}
+		for (unsigned int i = n; i > 0; i--)
+			ended |= fds[i].revents != 0;
+		if (ended)
+			targets_end(c, fds);
 		if (!c->nr_targets && !l->waiting)
 			c->stopping = true;
 	}
