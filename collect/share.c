@@ -74,6 +74,8 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
 		clocks_attach(c, c->sharing);
 	control->shares[c->sharing->nr] = share;
 	c->sharing->slot[c->sharing->nr] = slot;
+	/* its ticks count from 0 again, also where it was looked at before */
+	c->slots[slot].last_ticks = c->slots[slot].last_in = 0;
 	c->slots[slot].share = ++c->sharing->nr;
 }
 
