@@ -91,7 +91,7 @@ bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
 
 static uint32_t names_of(const struct pt_record_stack *r, const char *names[PT_KERNEL_FRAMES])
 {
-	uint32_t nr = r && r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0;
+	uint32_t nr = r && r->nr_kernel <= PT_KERNEL_FRAMES ? r->nr_kernel : 0;
 
 	for (uint32_t i = 0; i < nr; i++)
 		names[i] = kernel_name(r->kernel[i]);
