@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collect/reader.h"
 #include "collect/state.h"
 
 #define SECOND_NS 1000000000ull
@@ -200,7 +201,7 @@ void budget_calibrated(struct collector *c)
 uint64_t budget_own_cpu(const struct collector *c)
 {
 	pid_t front = getppid(), self = getpid();
-	uint64_t ns = cpu_of(self) + c->budget.helpers_ns;
+	uint64_t ns = cpu_of(self) + reader_cpu_ns() + c->budget.helpers_ns;
 	char path[64];
 	FILE *f;
 	int pid;

@@ -59,6 +59,7 @@ static struct {
 	int socket;
 	struct shared *shared;
 	uint64_t used_ns;
+	uint64_t cpu_ns; /* CPU time of those that were ended */
 	pid_t ended[MAX_ENDED]; /* not collected yet */
 	unsigned int nr_ended;
 	struct hung hung[MAX_HUNG];
@@ -183,10 +184,26 @@ static void collect_ended(void)
 	}
 }
 
+static uint64_t cpu_now(void)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (!reader.pid || clock_getcpuclockid(reader.pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t reader_cpu_ns(void)
+{
+	return reader.cpu_ns + cpu_now();
+}
+
 void reader_end(void)
 {
 	if (!reader.pid)
 		return;
+	reader.cpu_ns += cpu_now();
 	/* not waited for: what it waits for may never come */
 	kill(reader.pid, SIGKILL);
 	if (reader.nr_ended < MAX_ENDED)

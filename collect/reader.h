@@ -68,6 +68,8 @@ void reader_idle(uint64_t now_ns, unsigned int keep_ms);
 void reader_prepare(void);
 /* End it now. */
 void reader_end(void);
+/* CPU time of all readers so far. */
+uint64_t reader_cpu_ns(void);
 
 /* A process that did not answer for the first time since the last call; 0: none. */
 pid_t reader_next_hung(enum reader_kind *kind);

@@ -213,6 +213,33 @@ static void test_many_pieces(void **state)
 	assert_memory_equal(from, to, sizeof(from));
 }
 
+/* Until this process has run for 20 ms. */
+static int64_t run(void *argument, int *fd)
+{
+	struct timespec ts;
+
+	(void)argument;
+	(void)fd;
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	while (!ts.tv_sec && ts.tv_nsec < 20 * (long)MS);
+	return 0;
+}
+
+static void test_cpu_time(void **state)
+{
+	uint64_t before = reader_cpu_ns(), after;
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(reader_call(PROCESS, READER_PROC, run, &n, sizeof(n), NULL), 0);
+	after = reader_cpu_ns();
+	assert_true(after >= before + 20 * MS);
+	/* what ended is not forgotten */
+	reader_end();
+	assert_true(reader_cpu_ns() >= after);
+}
+
 static void test_idle(void **state)
 {
 	int n = 0;
@@ -237,6 +264,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_text, tear_down),
 	    cmocka_unit_test_teardown(test_memory, tear_down),
 	    cmocka_unit_test_teardown(test_many_pieces, tear_down),
+	    cmocka_unit_test_teardown(test_cpu_time, tear_down),
 	    cmocka_unit_test_teardown(test_idle, tear_down),
 	};
 
