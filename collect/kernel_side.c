@@ -531,13 +531,14 @@ bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid)
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
 {
 	int fd = bpf_map__fd(k->skel->maps.targets);
-	uint32_t left;
+	uint32_t left, state;
 
 	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.phases), &tgid);
 	if (bpf_map_delete_elem(fd, &tgid))
 		return;
-	if (!bpf_map_get_next_key(fd, NULL, &left))
-		k->control->only_tgid = left;
+	/* where one is left, its number alone is looked at: none, while it is suspended */
+	if (!bpf_map_get_next_key(fd, NULL, &left) && !bpf_map_lookup_elem(fd, &left, &state))
+		k->control->only_tgid = state & PT_TARGET_WATCHED ? left : 0;
 	__atomic_fetch_sub(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
 }
 
