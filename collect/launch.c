@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -137,6 +138,26 @@ static int keeper_start(struct collector *c, pid_t child)
 	return pid < 0 ? -EAGAIN : 0;
 }
 
+/*
+ * Wait until the child has executed the command (it is stopped then) or ended. A signal that comes before that, Ctrl-C for
+ * one, stops it as well, since it is traced: it is passed on, or nobody would ever let it go on.
+ */
+static int exec_wait(pid_t child)
+{
+	int status = 0;
+
+	for (;;) {
+		if (waitpid(child, &status, 0) < 0) {
+			if (errno == EINTR)
+				continue;
+			return status;
+		}
+		if (!WIFSTOPPED(status) || WSTOPSIG(status) == SIGTRAP)
+			return status;
+		ptrace(PTRACE_CONT, child, NULL, (void *)(intptr_t)WSTOPSIG(status));
+	}
+}
+
 int launch_start(struct collector *c)
 {
 	pid_t child, parent = getpid();
@@ -152,12 +173,11 @@ int launch_start(struct collector *c)
 		close(report[0]);
 		return -errno;
 	}
-	/* the pipe closes at exec */
+	status = exec_wait(child);
+	/* the pipe closes at exec, or holds why there was none */
 	if (read(report[0], &err, sizeof(err)) != (ssize_t)sizeof(err))
 		err = 0;
 	close(report[0]);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
 	if (!err && !WIFSTOPPED(status))
 		err = -ECHILD;
 	/* were this process killed before it lets the command go, the command would run on its own */
