@@ -129,7 +129,9 @@ static void give_file(struct collector *c, const struct req_file *req, bool debu
 		fd = module_content(c, req->module);
 	}
 	rec.file = (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
-	channel_send(c->front, &rec, fd >= 0 ? fd : -1);
+	/* what cannot be sent stays ours */
+	if (channel_send(c->front, &rec, fd >= 0 ? fd : -1) && fd >= 0)
+		close(fd);
 }
 
 static void set_layers(struct collector *c, uint32_t mask)
