@@ -71,7 +71,8 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_MAPPED:
 		t = target_by_pid(c, rec->tgid);
-		if (t)
+		/* of many that came together the first scan sees them all */
+		if (t && rec->at >= t->scanned_ns)
 			modules_scan(c, t);
 		break;
 	case PT_RECORD_EXIT:

@@ -19,6 +19,7 @@ struct scan {
 	struct target *target;
 	uint32_t perf_map; /* module of code of no file; 0: none */
 	bool perf_map_tried;
+	unsigned int at; /* behind the mapping that was seen last: the next one is likely to be the next of the list */
 };
 
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
@@ -91,6 +92,26 @@ static void mapping_send(struct collector *c, const struct file_mapping *fm, boo
 	send_record(c, &rec);
 }
 
+/* This mapping, as an earlier scan saw it. */
+static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m)
+{
+	struct collector *c = s->c;
+
+	for (unsigned int n = 0; n < c->nr_mappings; n++, s->at++) {
+		struct file_mapping *fm;
+
+		if (s->at >= c->nr_mappings)
+			s->at = 0;
+		fm = &c->mappings[s->at];
+		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end && fm->offset == m->offset &&
+		    c->modules[fm->module - 1].inode == m->inode && c->modules[fm->module - 1].dev == m->dev) {
+			s->at++;
+			return fm;
+		}
+	}
+	return NULL;
+}
+
 static int mapping_seen(void *ctx, const struct mapping *m)
 {
 	struct scan *s = ctx;
@@ -110,14 +131,10 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 		m = &made;
 	}
 
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		fm = &c->mappings[i];
-		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end &&
-		    fm->offset == m->offset && c->modules[fm->module - 1].inode == m->inode &&
-		    c->modules[fm->module - 1].dev == m->dev) {
-			fm->seen = true;
-			return 0;
-		}
+	fm = mapping_find(s, m);
+	if (fm) {
+		fm->seen = true;
+		return 0;
 	}
 	module = module_of(c, s->target->pid, m);
 	if (!module || c->nr_mappings == MAX_MAPPINGS)
@@ -148,6 +165,7 @@ static void mapping_drop(struct collector *c, unsigned int i)
 int modules_scan(struct collector *c, struct target *t)
 {
 	struct scan s = {.c = c, .target = t};
+	uint64_t began = now_ns();
 	int err;
 
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
@@ -161,6 +179,7 @@ int modules_scan(struct collector *c, struct target *t)
 		if (c->mappings[i - 1].pid == t->pid && !c->mappings[i - 1].seen)
 			mapping_drop(c, i - 1);
 	}
+	t->scanned_ns = began;
 	return 0;
 }
 

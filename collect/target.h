@@ -28,6 +28,7 @@ struct target {
 	uint64_t cpu_ns; /* CPU time when it was last asked for */
 	bool requested; /* by the user; else followed */
 	bool reported;
+	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
 };
 
