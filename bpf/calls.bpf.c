@@ -398,6 +398,11 @@ INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct 
 	u64 cpu = task->se.sum_exec_runtime, nvcsw = task->nvcsw, nivcsw = task->nivcsw;
 	u64 ran = cpu - p->cpu, sleeps = nvcsw - p->nvcsw;
 
+	/* the thread that had this number has ended */
+	if (cpu < p->cpu || nvcsw < p->nvcsw) {
+		p->at = p->ahead = p->calls = 0;
+		p->slept = 0;
+	}
 	if (p->at && p->burst == burst && !sleeps && nivcsw == p->nivcsw) {
 		__sync_fetch_and_add(&h->run_calls, 1);
 		__sync_fetch_and_add(&h->run_ns, at - p->at);
