@@ -243,8 +243,8 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node, struct split *s)
 {
 	bool callees = path->cause.kind != CAUSE_OWN_CODE && path->cause.kind != CAUSE_UNKNOWN;
+	unsigned int i, works;
 	double sum = 0;
-	unsigned int i;
 
 	visit_own(b->d, node, callees, gather_run, s);
 	if (!s->run || s->kernel * 100 < s->run * KERNEL_PART)
@@ -252,11 +252,15 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 	if (s->kernel > s->run)
 		s->kernel = s->run;
 	split_work(b->d, node, callees, s);
+	works = s->nr;
 	split_paths(b->d, s, &path->cause);
 	for (i = 0; i < s->nr; i++)
 		sum += s->part[i].weight;
 	if (sum <= 0)
 		return false;
+	/* the rest is in no path of its own: work that has a name must not pass for it */
+	if (s->nr == works && sum < (double)s->kernel)
+		s->kernel = (uint64_t)sum;
 	s->kernel_share = (double)s->kernel / (double)s->run;
 	if ((1 - s->kernel_share) * 100 < KERNEL_PART)
 		s->kernel_share = 1;
@@ -276,12 +280,13 @@ static void add_faults(struct builder *b, const struct part *part, double ns)
 	memcpy(b->faults.frame, part->frame, part->nr * sizeof(part->frame[0]));
 }
 
-/* All of it went to the faults: the path that was added last is none. */
+/* All of it went to the faults: this path is none. Others may have been added behind it. */
 static void take_back(struct builder *b, struct descent_path *path)
 {
+	const struct descent_path *end = b->r->paths + b->r->nr_paths--;
+
 	free((void *)(uintptr_t)path->frames);
-	memset(path, 0, sizeof(*path));
-	b->r->nr_paths--;
+	memmove(path, path + 1, (size_t)(end - path - 1) * sizeof(*path));
 }
 
 static void part_fill(struct builder *b, struct descent_path *path, uint32_t node, const struct part *part)

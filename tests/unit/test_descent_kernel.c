@@ -119,6 +119,7 @@ struct run {
 	uint32_t epoch;
 	uint32_t outcome; /* of the next calls */
 	bool witnessed;	  /* they are */
+	const struct rec_sleep *sleep; /* of their stacks; NULL: a pipe */
 };
 
 static void feed(struct run *r, const struct record *rec)
@@ -182,7 +183,7 @@ static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct
 					 .nr_callers = nr_callers};
 	w.witness.kind = sleep_ns > run_ns ? WITNESS_SLEEP : WITNESS_RUN;
 	w.witness.weight_ns = sleep_ns > run_ns ? sleep_ns : run_ns;
-	w.witness.sleep = from_pipe;
+	w.witness.sleep = r->sleep ? *r->sleep : from_pipe;
 	if (r->witnessed)
 		feed(r, &w);
 	feed(r, &c);
@@ -328,6 +329,31 @@ static void test_faults_by_samples(void **state)
 	}
 }
 
+/* A quarter of the samples freed memory, the rest did many things, none of them often: that rest is no reclaim. */
+static void test_work_is_not_the_rest(void **state)
+{
+	static const struct rec_sleep frees = {.object = SLEEP_IN_RECLAIM, .name = "/web"};
+	struct descent_result result;
+	double reclaim = 0;
+	struct run r;
+
+	begin(&r);
+	for (int i = 0; i < 80; i++) {
+		const struct rec_frame stack[] = {kernel(i % 4 ? 0x1000 + 0x100 * (uint64_t)(i % 40) : 0x100), kernel(0x20000)};
+
+		r.sleep = i % 4 ? NULL : &frees;
+		call(&r, 3000 * US, 0, stack, 2, NULL, 0);
+	}
+	assert_int_equal(descent_result(r.d, &result), 0);
+	for (unsigned int i = 0; i < result.nr_paths; i++)
+		reclaim += result.paths[i].cause.kind == CAUSE_RECLAIM ? result.paths[i].share : 0;
+	assert_true(reclaim > 0.2 && reclaim < 0.3);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_true(result.explained > 0.99);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
 /* What a sample made longer is known by its stack; its times are not the peak's. */
 static void test_blurred_calls(void **state)
 {
@@ -380,6 +406,7 @@ int main(void)
 	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call),
 	    cmocka_unit_test(test_stacks_come_late), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_no_stacks),
 	    cmocka_unit_test(test_blurred_calls), cmocka_unit_test(test_faults_by_samples),
+	    cmocka_unit_test(test_work_is_not_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,46 @@ static void test_callee_of_a_loop(void **state)
 	assert_true(l.calls == 0);
 }
 
+/* A sample in f0 itself that met a page fault. */
+static void sample_in_fault(struct bench *b, uint64_t weight)
+{
+	struct rec_frame frame = {1, code('0').offset + 3, code('0').offset};
+	struct rec_frame kernel = {REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT};
+	struct record rec = {.type = REC_WITNESS};
+
+	rec.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = b->now + 1000, .weight_ns = weight, .kind = WITNESS_RUN,
+					   .nr_frames = 1, .frames = &frame, .nr_kernel = 1, .kernel = &kernel};
+	assert_int_equal(feed(b, &rec), 0);
+}
+
+/* What f0 runs itself is all in page faults; the handler of a signal that came meanwhile is still told. */
+static void test_handler_beside_faults(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	start(&b, true);
+	b.call.handlers = 1;
+	b.call.handler = code('h');
+	b.call.handler_signal = 14;
+	for (int i = 0; i < 40; i++) {
+		if (i % 4)
+			sample_in_fault(&b, 9 * MS);
+		else
+			stack(&b, "h", 9 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_PAGE_FAULT);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_SIGNAL);
+	assert_true(r.paths[1].share > 0.2 && r.paths[1].share < 0.3);
+	assert_true(r.explained > 0.99);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +157,7 @@ int main(void)
 	    cmocka_unit_test(test_blocked_below_the_caller),
 	    cmocka_unit_test(test_blocked_for_two_things),
 	    cmocka_unit_test(test_callee_of_a_loop),
+	    cmocka_unit_test(test_handler_beside_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
