@@ -302,7 +302,11 @@ static void explain(const struct run *r)
 
 		if (report_result(&report, &result))
 			return;
-		snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text, report_status(&report, &result));
+		if (result.refused[0])
+			snprintf(line, sizeof(line), "%s: the answer is refused, because its figures contradict each other: %s; ask again",
+				 r->options->ops[0].text, result.refused);
+		else
+			snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text, report_status(&report, &result));
 		descent_result_release(&result);
 	}
 	buf_release(&b);

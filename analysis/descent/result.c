@@ -10,6 +10,8 @@ enum { MAX_PATHS = 256 };
 
 /* Of the peak's time: a path with less says nothing about the peak. */
 #define MIN_SHARE 0.01
+/* Of the calls' time: paths that sum to more contradict it. */
+#define REFUSED_SUM 2
 
 const char *evidence_text(enum evidence e)
 {
@@ -217,7 +219,7 @@ static void leave_out_small_paths(struct descent_result *r)
 		free((void *)(uintptr_t)r->paths[--r->nr_paths].frames);
 }
 
-/* Means of different calls may sum to more than there was. */
+/* Means of different calls may sum to more than there was; but not to a multiple of it. */
 static void add_up(struct descent_result *r)
 {
 	unsigned int i;
@@ -225,6 +227,8 @@ static void add_up(struct descent_result *r)
 
 	for (i = 0; i < r->nr_paths; i++)
 		sum += r->paths[i].share;
+	if (sum > REFUSED_SUM)
+		snprintf(r->refused, sizeof(r->refused), "its paths together would take %.1f times as long as the calls did", sum);
 	for (i = 0; i < r->nr_paths && sum > 1; i++) {
 		r->paths[i].share /= sum;
 		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);

@@ -40,6 +40,12 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 	return sum;
 }
 
+/* Is it a part of what host_share() says? The quota and a stop are told apart from the host, and keep a thread from a CPU as well. */
+static bool keeps_from_cpu(enum cause_kind kind)
+{
+	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;
+}
+
 static bool is_unmeasured(enum cause_kind kind)
 {
 	return kind == CAUSE_UNMEASURED;
@@ -88,7 +94,7 @@ static void find_largest_missing(struct descent_result *r)
 static void find_missing(struct builder *b)
 {
 	struct descent_missing *m = &b->r->missing;
-	double told = sum_of(b->r, cause_of_host), host = host_share(b);
+	double told = sum_of(b->r, keeps_from_cpu), host = host_share(b);
 
 	m->unmeasured = sum_of(b->r, is_unmeasured);
 	m->unknown = sum_of(b->r, is_unknown);
@@ -174,11 +180,11 @@ void result_judge(struct builder *b)
 
 	r->named = sum_of(r, cause_is_named);
 	find_missing(b);
-	if (descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
+	if (r->refused[0] || descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
 		drop_paths(r);
 	find_intervals(b);
 	r->enough = explains_enough(b);
-	if (r->status == DESCENT_ROOT_CAUSE && !r->enough)
+	if ((r->status == DESCENT_ROOT_CAUSE && !r->enough) || (r->status == DESCENT_DEPTH_REACHED && r->refused[0]))
 		r->status = DESCENT_PARTLY;
 }
 

@@ -142,6 +142,52 @@ static void test_host_alone_is_no_root_cause(void **state)
 	bench_end(&b);
 }
 
+/* The quota of a cgroup is told as what it is: it must not be missing a second time, as a wait for a CPU. */
+static void test_quota_is_not_missing(void **state)
+{
+	const struct rec_host_wait wait = {.kind = HOST_WAIT_QUOTA, .ns = 3 * MS, .name = "/web", .detail = ""};
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	for (char c = 'a'; c < 'i'; c++)
+		site(&b, '0', c);
+	start(&b, true);
+	for (int i = 0; i < 60; i++) {
+		b.call.runqueue_ns = b.call.preempted_ns = 3 * MS;
+		b.call.nr_waits = 1;
+		b.call.waits = &wait;
+		CALL(&b, 10 * MS, P("a", 4 * MS), P("b", 1 * MS), P("c", 1 * MS), P("d", 1 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(r.nr_paths > 1);
+	assert_true(r.explained < 0.9 && r.missing.host < 0.01);
+	assert_true(r.missing.other > 0.1);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* A wait of 30 ms in calls of 10 ms: such records are wrong, and no cause is told from them. */
+static void test_more_than_the_whole(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (int i = 0; i < 40; i++) {
+		b.call.runqueue_ns = 30 * MS;
+		CALL(&b, 10 * MS, P("a", 4 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 0);
+	assert_string_equal(r.refused, "its paths together would take 3.4 times as long as the calls did");
+	assert_true(r.explained < 1e-9 && r.status != DESCENT_ROOT_CAUSE);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +195,8 @@ int main(void)
 	    cmocka_unit_test(test_longer_than_the_clock),  cmocka_unit_test(test_longer_than_its_caller),
 	    cmocka_unit_test(test_root_cause),		   cmocka_unit_test(test_unnamed_is_no_root_cause),
 	    cmocka_unit_test(test_host_alone_is_no_root_cause),
+	    cmocka_unit_test(test_quota_is_not_missing),
+	    cmocka_unit_test(test_more_than_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
