@@ -339,7 +339,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out)
 {
-	uint64_t top_ns = 0, all = 0;
+	uint64_t top_ns = 0, named = 0, all = 0;
 	unsigned int i, tasks = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -347,17 +347,27 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 	for (i = 0; i < t->nr; i++) {
 		const struct cause *c = &t->entry[i].cause;
 
-		if (c->kind != kind || !c->name[0])
+		if (c->kind != kind)
+			continue;
+		all += t->entry[i].ns;
+		if (!c->name[0])
 			continue;
 		tasks++;
-		all += t->entry[i].ns;
+		named += t->entry[i].ns;
 		if (t->entry[i].ns > top_ns) {
 			top_ns = t->entry[i].ns;
 			*out = *c;
 		}
 	}
-	if (tasks > 1 && top_ns * 100 < all * ALONE_PERCENT)
+	/* a quota or a stop has no task that ran */
+	if (!tasks || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
+		return;
+	if (tasks > 1 && top_ns * 100 < named * ALONE_PERCENT)
 		snprintf(out->detail, sizeof(out->detail), "%u tasks ran, for %.0f%% of that time this one", tasks,
+			 100 * (double)top_ns / (double)all);
+	else if (2 * top_ns < all)
+		snprintf(out->detail + strlen(out->detail), sizeof(out->detail) - strlen(out->detail),
+			 "%sfor %.0f%% of that time; who else ran is not known", out->detail[0] ? ", " : "",
 			 100 * (double)top_ns / (double)all);
 }
 

@@ -79,10 +79,28 @@ static void test_several_tasks(void **state)
 	cause_tally_add(&t, &b, 60);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.name, "b");
-	assert_string_equal(got.detail, "2 tasks ran, for 60% of that time this one");
+	assert_string_equal(got.detail, "2 tasks ran, for 6% of that time this one");
 	cause_tally_add(&t, &b, 940);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "");
+	/* one that is known, and little of the time: it must not stand for all of it */
+	cause_tally_add(&t, &nobody, 9000);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	assert_string_equal(got.detail, "for 9% of that time; who else ran is not known");
+}
+
+/* Two cgroups are throttled: neither is a task that ran. */
+static void test_several_quotas(void **state)
+{
+	struct cause a = {.kind = CAUSE_QUOTA, .name = "/a", .detail = "10 ms of CPU time each 50 ms"};
+	struct cause b = {.kind = CAUSE_QUOTA, .name = "/b", .detail = "20 ms of CPU time each 50 ms"}, got;
+	struct cause_tally t = {0};
+
+	cause_tally_add(&t, &a, 40);
+	cause_tally_add(&t, &b, 60);
+	cause_tally_tasks(&t, CAUSE_QUOTA, &got);
+	assert_string_equal(got.name, "/b");
+	assert_string_equal(got.detail, "20 ms of CPU time each 50 ms");
 }
 
 static void test_work(void **state)
@@ -104,6 +122,7 @@ int main(void)
 	    cmocka_unit_test(test_longest_runner),
 	    cmocka_unit_test(test_quota_and_stops),
 	    cmocka_unit_test(test_several_tasks),
+	    cmocka_unit_test(test_several_quotas),
 	    cmocka_unit_test(test_work),
 	};
 
