@@ -34,6 +34,7 @@ enum { SLOTS = 512 };
 struct known_stack {
 	uint32_t pid, tid, nr;
 	uint64_t ip, sp;
+	bool several; /* other callers came there at the same height: not known which it is */
 	struct rec_frame *frames; /* outermost first; NULL: free */
 };
 
@@ -115,6 +116,15 @@ static bool known_is(const struct known_stack *k, const struct held *h)
 	       k->sp == h->regs[LOOK_REG_SP];
 }
 
+static bool same_frames(const struct known_stack *k, const struct rec_look *l)
+{
+	bool same = k->nr == l->nr_frames;
+
+	for (uint32_t i = 0; same && i < k->nr; i++)
+		same = k->frames[i].module == l->frames[i].module && k->frames[i].offset == l->frames[i].offset;
+	return same;
+}
+
 /* Keep the frames of a complete stack, the place of which they take from older ones. */
 static void known_note(struct front_looks *s, const struct held *h)
 {
@@ -123,6 +133,10 @@ static void known_note(struct front_looks *s, const struct held *h)
 
 	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames || h->nr_regs <= LOOK_REG_SP)
 		return;
+	if (known_is(k, h)) {
+		k->several |= !same_frames(k, &h->look);
+		return;
+	}
 	frames = malloc(h->look.nr_frames * sizeof(*frames));
 	if (!frames)
 		return;
@@ -137,7 +151,7 @@ static bool feed_known(struct front *f, struct held *h)
 {
 	const struct known_stack *k = h->nr_regs > LOOK_REG_SP ? known_slot(f->looks, h) : NULL;
 
-	if (!k || !known_is(k, h) || h->look.kind != WITNESS_SLEEP)
+	if (!k || !known_is(k, h) || k->several || h->look.kind != WITNESS_SLEEP)
 		return false;
 	h->look.nr_frames = k->nr;
 	h->look.frames = k->frames;

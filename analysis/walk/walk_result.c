@@ -103,7 +103,7 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	} else if (top) {
 		p->cause = *top;
 		/* a lock that is made of a condition, or of something else that has no holder for the kernel */
-		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT && walk_is_in_lock(m, index))
+		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT && p->cause.kind <= CAUSE_UNKNOWN && walk_is_in_lock(m, index))
 			p->cause.kind = CAUSE_LOCK;
 	}
 	if (!n->self || p->cause.kind != CAUSE_OWN_CODE)

@@ -180,6 +180,7 @@ static void test_recursion(void **state)
 static const struct rec_sleep on_epoll = {.syscall = 232, .call = "epoll_wait", .object = SLEEP_ON_OTHER, .name = "", .waker = "", .holder = ""};
 static const struct rec_sleep on_condition = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .name = "", .waker = "", .holder = ""};
 static const struct rec_sleep on_mutex = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .exclusive = 1, .name = "", .waker = "", .holder = "other 9"};
+static const struct rec_sleep on_reclaim = {.syscall = 1, .call = "write", .object = SLEEP_IN_RECLAIM, .name = "/web", .waker = "", .holder = ""};
 static const struct rec_sleep on_purpose = {.syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .name = "", .waker = "", .holder = ""};
 static const struct rec_sleep on_file = {.syscall = 0, .call = "read", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
 static const struct rec_sleep on_socket = {.syscall = 45, .call = "recvfrom", .object = SLEEP_ON_SOCKET, .name = "10.0.0.1:5432", .waker = "", .holder = ""};
@@ -318,6 +319,16 @@ static void test_blocked_or_idle(void **state)
 	r = result_of(w);
 	near(r.share[WALK_WORK], 1);
 	assert_int_equal(r.paths[0].cause.kind, CAUSE_LOCK);
+	walk_result_release(&r);
+	walk_free(w);
+
+	/* what the kernel does for the thread there has its own name */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++)
+		LOOK(w, 50, WITNESS_SLEEP, &on_reclaim, "", START, WORKER, LOCK);
+	thread(w, 7, 1000, 0, 0);
+	r = result_of(w);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RECLAIM);
 	walk_result_release(&r);
 	walk_free(w);
 
