@@ -192,7 +192,8 @@ static struct weight slice_weight(struct op_state *op, const struct rec_profile 
 	} else {
 		/* too short to say anything: as the burst before */
 		op->scale.seen += (double)seen;
-		scale_guess(&op->scale, (uint64_t)((double)seen * (double)op->weight.num / (double)op->weight.den) - seen);
+		gap = (double)seen * ((double)op->weight.num / (double)op->weight.den - 1);
+		scale_guess(&op->scale, gap > 0 ? (uint64_t)gap : 0);
 	}
 	return op->weight;
 }

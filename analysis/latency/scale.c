@@ -35,10 +35,10 @@ static double per_cpu(double calls, double cpu, double probes, double *error)
 	if (net > unsure && net > 0) {
 		/* of a logarithm: the closer the rest is to nothing, the longer the tail */
 		*error = unsure / net * (1 + unsure / net);
-		return calls / net;
+		return calls / fmax(net, calls * least_call_ns);
 	}
 	*error = most_error;
-	return calls / fmax(unsure / 2, 1);
+	return calls / fmax(unsure / 2, calls * least_call_ns);
 }
 
 /*

@@ -263,6 +263,16 @@ static void test_tail(void **state)
 	assert_true(calls > 0.8e9 / 5200 && calls < 1.25e9 / 5200);
 }
 
+/* No CPU time was told for the calls of a burst: that makes none of them free, and no number out of all proportion. */
+static void test_no_cpu_time(void **state)
+{
+	const struct rec_profile r = {.end_ns = 1000000000, .armed_ns = 2000000, .calls = 1000, .run_calls = 999, .gaps = 1,
+				      .gap_cpu_ns = 500000000};
+	struct scale s = {0};
+
+	assert_true(scale_gap(&s, &r, 1000) <= 1e9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +281,7 @@ int main(void)
 	    cmocka_unit_test(test_alternating_rates),  cmocka_unit_test(test_whole_target),
 	    cmocka_unit_test(test_tiny_bursts),	       cmocka_unit_test(test_all_seen),
 	    cmocka_unit_test(test_calibrated_too_high), cmocka_unit_test(test_tail),
+	    cmocka_unit_test(test_no_cpu_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
