@@ -219,6 +219,7 @@ static uint64_t latency(const char *text, const char *unit, const char **end)
 		const char *name;
 		double ns;
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	const size_t nr = sizeof(units) / sizeof(units[0]);
 	char *after;
 	double v = strtod(text, &after);
 
@@ -227,13 +228,14 @@ static uint64_t latency(const char *text, const char *unit, const char **end)
 	*end = after;
 	while (*after == ' ')
 		after++;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		bool has = !strncmp(after, units[i].name, strlen(units[i].name));
+	/* its own unit first, then the one that is lent */
+	for (size_t i = 0; i < 2 * nr; i++) {
+		const char *name = units[i % nr].name;
 
-		if (!has && strcmp(unit, units[i].name))
+		if (i < nr ? strncmp(after, name, strlen(name)) : strcmp(unit, name))
 			continue;
-		*end = has ? after + strlen(units[i].name) : *end;
-		v *= units[i].ns;
+		*end = i < nr ? after + strlen(name) : *end;
+		v *= units[i % nr].ns;
 		return v >= 1 && v < 1e18 ? (uint64_t)(v + 0.5) : 0;
 	}
 	return 0;

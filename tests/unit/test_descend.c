@@ -146,6 +146,28 @@ static void swallowed(void **state)
 	assert_true(a.low_ns > 100 * US && a.low_ns <= 14 * MS && a.high_ns == 20 * MS);
 }
 
+/* Each end of a range has its own unit; only one without any takes that of the other. */
+static void range_of_latencies(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t low_ns, high_ns;
+	} wanted[] = {{"2-4ms", 2 * MS, 4 * MS},	 {"500us-2ms", 500 * US, 2 * MS}, {"0.5ms-800us", 500 * US, 800 * US},
+		      {"0.5us-900ns", 500, 900},	 {"1s-2000ms", S, 2 * S},	  {"2.5ms", 2500 * US, 2500 * US},
+		      {"0.5 ms - 800 us", 500 * US, 800 * US}};
+	char error[512];
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		char text[32], *argv[] = {"peaktop", "descend", "-p", "1", "-f", "x", "--peak", text, NULL};
+		struct options o;
+
+		snprintf(text, sizeof(text), "%s", wanted[i].text);
+		assert_int_equal(options_parse(&o, 8, argv, error, sizeof(error)), 0);
+		assert_int_equal(o.peak_low_ns, wanted[i].low_ns);
+		assert_int_equal(o.peak_high_ns, wanted[i].high_ns);
+	}
+}
+
 static void no_such_peak(void **state)
 {
 	struct descend_report r = report();
@@ -629,9 +651,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
 		cmocka_unit_test(swallowed),
 		cmocka_unit_test_setup_teardown(too_early, setup, teardown),
-		cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
-		cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
-		cmocka_unit_test(swallowed),
+		cmocka_unit_test(range_of_latencies),
 		cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
 		cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
