@@ -417,17 +417,19 @@ static void put_interval(json_t *o, const char *key, double low, double high, bo
 	json_put(o, key, json_pack("[f,f]", low, high), failed);
 }
 
-/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen. */
+/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen, and as the scale. */
 static json_t *intervals_json(const struct op *op, const struct peak *peak, const struct descent_result *r, bool *failed)
 {
 	double calls = peak ? (double)peak->calls : 0, share = op && op->share_seen > 0 ? fmin(op->share_seen, 1) : 1;
-	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0;
+	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0, all = op ? (double)op->total.calls : 0;
+	double below = all > 0 ? calls * fmax(0, 1 - (double)op->calls_low / all) : 0;
+	double above = all > 0 ? calls * fmax(0, (double)op->calls_high / all - 1) : 0;
 	json_t *o = json_object();
 
 	put_interval(o, "mean_ns", floor(r->latency_interval.low), ceil(r->latency_interval.high), failed);
 	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high, failed);
 	if (peak)
-		put_interval(o, "calls", floor(fmax(0, calls - error)), ceil(calls + error), failed);
+		put_interval(o, "calls", floor(fmax(0, calls - hypot(error, below))), ceil(calls + hypot(error, above)), failed);
 	return o;
 }
 
