@@ -536,6 +536,8 @@ const char *options_usage(void)
 	       "  --resolution 1|2|4|8   buckets per doubling (4)\n"
 	       "  --max-overhead PERCENT what the target may lose, of its CPU time or of one CPU (1; 100 = no governor)\n"
 	       "  --all-peaks            list the peaks that are folded, too: small ones and shadows of other peaks\n"
+	       "  --timeout SECONDS      descend: give the answer that there is after so long (30)\n"
+	       "  --slowest PERCENT      descend: of the slowest calls instead of a peak\n"
 	       "  --follow               children too\n"
 	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"
 	       "  --json, --json-lines   one document at the end; one a slice\n"
