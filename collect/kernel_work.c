@@ -16,9 +16,10 @@ static const struct rule {
 } rules[] = {
     {SLEEP_IN_DIRTY, {"balance_dirty_pages"}},
     {SLEEP_IN_RECLAIM,
-     {"try_to_free_", "do_try_to_free_", "shrink_node", "shrink_lruvec", "reclaim_throttle", "reclaim_high",
-      "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim", "throttle_direct_reclaim",
-      "throttle_vm_writeout"}},
+     /* not try_to_free_buffers(): truncating a file calls it, too */
+     {"try_to_free_pages", "try_to_free_mem_cgroup", "do_try_to_free_pages", "shrink_node", "shrink_lruvec",
+      "reclaim_throttle", "reclaim_high", "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high",
+      "__alloc_pages_direct_reclaim", "throttle_direct_reclaim", "throttle_vm_writeout"}},
     {SLEEP_IN_COMPACTION, {"try_to_compact_", "compact_zone", "__alloc_pages_direct_compact"}},
     {SLEEP_IN_SWAP, {"do_swap_page", "swapin_", "swap_cluster_readahead", "swap_vma_readahead", "shmem_swapin", "swap_read"}},
     {SLEEP_IN_HUGE_PAGE,
@@ -34,6 +35,8 @@ static const char *const lock_functions[] = {
 /* Between those and who wants the lock. */
 static const char *const lock_wrappers[] = {"down_", "__down_", "mutex_lock", "_raw_", "__raw_", "do_raw_", "queued_", "rwsem_",
 					    "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
+/* Locks that a task owns; nobody knows who has a spinlock. */
+static const char *const owned_locks[] = {"osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
 static const char *const memory_functions[] = {"vm_mmap", "do_mmap", "__vm_munmap", "vm_munmap", "do_mprotect", "do_madvise",
 					       "madvise", "lock_mm_", "vm_brk", "__do_sys_brk", "__x64_sys_brk", "mremap",
 					       "__do_sys_mremap", "__x64_sys_mremap", "mm_populate", "__mm_populate", "dup_mm",
@@ -176,7 +179,7 @@ static void spin_fill(const struct pt_record_stack *r, const char *const *names,
 
 	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid && r->work.holder_pid != r->head.tid)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
-	else if (owner->pid && owner->pid != r->head.tid)
+	else if (owner->pid && owner->pid != r->head.tid && any_begins(names, nr, owned_locks))
 		holder_fill(owner->comm, owner->pid, out->holder, sizeof(out->holder));
 	snprintf(out->name, sizeof(out->name), "%s", caller);
 	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s", *caller ? " in " : "", caller);

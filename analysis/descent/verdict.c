@@ -40,7 +40,7 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 	return sum;
 }
 
-/* Is it a part of what host_share() says? The quota and a stop are told apart from the host, and keep a thread from a CPU as well. */
+/* Is it a part of what host_share() says? A quota and a stop are told apart from the host, and keep from a CPU as well. */
 static bool keeps_from_cpu(enum cause_kind kind)
 {
 	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;
