@@ -417,6 +417,12 @@ static void put_interval(json_t *o, const char *key, double low, double high, bo
 	json_put(o, key, json_pack("[f,f]", low, high), failed);
 }
 
+/* Of times and counts, which are integers. */
+static void put_whole_interval(json_t *o, const char *key, double low, double high, bool *failed)
+{
+	json_put(o, key, json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))), (json_int_t)ceil(fmax(0, fmin(high, 0x1p62)))), failed);
+}
+
 /* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen, and as the scale. */
 static json_t *intervals_json(const struct op *op, const struct peak *peak, const struct descent_result *r, bool *failed)
 {
@@ -426,10 +432,10 @@ static json_t *intervals_json(const struct op *op, const struct peak *peak, cons
 	double above = all > 0 ? calls * fmax(0, (double)op->calls_high / all - 1) : 0;
 	json_t *o = json_object();
 
-	put_interval(o, "mean_ns", floor(r->latency_interval.low), ceil(r->latency_interval.high), failed);
+	put_whole_interval(o, "mean_ns", r->latency_interval.low, r->latency_interval.high, failed);
 	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high, failed);
 	if (peak)
-		put_interval(o, "calls", floor(fmax(0, calls - hypot(error, below))), ceil(calls + hypot(error, above)), failed);
+		put_whole_interval(o, "calls", calls - hypot(error, below), calls + hypot(error, above), failed);
 	return o;
 }
 
