@@ -6,7 +6,8 @@ from harness import *
 def attached(*options):
     """(target at work, peaktop with a function armed and the system calls on)."""
     t = Target("rates", 2000, 120, 0)
-    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--json", "--for", 600, *options)
+    # no bursts: what is armed is to stay so until somebody dies
+    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--json", "--for", 600, "--max-overhead", 100, *options)
     program.armed(t.pid)
     ready(program)
     t.go()
