@@ -162,6 +162,9 @@ static void new_part(struct builder *b, size_t symbol)
 	struct module *m = b->m;
 	const struct symbol *s = &m->symbols[symbol];
 
+	/* compilers give each part its size; one of no bytes is a lie */
+	if (!s->size)
+		return;
 	if (m->nr_parts == b->cap_parts) {
 		size_t cap = b->cap_parts + b->cap_parts / 2 + 256;
 		struct part *p = realloc(m->parts, cap * sizeof(*p));
