@@ -183,8 +183,17 @@ int modules_scan(struct collector *c, struct target *t)
 	return 0;
 }
 
+void perf_map_forget(struct collector *c, pid_t pid)
+{
+	for (unsigned int i = 0; i < c->nr_modules; i++) {
+		if (c->modules[i].dev == PERF_MAP_DEV && c->modules[i].inode == (uint64_t)pid)
+			c->modules[i].inode = 0;
+	}
+}
+
 void modules_forget(struct collector *c, pid_t pid)
 {
+	perf_map_forget(c, pid);
 	for (unsigned int i = c->nr_mappings; i > 0; i--) {
 		if (c->mappings[i - 1].pid == pid)
 			mapping_drop(c, i - 1);

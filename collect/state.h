@@ -265,6 +265,8 @@ void targets_check(struct collector *c);
 /* modules.c: files and mappings of the targets. */
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);
+/* The process runs another program, or another process has its pid: the map of the code it made is another file. */
+void perf_map_forget(struct collector *c, pid_t pid);
 /* Descriptor of a module's file, kept by the table. */
 int module_file(struct collector *c, uint32_t module);
 /* A descriptor of its content, for the parser; the caller's. */

@@ -152,6 +152,7 @@ void target_executed(struct collector *c, uint32_t pid)
 	}
 	if (!t || target_refresh(t))
 		return;
+	perf_map_forget(c, t->pid);
 	modules_scan(c, t);
 	send_target(c, t);
 }
