@@ -251,8 +251,9 @@ def scripted_descent():
             break
     equal("exit status of the descent (%s)" % program.error_text(), status, 0)
     with open(script, "w") as f:
-        f.write("end\nkey / s e r v e Enter Enter\nkey >\nkey Enter\nexpect serve > nap > usleep at\n"
-                "expect asleep on purpose\ndump\nsize 200 50\ndump\nsize 20 5\ndump\n")
+        f.write("end\nkey / s e r v e Enter Enter\nkey >\nkey Enter\ndump\nsize 200 50\n"
+                # where the sentence is wrapped at 80 columns depends on its figures
+                "expect serve > nap > usleep at\nexpect asleep on purpose\ndump\nsize 20 5\ndump\n")
     status, program = run_peaktop("-r", session, "--script", script)
     equal("exit status (%s)" % program.text(), status, 0)
     check(program.text().count("nap") >= 3, program.text())
