@@ -293,19 +293,25 @@ static json_t *related_json(struct model *m, const struct peak *p)
 	return finish(&all);
 }
 
+/* What is told of every peak, listed or folded. */
+static void put_peak_figures(struct object *o, const struct peak *p)
+{
+	put_u64(o, "low_ns", p->low_ns);
+	put_u64(o, "high_ns", p->high_ns);
+	put_u64(o, "mode_ns", p->mode_ns);
+	put_u64(o, "calls", p->calls);
+	put_u64(o, "total_ns", p->total_ns);
+	put_share(o, "share_of_calls", p->share_of_calls);
+	put_share(o, "share_of_time", p->share_of_time);
+}
+
 static json_t *peak_json(struct model *m, const struct peak *p)
 {
 	struct object o = new_object();
 
 	put(&o, "peak", json_integer(p->rank));
 	put(&o, "id", json_integer(p->id));
-	put_u64(&o, "low_ns", p->low_ns);
-	put_u64(&o, "high_ns", p->high_ns);
-	put_u64(&o, "mode_ns", p->mode_ns);
-	put_u64(&o, "calls", p->calls);
-	put_u64(&o, "total_ns", p->total_ns);
-	put_share(&o, "share_of_calls", p->share_of_calls);
-	put_share(&o, "share_of_time", p->share_of_time);
+	put_peak_figures(&o, p);
 	put_real(&o, "rate_hz", p->rate_hz);
 	if (p->period_ns > 0)
 		put_u64(&o, "period_ns", (uint64_t)p->period_ns);
@@ -333,13 +339,7 @@ static json_t *folded_json(const struct peak *p)
 	put_text(&o, "folded_as", words_fold(p->fold));
 	if (p->shadow_of)
 		put(&o, "shadow_of", json_integer(p->shadow_of));
-	put_u64(&o, "low_ns", p->low_ns);
-	put_u64(&o, "high_ns", p->high_ns);
-	put_u64(&o, "mode_ns", p->mode_ns);
-	put_u64(&o, "calls", p->calls);
-	put_u64(&o, "total_ns", p->total_ns);
-	put_share(&o, "share_of_calls", p->share_of_calls);
-	put_share(&o, "share_of_time", p->share_of_time);
+	put_peak_figures(&o, p);
 	return finish(&o);
 }
 

@@ -84,9 +84,8 @@ static int open_module(struct server_module *m)
 {
 	int err;
 
-	if (m->module && !module_perf_map_grew(m->module))
+	if (m->module)
 		return 0;
-	forget(m);
 	err = module_is_perf_map_name(m->name) ? module_open_perf_map(&m->module, m->fd) : module_open(&m->module, m->fd);
 	if (!err)
 		err = module_set_name(m->module, m->name);
@@ -104,8 +103,10 @@ static struct server_module *get(struct server *s, uint32_t number, int *error, 
 {
 	struct server_module *m = lookup(s, number);
 
-	if (m && m->module && module_perf_map_grew(m->module))
+	if (m && m->module && module_perf_map_grew(m->module)) {
+		forget(m);
 		server_unwind_forget(s, number);
+	}
 	*error = m ? open_module(m) : -ENOENT;
 	*reason = module_error_text(*error);
 	if (*error)
