@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/opener.h"
 
+#include "collect/fd_message.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -48,52 +50,6 @@ struct opener {
 	unsigned int nr_hung;
 };
 
-union fd_message {
-	char buf[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
-/* Send `size` bytes, with a descriptor unless it is negative. */
-static int message_send(int socket, void *data, size_t size, int fd)
-{
-	union fd_message control = {{0}};
-	struct iovec iov = {.iov_base = data, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
-		msg.msg_control = control.buf;
-		msg.msg_controllen = sizeof(control.buf);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	return sendmsg(socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -EPIPE;
-}
-
-/* Receive exactly `size` bytes, and the descriptor that came with them in *fd (-1: none). 0, -EINTR or -EPIPE. */
-static int message_receive(int socket, void *data, size_t size, int *fd)
-{
-	union fd_message control;
-	struct iovec iov = {.iov_base = data, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf)};
-	ssize_t got = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-
-	*fd = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	if (got == (ssize_t)size)
-		return 0;
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-	return got < 0 && errno == EINTR ? -EINTR : -EPIPE;
-}
-
 /* ---- in the helper ---------------------------------------------------- */
 
 /* Open what `path_fd` (O_PATH) stands for, if it is a regular file: opening a device or a FIFO has effects. */
@@ -134,7 +90,7 @@ static void serve_code_and_exit(int socket, int file, uint32_t number, code_serv
 	prctl(PR_SET_NAME, "peaktop-code");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		a.error = -errno;
-	message_send(socket, &a, sizeof(a), a.error ? -1 : pair[1]);
+	fd_message_send(socket, &a, sizeof(a), a.error ? -1 : pair[1], MSG_DONTWAIT);
 	if (a.error || dup2(pair[0], SOCKET) < 0 || dup2(file, SOCKET + 1) < 0 || close_range(SOCKET + 2, ~0U, 0) ||
 	    setrlimit(RLIMIT_CPU, &cpu))
 		_exit(1);
@@ -151,7 +107,7 @@ static void serve_and_exit(int socket, int root, const struct request *r)
 	alarm(GIVE_UP_S);
 	fd = open_in_root(root, r->path);
 	a.error = fd < 0 ? fd : 0;
-	message_send(socket, &a, sizeof(a), fd);
+	fd_message_send(socket, &a, sizeof(a), fd, MSG_DONTWAIT);
 	_exit(0);
 }
 
@@ -173,7 +129,7 @@ static void helper_run(int socket, pid_t parent, const struct collector_options 
 	if (getppid() != parent)
 		_exit(1);
 	for (;;) {
-		err = message_receive(SOCKET, &r, sizeof(r), &fd);
+		err = fd_message_receive(SOCKET, &r, sizeof(r), &fd, 0);
 		if (err == -EINTR)
 			continue;
 		if (err || fd < 0)
@@ -232,7 +188,7 @@ static int answer_receive(struct opener *o, uint64_t deadline, struct answer *a,
 		if (now >= deadline)
 			return -ETIMEDOUT;
 	} while (poll(&p, 1, (int)(deadline - now)) <= 0);
-	return message_receive(o->socket, a, sizeof(*a), fd);
+	return fd_message_receive(o->socket, a, sizeof(*a), fd, 0);
 }
 
 static bool is_hung(const struct opener *o, pid_t pid)
@@ -252,7 +208,7 @@ static int ask(struct opener *o, struct request *r, int with)
 	int fd, err;
 
 	r->number = ++o->number;
-	err = message_send(o->socket, r, sizeof(*r), with);
+	err = fd_message_send(o->socket, r, sizeof(*r), with, MSG_DONTWAIT);
 	while (!err) {
 		err = answer_receive(o, deadline, &a, &fd);
 		if (err)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/reader.h"
 
+#include "collect/fd_message.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -96,25 +98,8 @@ int reader_close_all_but(int keep)
 static void answer_send(int64_t result, int fd)
 {
 	struct answer a = {.result = result};
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec iov = {.iov_base = &a, .iov_len = sizeof(a)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
-		msg.msg_control = control.buf;
-		msg.msg_controllen = sizeof(control.buf);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	if (sendmsg(SOCKET, &msg, MSG_NOSIGNAL) < 0)
+	if (fd_message_send(SOCKET, &a, sizeof(a), fd, 0))
 		_exit(1);
 }
 
@@ -344,21 +329,7 @@ static int wait_answer(void)
 
 static int take_answer(struct answer *a, int *fd)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec iov = {.iov_base = a, .iov_len = sizeof(*a)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf)};
-	struct cmsghdr *c;
-
-	*fd = -1;
-	if (recvmsg(reader.socket, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*a))
-		return -EPIPE;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	return 0;
+	return fd_message_receive(reader.socket, a, sizeof(*a), fd, MSG_DONTWAIT);
 }
 
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument, size_t size, int *fd)

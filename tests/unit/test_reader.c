@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "collect/fd_message.c"
 #include "collect/reader.c" /* not among the pure libraries */
 
 #include <dirent.h>
