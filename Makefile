@@ -36,8 +36,9 @@ FLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -DPEAKTOP_VERSION='"$(VERSION)"' -I. -
 	-include analysis/base/banned.h -fstack-protector-strong -MMD -MP $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS := -lbpf -ldw -lelf -lcapstone -lncursesw -lpanelw -ltinfo -ljansson -lzstd -lseccomp -liberty -llzma -lm -lpthread
 
-FOLDERS := analysis/base analysis/session analysis/latency analysis/code analysis/descent analysis/walk analysis/waits collect tui
-src = $(filter-out tui/main.c,$(wildcard $(1)/*.c))
+FOLDERS := $(addprefix analysis/,base session latency module code unwind parser descent walk) \
+	collect collect/process $(addprefix tui/,engine parser session report screen views cli)
+src = $(wildcard $(1)/*.c)
 lib = $(B)/lib$(subst /,-,$(1)).a
 LIBRARIES := $(foreach d,$(FOLDERS),$(if $(call src,$(d)),$(call lib,$(d))))
 SKELETONS := $(B)/peaktop.skel.h

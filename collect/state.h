@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "analysis/latency/armed.h"
-#include "analysis/session/channel.h"
+#include "collect/process/channel.h"
 #include "analysis/session/record.h"
 #include "collect/attach.h"
 #include "collect/budget.h"

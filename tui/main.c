@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "collect/collector.h"
-#include "tui/front.h"
-#include "tui/live.h"
-#include "tui/options.h"
-#include "tui/verbs.h"
+#include "tui/engine/front.h"
+#include "tui/cli/live.h"
+#include "tui/cli/command_line.h"
+#include "tui/cli/verbs.h"
 
 static void say_nothing(int number)
 {

@@ -43,12 +43,4 @@ int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code
 enum boundary boundaries_check(struct boundaries *b, struct decoder *d, const uint8_t *code, uint64_t vaddr);
 void boundaries_release(struct boundaries *b);
 
-/*
- * The process: answer questions about the file `fd` on `socket` (SOCK_SEQPACKET). A question is an array of at most
- * BOUNDARY_MAX_ASKED uint64_t, offsets in the file; its answer one byte for each, enum boundary. Returns at the end of
- * the socket. Enters the parser's sandbox first; a negative errno if that fails.
- */
-enum { BOUNDARY_MAX_ASKED = 512 };
-int boundary_serve(int socket, int fd);
-
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/code/decode.h"
-#include "analysis/code/module_data.h"
+#include "analysis/module/module_data.h"
 
 enum { MAX_PARTS = MODULE_MAX_FDES + MODULE_MAX_SYMBOLS };
 

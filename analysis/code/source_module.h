@@ -5,7 +5,7 @@
 #ifndef PEAKTOP_CODE_SOURCE_MODULE_H
 #define PEAKTOP_CODE_SOURCE_MODULE_H
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 #include "analysis/code/source.h"
 
 /*

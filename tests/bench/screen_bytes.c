@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "tests/unit/synthetic.h"
-#include "tui/curses.h"
-#include "tui/grid.h"
-#include "tui/screen.h"
+#include "tui/screen/curses.h"
+#include "tui/screen/grid.h"
+#include "tui/screen/screen.h"
 
 enum { TICKS = 240 };
 

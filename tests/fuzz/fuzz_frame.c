@@ -6,7 +6,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "analysis/code/protocol.h"
+#include "analysis/parser/protocol.h"
 #include "analysis/session/frame.h"
 #include "analysis/session/raw_frame.h"
 #include "analysis/session/record_codec.h"

@@ -2,7 +2,7 @@
 /* ELF files with lies in them, and maps of code made at run time: every question that the parser worker asks of a module. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 
 enum { ASKED = 200 };
 

@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "analysis/code/protocol.h"
-#include "analysis/code/serve.h"
+#include "analysis/parser/protocol.h"
+#include "tui/parser/serve.h"
 
 enum { MAX_REQUESTS = 40 };
 

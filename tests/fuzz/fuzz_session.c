@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "tui/session_file.h"
+#include "tui/session/session_file.h"
 
 static void read_session(int fd)
 {

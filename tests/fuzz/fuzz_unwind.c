@@ -6,7 +6,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "analysis/code/unwind.h"
+#include "analysis/unwind/unwind.h"
 #include "tests/unit/module_elf.h"
 
 enum { TEXT = 1024, WORDS = 64, MODULE = 1, FDES = 16 };

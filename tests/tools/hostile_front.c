@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "analysis/code/boundary.h"
-#include "analysis/code/module.h"
-#include "analysis/session/channel.h"
+#include "collect/process/code_reader.h"
+#include "analysis/module/module.h"
+#include "collect/process/channel.h"
 #include "analysis/session/record.h"
 #include "collect/collector.h"
 
@@ -88,7 +88,7 @@ static struct front front_begin(pid_t pid, const char *path)
 	int pair[2];
 
 	options = (struct collector_options){.pids = {pid}, .nr_pids = 1, .uid = getuid(), .gid = getgid(), .interval_ns = 1000000000,
-					     .budget_ppm = 1000000, .resolution = 4, .command_line = "", .code_serve = boundary_serve};
+					     .budget_ppm = 1000000, .resolution = 4, .command_line = "", .code_serve = code_reader_serve};
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		exit(2);
 	if (fork() == 0) {

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "tests/unit/output_models.h"
-#include "tui/output_descend.h"
-#include "tui/replay.h"
-#include "tui/session_file.h"
-#include "tui/verb_descend.h"
+#include "tui/report/output_descend.h"
+#include "tui/engine/replay.h"
+#include "tui/session/session_file.h"
+#include "tui/cli/verb_descend.h"
 
 enum {
 	F0 = 1024,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tui/output.h"
+#include "tui/report/output.h"
 
 #define US 1000ULL
 #define MS 1000000ULL

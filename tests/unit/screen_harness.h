@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/unit/synthetic.h"
-#include "tui/grid.h"
-#include "tui/screen.h"
-#include "tui/script.h"
+#include "tui/screen/grid.h"
+#include "tui/screen/screen.h"
+#include "tui/cli/script.h"
 
 struct harness {
 	struct model *model;

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "analysis/code/boundary.h"
-#include "analysis/code/module.h"
+#include "collect/process/code_reader.h"
+#include "analysis/module/module.h"
 
 enum { AT = 0x401000 };
 
@@ -156,8 +157,8 @@ static void serve_self(void **state)
 	int pair[2], fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), status;
 	const struct function *f;
 	struct module *m;
-	uint64_t offsets[BOUNDARY_MAX_ASKED];
-	uint8_t answers[BOUNDARY_MAX_ASKED];
+	uint64_t offsets[CODE_READER_MAX_ASKED];
+	uint8_t answers[CODE_READER_MAX_ASKED];
 	const uint8_t *code;
 	size_t nr, at = 0;
 	pid_t child;
@@ -167,12 +168,12 @@ static void serve_self(void **state)
 	child = fork();
 	if (!child) {
 		close(pair[0]);
-		_exit(boundary_serve(pair[1], fd) ? 1 : 0);
+		_exit(code_reader_serve(pair[1], fd) ? 1 : 0);
 	}
 	close(pair[1]);
 	assert_int_equal(module_open(&m, fd), 0);
 	assert_true(module_find(m, "boundaries_check", &f, 1) >= 1);
-	nr = f->size < BOUNDARY_MAX_ASKED ? (size_t)f->size : BOUNDARY_MAX_ASKED;
+	nr = f->size < CODE_READER_MAX_ASKED ? (size_t)f->size : CODE_READER_MAX_ASKED;
 	for (size_t i = 0; i < nr; i++)
 		offsets[i] = f->offset + i;
 	ask(pair[0], offsets, nr, answers);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analysis/code/protocol.h"
-#include "tui/parser.h"
+#include "analysis/parser/protocol.h"
+#include "tui/engine/parser.h"
 
 enum { SELF = 1 };
 

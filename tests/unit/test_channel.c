@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "analysis/session/channel.h"
+#include "collect/process/channel.h"
 #include "analysis/session/record_codec.h"
 
 enum { MAX_SEND = 256 << 10 };

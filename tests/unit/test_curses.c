@@ -22,10 +22,10 @@
 #include <cmocka.h>
 
 #include "tests/unit/synthetic.h"
-#include "tui/curses.h"
-#include "tui/grid.h"
-#include "tui/screen.h"
-#include "tui/theme.h"
+#include "tui/screen/curses.h"
+#include "tui/screen/grid.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/theme.h"
 
 enum { DEADLINE_MS = 20000 };
 

@@ -4,8 +4,8 @@
 #include <locale.h>
 
 #include "tests/unit/descend_rig.h"
-#include "tui/live_descent.h"
-#include "tui/script_session.h"
+#include "tui/views/live_descent.h"
+#include "tui/cli/script_session.h"
 
 /* --- its screens, from the session */
 

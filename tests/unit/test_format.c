@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tui/format.h"
+#include "tui/report/format.h"
 
 static void test_time(void **state)
 {

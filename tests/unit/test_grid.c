@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "tui/grid.h"
-#include "tui/list.h"
-#include "tui/theme.h"
+#include "tui/screen/grid.h"
+#include "tui/screen/list.h"
+#include "tui/screen/theme.h"
 
 static void assert_rows(const struct grid *g, const char *expected)
 {

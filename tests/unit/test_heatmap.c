@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "tui/heatmap.h"
-#include "tui/theme.h"
+#include "tui/views/heatmap.h"
+#include "tui/screen/theme.h"
 
 #define SECOND 1000000000ULL
 

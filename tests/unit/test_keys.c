@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tui/keys.h"
+#include "tui/screen/keys.h"
 
 static void test_every_request_has_name_help_and_key(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"
 
 enum { TEXT = 4096 };

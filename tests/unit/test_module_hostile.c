@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"
 
 enum { TEXT = 512 };

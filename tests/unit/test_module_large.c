@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <malloc.h>
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"
 
 enum { SYMBOLS = 1000000, SIZE = 16 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analysis/code/module_names.h"
+#include "analysis/module/module_names.h"
 
 static void demangles(const char *symbol, enum name_form form, const char *expected)
 {

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/code/module.h"
-#include "analysis/code/sandbox.h"
+#include "analysis/module/module.h"
+#include "collect/process/sandbox.h"
 
 static char dir[] = "/tmp/test_module.XXXXXX";
 static bool have_tools;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/output_models.h"
-#include "tui/sanitise.h"
+#include "tui/report/sanitise.h"
 
 static struct output_options plain;
 

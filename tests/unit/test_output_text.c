@@ -3,8 +3,8 @@
 #include <locale.h>
 
 #include "tests/unit/output_models.h"
-#include "tui/sanitise.h"
-#include "tui/words.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
 
 static struct output_options plain;
 

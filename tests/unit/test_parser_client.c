@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/session/channel.h"
-#include "tui/parser.h"
-#include "tui/parser_worker.h"
+#include "collect/process/channel.h"
+#include "tui/engine/parser.h"
+#include "tui/engine/parser_worker.h"
 
 enum { LIMIT_NS = 1000 };
 

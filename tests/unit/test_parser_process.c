@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/code/serve.h"
-#include "analysis/session/channel.h"
-#include "tui/parser.h"
+#include "tui/parser/serve.h"
+#include "collect/process/channel.h"
+#include "tui/engine/parser.h"
 
 enum { SELF = 1, LIBC = 2, LIMIT_NS = 1000000000 };
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/code/module.h"
+#include "analysis/module/module.h"
 
 static int file_of(const char *text)
 {

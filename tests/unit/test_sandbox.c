@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/code/sandbox.h"
+#include "collect/process/sandbox.h"
 
 enum { NOBODY = 65534 };
 

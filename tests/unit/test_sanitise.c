@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tui/sanitise.h"
+#include "tui/report/sanitise.h"
 
 static void expect(const char *in, size_t n, const char *want)
 {

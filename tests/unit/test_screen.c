@@ -4,9 +4,9 @@
 #include <locale.h>
 
 #include "tests/unit/screen_harness.h"
-#include "tui/screen_open.h"
-#include "tui/keys.h"
-#include "tui/theme.h"
+#include "tui/screen/screen_open.h"
+#include "tui/screen/keys.h"
+#include "tui/screen/theme.h"
 
 /* --- operations ----------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tui/session_file.h"
+#include "tui/session/session_file.h"
 
 static char folder[64], path[128], other[128], why[512];
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/output_descend.h"
+#include "tui/report/output_descend.h"
 
 static void test_names(void **state)
 {

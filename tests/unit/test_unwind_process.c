@@ -18,9 +18,9 @@
 
 #include <sys/socket.h>
 
-#include "analysis/code/serve.h"
+#include "tui/parser/serve.h"
 #include "tests/unit/unwind_process.h"
-#include "tui/parser.h"
+#include "tui/engine/parser.h"
 
 #pragma GCC optimize("O2", "omit-frame-pointer", "no-optimize-sibling-calls")
 

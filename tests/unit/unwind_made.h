@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_UNWIND_MADE_H
 #define TESTS_UNIT_UNWIND_MADE_H
 
-#include "analysis/code/unwind.h"
+#include "analysis/unwind/unwind.h"
 #include "tests/unit/module_elf.h"
 
 enum { TEXT = 4096, WORDS = 64, MODULE = 3, INNER = 0, OUTER = 0x100, LAST = 0x200 };

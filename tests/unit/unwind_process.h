@@ -16,7 +16,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#include "analysis/code/unwind.h"
+#include "analysis/unwind/unwind.h"
 
 enum { PROCESS_MAPS = 256, PROCESS_MODULES = 64 };
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DWARF through libdw, internal to the module files: opening without any other
+ * file, and the compilation unit of an address.
+ */
+#ifndef PEAKTOP_CODE_MODULE_DWARF_H
+#define PEAKTOP_CODE_MODULE_DWARF_H
+
+#include <elfutils/libdw.h>
+
+#include "analysis/module/module_internal.h"
+
+enum {
+	MAX_UNITS = 1 << 20,
+	MAX_RANGES = 8 << 20, /* of all units together */
+	MAX_DIES = 4 << 20,   /* looked at in one unit */
+	MAX_DIE_DEPTH = 64,
+	UNITS_INDEXED = 16, /* units whose subprograms are kept */
+};
+
+struct range {
+	uint64_t start, end;
+	uint64_t die; /* offset */
+};
+
+struct ranges {
+	struct range *r; /* sorted by start */
+	size_t nr, cap;
+};
+
+struct unit_index {
+	uint64_t unit; /* offset of its DIE; 0: free */
+	struct ranges subprograms;
+};
+
+struct kept {
+	const char *linkage; /* as libdw gave it: a linkage name, or the name of a file */
+	const char *name;
+};
+
+struct lines {
+	Elf *elf, *no_alt_elf;
+	Dwarf *dwarf, *no_alt;
+	char *no_alt_bytes;
+	struct ranges units;
+	struct unit_index indexed[UNITS_INDEXED];
+	size_t next_index;
+	struct kept *kept; /* open addressing, a power of two */
+	size_t nr_kept, size_kept;
+};
+
+/* Open on first need. NULL without DWARF. */
+struct lines *module_lines(struct module *m);
+/* DIE of the unit that covers vaddr. */
+bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
+/* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too many. */
+struct kept *lines_keep(struct lines *l, const char *linkage);
+/* The name of a source file in full: a relative one is joined to the folder of its compilation. */
+const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const char *name);
+/* Add the ranges of a DIE that are in executable segments. false: no memory or too many. */
+bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die);
+void ranges_sort(struct ranges *r);
+const struct range *ranges_find(const struct ranges *r, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the front asks of the parser worker and what that answers: frames of
+ * their own types on a channel (collect/process/channel.h).
+ *
+ * Every request has an id that the front chooses and gets exactly one answer
+ * with that id, in the order asked; a request for all modules, and one that
+ * meets them on a stack, is preceded by one PARSED_AT per module. Text is not sanitised. Offsets are positions in
+ * the file of a module. Pure values; decoded ones belong to the decoder.
+ */
+#ifndef PEAKTOP_CODE_PROTOCOL_H
+#define PEAKTOP_CODE_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "analysis/session/codec.h"
+#include "analysis/session/record.h"
+
+enum parse_type {
+	/* requests, all with struct parse_request */
+	PARSE_ADD_MODULE = 0x200, /* + descriptor of the file; text: its base name. PARSED_MODULE */
+	PARSE_ADD_DEBUG,	  /* + descriptor of its separate debug file. PARSED_MODULE */
+	PARSE_REMOVE,		  /* the module was unmapped for good. PARSED_MODULE */
+	PARSE_FIND,	  /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
+	PARSE_NEAREST,	  /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS */
+	PARSE_LIST,	  /* functions whose names contain `text`, from `cursor` on. PARSED_FUNCTIONS */
+	PARSE_IFUNC,	  /* functions that the IFUNC at `offset` may become. PARSED_FUNCTIONS */
+	PARSE_SYMBOLS,	  /* what is at `offsets`. PARSED_SYMBOLS */
+	PARSE_PLAN,	  /* how to time the function at `offset` for operation `op`. PARSED_PLAN */
+	PARSE_PLAN_RETURN, /* where to see a call return to `offset`. PARSED_PLAN with one site */
+	PARSE_COVERAGE,	  /* count placements, a part of the module a request. PARSED_COVERAGE */
+	PARSE_CALL_SITES, /* what the function at `offset` calls, and how to time that. PARSED_CALL_SITES */
+	PARSE_MAPPINGS, /* where modules are in `pid`; replaces what was said of it. PARSED_MAPPINGS */
+	PARSE_UNWIND,	/* the frames of a thread of `pid`. PARSED_FRAMES */
+	PARSE_INLINES,	/* the inlined calls at `offsets`; `max` 1: their loops too. PARSED_INLINES */
+	PARSE_CODE, /* the instructions around `offset`, of its function. PARSED_CODE */
+	PARSE_LAST,
+
+	/* answers */
+	PARSED_MODULE = 0x280,
+	PARSED_FUNCTIONS,
+	PARSED_SYMBOLS,
+	PARSED_PLAN,
+	PARSED_COVERAGE,
+	PARSED_AT, /* a request for all modules has come to this one */
+	PARSED_NOT, /* the request is not one: unknown type or broken */
+	PARSED_CALL_SITES,
+	PARSED_MAPPINGS,
+	PARSED_FRAMES,
+	PARSED_INLINES,
+	PARSED_CODE,
+	PARSED_LAST,
+};
+
+enum {
+	PARSE_MAX_FUNCTIONS = 256, /* in one answer */
+	PARSE_MAX_OFFSETS = 1024,  /* in one request */
+	PARSE_MAX_MODULES = 4096,
+	PARSE_COVERAGE_PARTS = 256, /* of the code, looked at in one request unless `max` says so */
+	PARSE_MAX_SHARES = 64,
+	PARSE_MAX_MAPPINGS = 8192, /* of one process */
+	PARSE_MAX_REGS = 21,	   /* struct pt_regs of x86-64: r15 ... ss */
+	PARSE_MAX_WORDS = 2048,	   /* of a stack: 16 KiB */
+	PARSE_MAX_FRAMES = 128,	   /* UNWIND_MAX_FRAMES */
+	PARSE_MAX_INLINES = 64,	   /* MODULE_MAX_INLINES */
+	PARSE_MAX_INSNS = 2048,	   /* in one answer */
+};
+
+/* Bits of parse_request.policy: struct place_policy of placement.h. */
+enum parse_policy {
+	POLICY_NO_STEPPED = 1 << 0,
+	POLICY_SHADOW_STACK = 1 << 1,
+	POLICY_LONG_NOPS_STEPPED = 1 << 2,
+	POLICY_ALLOW_NOP5 = 1 << 3,
+	POLICY_AT_CALLS = 1 << 4, /* plan_function_at_calls() */
+};
+
+/* Executable ones only; of REC_MAPPING. */
+struct parse_mapping {
+	uint32_t module; /* 0: code of no file */
+	uint64_t start, end, offset;
+};
+
+struct parse_request {
+	uint32_t id;
+	uint32_t module; /* REC_MODULE's number; 0: all (FIND, NEAREST, LIST), or UNWIND */
+	uint64_t offset;
+	const char *text;
+	uint32_t max;	 /* functions wanted; 0: as many as fit */
+	uint64_t cursor; /* 0 to begin, then what the last answer said */
+	uint32_t op;
+	uint32_t policy; /* enum parse_policy */
+	uint32_t max_skip;
+	uint32_t max_sites;
+	uint32_t nr_offsets;
+	const uint64_t *offsets;
+	uint32_t pid;	      /* MAPPINGS, UNWIND */
+	uint32_t nr_mappings; /* MAPPINGS; 0: the process has ended */
+	const struct parse_mapping *mappings;
+	uint32_t nr_regs; /* UNWIND: as in REC_STACK, in the order of struct pt_regs */
+	const uint64_t *regs;
+	uint32_t nr_words;
+	const uint64_t *words; /* from the stack pointer up */
+};
+
+struct parsed_module {
+	uint32_t id;
+	uint32_t module;
+	int32_t error;	    /* 0, or why the file is refused */
+	const char *reason; /* of the error: "a 32-bit program", ... */
+	const char *build_id;  /* hex, "" if none */
+	const char *debuglink; /* base name, "" if none */
+	uint32_t wants_debug;  /* a separate debug file would add names or lines */
+	uint32_t position_independent;
+	uint32_t has_symtab, has_dwarf, has_eh_frame;
+	uint64_t size;
+	uint32_t truncated; /* something was left out: too large, or it lies */
+};
+
+struct parsed_function {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t size;
+	const char *symbol;   /* "" without one */
+	const char *function; /* for a person: demangled, or MODULE+0x1234 */
+	uint32_t ifunc;	      /* see PARSE_IFUNC */
+	uint32_t source;      /* enum function_source of module.h */
+	const char *source_name;
+	uint32_t exported;
+};
+
+struct parsed_functions {
+	uint32_t id;
+	int32_t error; /* of a module asked for by number: not there, ... */
+	const char *reason;
+	uint64_t total;	 /* matches found; more than `nr` when cut */
+	uint64_t cursor; /* LIST: where to go on; 0: that was all */
+	uint32_t nr;
+	const struct parsed_function *functions;
+};
+
+struct parsed_symbols {
+	uint32_t id;
+	int32_t error;
+	const char *reason;
+	uint32_t nr; /* as many as asked, in that order; unknown ones have function "" */
+	const struct rec_symbol *symbols;
+};
+
+struct parsed_plan {
+	uint32_t id;
+	uint32_t module;
+	uint64_t offset; /* of the function, or the return address */
+	uint32_t op;
+	int32_t error;	  /* 0, or -ENOTSUP: declined, or another */
+	uint32_t why;	  /* enum place_why */
+	const char *text; /* the placement, or the reason, in words */
+	const char *price;
+	uint32_t needs_learning; /* calls from unknown callers must be learnt at the entry */
+	uint32_t callers;	 /* direct calls found */
+	uint32_t abnormal;	 /* exceptions or longjmp may pass an end (PLACE_FALSE_RETURN) */
+	uint32_t nr_sites;
+	const struct rec_site *sites; /* state SITE_PLANNED */
+	uint64_t size;		      /* of the function, bytes; 0: not known */
+};
+
+struct parsed_share {
+	const char *reason;
+	uint64_t functions;
+};
+
+/* How functions and calls of a module can be watched: struct coverage of coverage.h. */
+struct parsed_coverage {
+	uint32_t id;
+	uint32_t module;
+	int32_t error;
+	const char *reason;
+	uint64_t cursor; /* ask again with it; 0: the figures are complete */
+	uint64_t functions;
+	uint64_t pairs;		 /* entry and all ends emulated */
+	uint64_t entry_emulated; /* entry emulated, some end stepped or still to be learnt */
+	uint64_t entry_stepped;
+	uint64_t only_direct, only_direct_pairs;
+	uint64_t calls, calls_indirect;
+	uint64_t ends_emulated, ends_straight, ends_stepped, ends_none;
+	const char *text; /* the same in a few lines, when complete */
+	uint32_t nr;
+	const struct parsed_share *shares; /* functions declined, by reason */
+};
+
+/*
+ * One call site of a function, as REC_CALLEES wants it, with its two places. Those
+ * of a tail call: only the start; it ends with its caller.
+ */
+struct parsed_call_site {
+	uint64_t offset; /* of the call or jmp */
+	uint64_t ret;	 /* of the return address; 0: tail call */
+	uint32_t kind;	 /* enum callee_kind */
+	uint32_t flags;	 /* enum call_site_flags */
+	uint32_t block;	 /* as in struct rec_call_site */
+	uint32_t known;	 /* 1: `callee` is a function of the same module, and no IFUNC */
+	uint64_t callee;
+	const char *import; /* name without version of what another module is to give, "" if none */
+	uint32_t why;	    /* enum place_why: what stands in the way of timing it */
+	struct rec_site start, end; /* with CALL_SITE_TIMED */
+	struct rec_operand operand; /* where the target comes from, if not from the instruction */
+};
+
+struct parsed_call_sites {
+	uint32_t id;
+	uint32_t module;
+	uint64_t offset; /* of the function */
+	int32_t error;
+	const char *reason;
+	uint32_t total; /* call sites that there are */
+	uint32_t nr;
+	const struct parsed_call_site *sites; /* ascending offsets */
+};
+
+struct parsed_mappings {
+	uint32_t id;
+	uint32_t pid;
+	int32_t error;
+	const char *reason;
+	uint32_t nr; /* that are known now */
+};
+
+struct parsed_frame {
+	uint32_t module; /* 0: code of no file that is known */
+	uint64_t offset; /* in the file; module 0: the address */
+	uint64_t function; /* first byte of the function that it is in; 0: unknown */
+	uint64_t cfa;	   /* 0: unknown */
+	uint32_t flags;	   /* enum unwind_flags of unwind.h */
+};
+
+struct parsed_frames {
+	uint32_t id;
+	uint32_t pid;
+	int32_t error;	    /* -ESTALE: say its mappings (again), the worker is a new one */
+	const char *reason; /* of the error, or why the frames end where they do */
+	uint32_t stop;	    /* enum unwind_stop of unwind.h; 0: the stack is complete */
+	uint64_t missing;   /* where more of the stack would be needed; 0 */
+	uint32_t nr;
+	const struct parsed_frame *frames; /* innermost first */
+};
+
+struct parsed_inline {
+	const char *function;
+	const char *file; /* "" if unknown */
+	uint32_t line;
+	uint32_t inlined; /* 0: the function that was really called, the last of its chain */
+};
+
+struct parsed_chain {
+	uint64_t offset;
+	uint32_t nr; /* 0: nothing is known, or the answer was full: ask again for less */
+	const struct parsed_inline *calls; /* innermost first */
+	/*
+	 * The loop around it: lines [first, last] of calls[loop_call], the innermost one
+	 * that holds all of the loop; 0: in no loop, or its lines are not known.
+	 */
+	uint32_t loop_call, loop_first, loop_last;
+};
+
+struct parsed_inlines {
+	uint32_t id;
+	uint32_t module;
+	int32_t error;
+	const char *reason;
+	uint32_t nr; /* as many as asked, in that order */
+	const struct parsed_chain *chains;
+};
+
+enum insn_flags {
+	INSN_OF_LOOP = 1 << 0,
+	INSN_JUMPED_TO = 1 << 1, /* a jump of the same function goes here */
+};
+
+struct parsed_insn {
+	uint64_t offset;
+	const char *text; /* AT&T syntax; "callq fetch", "jne +0x1c" (from `start`) where known */
+	const char *file; /* where that changes, else "" */
+	uint32_t line;	  /* 0: the same as that of the one before, or unknown */
+	uint32_t flags;	  /* enum insn_flags */
+};
+
+struct parsed_code {
+	uint32_t id;
+	uint32_t module;
+	uint64_t offset; /* as asked */
+	int32_t error;
+	const char *reason;
+	const char *function; /* for a person */
+	uint64_t start, size; /* of its code that contains `offset` */
+	uint32_t total;	      /* instructions that this has */
+	uint32_t site;	      /* index of the one at `offset`, or that it lies in */
+	uint32_t nr;
+	const struct parsed_insn *insns;
+};
+
+struct parsed_at {
+	uint32_t id;
+	uint32_t module;
+};
+
+struct parsed_not {
+	uint32_t id; /* 0 if it could not be read */
+	uint32_t type;
+	const char *reason;
+};
+
+/* The layout of a type, NULL for one that is none. */
+const struct struct_layout *parse_layout(unsigned int type);
+
+/* An answer, whatever its type. */
+struct parsed {
+	enum parse_type type;
+	union {
+		uint32_t id; /* the first field of every answer */
+		struct parsed_module module;
+		struct parsed_functions functions;
+		struct parsed_symbols symbols;
+		struct parsed_plan plan;
+		struct parsed_coverage coverage;
+		struct parsed_at at;
+		struct parsed_not not;
+		struct parsed_call_sites call_sites;
+		struct parsed_mappings mappings;
+		struct parsed_frames frames;
+		struct parsed_inlines inlines;
+		struct parsed_code code;
+	};
+};
+
+#endif

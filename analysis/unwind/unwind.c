@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/unwind/unwind.h"
+
+#include <string.h>
+
+#include "analysis/unwind/unwind_internal.h"
+
+enum {
+	ADDRESS_BITS = 56,	 /* of user space, at most */
+	LOWEST_CODE = 4096,	 /* the kernel maps nothing below */
+	GAP_TRIES = 48,		 /* return addresses that are tried above code without frames */
+	LARGEST_STACK = 8 << 20, /* as far as a frame pointer is believed without being seen */
+	/* r12..r15, rbx, rbp, rsp: a function hands them back as it got them */
+	PRESERVED = 0xf << ROW_R12 | 1 << ROW_RBX | 1 << ROW_RBP | 1 << ROW_RSP,
+};
+
+struct walk {
+	struct unwinder *u;
+	const struct unwind_map *map;
+	struct state s;
+	uint64_t floor; /* the next CFA is above it */
+	bool exact;	/* s.reg[ROW_RIP] is the next instruction, not a return address */
+	bool guessed;	/* it was found without call frame information */
+};
+
+/* The first frame of code of no file since the last one that call frame information led to. */
+struct code_without_cfi {
+	struct state at;
+	unsigned int nr; /* frames up to it; 0: none */
+};
+
+const char *unwind_stop_text(enum unwind_stop stop)
+{
+	static const char *const texts[UNWIND_STOPS] = {
+	    [UNWIND_BOTTOM] = "complete",
+	    [UNWIND_END_OF_COPY] = "the copy of the stack ends",
+	    [UNWIND_NO_CFI] = "code without call frame information and without frame pointers",
+	    [UNWIND_LIMIT] = "too many frames",
+	    [UNWIND_BAD_CFA] = "a frame that does not lie above the one before",
+	    [UNWIND_BAD_CFI] = "call frame information that is damaged or asks for a lost register",
+	    [UNWIND_BAD_RETURN] = "a return address that is no address",
+	};
+
+	return stop < UNWIND_STOPS ? texts[stop] : "";
+}
+
+bool state_read(struct state *s, uint64_t address, size_t bytes, uint64_t *value)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_memory; i++) {
+		const struct unwind_memory *m = &s->memory[i];
+		uint64_t at = address - m->address;
+
+		if (address < m->address || at > m->size || bytes > m->size - at)
+			continue;
+		*value = 0;
+		memcpy(value, (const char *)m->bytes + at, bytes);
+		return true;
+	}
+	s->missing = address;
+	return false;
+}
+
+static bool run_expression(struct walk *w, uint32_t module, const struct rule *rule,
+			   const uint64_t *cfa, uint64_t *value)
+{
+	struct module *m = w->u->module(w->u->context, module);
+	const uint8_t *bytes = m ? module_row_expression(m, rule) : NULL;
+
+	return bytes && expression_run(bytes, rule->len, &w->s, cfa, value);
+}
+
+/* What a rule makes of a register of the caller. False: it is lost. */
+static bool apply(struct walk *w, uint32_t module, const struct rule *rule, uint64_t cfa,
+		  uint64_t *value)
+{
+	struct state *s = &w->s;
+	uint64_t at;
+
+	switch ((enum rule_kind)rule->kind) {
+	case RULE_SAVED:
+		return state_read(s, cfa + (uint64_t)rule->value, WORD, value);
+	case RULE_SAVED_SP:
+		return state_read(s, s->reg[ROW_RSP] + (uint64_t)rule->value, WORD, value);
+	case RULE_VALUE:
+		*value = cfa + (uint64_t)rule->value;
+		return true;
+	case RULE_REGISTER:
+		*value = s->reg[rule->reg];
+		return state_knows(s, rule->reg);
+	case RULE_SAVED_EXPRESSION:
+		return run_expression(w, module, rule, &cfa, &at) && state_read(s, at, WORD, value);
+	case RULE_EXPRESSION:
+		return run_expression(w, module, rule, &cfa, value);
+	case RULE_NONE:
+	case RULE_SAME:
+	case RULE_UNDEFINED:
+		break;
+	}
+	return false;
+}
+
+static bool find_cfa(struct walk *w, const struct known *k, uint64_t *cfa)
+{
+	const struct rule *rule = &k->row.cfa;
+	struct state *s = &w->s;
+
+	switch ((enum rule_kind)rule->kind) {
+	case RULE_REGISTER:
+		*cfa = s->reg[rule->reg] + (uint64_t)rule->value;
+		return state_knows(s, rule->reg);
+	case RULE_SAVED_SP:
+		return state_read(s, s->reg[ROW_RSP] + (uint64_t)rule->value, WORD, cfa);
+	case RULE_EXPRESSION:
+		return run_expression(w, k->module, rule, NULL, cfa);
+	default:
+		return false;
+	}
+}
+
+/* A frame lies above the one that it called. A signal may have come on any other stack. */
+static bool cfa_plausible(const struct walk *w, const struct known *k, uint64_t cfa)
+{
+	if (!cfa || cfa >> ADDRESS_BITS)
+		return false;
+	return k->row.signal_frame || (cfa % WORD == 0 && cfa > w->floor);
+}
+
+/*
+ * A place below the stack pointer, of which the copy has nothing: the end of a
+ * function has taken the register from there already, and compilers do not say
+ * so. (A function that calls none may have saved it there, below its stack: then
+ * the register is another one. That is rare.)
+ */
+static bool taken_back(const struct walk *w, const struct rule *rule, uint64_t cfa)
+{
+	return rule->kind == RULE_SAVED && cfa + (uint64_t)rule->value < w->s.reg[ROW_RSP];
+}
+
+/* The registers of the caller, but for where it is. */
+static void find_registers(struct walk *w, const struct known *k, uint64_t cfa,
+			   struct state *caller)
+{
+	unsigned int i;
+
+	*caller = w->s;
+	for (i = 0; i < ROW_RIP; i++) {
+		const struct rule *rule = &k->row.regs[i];
+
+		if (rule->kind == RULE_SAME || (rule->kind == RULE_NONE && PRESERVED >> i & 1))
+			continue;
+		if (apply(w, k->module, rule, cfa, &caller->reg[i]))
+			caller->known |= 1U << i;
+		else if (!taken_back(w, rule, cfa))
+			caller->known &= ~(1U << i);
+	}
+	if (k->row.regs[ROW_RSP].kind == RULE_NONE || !state_knows(caller, ROW_RSP))
+		caller->reg[ROW_RSP] = cfa;
+	caller->known |= 1U << ROW_RSP;
+}
+
+/* A rule led nowhere; without call frame information that is all there is to say. */
+static enum unwind_stop failed(const struct known *k, enum unwind_stop why)
+{
+	if (!(k->flags & KNOWN_NO_CFI))
+		return why;
+	return k->flags & KNOWN_DAMAGED ? UNWIND_BAD_CFI : UNWIND_NO_CFI;
+}
+
+/* A rule could not be applied. */
+static enum unwind_stop not_found(const struct walk *w, const struct known *k)
+{
+	uint64_t above = w->s.missing - w->s.reg[ROW_RSP];
+
+	if (w->s.missing && (!(k->flags & KNOWN_NO_CFI) || above < LARGEST_STACK))
+		return UNWIND_END_OF_COPY;
+	return failed(k, UNWIND_BAD_CFI);
+}
+
+static enum unwind_stop check_return(const struct known *k, uint64_t address)
+{
+	if (address >= LOWEST_CODE && !(address >> ADDRESS_BITS))
+		return UNWIND_STOPS;
+	if (!address && !k->row.signal_frame)
+		return UNWIND_BOTTOM;
+	return failed(k, UNWIND_BAD_RETURN);
+}
+
+/* Go to the caller of `frame`, of which the CFA is then known. UNWIND_STOPS: it is there. */
+static enum unwind_stop step(struct walk *w, const struct known *k, struct unwind_frame *frame)
+{
+	const struct rule *ret = &k->row.regs[k->row.return_register];
+	struct state caller;
+	enum unwind_stop stop;
+	uint64_t cfa = 0, address = 0;
+
+	if (k->flags & KNOWN_BOTTOM)
+		return UNWIND_BOTTOM;
+	/* By convention the outermost frame pointer is 0; in code without them it may be 0 too. */
+	if (k->flags & KNOWN_POINTER && state_knows(&w->s, ROW_RBP) && !w->s.reg[ROW_RBP])
+		return w->exact ? failed(k, UNWIND_NO_CFI) : UNWIND_BOTTOM;
+	w->s.missing = 0;
+	if (!find_cfa(w, k, &cfa))
+		return not_found(w, k);
+	if (!cfa_plausible(w, k, cfa))
+		return failed(k, UNWIND_BAD_CFA);
+	if (ret->kind == RULE_UNDEFINED) {
+		frame->cfa = cfa;
+		return UNWIND_BOTTOM;
+	}
+	find_registers(w, k, cfa, &caller);
+	w->s.missing = 0;
+	stop = apply(w, k->module, ret, cfa, &address) ? check_return(k, address) : not_found(w, k);
+	if (stop == UNWIND_STOPS || stop == UNWIND_BOTTOM || !(k->flags & KNOWN_NO_CFI))
+		frame->cfa = cfa;
+	if (stop != UNWIND_STOPS)
+		return stop;
+	caller.reg[ROW_RIP] = address;
+	caller.known |= 1U << ROW_RIP;
+	w->s = caller;
+	w->floor = k->row.signal_frame ? caller.reg[ROW_RSP] : cfa;
+	w->exact = k->row.signal_frame;
+	w->guessed = k->flags & KNOWN_NO_CFI;
+	return UNWIND_STOPS;
+}
+
+/* Nobody runs code on the stack, unless by a mapping that says so. */
+static bool is_data(struct walk *w, uint64_t address)
+{
+	uint64_t unused;
+
+	return state_read(&w->s, address, 1, &unused);
+}
+
+/* The place of the present frame; false: there cannot be one. */
+static bool locate(struct walk *w, struct unwind_frame *frame, const struct known **k)
+{
+	uint64_t pc = w->s.reg[ROW_RIP];
+	const struct unwind_mapping *m = unwind_map_at(w->map, pc - !w->exact);
+
+	if (!m && !w->exact)
+		m = unwind_map_at(w->map, pc);
+	*frame = (struct unwind_frame){.offset = pc};
+	if (m && m->module) {
+		frame->module = m->module;
+		frame->offset = pc - m->start + m->offset;
+	}
+	*k = unwinder_known(w->u, frame->module, frame->offset, w->exact);
+	frame->function = (*k)->function;
+	if ((*k)->row.signal_frame)
+		frame->flags |= UNWIND_SIGNAL;
+	else if (!w->exact)
+		frame->flags |= UNWIND_CALLER;
+	if (w->guessed)
+		frame->flags |= UNWIND_GUESSED;
+	if (w->guessed && !((*k)->flags & KNOWN_AFTER_CALL))
+		return false;
+	return m || w->exact || !is_data(w, pc);
+}
+
+/* Guesses in no file that led to none are not worth saying. */
+static void drop_guesses(struct unwind_stack *out)
+{
+	unsigned int nr = out->nr;
+
+	if (out->stop == UNWIND_BOTTOM || out->stop == UNWIND_END_OF_COPY ||
+	    out->stop == UNWIND_LIMIT)
+		return;
+	while (out->nr && !out->frames[out->nr - 1].module &&
+	       out->frames[out->nr - 1].flags & UNWIND_GUESSED)
+		out->nr--;
+	if (out->nr < nr)
+		out->frames[out->nr - 1].cfa = 0;
+}
+
+/* From the present frame up. `by_cfi`: end where there is none; then `stop` is not UNWIND_BOTTOM. */
+static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *gap, struct unwind_stack *out)
+{
+	for (;;) {
+		struct unwind_frame *frame = &out->frames[out->nr];
+		const struct known *k;
+
+		if (!locate(w, frame, &k)) {
+			out->stop = w->guessed ? UNWIND_NO_CFI : UNWIND_BAD_RETURN;
+			if (w->guessed)
+				out->frames[out->nr - 1].cfa = 0;
+			return;
+		}
+		if (by_cfi && k->flags & KNOWN_NO_CFI) {
+			out->stop = UNWIND_NO_CFI;
+			return;
+		}
+		if (gap && k->flags & KNOWN_MADE && !gap->nr) {
+			gap->at = w->s;
+			gap->nr = out->nr + 1;
+		} else if (gap && !(k->flags & KNOWN_MADE) && !w->guessed) {
+			gap->nr = 0;
+		}
+		out->nr++;
+		out->stop = step(w, k, frame);
+		if (out->stop != UNWIND_STOPS)
+			return;
+		if (out->nr == UNWIND_MAX_FRAMES) {
+			out->stop = UNWIND_LIMIT;
+			return;
+		}
+	}
+}
+
+/* Is there a whole stack above, if the word at `at` is a return address? Then its frames are added to those of `out`. */
+static bool frames_from(const struct walk *from, const struct code_without_cfi *gap, uint64_t at, uint64_t word, bool pointer,
+			struct unwind_stack *out)
+{
+	struct walk w = *from;
+	uint64_t rbp = 0;
+
+	w.s = gap->at;
+	w.s.known = 1U << ROW_RSP | 1U << ROW_RIP;
+	w.s.reg[ROW_RSP] = at + WORD;
+	w.s.reg[ROW_RIP] = word;
+	/* where code begins with the usual two instructions, the caller's frame pointer lies below the return address */
+	if (pointer) {
+		if (!state_read(&w.s, at - WORD, WORD, &rbp) || rbp <= at || rbp - at > LARGEST_STACK || rbp % WORD)
+			return false;
+		w.s.reg[ROW_RBP] = rbp;
+		w.s.known |= 1U << ROW_RBP;
+	}
+	w.floor = at;
+	w.exact = w.guessed = false;
+	out->nr = gap->nr;
+	frames_follow(&w, true, NULL, out);
+	return out->stop == UNWIND_BOTTOM;
+}
+
+/*
+ * Pass over code that a compiler made at run time and that keeps no frame pointer: look
+ * up the stack for a return address into a file, behind a call, from which call frame
+ * information leads to where the thread began. An old return address that was left on the
+ * stack would have to do so too to be mistaken for it.
+ */
+static void gap_pass(struct walk *w, const struct code_without_cfi *gap, struct unwind_stack *out)
+{
+	struct unwind_stack *trial = &w->u->trial;
+	unsigned int tries = 0;
+	struct state s = gap->at;
+
+	memcpy(trial->frames, out->frames, gap->nr * sizeof(trial->frames[0]));
+	for (uint64_t at = (s.reg[ROW_RSP] + WORD - 1) / WORD * WORD, word; tries < GAP_TRIES && state_read(&s, at, WORD, &word);
+	     at += WORD) {
+		const struct unwind_mapping *m = unwind_map_at(w->map, word - 1);
+		const struct known *k;
+
+		if (!m || !m->module)
+			continue;
+		k = unwinder_known(w->u, m->module, word - m->start + m->offset, false);
+		if ((k->flags & (KNOWN_AFTER_CALL | KNOWN_NO_CFI)) != KNOWN_AFTER_CALL || !k->function)
+			continue;
+		tries++;
+		if (!frames_from(w, gap, at, word, true, trial) && !frames_from(w, gap, at, word, false, trial))
+			continue;
+		trial->frames[gap->nr - 1].cfa = at + WORD;
+		trial->frames[gap->nr].flags |= UNWIND_GUESSED;
+		trial->missing = 0;
+		*out = *trial;
+		return;
+	}
+}
+
+void unwind(struct unwinder *u, const struct unwind_input *in, struct unwind_stack *out)
+{
+	struct walk w = {.u = u, .map = in->map, .exact = true};
+	struct code_without_cfi gap = {0};
+
+	memcpy(w.s.reg, in->registers, sizeof(w.s.reg));
+	w.s.known = (1U << ROW_REGISTERS) - 1;
+	w.floor = w.s.reg[ROW_RSP];
+	w.s.memory = in->memory;
+	w.s.nr_memory = in->nr_memory;
+	out->nr = 0;
+	out->missing = 0;
+	frames_follow(&w, false, &gap, out);
+	if (out->stop != UNWIND_BOTTOM && out->stop != UNWIND_LIMIT && gap.nr)
+		gap_pass(&w, &gap, out);
+	if (out->stop == UNWIND_END_OF_COPY)
+		out->missing = w.s.missing;
+	drop_guesses(out);
+}

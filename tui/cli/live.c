@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The live screen: terminal, front process and screen joined in one loop. */
+#include "tui/cli/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tui/cli/command_line.h"
+#include "tui/screen/curses.h"
+#include "tui/engine/front.h"
+#include "tui/screen/grid.h"
+#include "tui/views/live_descent.h"
+#include "tui/views/live_open.h"
+#include "tui/views/live_source.h"
+#include "tui/report/output.h"
+#include "tui/engine/processes.h"
+#include "tui/engine/replay.h"
+#include "tui/cli/replay_screen.h"
+#include "tui/screen/screen.h"
+#include "tui/cli/verbs.h"
+
+/* All that the collector can switch. */
+#define LIVE_LAYERS (1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE)
+
+enum { TICK_MS = 250, PROCESSES_MS = 1000 };
+
+struct live {
+	struct options *options;
+	struct front *front; /* one of the two */
+	struct replay *replay;
+	struct screen *screen;
+	struct grid *grid;
+	struct live_descent descent;
+	struct live_source source;
+	struct live_open open_calls;
+	uint64_t processes_at;
+	bool opened; /* the one function asked for, or the person has pressed a key */
+	bool quit, lost, dirty;
+	bool says_state; /* standard error is not the terminal: a state can be printed there */
+	int status;
+	char goodbye[512]; /* said once the terminal is given back */
+};
+
+static void live_draw(struct live *l)
+{
+	if (!l->dirty)
+		return;
+	screen_draw(l->screen, l->grid);
+	if (term_put(l->grid))
+		l->lost = l->quit = true;
+	l->dirty = false;
+}
+
+static int live_resize(struct live *l)
+{
+	int cols, rows;
+
+	term_size(&cols, &rows);
+	screen_resize(l->screen, cols, rows);
+	l->dirty = true;
+	return grid_resize(l->grid, cols, rows);
+}
+
+static void live_fail(struct live *l, int status, const char *line)
+{
+	l->status = status;
+	l->quit = true;
+	snprintf(l->goodbye, sizeof(l->goodbye), "%s", line);
+}
+
+static bool live_attach(struct live *l, bool pick)
+{
+	struct front_options fo = {.options = l->options, .screen = true, .all_layers = true, .pick = pick};
+	char error[512];
+	int status = front_start(&l->front, &fo, error, sizeof(error));
+
+	if (status) {
+		l->front = NULL;
+		live_fail(l, status, error);
+		return false;
+	}
+	return true;
+}
+
+static void picked(struct live *l, uint32_t pid)
+{
+	front_pick(l->front, pid);
+	screen_show(l->screen, SCREEN_OPERATIONS);
+}
+
+static void write_text(struct live *l, const char *path)
+{
+	struct buf b;
+	char line[512];
+	FILE *f;
+	int err;
+
+	buf_init(&b, 1 << 20);
+	err = screen_text(l->screen, &b);
+	f = err ? NULL : fopen(path, "wxe");
+	if (f) {
+		fwrite(b.data ? b.data : "", 1, b.len, f);
+		err = fclose(f) ? errno : 0;
+	} else if (!err) {
+		err = errno;
+	}
+	if (err)
+		snprintf(line, sizeof(line), "%s: not written: %s", path, strerror(err < 0 ? -err : err));
+	else
+		snprintf(line, sizeof(line), "view written to %s", path);
+	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
+	buf_release(&b);
+}
+
+static void write_snapshot(struct live *l, const char *path)
+{
+	char line[512];
+	int err = l->front ? front_snapshot(l->front, path) : -ENODATA;
+
+	if (err)
+		snprintf(line, sizeof(line), "%s: not written: %s", path, strerror(-err));
+	else
+		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r", path);
+	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
+}
+
+static void live_suspend(struct live *l)
+{
+	/* while we are stopped nobody reads: the collector detaches after 2 s without a heartbeat */
+	term_suspend();
+	raise(SIGSTOP);
+	term_resume();
+	live_resize(l);
+	if (l->front && front_over(l->front))
+		screen_message(l->screen, NOTE_WARNING, "all probes were removed while peaktop was stopped; start it again to go on");
+}
+
+static void watch_text(struct live *l, const char *text)
+{
+	struct op_spec spec;
+	char error[512];
+
+	if (op_spec_parse(&spec, text, error, sizeof(error)))
+		screen_message(l->screen, NOTE_ERROR, error);
+	else
+		front_watch(l->front, &spec);
+}
+
+/* A replay makes its model and its descent anew when it goes back. */
+static void live_descent(struct live *l)
+{
+	l->descent.screen = l->screen;
+	l->descent.options = l->options;
+	l->descent.replay = l->replay != NULL;
+	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
+	l->descent.descend = l->front ? front_descend(l->front) : replay_descend(l->replay);
+	l->source.screen = l->screen;
+	l->source.front = l->front;
+	l->source.descend = l->descent.descend;
+}
+
+static void live_action(struct live *l, const struct screen_action *a)
+{
+	if (l->replay && replay_screen_action(l->replay, l->screen, a))
+		return;
+	switch (a->type) {
+	case SCREEN_QUIT:
+		l->quit = true;
+		break;
+	case SCREEN_SUSPEND:
+		live_suspend(l);
+		break;
+	case SCREEN_REPAINT:
+		term_repaint();
+		l->dirty = true;
+		break;
+	case SCREEN_PICK_TARGET:
+		picked(l, a->pid);
+		break;
+	case SCREEN_REFRESH_PROCESSES:
+		l->processes_at = 0;
+		break;
+	case SCREEN_SEARCH:
+		front_search(l->front, a->text);
+		break;
+	case SCREEN_WATCH_FUNCTION:
+		watch_text(l, a->text);
+		break;
+	case SCREEN_UNWATCH:
+		front_unwatch(l->front, a->op);
+		break;
+	case SCREEN_LAYERS:
+		front_layers(l->front, a->layers);
+		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
+		break;
+	case SCREEN_SNAPSHOT_WRITE:
+		write_snapshot(l, a->text);
+		break;
+	case SCREEN_VIEW_TEXT_WRITE:
+		write_text(l, a->text);
+		break;
+	case SCREEN_DESCEND:
+		live_descent(l);
+		if (l->front && front_over(l->front))
+			screen_message(l->screen, NOTE_WARNING, "the target has ended: nothing more can be asked of it");
+		else
+			live_descent_ask(&l->descent, a->op, a->peak);
+		break;
+	case SCREEN_DESCEND_STOP:
+		live_descent(l);
+		live_descent_stop(&l->descent);
+		break;
+	case SCREEN_SOURCE:
+	case SCREEN_CODE:
+		live_descent(l);
+		live_source_show(&l->source, a);
+		break;
+	case SCREEN_OPEN_CALLS:
+		l->open_calls.screen = l->screen;
+		l->open_calls.front = l->front;
+		live_open_ask(&l->open_calls, a->op);
+		break;
+	default:
+		break;
+	}
+}
+
+static void live_actions(struct live *l)
+{
+	struct screen_action a;
+
+	while (!l->quit && screen_next_action(l->screen, &a)) {
+		live_action(l, &a);
+		l->dirty = true;
+	}
+}
+
+static void live_keys(struct live *l)
+{
+	int key;
+
+	while (!l->quit && (key = term_getkey()) != TERM_NOTHING) {
+		if (key == TERM_LOST) {
+			l->lost = l->quit = true;
+			return;
+		}
+		if (key == SCREEN_KEY_RESIZE)
+			live_resize(l);
+		else
+			screen_key(l->screen, key);
+		l->opened |= key != SCREEN_KEY_RESIZE;
+		l->dirty = true;
+		live_actions(l);
+	}
+}
+
+static void live_state(struct live *l)
+{
+	struct model *m = l->front ? front_model(l->front) : replay_model(l->replay);
+	struct output_options oo = {.resolution = l->options->resolution, .ascii = l->options->ascii};
+
+	if (!l->says_state) {
+		screen_message(l->screen, NOTE_INFO, "SIGUSR1: the state is on the screen; with 2>FILE it is printed there");
+		return;
+	}
+	output_state_head(m, front_now_ns(), stderr);
+	output_watch_text(m, &oo, stderr);
+}
+
+static void live_signals(struct live *l)
+{
+	unsigned int mask = term_take_signals();
+
+	if (mask & (TERM_SIGNAL_INT | TERM_SIGNAL_TERM))
+		l->quit = true;
+	if (mask & TERM_SIGNAL_HUP)
+		l->lost = l->quit = true;
+	if (mask & TERM_SIGNAL_TSTP)
+		live_suspend(l);
+	if (mask & TERM_SIGNAL_CONT)
+		term_repaint();
+	if (mask & TERM_SIGNAL_USR1)
+		live_state(l);
+	if (mask)
+		l->dirty = true;
+}
+
+static void live_processes(struct live *l, uint64_t now)
+{
+	if (!(screen_wants(l->screen) & SCREEN_WANTS_PROCESSES) || now < l->processes_at)
+		return;
+	processes_show(l->screen);
+	l->processes_at = now + PROCESSES_MS * 1000000ull;
+	l->dirty = true;
+}
+
+/* Who names one function wants to see it, and not a list of system calls. */
+static void open_only_function(struct live *l)
+{
+	uint32_t number = l->options->nr_ops == 1 ? front_armed_op(l->front) : 0;
+	const struct op *op = number ? model_op_by_number(front_model(l->front), number) : NULL;
+	struct rec_screen view = {.view = "operation"};
+	char text[16];
+
+	if (l->opened || !op || !op->nr_slices)
+		return;
+	snprintf(text, sizeof(text), "%u", number);
+	view.selection = text;
+	screen_restore(l->screen, &view);
+	l->opened = true;
+}
+
+static void live_front(struct live *l)
+{
+	const struct screen_candidate *list;
+	const char *line, *searched;
+	size_t n;
+
+	while ((line = front_next_message(l->front)))
+		screen_message(l->screen, NOTE_WARNING, line);
+	open_only_function(l);
+	if (live_open_turn(&l->open_calls))
+		l->dirty = true;
+	n = front_take_candidates(l->front, &searched, &list);
+	if (n) {
+		screen_set_candidates(l->screen, searched, list, n == SIZE_MAX ? 0 : n);
+		l->dirty = true;
+	}
+	if (front_failure(l->front, &line))
+		live_fail(l, front_failure(l->front, &line), line);
+}
+
+static void live_loop(struct live *l)
+{
+	bool said_over = false;
+
+	if (l->replay) {
+		replay_screen_show(l->replay, l->screen, UINT64_MAX);
+		if (replay_damage(l->replay)[0])
+			screen_message(l->screen, NOTE_WARNING, replay_damage(l->replay));
+	}
+
+	while (!l->quit) {
+		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN}, {.fd = term_signal_fd(), .events = POLLIN}};
+		int ticks = 0;
+
+		live_processes(l, front_now_ns());
+		live_draw(l);
+		if (l->front && !front_over(l->front)) {
+			ticks = front_turn(l->front, fds, 2, TICK_MS);
+			live_front(l);
+		} else {
+			if (l->front) /* names that are still to come */
+				front_parser_turn(l->front, 0);
+			poll(fds, 2, TICK_MS);
+		}
+		if (l->front && front_over(l->front) && !said_over && !l->quit) {
+			said_over = true;
+			screen_message(l->screen, NOTE_WARNING, "the target has ended; what was measured stays here (q quits, w saves)");
+			l->dirty = true;
+		}
+		if (fds[1].revents)
+			live_signals(l);
+		if (fds[0].revents || fds[1].revents)
+			live_keys(l);
+		live_descent(l);
+		l->dirty |= live_descent_turn(&l->descent, front_now_ns());
+		if (screen_tick(l->screen, front_now_ns()) || ticks > 0)
+			l->dirty = true;
+		live_actions(l);
+	}
+}
+
+static int live_open(struct live *l, char *error, size_t n)
+{
+	struct term_options to = {.ascii = l->options->ascii, .in_fd = 0, .out_fd = 1};
+	bool picker = !l->options->nr_pids && !l->options->command;
+	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS, .resolution = l->options->resolution};
+
+	/* the terminal first: a wrong TERM is said before anything is attached */
+	if (term_open(&to, error, n))
+		return EXIT_USAGE;
+	if (l->replay) {
+		so.replay = true;
+		so.root = SCREEN_OPERATIONS;
+	} else if (!live_attach(l, picker)) {
+		snprintf(error, n, "%.500s", l->goodbye);
+		return l->status;
+	}
+	so.ascii = term_ascii();
+	if (l->front)
+		so.layers = front_layers_now(l->front);
+	so.layers_available = LIVE_LAYERS;
+	l->screen = screen_new(l->front ? front_model(l->front) : replay_model(l->replay), &so);
+	l->grid = grid_new(80, 24, so.ascii);
+	if (!l->screen || !l->grid || live_resize(l)) {
+		snprintf(error, n, "no memory for the screen");
+		return EXIT_NO_ANSWER;
+	}
+	return 0;
+}
+
+int live_run(struct options *o)
+{
+	struct live l = {.options = o, .says_state = !isatty(2)};
+	char error[512] = "";
+
+	if (o->name && (l.status = target_by_name(o)))
+		return l.status;
+	if (o->verb == VERB_REPLAY) {
+		l.status = front_unprivileged(error, sizeof(error));
+		if (!l.status)
+			l.status = replay_open(&l.replay, o->files[0], error, sizeof(error));
+		if (l.status) {
+			verb_complain(error);
+			return l.status;
+		}
+	}
+	l.status = live_open(&l, error, sizeof(error));
+	if (l.status)
+		snprintf(l.goodbye, sizeof(l.goodbye), "%s", error);
+	else
+		live_loop(&l);
+	term_close();
+	if (l.goodbye[0] && !l.lost)
+		verb_complain(l.goodbye);
+	live_descent_release(&l.descent);
+	screen_free(l.screen);
+	grid_free(l.grid);
+	front_free(l.front);
+	replay_free(l.replay);
+	return l.status;
+}

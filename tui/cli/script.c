@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/script.h"
+
+#include <errno.h>
+
+#include "tui/screen/grid.h"
+#include "tui/screen/keys.h"
+#include "tui/report/sanitise.h"
+
+enum { LINE_MAX_BYTES = 1024 };
+
+struct script {
+	struct screen *screen;
+	const struct script_host *host;
+	struct buf *out;
+	struct grid *grid;
+	uint64_t session_ns; /* where the session stands */
+	uint64_t clock_ns;   /* of the screen */
+	int line;
+	bool quit;
+};
+
+static int bad(struct script *s, const char *what, const char *arg)
+{
+	buf_printf(s->out, "line %d: %s: %s\n", s->line, what, arg);
+	return -EINVAL;
+}
+
+static void do_actions(struct script *s)
+{
+	struct screen_action action;
+
+	while (screen_next_action(s->screen, &action)) {
+		if (action.type == SCREEN_QUIT)
+			s->quit = true;
+		else if (s->host->action)
+			s->host->action(s->host->ctx, &action);
+	}
+	screen_tick(s->screen, s->clock_ns);
+}
+
+static void press(struct script *s, int key)
+{
+	screen_key(s->screen, key);
+	do_actions(s);
+}
+
+static int advance(struct script *s, uint64_t until_ns)
+{
+	int64_t at = s->host->advance(s->host->ctx, until_ns);
+
+	if (at < 0)
+		return (int)at;
+	if ((uint64_t)at > s->session_ns) {
+		s->clock_ns += (uint64_t)at - s->session_ns;
+		s->session_ns = (uint64_t)at;
+	}
+	do_actions(s);
+	return 0;
+}
+
+static int draw(struct script *s)
+{
+	screen_draw(s->screen, s->grid);
+	return 0;
+}
+
+/* --- commands: each takes the rest of its line --------------------------------------------- */
+
+static int do_size(struct script *s, char *arg)
+{
+	char *end, *rows_end;
+	long cols = strtol(arg, &end, 10), rows = strtol(end, &rows_end, 10);
+
+	if (end == arg || rows_end == end || *rows_end || cols < 1 || rows < 1 ||
+	    cols > GRID_MAX_COLS || rows > GRID_MAX_ROWS)
+		return bad(s, "size takes columns and rows", arg);
+	screen_resize(s->screen, (int)cols, (int)rows);
+	return grid_resize(s->grid, (int)cols, (int)rows);
+}
+
+static int do_key(struct script *s, char *arg)
+{
+	char *save = NULL, *name;
+	int key;
+
+	for (name = strtok_r(arg, " \t", &save); name && !s->quit;
+	     name = strtok_r(NULL, " \t", &save)) {
+		key = key_parse(name);
+		if (key < 0)
+			return bad(s, "no such key", name);
+		press(s, key);
+	}
+	return 0;
+}
+
+static int do_type(struct script *s, char *arg)
+{
+	unsigned int n;
+	uint32_t cp;
+
+	for (; *arg && !s->quit; arg += n) {
+		n = utf8_decode(arg, strlen(arg), &cp);
+		if (!n)
+			return bad(s, "not UTF-8", "type");
+		press(s, (int)cp);
+	}
+	return 0;
+}
+
+static int do_tick(struct script *s, char *arg)
+{
+	char *end;
+	unsigned long n = *arg ? strtoul(arg, &end, 10) : 1, i;
+	int err = 0;
+
+	if (n > SCRIPT_MAX_TICKS || (*arg && *end))
+		return bad(s, "tick takes a number of slices", arg);
+	for (i = 0; i < n && !err; i++)
+		err = advance(s, s->session_ns + s->host->interval_ns);
+	return err;
+}
+
+static int do_until(struct script *s, char *arg)
+{
+	char *end;
+	double seconds = strtod(arg, &end);
+
+	if (end == arg || *end || !(seconds >= 0) || seconds > 1e9)
+		return bad(s, "until takes seconds", arg);
+	return advance(s, (uint64_t)(seconds * 1e9));
+}
+
+static int do_end(struct script *s, char *arg)
+{
+	return advance(s, UINT64_MAX);
+}
+
+static int do_wait(struct script *s, char *arg)
+{
+	char *end;
+	unsigned long ms = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || ms > 1000000000)
+		return bad(s, "wait takes milliseconds", arg);
+	s->clock_ns += ms * 1000000ULL;
+	do_actions(s);
+	return 0;
+}
+
+/* Whether a row of the screen contains the text. */
+static int on_screen(struct script *s, const char *text, bool *found)
+{
+	struct buf rows;
+	int err;
+
+	*found = false;
+	buf_init(&rows, (size_t)GRID_MAX_COLS * GRID_MAX_ROWS * GRID_CELL_BYTES);
+	draw(s);
+	err = grid_text(s->grid, &rows);
+	if (!err)
+		*found = rows.data && strstr(rows.data, text);
+	buf_release(&rows);
+	return err;
+}
+
+static int do_dump(struct script *s, char *arg)
+{
+	draw(s);
+	return grid_text(s->grid, s->out);
+}
+
+static int expect(struct script *s, const char *text, bool wanted)
+{
+	bool found;
+	int err = on_screen(s, text, &found);
+
+	if (err || found == wanted)
+		return err;
+	buf_printf(s->out, "line %d: the screen %s: %s\n", s->line,
+		   wanted ? "does not contain" : "contains", text);
+	err = do_dump(s, NULL);
+	return err ? err : 1;
+}
+
+static int do_expect(struct script *s, char *arg)
+{
+	return expect(s, arg, true);
+}
+
+static int do_reject(struct script *s, char *arg)
+{
+	return expect(s, arg, false);
+}
+
+static int do_dump_roles(struct script *s, char *arg)
+{
+	static const char letters[] = ".abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	int x, y, err = do_dump(s, NULL);
+
+	for (y = 0; y < s->grid->rows && !err; y++) {
+		for (x = 0; x < s->grid->cols; x++) {
+			unsigned int role = grid_at(s->grid, x, y)->role;
+
+			buf_putc(s->out, role < sizeof(letters) - 1 ? letters[role] : '?');
+		}
+		err = buf_putc(s->out, '\n');
+	}
+	return err;
+}
+
+static int do_view(struct script *s, char *arg)
+{
+	return screen_text(s->screen, s->out);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct script *s, char *arg);
+} commands[] = {
+    {"size", do_size},	   {"key", do_key},   {"type", do_type}, {"tick", do_tick},
+    {"until", do_until},   {"end", do_end},   {"wait", do_wait}, {"expect", do_expect},
+    {"reject", do_reject}, {"dump", do_dump}, {"view", do_view}, {"dump-roles", do_dump_roles},
+};
+
+static int run_line(struct script *s, char *line)
+{
+	char *arg = line + strcspn(line, " \t");
+	size_t i;
+
+	if (*arg)
+		*arg++ = '\0';
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(line, commands[i].name))
+			return commands[i].run(s, arg);
+	return bad(s, "no such command", line);
+}
+
+/* The next line of the text, without its end, copied. Returns where the one after begins. */
+static const char *take_line(const char *at, const char *end, char *line, size_t *length)
+{
+	const char *stop = memchr(at, '\n', (size_t)(end - at));
+	size_t n = (size_t)((stop ? stop : end) - at);
+
+	*length = n;
+	if (n < LINE_MAX_BYTES) {
+		memcpy(line, at, n);
+		if (n && line[n - 1] == '\r')
+			n--;
+		line[n] = '\0';
+	}
+	return stop ? stop + 1 : end;
+}
+
+int script_run(const char *text, size_t n, struct screen *screen, const struct script_host *host,
+	       struct buf *out)
+{
+	struct script s = {.screen = screen, .host = host, .out = out};
+	int64_t now = host->advance(host->ctx, 0); /* what was fed before the script */
+	const char *at = text, *end = text + n;
+	char line[LINE_MAX_BYTES];
+	size_t length;
+	int err = 0;
+
+	if (now < 0)
+		return (int)now;
+	s.session_ns = s.clock_ns = (uint64_t)now;
+	s.grid = grid_new(80, 24, screen_ascii(screen));
+	if (!s.grid)
+		return -ENOMEM;
+	screen_resize(screen, 80, 24);
+	screen_tick(screen, s.clock_ns);
+	if (n > SCRIPT_MAX_BYTES)
+		err = -E2BIG;
+	while (!err && !s.quit && at < end) {
+		s.line++;
+		at = take_line(at, end, line, &length);
+		if (length >= LINE_MAX_BYTES || memchr(line, '\0', length < 1 ? 0 : length - 1))
+			err = bad(&s, "a line is too long or has a NUL", "");
+		else if (line[0] && line[0] != '#')
+			err = run_line(&s, line);
+	}
+	grid_free(s.grid);
+	return err ? err : out->err;
+}

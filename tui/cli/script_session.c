@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/script_session.h"
+
+#include <errno.h>
+
+#include "tui/views/live_descent.h"
+#include "tui/views/live_source.h"
+#include "tui/cli/replay_screen.h"
+#include "tui/cli/script.h"
+
+/* What a script drives: the screens as `peaktop -r FILE` has them, without a terminal. */
+struct scripted {
+	struct replay *replay;
+	struct screen *screen; /* NULL while it is made */
+	struct live_descent descent;
+	struct live_source source;
+	uint64_t turn_ns;
+};
+
+/* Going back makes model and descent anew. */
+static void scripted_turn(struct scripted *x)
+{
+	x->descent.screen = x->source.screen = x->screen;
+	x->descent.model = replay_model(x->replay);
+	x->descent.descend = replay_descend(x->replay);
+	x->source.descend = x->descent.descend;
+	x->turn_ns += 1000000000;
+	live_descent_turn(&x->descent, x->turn_ns);
+}
+
+static int64_t script_advance(void *ctx, uint64_t until_ns)
+{
+	struct scripted *x = ctx;
+	int64_t at = replay_advance(x->replay, until_ns);
+
+	if (at >= 0) {
+		screen_set_model(x->screen, replay_model(x->replay));
+		scripted_turn(x);
+	}
+	return at;
+}
+
+static void script_action(void *ctx, const struct screen_action *a)
+{
+	struct scripted *x = ctx;
+
+	if (!replay_screen_action(x->replay, x->screen, a)) {
+		scripted_turn(x);
+		if (a->type == SCREEN_DESCEND)
+			live_descent_ask(&x->descent, a->op, a->peak);
+		else if (a->type == SCREEN_DESCEND_STOP)
+			live_descent_stop(&x->descent);
+		else if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
+			live_source_show(&x->source, a);
+	}
+	scripted_turn(x);
+}
+
+int script_session(struct replay *r, const struct options *o, const char *text, size_t n, struct buf *out)
+{
+	struct screen_options so = {.replay = true, .ascii = o->ascii, .root = SCREEN_OPERATIONS, .resolution = o->resolution};
+	struct scripted x = {.replay = r, .descent = {.options = o, .replay = true}};
+	struct script_host host = {
+	    .ctx = &x, .advance = script_advance, .action = script_action, .interval_ns = replay_interval_ns(r)};
+	int err;
+
+	x.screen = screen_new(replay_model(r), &so);
+	if (!x.screen)
+		return -ENOMEM;
+	err = script_run(text, n, x.screen, &host, out);
+	live_descent_release(&x.descent);
+	screen_free(x.screen);
+	return err;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/verb_open.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "tui/engine/front.h"
+#include "tui/report/output_open.h"
+#include "tui/cli/verbs.h"
+#include "tui/engine/walker.h"
+
+enum { TURN_MS = 50 };
+
+static bool until(struct front *f, uint64_t end)
+{
+	verb_messages(f);
+	return !front_over(f) && front_now_ns() < end;
+}
+
+static void look_now(struct front *f, struct open_report *r, const struct options *o)
+{
+	uint64_t end = front_now_ns() + (uint64_t)(o->timeout_s * 1e9);
+	uint32_t round;
+
+	while (!front_ready(f) && !front_nothing_to_do(f) && until(f, end))
+		front_turn(f, NULL, 0, TURN_MS);
+	if (!front_ready(f) || !front_found(f, &r->ask.function))
+		return;
+	round = front_look(f, 0);
+	while (!front_looks_told(f, round) && until(f, end))
+		front_turn(f, NULL, 0, TURN_MS);
+	while (!walker_names_open(front_walker(f), r->calls) && until(f, end))
+		front_turn(f, NULL, 0, TURN_MS);
+}
+
+/* What cannot be asked, in one line; NULL: all is well. */
+static const char *refusal(const struct options *o)
+{
+	enum op_kind kind = o->nr_ops ? o->ops[0].kind : OP_FUNCTION;
+
+	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
+		return "descend --open: give one function or one syscall:NAME with -f, or none for all threads";
+	if (o->command || o->peak || o->peak_high_ns || o->slowest > 0)
+		return "descend --open: asks what runs now: -p PID or -n NAME, without --peak and --slowest";
+	return NULL;
+}
+
+static int print_answer(const struct open_report *r, const struct options *o, bool nothing)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+
+	if (!model_meta(r->model))
+		return 0;
+	if (o->json || o->json_lines)
+		return output_open_json(r, &oo, stdout);
+	/* nobody was there: the message has said why */
+	return !model_nr_targets(r->model) || nothing ? 0 : output_open_text(r, &oo, stdout);
+}
+
+int verb_open(struct options *o)
+{
+	struct front_options fo = {.options = o, .record = o->output};
+	struct open_report r = {.what = o->nr_ops ? o->ops[0].text : NULL};
+	const char *line = refusal(o);
+	struct front *f;
+	int status, err;
+
+	if (line) {
+		verb_complain(line);
+		return EXIT_USAGE;
+	}
+	status = verb_start(&f, o, &fo);
+	if (status)
+		return status;
+	r.model = front_model(f);
+	r.names = front_descend(f);
+	r.calls = front_open_calls(f);
+	if (o->nr_ops && o->ops[0].kind == OP_SYSCALL)
+		r.ask.syscall = o->ops[0].name;
+	look_now(f, &r, o);
+	verb_messages(f);
+	verb_end(f);
+	status = front_failure(f, &line);
+	if (status)
+		verb_complain(line);
+	else if (front_nothing_to_do(f) || !open_report_nr(&r))
+		status = EXIT_NO_ANSWER;
+	err = print_answer(&r, o, front_nothing_to_do(f));
+	if (!err && o->output)
+		err = front_recording_close(f);
+	front_free(f);
+	return status ? status : output_status(err);
+}

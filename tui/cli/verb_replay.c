@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Verbs over saved sessions: watch -r and export, and --script. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/report/output.h"
+#include "tui/engine/replay.h"
+#include "tui/cli/script.h"
+#include "tui/cli/script_session.h"
+#include "tui/cli/verb_descend.h"
+#include "tui/cli/verb_walk.h"
+#include "tui/cli/verbs.h"
+
+enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
+
+/* --json-lines: a line for each slice. 0 or a negative errno of the output. */
+static int print_slices(struct replay *r, const struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution, .json_lines = true};
+	uint64_t before;
+	int64_t at;
+	int err;
+
+	do {
+		before = replay_at_ns(r);
+		at = replay_advance(r, before + replay_interval_ns(r));
+		if (at < 0 || (uint64_t)at == before)
+			return 0;
+		err = output_watch_json(replay_model(r), &oo, stdout);
+		oo.since_ns = model_elapsed_ns(replay_model(r));
+	} while (!err);
+	return err;
+}
+
+/* Read all of a session; with `lines` its slices are printed on the way. An exit status, with the line printed. */
+static int replay_read(struct replay **r, const char *path, const struct options *lines, int *output_error)
+{
+	char why[512];
+	int status = front_unprivileged(why, sizeof(why));
+	int64_t at;
+
+	if (!status)
+		status = replay_open(r, path, why, sizeof(why));
+	if (status) {
+		verb_complain(why);
+		return status;
+	}
+	if (lines)
+		*output_error = print_slices(*r, lines);
+	at = replay_advance(*r, UINT64_MAX);
+	if (at < 0) {
+		fprintf(stderr, "peaktop: %s: cannot read: %s\n", path, strerror((int)-at));
+		replay_free(*r);
+		return EXIT_DAMAGED;
+	}
+	if (replay_damage(*r)[0])
+		verb_complain(replay_damage(*r));
+	if (model_meta(replay_model(*r)))
+		return 0;
+	replay_free(*r);
+	return EXIT_DAMAGED;
+}
+
+int replay_whole(struct replay **r, const char *path)
+{
+	return replay_read(r, path, NULL, NULL);
+}
+
+/* As the verb that recorded it would have answered. */
+static int export_json(struct replay *r, const struct output_options *oo)
+{
+	struct descend_report report = descend_report_of(r);
+	struct walk_report walk = walk_report_of(r);
+
+	if (report.op)
+		return output_descend_json(&report, oo, stdout);
+	return walker_asked(walk.walker) ? output_walk_json(&walk, oo, stdout) : output_watch_json(replay_model(r), oo, stdout);
+}
+
+int verb_watch_file(struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
+	struct replay *r = NULL;
+	int err = 0, status = replay_read(&r, o->files[0], lines ? o : NULL, &err);
+
+	if (status)
+		return status;
+	if (err)
+		;
+	else if (o->verb == VERB_EXPORT)
+		err = export_json(r, &oo);
+	else if (o->json)
+		err = output_watch_json(replay_model(r), &oo, stdout);
+	else if (!lines)
+		err = output_watch_text(replay_model(r), &oo, stdout);
+	damaged = replay_damage(r)[0];
+	replay_free(r);
+	/* what was recovered has been shown */
+	return damaged ? EXIT_DAMAGED : output_status(err);
+}
+
+int verb_export(struct options *o)
+{
+	if (!strcmp(o->format, "json")) {
+		o->json = true;
+		return verb_watch_file(o);
+	}
+	fprintf(stderr, "peaktop: export: format '%s' is not available; json is\n", o->format);
+	return EXIT_USAGE;
+}
+
+static char *read_whole(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f ? malloc(SCRIPT_MAX_BYTES + 1) : NULL;
+
+	if (text)
+		*n = fread(text, 1, SCRIPT_MAX_BYTES + 1, f);
+	if (f)
+		fclose(f);
+	if (text && *n > SCRIPT_MAX_BYTES) {
+		free(text);
+		text = NULL;
+		errno = EFBIG;
+	}
+	return text;
+}
+
+int verb_script(struct options *o)
+{
+	struct replay *r = NULL;
+	char why[512], *text;
+	size_t n = 0;
+	struct buf out;
+	int status, err;
+
+	text = read_whole(o->script, &n);
+	if (!text) {
+		fprintf(stderr, "peaktop: %s: %s\n", o->script, strerror(errno));
+		return EXIT_USAGE;
+	}
+	status = front_unprivileged(why, sizeof(why));
+	if (!status)
+		status = replay_open(&r, o->files[0], why, sizeof(why));
+	if (status) {
+		verb_complain(why);
+		free(text);
+		return status;
+	}
+	buf_init(&out, SCRIPT_OUTPUT_MAX);
+	err = script_session(r, o, text, n, &out);
+	if (out.len)
+		fwrite(out.data, 1, out.len, err == -EINVAL ? stderr : stdout);
+	buf_release(&out);
+	replay_free(r);
+	free(text);
+	return err == -EINVAL ? EXIT_USAGE : err ? EXIT_NO_ANSWER : output_status(fflush(stdout) ? -errno : 0);
+}

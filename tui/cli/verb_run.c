@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the verbs that measure have in common: their beginning, their messages, their end. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tui/report/output_descend.h"
+#include "tui/report/sanitise.h"
+#include "tui/cli/verbs.h"
+
+enum { END_TURN_MS = 50 };
+
+void verb_complain(const char *line)
+{
+	char safe[4096];
+
+	fprintf(stderr, "peaktop: %s\n", sanitise(safe, sizeof(safe), line));
+}
+
+int output_status(int err)
+{
+	if (!err || err == -EPIPE)
+		return EXIT_ANSWERED;
+	fprintf(stderr, "peaktop: the output could not be written: %s\n", strerror(-err));
+	return EXIT_NO_ANSWER;
+}
+
+int target_by_name(struct options *o)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	char line[256];
+
+	while (proc && (e = readdir(proc))) {
+		char path[300], comm[64] = "", want[16];
+		long pid = strtol(e->d_name, NULL, 10);
+		ssize_t n;
+		int fd;
+
+		if (pid <= 0 || pid == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd >= 0 ? read(fd, comm, sizeof(comm) - 1) : -1;
+		if (fd >= 0)
+			close(fd);
+		if (n <= 0)
+			continue;
+		comm[n - 1] = '\0';
+		/* the kernel keeps 15 bytes of a name */
+		snprintf(want, sizeof(want), "%s", o->name);
+		if (!strcmp(comm, want) && o->nr_pids < OPTIONS_MAX_PIDS)
+			o->pids[o->nr_pids++] = (pid_t)pid;
+	}
+	if (proc)
+		closedir(proc);
+	if (o->nr_pids)
+		return 0;
+	snprintf(line, sizeof(line), "no process is called '%.200s'; see ps -e", o->name);
+	verb_complain(line);
+	return EXIT_NO_ANSWER;
+}
+
+int verb_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* --json: the document of a measurement that had nobody to measure. */
+static void answer_nobody(const struct options *o)
+{
+	struct output_options oo = {.resolution = o->resolution};
+	struct record note = {.type = REC_NOTE};
+	struct descend *none = descend_new(NULL);
+	struct descend_report report = {
+	    .model = model_new(), .descend = none, .asked = o->nr_ops ? o->ops[0].text : "(process)"};
+	char line[128];
+
+	snprintf(line, sizeof(line), "no process is called '%.64s'", o->name);
+	note.note.text = line;
+	if (report.model && none && !model_feed(report.model, &note)) {
+		if (o->verb == VERB_DESCEND)
+			output_descend_json(&report, &oo, stdout);
+		else
+			output_watch_json(report.model, &oo, stdout);
+	}
+	descend_free(none);
+	model_free(report.model);
+}
+
+int verb_start(struct front **f, struct options *o, const struct front_options *fo)
+{
+	char error[512];
+	int status;
+
+	if (o->name && (status = target_by_name(o))) {
+		if (o->json && o->verb != VERB_DOCTOR)
+			answer_nobody(o);
+		return status;
+	}
+	status = front_start(f, fo, error, sizeof(error));
+	if (status)
+		verb_complain(error);
+	return status;
+}
+
+void verb_messages(struct front *f)
+{
+	const char *line;
+
+	while ((line = front_next_message(f)))
+		verb_complain(line);
+}
+
+void verb_end(struct front *f)
+{
+	if (front_over(f))
+		return;
+	front_stop(f);
+	while (front_turn(f, NULL, 0, END_TURN_MS) != -ENOTCONN)
+		;
+	verb_messages(f);
+}

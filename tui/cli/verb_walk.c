@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* descend without -f: the walk by share of wall time. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tui/report/output_walk.h"
+#include "tui/engine/replay.h"
+#include "tui/cli/verb_walk.h"
+#include "tui/cli/verbs.h"
+
+enum { TURN_MS = 50, NAMES_MS = 20000, LEAST_MS = 1500 };
+#define SLICE_S 0.25
+#define MS 1000000ull
+
+struct run {
+	struct front *front;
+	const struct options *options;
+	struct walk_report report;
+	int signals;
+	bool interrupted;
+	uint64_t began_ns, names_ns, told_ns;
+};
+
+static struct output_options output_of(const struct options *o)
+{
+	return (struct output_options){.resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+}
+
+static void signals_take(struct run *r)
+{
+	struct output_options oo = output_of(r->options);
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			output_walk_text(&r->report, &oo, stderr);
+		else
+			r->interrupted = true;
+	}
+}
+
+/* Long enough? As long as was asked; else until the path stays the same. */
+static bool is_enough(const struct run *r, uint64_t now)
+{
+	double waited = (double)(now - r->began_ns) / 1e9;
+	const struct options *o = r->options;
+
+	if (o->for_s > 0)
+		return waited >= o->for_s;
+	/* a command is watched to its end, in which it may do other things than at its beginning */
+	if (o->command)
+		return waited >= o->timeout_s;
+	return waited >= o->timeout_s ||
+	       (waited * 1e3 >= LEAST_MS && (walker_settled(r->report.walker) || waited >= o->timeout_s / 3));
+}
+
+static void print_progress(struct run *r, uint64_t now)
+{
+	struct output_options oo = output_of(r->options);
+
+	if (!r->options->json_lines || now - r->told_ns < (uint64_t)(r->options->interval_s * 1e9))
+		return;
+	r->told_ns = now;
+	if (output_walk_json(&r->report, &oo, stdout))
+		r->interrupted = true;
+}
+
+static void run_loop(struct run *r)
+{
+	struct walker *walker = front_walker(r->front);
+
+	for (;;) {
+		struct pollfd p = {.fd = r->signals, .events = POLLIN};
+		int ticks = front_turn(r->front, &p, 1, TURN_MS);
+		uint64_t now = front_now_ns();
+
+		if (p.revents)
+			signals_take(r);
+		verb_messages(r->front);
+		if (ticks == -ENOTCONN || r->interrupted)
+			return;
+		if (front_ready(r->front) && !r->began_ns)
+			r->began_ns = r->names_ns = r->told_ns = now;
+		if (!r->began_ns)
+			continue;
+		if (now - r->names_ns > 500 * MS) {
+			walker_names(walker);
+			r->names_ns = now;
+		}
+		print_progress(r, now);
+		if (is_enough(r, now))
+			return;
+	}
+}
+
+static void turn(struct run *r)
+{
+	if (front_over(r->front))
+		front_parser_turn(r->front, TURN_MS);
+	else
+		front_turn(r->front, NULL, 0, TURN_MS);
+}
+
+/* The last looks, the names of the answer, the ordered end. */
+static void run_end(struct run *r)
+{
+	uint64_t until = front_now_ns() + NAMES_MS * MS;
+
+	if (!front_over(r->front)) {
+		front_walk(r->front, true);
+		front_turn(r->front, NULL, 0, TURN_MS);
+	}
+	while (front_looks_pending(r->front) && front_now_ns() < until)
+		turn(r);
+	walker_end(front_walker(r->front));
+	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
+		turn(r);
+	verb_end(r->front);
+}
+
+static int print_answer(const struct walk_report *report, const struct options *o)
+{
+	struct output_options oo = output_of(o);
+
+	if (!model_meta(report->model))
+		return 0;
+	if (o->json || o->json_lines)
+		return output_walk_json(report, &oo, stdout);
+	/* nobody was there: the message has said why */
+	return !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
+}
+
+static int answer_status(const struct walk_report *report)
+{
+	struct walk_result result;
+	int status;
+
+	if (walker_result(report->walker, &result))
+		return EXIT_NO_ANSWER;
+	status = result.nr_paths ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+	walk_result_release(&result);
+	return status;
+}
+
+int verb_walk(struct options *o)
+{
+	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6), .max_depth = o->max_depth ? o->max_depth : WALK_NO_MAX_DEPTH,
+				     .min_looks = o->start_ops};
+	struct front_options fo = {.options = o, .record = o->output};
+	struct run r = {.options = o};
+	const char *line;
+	int status, err;
+
+	if (o->peak || o->peak_high_ns || o->slowest > 0) {
+		verb_complain("descend: --peak and --slowest choose calls of a function: name it with -f");
+		return EXIT_USAGE;
+	}
+	if (o->has_begin || o->has_end) {
+		verb_complain("descend: --begin and --end bound calls of a function: name it with -f");
+		return EXIT_USAGE;
+	}
+	if (o->interval_s == 1 && !o->json_lines)
+		o->interval_s = SLICE_S;
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
+		return status;
+	r.report = (struct walk_report){.model = front_model(r.front), .names = front_descend(r.front),
+					.walker = front_walker(r.front)};
+	if (walker_begin(front_walker(r.front), &ask)) {
+		verb_complain("these options are out of range");
+		front_free(r.front);
+		return EXIT_USAGE;
+	}
+	front_walk(r.front, false);
+	run_loop(&r);
+	run_end(&r);
+	status = front_failure(r.front, &line);
+	if (status)
+		verb_complain(line);
+	if (!status) {
+		status = answer_status(&r.report);
+		if (status)
+			verb_complain("no answer: no thread was seen before the target ended; try a longer --timeout");
+	}
+	err = print_answer(&r.report, o);
+	if (!err && o->output)
+		err = front_recording_close(r.front);
+	front_free(r.front);
+	return status ? status : output_status(err);
+}
+
+struct walk_report walk_report_of(struct replay *r)
+{
+	return (struct walk_report){.model = replay_model(r), .names = replay_descend(r), .walker = replay_walker(r)};
+}
+
+int verb_walk_replayed(struct replay *r, const struct options *o)
+{
+	struct walk_report report = walk_report_of(r);
+	int err = print_answer(&report, o);
+
+	return err ? output_status(err) : answer_status(&report);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `peaktop descend` without -f. */
+#ifndef PEAKTOP_VERB_WALK_H
+#define PEAKTOP_VERB_WALK_H
+
+#include "tui/engine/options.h"
+#include "tui/report/output_walk.h"
+#include "tui/engine/replay.h"
+
+int verb_walk(struct options *o);
+/* The walk of a session that was read: prints it, returns the exit status. */
+int verb_walk_replayed(struct replay *r, const struct options *o);
+struct walk_report walk_report_of(struct replay *r);
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* watch and doctor: the stream without a screen. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tui/report/output.h"
+#include "tui/cli/verbs.h"
+
+/* What this run is about, for the loop below. */
+struct run {
+	struct front *front;
+	const struct options *options;
+	int signals;
+	double for_s; /* 0: until Ctrl-C */
+	bool interrupted, stopped;
+	int output_error; /* nobody reads the output any more, or it cannot be written */
+	uint64_t began_ns, printed_ns;
+};
+
+static void signals_take(struct run *r)
+{
+	struct output_options oo = {.resolution = r->options->resolution};
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGUSR1) {
+			r->interrupted = true;
+			continue;
+		}
+		output_state_head(front_model(r->front), front_now_ns(), stderr);
+		output_watch_text(front_model(r->front), &oo, stderr);
+	}
+}
+
+static void run_tick(struct run *r)
+{
+	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true, .since_ns = r->printed_ns};
+
+	if (!r->options->json_lines)
+		return;
+	r->output_error = output_watch_json(front_model(r->front), &oo, stdout);
+	if (r->output_error)
+		r->interrupted = true;
+	r->printed_ns = model_elapsed_ns(front_model(r->front));
+}
+
+static void run_loop(struct run *r)
+{
+	for (;;) {
+		struct pollfd p = {.fd = r->signals, .events = POLLIN};
+		int ticks = front_turn(r->front, &p, 1, 100);
+		uint64_t now = front_now_ns();
+
+		if (p.revents)
+			signals_take(r);
+		verb_messages(r->front);
+		if (ticks == -ENOTCONN) {
+			front_settle(r->front);
+			verb_messages(r->front);
+			return;
+		}
+		if (ticks > 0)
+			run_tick(r);
+		if (front_ready(r->front) && !r->began_ns)
+			r->began_ns = now;
+		if (r->stopped)
+			continue;
+		if (r->interrupted || front_nothing_to_do(r->front) ||
+		    (r->for_s > 0 && r->began_ns && now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
+			r->stopped = true;
+			front_stop(r->front);
+		}
+	}
+}
+
+static bool anything_measured(struct model *m)
+{
+	for (size_t i = 0; i < model_nr_ops(m); i++) {
+		const struct op *op = model_op(m, i);
+
+		if (op->seen_calls || op->open || op->abnormal)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t untimed_calls(struct model *m)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < model_nr_ops(m); i++)
+		calls += model_op(m, i)->unseen;
+	return calls;
+}
+
+/* The status of a run that came to its end: is there an answer? */
+static int run_status(struct run *r)
+{
+	struct model *m = front_model(r->front);
+	const char *line;
+	int status = front_failure(r->front, &line);
+
+	if (status) {
+		verb_complain(line);
+		return status;
+	}
+	if (front_nothing_to_do(r->front))
+		return EXIT_NO_ANSWER;
+	if (phases_missing(r->front)) {
+		verb_complain(phases_missing(r->front));
+		return EXIT_NO_ANSWER;
+	}
+	if (anything_measured(m))
+		return EXIT_ANSWERED;
+	if (model_nr_targets(m) && model_target_ended(m, 0) && !r->options->command) {
+		verb_complain("the target ended before anything was measured");
+		return EXIT_NO_ANSWER;
+	}
+	verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
+				 r->options->nr_ops ? "no call of what -f names began while it was watched; try a longer --for, or peaktop descend --open for one that began before" :
+						      "nothing happened in the target while it was watched; try a longer --for");
+	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+}
+
+int verb_watch(struct options *o)
+{
+	struct front_options fo = {.options = o};
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
+	int status, err = 0;
+
+	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
+		return verb_watch_file(o);
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
+		return status;
+	run_loop(&r);
+	status = run_status(&r);
+	if (o->json && model_meta(front_model(r.front)))
+		err = output_watch_json(front_model(r.front), &oo, stdout);
+	else if (!o->json_lines && !status)
+		err = output_watch_text(front_model(r.front), &oo, stdout);
+	front_free(r.front);
+	return status ? status : output_status(err ? err : r.output_error);
+}
+
+int verb_record(struct options *o)
+{
+	struct front_options fo = {.options = o, .record = o->output};
+	struct output_options oo = {.resolution = o->resolution};
+	struct run r = {.options = o, .for_s = o->for_s};
+	int status, err, output_error = 0;
+
+	r.signals = verb_signals();
+	status = verb_start(&r.front, o, &fo);
+	if (status)
+		return status;
+	run_loop(&r);
+	status = run_status(&r);
+	err = front_recording_close(r.front);
+	if (err) {
+		fprintf(stderr, "peaktop: %s: not all was written: %s\n", o->output, strerror(-err));
+		status = EXIT_NO_ANSWER;
+	} else if (!o->quiet && !status) {
+		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n", o->output, o->output);
+	}
+	if (o->json && model_meta(front_model(r.front)))
+		output_error = output_watch_json(front_model(r.front), &oo, stdout);
+	front_free(r.front);
+	return status ? status : output_status(output_error ? output_error : r.output_error);
+}
+
+int verb_doctor(struct options *o)
+{
+	struct front_options fo = {.options = o, .doctor = true};
+	struct output_options oo = {.ascii = o->ascii};
+	struct run r = {.options = o, .signals = -1};
+	int status = verb_start(&r.front, o, &fo), err;
+
+	if (status)
+		return status;
+	while (front_turn(r.front, NULL, 0, 100) != -ENOTCONN)
+		;
+	if (o->json)
+		err = output_doctor_json(front_model(r.front), &oo, stdout);
+	else
+		err = output_doctor_text(front_model(r.front), &oo, stdout);
+	status = output_status(err);
+	for (size_t i = 0; i < model_nr_checks(front_model(r.front)); i++) {
+		const struct rec_check *c = model_check(front_model(r.front), i);
+
+		if (!c->ok && !strcmp(c->name, "privileges"))
+			status = EXIT_NOT_PERMITTED;
+	}
+	front_free(r.front);
+	return status;
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/engine/descend.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/descend_private.h"
+
+enum {
+	MAX_ACTIONS = 1 << 16, /* in a row */
+	STEPS_AT_LEAST = 2,
+};
+
+void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
+{
+	size_t want = *cap ? 2 * *cap : 16;
+	void *grown;
+
+	if (nr < *cap)
+		return array;
+	if (nr >= max)
+		return NULL;
+	grown = realloc(array, want * size);
+	if (grown)
+		*cap = want;
+	return grown;
+}
+
+struct descend *descend_new(const struct descend_host *host)
+{
+	struct descend *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->descent = descent_new();
+	d->hops = hops_new();
+	if (!d->descent || !d->hops) {
+		descent_free(d->descent);
+		hops_free(d->hops);
+		free(d);
+		return NULL;
+	}
+	if (host)
+		d->host = *host;
+	d->live = host != NULL;
+	return d;
+}
+
+void descend_free(struct descend *d)
+{
+	if (!d)
+		return;
+	descent_free(d->descent);
+	hops_free(d->hops);
+	free(d->starts);
+	callees_release(d);
+	names_release(d);
+	inlines_release(d);
+	free(d);
+}
+
+const struct rec_descent *descend_asked(const struct descend *d)
+{
+	return d->asked ? &d->ask : NULL;
+}
+
+bool descend_of_syscall(const struct descend *d)
+{
+	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
+}
+
+bool descend_over(const struct descend *d)
+{
+	return d->over;
+}
+
+const struct descent *descend_state(const struct descend *d)
+{
+	return d->descent;
+}
+
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p)
+{
+	return hops_find(d->hops, r, p);
+}
+
+/* ---- actions ---- */
+
+static void lose(struct descend *d, uint32_t epoch, uint32_t node)
+{
+	struct record rec = {.type = REC_FNODE_LOST};
+
+	rec.fnode_lost = (struct rec_fnode_lost){.epoch = epoch, .node = node, .reason = FNODE_REFUSED};
+	d->host.feed(d->host.ctx, &rec);
+}
+
+/*
+ * What the kernel takes to step over an instruction is known to some tens of percent: a call that is not longer than two
+ * of these would be told by the error. Better not timed, and said to be so.
+ */
+static bool steps_drown_it(const struct descend *d, const struct req_fnode *n)
+{
+	bool stepped = n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
+	double low = (double)d->ask.low_ns, high = d->ask.high_ns == UINT64_MAX ? low : (double)d->ask.high_ns;
+
+	/* the middle of the peak, as latencies go: a wide one has few calls as short as its shortest */
+	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)d->ask.step_ns;
+}
+
+/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do. */
+static int places_of(struct descend *d, const struct descent_armed *a, struct req_fnode *out)
+{
+	const struct rec_code last = {a->site.module, a->last_site};
+	const struct parsed_call_site *first = callees_site(d, a->site), *end = first;
+	bool wait = false;
+
+	*out = (struct req_fnode){.node = a->node, .parent = a->parent};
+	if (a->last_site)
+		end = callees_site(d, last);
+	if (!first || !end || !(first->flags & CALL_SITE_TIMED) || !(end->flags & CALL_SITE_TIMED))
+		return -ENOTSUP;
+	out->start = first->start;
+	if (a->only_callee) {
+		const struct rec_site *entry = entry_want(d, a->callee, &wait);
+
+		if (!entry)
+			return wait ? -EAGAIN : -ENOTSUP;
+		out->start = *entry;
+		out->only_return = a->ret;
+	}
+	if (end->ret)
+		out->end = end->end;
+	out->start.op = d->ask.op;
+	out->end.op = d->ask.op;
+	return steps_drown_it(d, out) ? -ENOTSUP : 0;
+}
+
+/* Children of what cannot be timed are not timed either. */
+static bool parent_is_there(const struct req_fnode *nodes, uint32_t nr, uint32_t parent)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (nodes[i].node == parent)
+			return true;
+	}
+	return !parent;
+}
+
+void descend_arm(struct descend *d)
+{
+	static struct req_fnode nodes[DESCENT_MAX_SITES];
+	uint32_t lost[DESCENT_MAX_SITES], nr = 0, nr_lost = 0, epoch = d->epoch;
+	struct record rec = {.type = REQ_DESCEND};
+
+	if (!d->arm_waits)
+		return;
+	for (uint32_t i = 0; i < d->nr_armed; i++) {
+		int err = places_of(d, &d->armed[i], &nodes[nr]);
+
+		if (err == -EAGAIN)
+			return;
+		if (!err && parent_is_there(nodes, nr, d->armed[i].parent))
+			nr++;
+		else
+			lost[nr_lost++] = d->armed[i].node;
+	}
+	d->arm_waits = false;
+	rec.descend = (struct req_descend){.epoch = d->epoch, .op = d->ask.op, .low_ns = d->ask.low_ns,
+					   .high_ns = d->ask.high_ns, .nr_nodes = nr, .nodes = nodes};
+	d->host.request(d->host.ctx, &rec);
+	for (uint32_t i = 0; i < nr_lost; i++)
+		lose(d, epoch, lost[i]);
+}
+
+static void take_arm(struct descend *d, const struct descent_action *a)
+{
+	d->epoch = a->epoch;
+	d->unacknowledged = true;
+	d->nr_armed = a->nr_armed < DESCENT_MAX_SITES ? a->nr_armed : DESCENT_MAX_SITES;
+	if (d->nr_armed)
+		memcpy(d->armed, a->armed, d->nr_armed * sizeof(*d->armed));
+	d->arm_waits = d->live;
+	descend_arm(d);
+}
+
+static void finish(struct descend *d)
+{
+	struct record rec = {.type = REQ_DESCEND};
+
+	if (d->over)
+		return;
+	d->over = true;
+	d->arm_waits = false;
+	rec.descend = (struct req_descend){.epoch = d->epoch, .op = d->ask.op, .stop = 1, .low_ns = d->ask.low_ns,
+					   .high_ns = d->ask.high_ns};
+	if (d->live)
+		d->host.request(d->host.ctx, &rec);
+}
+
+/* Have the collector watch what an indirect call calls: it answers with REC_LEARNT. */
+static void learn(struct descend *d, const struct descent_armed *a)
+{
+	const struct parsed_call_site *s = callees_site(d, a->site);
+	struct record rec = {.type = REC_LEARNT};
+
+	if (s && s->operand.kind != OPERAND_NONE && s->flags & CALL_SITE_TIMED && !a->last_site) {
+		rec.type = REQ_LEARN;
+		rec.learn = (struct req_learn){.op = d->ask.op, .node = a->node, .parent = a->parent, .site = s->start,
+					       .operand = s->operand};
+		if (!d->host.request(d->host.ctx, &rec))
+			return;
+		rec.type = REC_LEARNT;
+	}
+	rec.learnt = (struct rec_learnt){.node = a->node, .error = -EOPNOTSUPP};
+	d->host.feed(d->host.ctx, &rec);
+}
+
+/* Carry out what the state machine wants now. Records fed on the way come back here: they only feed it. */
+static void pump(struct descend *d)
+{
+	struct descent_action a;
+
+	if (d->pumping || !d->asked || d->over)
+		return;
+	d->pumping = true;
+	for (int i = 0; i < MAX_ACTIONS; i++) {
+		descent_next(d->descent, &a);
+		if (a.kind == DESCENT_WAIT)
+			break;
+		if (a.kind == DESCENT_DONE) {
+			finish(d);
+			break;
+		}
+		if (a.kind == DESCENT_ARM)
+			take_arm(d, &a);
+		else if (d->live && a.kind == DESCENT_EXPAND)
+			callees_want(d, a.function);
+		else if (d->live && a.kind == DESCENT_LEARN)
+			learn(d, a.armed);
+	}
+	d->pumping = false;
+}
+
+/* ---- the start profile: what was seen before the question ---- */
+
+static struct start *start_of(struct descend *d, uint32_t op)
+{
+	for (size_t i = 0; i < d->nr_starts; i++) {
+		if (d->starts[i].op == op)
+			return &d->starts[i];
+	}
+	return NULL;
+}
+
+static void start_op(struct descend *d, const struct rec_op *op)
+{
+	struct start *grown;
+
+	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
+		return;
+	grown = descend_grow(d->starts, d->nr_starts, &d->cap_starts, DESCEND_MAX_STARTS, sizeof(*grown));
+	if (!grown)
+		return;
+	d->starts = grown;
+	grown[d->nr_starts].op = op->op;
+	profile_init(&grown[d->nr_starts++].profile);
+}
+
+static void start_profile(struct descend *d, const struct rec_profile *p)
+{
+	struct start *s = start_of(d, p->op);
+
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < p->nr_buckets; i++) {
+		if (p->bucket[i] < PT_BUCKETS)
+			s->profile.count[p->bucket[i]] += p->count[i];
+	}
+	s->profile.calls += p->calls;
+	s->profile.sum_ns += p->sum_ns;
+	if (p->calls && (!s->profile.min_ns || p->min_ns < s->profile.min_ns))
+		s->profile.min_ns = p->min_ns;
+	if (p->max_ns > s->profile.max_ns)
+		s->profile.max_ns = p->max_ns;
+}
+
+/* The state machine counts from the question on: hand it what came before as one slice. */
+static void start_feed(struct descend *d)
+{
+	static uint32_t bucket[PT_BUCKETS];
+	static uint64_t count[PT_BUCKETS];
+	const struct start *s = start_of(d, d->ask.op);
+	struct record rec = {.type = REC_PROFILE};
+
+	if (!s || !s->profile.calls)
+		return;
+	rec.profile = (struct rec_profile){.op = s->op, .calls = s->profile.calls, .sum_ns = s->profile.sum_ns,
+					   .min_ns = s->profile.min_ns, .max_ns = s->profile.max_ns, .bucket = bucket, .count = count};
+	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
+		if (!s->profile.count[i])
+			continue;
+		bucket[rec.profile.nr_buckets] = i;
+		count[rec.profile.nr_buckets++] = s->profile.count[i];
+	}
+	descent_feed(d->descent, &rec);
+}
+
+/* ---- records ---- */
+
+static void take_descent(struct descend *d, const struct rec_descent *ask)
+{
+	/* no operation: this is where it was given up */
+	if (!ask->op) {
+		if (d->asked && !d->over) {
+			descent_stop(d->descent);
+			finish(d);
+		}
+		return;
+	}
+	d->ask = *ask;
+	d->asked = true;
+	d->over = false;
+}
+
+static void take_refused(struct descend *d, const struct rec_refused *r)
+{
+	if (!d->asked || d->over || !d->unacknowledged || r->op != d->ask.op || r->epoch != d->epoch)
+		return;
+	descent_stop(d->descent);
+	finish(d);
+}
+
+void descend_take(struct descend *d, const struct record *rec)
+{
+	bool first = rec->type == REC_DESCENT && (!d->asked || rec->descent.op != d->ask.op);
+	int err;
+
+	switch (rec->type) {
+	case REC_MODULE:
+		names_module(d, &rec->module);
+		return;
+	case REC_SYMBOL:
+		names_symbol(d, &rec->symbol);
+		return;
+	case REC_INLINES:
+		inlines_take(d, &rec->inlines);
+		return;
+	case REC_OP:
+		start_op(d, &rec->op);
+		return;
+	case REC_PROFILE:
+		start_profile(d, &rec->profile);
+		break;
+	case REC_REFUSED:
+		take_refused(d, &rec->refused);
+		return;
+	case REC_ACK:
+		if (rec->ack.epoch == d->epoch)
+			d->unacknowledged = false;
+		return;
+	case REC_DESCENT:
+		take_descent(d, &rec->descent);
+		if (!rec->descent.op)
+			return;
+		break;
+	default:
+		break;
+	}
+	/* once over, what still comes of it says nothing new */
+	if (d->over && rec->type != REC_TARGET && rec->type != REC_TARGET_END)
+		return;
+	if (rec->type == REC_DESCENT)
+		hops_forget(d->hops);
+	hops_feed(d->hops, d->asked ? d->ask.op : 0, rec);
+	err = descent_feed(d->descent, rec);
+	if (err == -EINVAL && rec->type == REC_DESCENT) {
+		d->asked = false;
+		return;
+	}
+	if (first && !err)
+		start_feed(d);
+	if (err == -ENOMEM && d->live)
+		d->host.message(d->host.ctx, "no memory for more of the descent");
+	pump(d);
+}
+
+bool descend_answer(struct descend *d, const struct parsed *a)
+{
+	return names_answer(d, a) || inlines_answer(d, a) || callees_answer(d, a);
+}
+
+int descend_begin(struct descend *d, const struct rec_descent *ask)
+{
+	struct record rec = {.type = REC_DESCENT, .descent = *ask};
+
+	if (!ask->op || !d->live)
+		return -EINVAL;
+	d->host.feed(d->host.ctx, &rec);
+	return d->asked ? 0 : -EINVAL;
+}
+
+void descend_stop(struct descend *d)
+{
+	struct record rec = {.type = REC_DESCENT};
+
+	if (!d->asked || d->over)
+		return;
+	if (d->live)
+		d->host.feed(d->host.ctx, &rec);
+	else
+		descend_take(d, &rec);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One descent between its state machine (analysis/descent/descent.h), the
+ * collector and the parser. It takes every record of the stream, live or saved:
+ * what it makes itself (REC_DESCENT, REC_CALLEES, REC_LEARNT, REC_FNODE_LOST,
+ * REC_SYMBOL, REC_INLINES) goes into the stream too and comes back by descend_take(), so that
+ * a replay computes the same answer from the records alone.
+ *
+ * Names of the host are kept as they came: sanitise them where they are shown.
+ * Never blocks, knows no clock. Private to tui/.
+ */
+#ifndef PEAKTOP_DESCEND_H
+#define PEAKTOP_DESCEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/parser/protocol.h"
+#include "analysis/descent/descent.h"
+#include "analysis/descent/first_hop.h"
+#include "analysis/descent/inlined.h"
+#include "analysis/session/record.h"
+
+struct descend;
+
+/* What it needs of the front. */
+struct descend_host {
+	void *ctx;
+	/* Put a record into the stream; descend_take() is called with it before this returns. */
+	void (*feed)(void *ctx, const struct record *rec);
+	/* Send a request to the collector. */
+	int (*request)(void *ctx, const struct record *rec);
+	/* Ask the parser: the id of the request, 0 when it cannot be asked. */
+	uint32_t (*ask)(void *ctx, enum parse_type type, struct parse_request *req);
+	/* One line for the person. */
+	void (*message)(void *ctx, const char *line);
+};
+
+/*
+ * A place of this offset stands for what the call site at (offset without the bit)
+ * calls, where that is no known function but has a name: of an import, an IFUNC.
+ */
+#define DESCEND_CALLEE_OF (1ull << 63)
+
+struct descend_symbol {
+	uint32_t module;
+	uint64_t offset;
+	const char *symbol, *function, *file; /* "" if unknown */
+	uint32_t line;
+};
+
+/* `host` is copied; NULL: a replay, which asks nobody. NULL: out of memory. */
+struct descend *descend_new(const struct descend_host *host);
+void descend_free(struct descend *d);
+
+/* Every saved record of the stream, in its order. */
+void descend_take(struct descend *d, const struct record *rec);
+/* An answer of the parser: true if this had asked for it. */
+bool descend_answer(struct descend *d, const struct parsed *a);
+
+/*
+ * Live only, in the place of descend_take(): a witness that may lack its frames, a
+ * stack with the frames from f0's down that it was unwound to (none: it could not be; f0 a system call: all, innermost first). What they become goes into the stream.
+ */
+void descend_witness(struct descend *d, const struct rec_witness *w);
+void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames, uint32_t nr);
+
+/* Begin, or go on with another peak. -EINVAL: out of range. */
+int descend_begin(struct descend *d, const struct rec_descent *ask);
+/* Give up: the time is over, or a person stopped it. What was found stays. */
+void descend_stop(struct descend *d);
+
+/* f0 is a system call: the place of it is REC_KERNEL_CALL of REC_KERNEL_MODULE. */
+bool descend_of_syscall(const struct descend *d);
+/* What is asked; NULL: nothing yet. */
+const struct rec_descent *descend_asked(const struct descend *d);
+/* It has an end, or was given up. */
+bool descend_over(const struct descend *d);
+const struct descent *descend_state(const struct descend *d);
+
+/* ---- names (descend_names.c) ---- */
+
+/* End the paths of an answer where a goroutine parks itself, and say so. */
+void descend_cut_parked(const struct descend *d, struct descent_result *r);
+
+/* Ask for the names that the result as it is now needs: true when none is awaited. */
+bool descend_names(struct descend *d);
+/* NULL: not known. Valid until the next record. */
+const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module, uint64_t offset);
+/* Base name, "" if unknown. */
+const char *descend_module(const struct descend *d, uint32_t module);
+/* The name of a fnode's function for a person: never empty, cut to fit. */
+const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size);
+
+/* The heaviest wait on a path; NULL: none. Valid until the next record. */
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p);
+/* The place in code to ask about for a frame of a stack: of its call, or where the innermost one is. */
+struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost);
+
+/* ---- inlined calls (descend_inlines.c) ---- */
+
+/* What was inlined at a place; NULL: not known. Valid until the next record. */
+const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_code place);
+/* Where in the last function of a path its time went; as long valid. */
+void descend_narrow(const struct descend *d, const struct descent_path *p, struct inlined *out);
+
+#endif

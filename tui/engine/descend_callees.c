@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Call sites as the parser finds them, with imports resolved in the other modules. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/syscall_names.h"
+#include "tui/engine/descend_private.h"
+
+enum { FIND_MAX = 16 };
+
+static bool same_code(struct rec_code a, struct rec_code b)
+{
+	return a.module == b.module && a.offset == b.offset;
+}
+
+static struct callees *function_at(const struct descend *d, struct rec_code function)
+{
+	for (size_t i = 0; i < d->nr_functions; i++) {
+		if (same_code(d->functions[i].function, function))
+			return &d->functions[i];
+	}
+	return NULL;
+}
+
+const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site)
+{
+	for (size_t i = 0; i < d->nr_functions; i++) {
+		const struct callees *c = &d->functions[i];
+		size_t low = 0, high = c->nr;
+
+		if (c->function.module != site.module)
+			continue;
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+
+			if (c->sites[mid].offset < site.offset)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low < c->nr && c->sites[low].offset == site.offset)
+			return &c->sites[low];
+	}
+	return NULL;
+}
+
+/* ---- telling the state machine ---- */
+
+static struct rec_call_site told_site(const struct descend *d, const struct callees *c, uint32_t i)
+{
+	const struct parsed_call_site *s = &c->sites[i];
+	struct rec_call_site out = {.offset = s->offset, .ret = s->ret, .kind = s->kind, .flags = s->flags, .block = s->block};
+
+	if (s->known)
+		out.callee = (struct rec_code){c->function.module, s->callee};
+	else if (c->import[i])
+		out.callee = d->imports[c->import[i] - 1].code;
+	return out;
+}
+
+static bool imports_known(const struct descend *d, const struct callees *c)
+{
+	for (uint32_t i = 0; i < c->nr; i++) {
+		if (c->import[i] && d->imports[c->import[i] - 1].state == LOOKUP_ASKED)
+			return false;
+	}
+	return true;
+}
+
+/* Feed REC_CALLEES. The feeding may move d->functions. */
+static void tell(struct descend *d, struct callees *c)
+{
+	struct rec_call_site *sites = calloc(c->nr + 1, sizeof(*sites));
+	struct record rec = {.type = REC_CALLEES};
+
+	c->told = true;
+	rec.callees = (struct rec_callees){.function = c->function, .error = c->error, .total = c->total};
+	if (!sites)
+		rec.callees.error = -ENOMEM;
+	for (uint32_t i = 0; sites && i < c->nr; i++)
+		sites[i] = told_site(d, c, i);
+	if (sites)
+		rec.callees.nr_sites = c->nr;
+	rec.callees.sites = sites;
+	d->host.feed(d->host.ctx, &rec);
+	free(sites);
+}
+
+static void tell_failure(struct descend *d, struct rec_code function, int error)
+{
+	struct record rec = {.type = REC_CALLEES};
+
+	rec.callees = (struct rec_callees){.function = function, .error = error};
+	d->host.feed(d->host.ctx, &rec);
+}
+
+static void tell_ready(struct descend *d)
+{
+	for (size_t i = 0; i < d->nr_functions; i++) {
+		struct callees *c = &d->functions[i];
+
+		if (c->state == LOOKUP_KNOWN && !c->told && imports_known(d, c))
+			tell(d, c);
+	}
+}
+
+/* ---- asking ---- */
+
+/* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone. */
+static void tell_syscall(struct descend *d, struct rec_code function)
+{
+	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
+	const char *known = syscall_name((unsigned int)(function.offset & ~REC_KERNEL_CALL));
+	char name[64];
+
+	snprintf(name, sizeof(name), known ? "syscall:%s" : "syscall:%.0s%u", known ? known : "",
+		 (unsigned int)(function.offset & ~REC_KERNEL_CALL));
+	symbol.symbol = (struct rec_symbol){.module = function.module, .offset = function.offset, .symbol = "", .function = name, .file = ""};
+	d->host.feed(d->host.ctx, &symbol);
+	rec.callees.function = function;
+	d->host.feed(d->host.ctx, &rec);
+}
+
+void callees_want(struct descend *d, struct rec_code function)
+{
+	struct parse_request req = {.module = function.module, .offset = function.offset};
+	struct callees *c = function_at(d, function), *grown;
+
+	if (function.module == REC_KERNEL_MODULE) {
+		tell_syscall(d, function);
+		return;
+	}
+	if (c) {
+		if (c->state == LOOKUP_KNOWN && imports_known(d, c))
+			tell(d, c);
+		return;
+	}
+	grown = descend_grow(d->functions, d->nr_functions, &d->cap_functions, DESCEND_MAX_FUNCTIONS, sizeof(*grown));
+	req.text = "";
+	if (grown) {
+		d->functions = grown;
+		grown[d->nr_functions] = (struct callees){.function = function};
+		grown[d->nr_functions].request = d->host.ask(d->host.ctx, PARSE_CALL_SITES, &req);
+	}
+	if (!grown || !grown[d->nr_functions].request)
+		tell_failure(d, function, grown ? -EPIPE : -ENOMEM);
+	else
+		d->nr_functions++;
+}
+
+/* The number of an import (from 1), which is asked for if it is new; 0: none. */
+static uint32_t import_want(struct descend *d, const char *name)
+{
+	struct parse_request req = {.text = name, .max = FIND_MAX};
+	struct import *grown, *m;
+
+	if (!name[0])
+		return 0;
+	for (size_t i = 0; i < d->nr_imports; i++) {
+		if (!strcmp(d->imports[i].name, name))
+			return (uint32_t)i + 1;
+	}
+	grown = descend_grow(d->imports, d->nr_imports, &d->cap_imports, DESCEND_MAX_IMPORTS, sizeof(*grown));
+	if (!grown)
+		return 0;
+	d->imports = grown;
+	m = &grown[d->nr_imports];
+	*m = (struct import){.name = strdup(name)};
+	if (!m->name)
+		return 0;
+	m->request = d->host.ask(d->host.ctx, PARSE_FIND, &req);
+	if (!m->request)
+		m->state = LOOKUP_KNOWN;
+	return (uint32_t)++d->nr_imports;
+}
+
+static int sites_copy(struct descend *d, struct callees *c, const struct parsed_call_sites *a)
+{
+	c->sites = calloc(a->nr + 1, sizeof(*c->sites));
+	c->import = calloc(a->nr + 1, sizeof(*c->import));
+	if (!c->sites || !c->import)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->nr; i++) {
+		c->sites[i] = a->sites[i];
+		c->import[i] = import_want(d, a->sites[i].import);
+		c->sites[i].import = c->import[i] ? d->imports[c->import[i] - 1].name : "";
+	}
+	c->nr = a->nr;
+	return 0;
+}
+
+static void answer_sites(struct descend *d, struct callees *c, const struct parsed_call_sites *a)
+{
+	c->state = LOOKUP_KNOWN;
+	c->error = a->error;
+	c->total = a->total;
+	if (!c->error)
+		c->error = sites_copy(d, c, a);
+	tell_ready(d);
+}
+
+/*
+ * The definition that the loader would take. An IFUNC becomes one of several
+ * functions: which, only the target knows.
+ */
+static void answer_import(struct descend *d, struct import *m, const struct parsed_functions *a)
+{
+	const struct parsed_function *best = NULL;
+
+	m->state = LOOKUP_KNOWN;
+	for (uint32_t i = 0; i < a->nr; i++) {
+		const struct parsed_function *f = &a->functions[i];
+		bool loader = !strncmp(descend_module(d, f->module), "ld-", 3);
+
+		if (f->exported && (!best || (!loader && !strncmp(descend_module(d, best->module), "ld-", 3))))
+			best = f;
+	}
+	if (best && !best->ifunc)
+		m->code = (struct rec_code){best->module, best->offset};
+	tell_ready(d);
+}
+
+/* ---- entries ---- */
+
+const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait)
+{
+	struct parse_request req = {.module = function.module, .offset = function.offset, .op = d->ask.op, .text = ""};
+	struct entry *grown;
+
+	for (size_t i = 0; i < d->nr_entries; i++) {
+		const struct entry *e = &d->entries[i];
+
+		if (!same_code(e->function, function))
+			continue;
+		*wait = e->state == LOOKUP_ASKED;
+		return e->valid ? &e->site : NULL;
+	}
+	grown = descend_grow(d->entries, d->nr_entries, &d->cap_entries, DESCEND_MAX_ENTRIES, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	d->entries = grown;
+	grown += d->nr_entries;
+	*grown = (struct entry){.function = function, .request = d->host.ask(d->host.ctx, PARSE_PLAN, &req)};
+	if (!grown->request)
+		return NULL;
+	d->nr_entries++;
+	*wait = true;
+	return NULL;
+}
+
+static void answer_entry(struct descend *d, struct entry *e, const struct parsed_plan *a)
+{
+	e->state = LOOKUP_KNOWN;
+	for (uint32_t i = 0; !a->error && i < a->nr_sites; i++) {
+		if (a->sites[i].role == SITE_ENTRY) {
+			e->site = a->sites[i];
+			e->valid = true;
+		}
+	}
+	descend_arm(d);
+}
+
+bool callees_answer(struct descend *d, const struct parsed *a)
+{
+	if (!a->id)
+		return false;
+	for (size_t i = 0; a->type == PARSED_CALL_SITES && i < d->nr_functions; i++) {
+		if (d->functions[i].request == a->id && d->functions[i].state == LOOKUP_ASKED) {
+			answer_sites(d, &d->functions[i], &a->call_sites);
+			return true;
+		}
+	}
+	for (size_t i = 0; a->type == PARSED_FUNCTIONS && i < d->nr_imports; i++) {
+		if (d->imports[i].request == a->id && d->imports[i].state == LOOKUP_ASKED) {
+			answer_import(d, &d->imports[i], &a->functions);
+			return true;
+		}
+	}
+	for (size_t i = 0; a->type == PARSED_PLAN && i < d->nr_entries; i++) {
+		if (d->entries[i].request == a->id && d->entries[i].state == LOOKUP_ASKED) {
+			answer_entry(d, &d->entries[i], &a->plan);
+			return true;
+		}
+	}
+	return false;
+}
+
+void callees_release(struct descend *d)
+{
+	for (size_t i = 0; i < d->nr_functions; i++) {
+		free(d->functions[i].sites);
+		free(d->functions[i].import);
+	}
+	for (size_t i = 0; i < d->nr_imports; i++)
+		free(d->imports[i].name);
+	free(d->functions);
+	free(d->imports);
+	free(d->entries);
+}

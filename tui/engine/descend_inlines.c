@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was inlined at the places of a result: asked of the parser, kept in the stream as REC_INLINES. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/session/frame.h"
+#include "tui/engine/descend_private.h"
+
+enum { BATCH = 64 };
+
+static size_t index_of(const struct descend *d, struct rec_code p)
+{
+	size_t low = 0, high = d->nr_inlines;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		struct rec_code at = d->inlines[mid].place;
+
+		if (at.module < p.module || (at.module == p.module && at.offset < p.offset))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct rec_inlines *lookup(const struct descend *d, struct rec_code p)
+{
+	size_t i = index_of(d, p);
+
+	if (i < d->nr_inlines && d->inlines[i].place.module == p.module && d->inlines[i].place.offset == p.offset)
+		return &d->inlines[i];
+	return NULL;
+}
+
+const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_code place)
+{
+	const struct rec_inlines *r = place.module ? lookup(d, place) : NULL;
+
+	return r && r->nr_calls ? r : NULL;
+}
+
+static const struct rec_inlines *lookup_any(const void *ctx, struct rec_code place)
+{
+	return descend_inlines(ctx, place);
+}
+
+void descend_narrow(const struct descend *d, const struct descent_path *p, struct inlined *out)
+{
+	inlined_narrow(p, lookup_any, d, out);
+}
+
+/* The entry of this place, new and empty if need be. */
+static struct rec_inlines *entry_of(struct descend *d, struct rec_code place)
+{
+	struct rec_inlines *r = lookup(d, place), *grown;
+	size_t i = index_of(d, place);
+
+	if (r)
+		return r;
+	grown = descend_grow(d->inlines, d->nr_inlines, &d->cap_inlines, DESCEND_MAX_INLINES, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	d->inlines = grown;
+	memmove(grown + i + 1, grown + i, (d->nr_inlines - i) * sizeof(*grown));
+	d->nr_inlines++;
+	grown[i] = (struct rec_inlines){.place = place};
+	return &grown[i];
+}
+
+static void entry_release(struct rec_inlines *r)
+{
+	struct rec_inline *calls = (struct rec_inline *)(uintptr_t)r->calls;
+
+	for (uint32_t i = 0; calls && i < r->nr_calls; i++) {
+		free((char *)(uintptr_t)calls[i].function);
+		free((char *)(uintptr_t)calls[i].file);
+	}
+	free(calls);
+	*r = (struct rec_inlines){.place = r->place};
+}
+
+void inlines_take(struct descend *d, const struct rec_inlines *from)
+{
+	struct rec_inlines *r = from->nr_calls && from->place.module ? entry_of(d, from->place) : NULL;
+	struct rec_inline *calls;
+
+	if (!r)
+		return;
+	entry_release(r);
+	calls = calloc(from->nr_calls, sizeof(*calls));
+	if (!calls)
+		return;
+	r->calls = calls;
+	r->nr_calls = from->nr_calls;
+	for (uint32_t i = 0; i < from->nr_calls; i++) {
+		calls[i] = from->calls[i];
+		calls[i].function = strdup(from->calls[i].function ? from->calls[i].function : "");
+		calls[i].file = strdup(from->calls[i].file ? from->calls[i].file : "");
+		if (!calls[i].function || !calls[i].file) {
+			r->nr_calls = i + 1;
+			entry_release(r);
+			return;
+		}
+	}
+	if (from->loop_call < from->nr_calls) {
+		r->loop_call = from->loop_call;
+		r->loop_first = from->loop_first;
+		r->loop_last = from->loop_last;
+	}
+}
+
+/* ---- asking ---- */
+
+struct batch {
+	uint32_t module, nr;
+	uint64_t offset[BATCH];
+};
+
+static void batch_send(struct descend *d, struct batch *b)
+{
+	struct parse_request req = {.module = b->module, .text = "", .max = 1, .nr_offsets = b->nr, .offsets = b->offset};
+	struct names_asked *grown;
+
+	if (!b->nr)
+		return;
+	b->nr = 0;
+	grown = descend_grow(d->inlines_asked, d->nr_inlines_asked, &d->cap_inlines_asked, DESCEND_MAX_INLINES, sizeof(*grown));
+	if (!grown)
+		return;
+	d->inlines_asked = grown;
+	grown[d->nr_inlines_asked] = (struct names_asked){d->host.ask(d->host.ctx, PARSE_INLINES, &req), req.module};
+	if (grown[d->nr_inlines_asked].request)
+		d->nr_inlines_asked++;
+}
+
+static void want(struct descend *d, struct batch *b, struct rec_code place)
+{
+	if (!place.module || lookup(d, place) || !entry_of(d, place))
+		return;
+	if (b->nr == BATCH || b->module != place.module)
+		batch_send(d, b);
+	b->module = place.module;
+	b->offset[b->nr++] = place.offset;
+}
+
+bool inlines_ask(struct descend *d, const struct descent_result *r)
+{
+	struct batch b = {0};
+
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *p = &r->paths[i];
+
+		for (unsigned int k = 0; k < p->nr_frames; k++)
+			want(d, &b, r->nodes[p->frames[k]].site);
+		for (unsigned int k = 0; k < p->nr_pcs; k++)
+			want(d, &b, p->pcs[k].place);
+	}
+	batch_send(d, &b);
+	return !d->nr_inlines_asked;
+}
+
+static void feed_chain(struct descend *d, uint32_t module, const struct parsed_chain *c)
+{
+	struct rec_inline calls[FRAME_MAX_INLINES];
+	struct record rec = {.type = REC_INLINES};
+	uint32_t nr = c->nr < FRAME_MAX_INLINES ? c->nr : FRAME_MAX_INLINES;
+
+	for (uint32_t i = 0; i < nr; i++)
+		calls[i] = (struct rec_inline){c->calls[i].function, c->calls[i].file, c->calls[i].line, c->calls[i].inlined};
+	rec.inlines = (struct rec_inlines){.place = {module, c->offset}, .nr_calls = nr, .calls = calls,
+					   .loop_call = c->loop_call, .loop_first = c->loop_first, .loop_last = c->loop_last};
+	if (nr)
+		d->host.feed(d->host.ctx, &rec);
+}
+
+bool inlines_answer(struct descend *d, const struct parsed *a)
+{
+	size_t i;
+
+	if (a->type != PARSED_INLINES || !a->id)
+		return false;
+	for (i = 0; i < d->nr_inlines_asked && d->inlines_asked[i].request != a->id; i++)
+		;
+	if (i == d->nr_inlines_asked)
+		return false;
+	d->inlines_asked[i] = d->inlines_asked[--d->nr_inlines_asked];
+	for (uint32_t j = 0; j < a->inlines.nr; j++)
+		feed_chain(d, a->inlines.module, &a->inlines.chains[j]);
+	return true;
+}
+
+void inlines_release(struct descend *d)
+{
+	for (size_t i = 0; i < d->nr_inlines; i++)
+		entry_release(&d->inlines[i]);
+	free(d->inlines);
+	free(d->inlines_asked);
+}

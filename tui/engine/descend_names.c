@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of the places in a result: asked of the parser, kept in the stream as REC_SYMBOL. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/descend_private.h"
+
+enum { BATCH = 512 };
+
+/* ---- the table ---- */
+
+static size_t place_of(const struct descend *d, uint32_t module, uint64_t offset)
+{
+	size_t low = 0, high = d->nr_symbols;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct descend_symbol *s = &d->symbols[mid];
+
+		if (s->module < module || (s->module == module && s->offset < offset))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct descend_symbol *lookup(const struct descend *d, uint32_t module, uint64_t offset)
+{
+	size_t i = place_of(d, module, offset);
+
+	if (i < d->nr_symbols && d->symbols[i].module == module && d->symbols[i].offset == offset)
+		return &d->symbols[i];
+	return NULL;
+}
+
+const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module, uint64_t offset)
+{
+	const struct descend_symbol *s = lookup(d, module, offset);
+
+	return s && s->function ? s : NULL;
+}
+
+/* The entry of this place, new if need be: its texts are NULL until a name has come. */
+static struct descend_symbol *entry_of(struct descend *d, uint32_t module, uint64_t offset)
+{
+	struct descend_symbol *s = lookup(d, module, offset), *grown;
+	size_t i = place_of(d, module, offset);
+
+	if (s)
+		return s;
+	grown = descend_grow(d->symbols, d->nr_symbols, &d->cap_symbols, DESCEND_MAX_SYMBOLS, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	d->symbols = grown;
+	memmove(grown + i + 1, grown + i, (d->nr_symbols - i) * sizeof(*grown));
+	d->nr_symbols++;
+	grown[i] = (struct descend_symbol){.module = module, .offset = offset};
+	return &grown[i];
+}
+
+static void symbol_release(struct descend_symbol *s)
+{
+	free((char *)(uintptr_t)s->symbol);
+	free((char *)(uintptr_t)s->function);
+	free((char *)(uintptr_t)s->file);
+	s->symbol = s->function = s->file = NULL;
+}
+
+void names_symbol(struct descend *d, const struct rec_symbol *r)
+{
+	struct descend_symbol *s = entry_of(d, r->module, r->offset);
+
+	if (!s)
+		return;
+	symbol_release(s);
+	s->symbol = strdup(r->symbol ? r->symbol : "");
+	s->function = strdup(r->function ? r->function : "");
+	s->file = strdup(r->file ? r->file : "");
+	s->line = r->line;
+	if (!s->symbol || !s->function || !s->file)
+		symbol_release(s);
+}
+
+void names_module(struct descend *d, const struct rec_module *m)
+{
+	const char *slash = strrchr(m->path, '/');
+	char **grown, *name;
+	size_t n;
+
+	if (!m->module || m->module > DESCEND_MAX_MODULES)
+		return;
+	if (m->module > d->nr_modules) {
+		grown = realloc(d->modules, m->module * sizeof(*grown));
+		if (!grown)
+			return;
+		memset(grown + d->nr_modules, 0, (m->module - d->nr_modules) * sizeof(*grown));
+		d->modules = grown;
+		d->nr_modules = m->module;
+	}
+	name = strdup(slash ? slash + 1 : m->path);
+	n = name ? strlen(name) : 0;
+	if (n > 10 && !strcmp(name + n - 10, " (deleted)"))
+		name[n - 10] = '\0';
+	free(d->modules[m->module - 1]);
+	d->modules[m->module - 1] = name;
+}
+
+const char *descend_module(const struct descend *d, uint32_t module)
+{
+	const char *name = module && module <= d->nr_modules ? d->modules[module - 1] : NULL;
+
+	if (module == REC_KERNEL_MODULE)
+		return "[kernel]";
+	return name ? name : "";
+}
+
+const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size)
+{
+	const struct rec_code *f = &n->function, *at = &n->site;
+	const struct descend_symbol *s = f->module ? descend_symbol(d, f->module, f->offset) : NULL;
+
+	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a stripped library */
+	if (!s || !s->symbol[0]) {
+		const struct descend_symbol *import = descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
+
+		s = import ? import : s;
+	}
+	if (s && s->function[0])
+		snprintf(out, size, "%s", s->function);
+	else if (f->module)
+		snprintf(out, size, "%s+0x%" PRIx64, descend_module(d, f->module), f->offset);
+	else
+		snprintf(out, size, "(unknown function)");
+	return out;
+}
+
+/* ---- asking ---- */
+
+static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offsets, uint32_t nr)
+{
+	struct parse_request req = {.module = module, .text = "", .nr_offsets = nr, .offsets = offsets};
+	struct names_asked *grown;
+
+	grown = descend_grow(d->names, d->nr_names, &d->cap_names, DESCEND_MAX_SYMBOLS, sizeof(*grown));
+	if (!grown)
+		return;
+	d->names = grown;
+	grown[d->nr_names] = (struct names_asked){d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req), module};
+	if (grown[d->nr_names].request)
+		d->nr_names++;
+}
+
+/* Note a place whose name is wanted, if nothing is known of it and nobody has asked. */
+static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr, uint32_t max)
+{
+	/* the kernel's names come by themselves */
+	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max || lookup(d, code.module, code.offset))
+		return;
+	if (entry_of(d, code.module, code.offset))
+		list[(*nr)++] = code;
+}
+
+struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost)
+{
+	/* a return address may already be of the next line, or function */
+	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
+}
+
+static void want_wait(struct descend *d, const struct hop *h, struct rec_code *list, uint32_t *nr, uint32_t max)
+{
+	for (uint32_t i = 0; h && i < h->nr_frames; i++)
+		want(d, descend_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
+}
+
+/* Whether or not its function is known, a call of an import has that name. */
+static void name_import(struct descend *d, const struct descent_fnode *n)
+{
+	const struct parsed_call_site *s = callees_site(d, n->site);
+	struct record rec = {.type = REC_SYMBOL};
+
+	if (!s || !s->import[0] || lookup(d, n->site.module, n->site.offset | DESCEND_CALLEE_OF))
+		return;
+	rec.symbol = (struct rec_symbol){.module = n->site.module, .offset = n->site.offset | DESCEND_CALLEE_OF,
+					 .symbol = s->import, .function = s->import, .file = ""};
+	d->host.feed(d->host.ctx, &rec);
+}
+
+static void ask_all(struct descend *d, const struct rec_code *list, uint32_t nr)
+{
+	uint64_t offsets[BATCH];
+	bool *done = calloc(nr + 1, sizeof(*done));
+
+	for (uint32_t i = 0; done && i < nr; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t j = i; j < nr && n < BATCH; j++) {
+			if (done[j] || list[j].module != list[i].module)
+				continue;
+			done[j] = true;
+			offsets[n++] = list[j].offset;
+		}
+		if (n)
+			batch_ask(d, list[i].module, offsets, n);
+	}
+	free(done);
+}
+
+bool descend_names(struct descend *d)
+{
+	struct descent_result r;
+	struct rec_code *list;
+	uint32_t nr = 0, max;
+	bool settled;
+
+	if (!d->live || !d->asked || descent_result(d->descent, &r))
+		return true;
+	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_BELOW + DESCENT_MAX_WITNESS_FRAMES) + 2 * r.nr_callers * DESCENT_KERNEL;
+	list = calloc(max + 1, sizeof(*list));
+	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
+		name_import(d, &r.nodes[i]);
+		want(d, r.nodes[i].function, list, &nr, max);
+		want(d, r.nodes[i].site, list, &nr, max);
+	}
+	for (uint32_t i = 0; list && i < r.nr_paths; i++) {
+		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
+			want(d, r.paths[i].pcs[j].place, list, &nr, max);
+		for (uint32_t j = 0; j < r.paths[i].nr_below; j++)
+			want(d, r.paths[i].below[j].function, list, &nr, max);
+		want_wait(d, hops_find(d->hops, &r, &r.paths[i]), list, &nr, max);
+	}
+	for (uint32_t i = 0; list && i < r.nr_callers; i++) {
+		for (uint32_t j = 0; j < r.callers[i].nr_frames; j++) {
+			const struct rec_frame *f = &r.callers[i].frame[j];
+
+			want(d, (struct rec_code){f->module, f->function}, list, &nr, max);
+			/* where it calls, not where that returns to */
+			want(d, (struct rec_code){f->module, f->offset - 1}, list, &nr, max);
+		}
+	}
+	if (list)
+		ask_all(d, list, nr);
+	free(list);
+	settled = inlines_ask(d, &r);
+	descent_result_release(&r);
+	return settled && !d->nr_names;
+}
+
+bool names_answer(struct descend *d, const struct parsed *a)
+{
+	size_t i;
+
+	if (a->type != PARSED_SYMBOLS || !a->id)
+		return false;
+	for (i = 0; i < d->nr_names && d->names[i].request != a->id; i++)
+		;
+	if (i == d->nr_names)
+		return false;
+	d->names[i] = d->names[--d->nr_names];
+	for (uint32_t j = 0; j < a->symbols.nr; j++) {
+		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[j]};
+
+		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
+			d->host.feed(d->host.ctx, &rec);
+	}
+	return true;
+}
+
+void names_release(struct descend *d)
+{
+	for (size_t i = 0; i < d->nr_symbols; i++)
+		symbol_release(&d->symbols[i]);
+	for (uint32_t i = 0; i < d->nr_modules; i++)
+		free(d->modules[i]);
+	free(d->symbols);
+	free(d->names);
+	free(d->modules);
+}

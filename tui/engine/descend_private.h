@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the driver of a descent share.
+ *
+ * descend.c          records, actions
+ * descend_callees.c  call sites of functions, imports, places of fnodes
+ * descend_names.c    names of places
+ * descend_inlines.c  inlined calls at places
+ */
+#ifndef PEAKTOP_DESCEND_PRIVATE_H
+#define PEAKTOP_DESCEND_PRIVATE_H
+
+#include "analysis/descent/first_hop.h"
+#include "analysis/latency/profile.h"
+#include "tui/engine/descend.h"
+
+enum {
+	DESCEND_MAX_FUNCTIONS = 4096,
+	DESCEND_MAX_IMPORTS = 16384,
+	DESCEND_MAX_ENTRIES = 4096,
+	DESCEND_MAX_SYMBOLS = 32768,
+	DESCEND_MAX_MODULES = 4096,
+	DESCEND_MAX_STARTS = 256,
+	DESCEND_MAX_INLINES = 8192,
+};
+
+enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
+
+/* The call sites of one function. */
+struct callees {
+	struct rec_code function;
+	uint32_t request;
+	enum lookup state;
+	bool told; /* REC_CALLEES was fed */
+	int32_t error;
+	uint32_t total, nr;
+	struct parsed_call_site *sites; /* ascending; imports are owned */
+	uint32_t *import;		/* of each: index in `imports` + 1, 0 if none */
+};
+
+/* A function that other modules define. */
+struct import {
+	char *name;
+	uint32_t request;
+	enum lookup state;
+	struct rec_code code; /* module 0: not found, or not to be told */
+};
+
+/* Where a function is entered. */
+struct entry {
+	struct rec_code function;
+	uint32_t request;
+	enum lookup state;
+	bool valid;
+	struct rec_site site;
+};
+
+/* What one function did before a descent was asked of it. */
+struct start {
+	uint32_t op;
+	struct profile profile;
+};
+
+struct names_asked {
+	uint32_t request, module;
+};
+
+struct descend {
+	struct descend_host host;
+	bool live;
+	struct descent *descent;
+	struct hops *hops;
+	struct rec_descent ask;
+	bool asked, over, pumping;
+	bool arm_waits;		/* for the entries of callees */
+	bool unacknowledged;	/* the last arming */
+	uint32_t epoch;
+	uint32_t nr_armed;
+	struct descent_armed armed[DESCENT_MAX_SITES];
+
+	struct start *starts;
+	size_t nr_starts, cap_starts;
+
+	struct callees *functions;
+	size_t nr_functions, cap_functions;
+	struct import *imports;
+	size_t nr_imports, cap_imports;
+	struct entry *entries;
+	size_t nr_entries, cap_entries;
+
+	struct descend_symbol *symbols; /* ascending (module, offset) */
+	size_t nr_symbols, cap_symbols;
+	struct names_asked *names;
+	size_t nr_names, cap_names;
+	struct rec_inlines *inlines; /* ascending places; no calls: asked for */
+	size_t nr_inlines, cap_inlines;
+	struct names_asked *inlines_asked;
+	size_t nr_inlines_asked, cap_inlines_asked;
+	char **modules; /* by number */
+	uint32_t nr_modules;
+};
+
+/* Make room for one more of `size` bytes in an array; NULL: no memory, or over `max`. */
+void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size);
+
+/* Answer DESCENT_EXPAND, now or when the parser has answered. */
+void callees_want(struct descend *d, struct rec_code function);
+/* True if the answer was one to callees_want() or entry_want(). */
+bool callees_answer(struct descend *d, const struct parsed *a);
+/* The call site at this place, if its function was looked at. */
+const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site);
+/* Where a function is entered; NULL with *wait: asked, NULL without: cannot be told. */
+const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait);
+void callees_release(struct descend *d);
+
+bool names_answer(struct descend *d, const struct parsed *a);
+void names_symbol(struct descend *d, const struct rec_symbol *s);
+void names_module(struct descend *d, const struct rec_module *m);
+void names_release(struct descend *d);
+
+/* True: none is awaited. */
+bool inlines_ask(struct descend *d, const struct descent_result *r);
+bool inlines_answer(struct descend *d, const struct parsed *a);
+void inlines_take(struct descend *d, const struct rec_inlines *r);
+void inlines_release(struct descend *d);
+
+/* descend.c: arm what was to wait for entries, if nothing is missing any more. */
+void descend_arm(struct descend *d);
+
+#endif

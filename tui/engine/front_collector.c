@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The collector as a process: start it, see that it lives, end it. It is privileged, and this process is not: where it
+ * runs as another user it cannot be killed from here. It ends by itself when its end of the socket is closed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/process/code_reader.h"
+#include "tui/engine/front_state.h"
+
+#define MS 1000000ull
+
+enum {
+	START_MS = 60000,  /* from its start until its loop begins: the kernel checks the programs, on a busy host */
+	SILENCE_MS = 6000, /* without a word from its loop */
+	STOP_MS = 6000,	   /* the same, after it was asked to end */
+	TURN_MS = 500,	   /* of the time between two turns of our own loop this much counts: we may have been stopped */
+	END_MS = 10000,	   /* for it to remove its probes and end */
+	KILLED_MS = 500,
+};
+
+static uint32_t layers_of(const struct front_options *fo)
+{
+	const uint32_t all = 1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
+	const struct options *o = fo->options;
+	uint32_t mask = 0;
+
+	/* a walk, and what is open, look at threads from outside: no probe, no tracepoint */
+	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
+		return 0;
+	if (fo->all_layers || !o->nr_ops)
+		return all;
+	/* what a call waited for comes from the scheduler */
+	if (o->verb == VERB_DESCEND)
+		mask |= 1u << LAYER_RUNQUEUE;
+	for (size_t i = 0; i < o->nr_ops; i++) {
+		switch (o->ops[i].kind) {
+		case OP_ALL_SYSCALLS:
+		case OP_SYSCALL:
+			mask |= 1u << LAYER_SYSCALL;
+			break;
+		case OP_BLOCK:
+			mask |= 1u << LAYER_BLOCK;
+			break;
+		case OP_LOCK:
+			mask |= 1u << LAYER_LOCK;
+			break;
+		default:
+			/* on-CPU time and run-queue delay of the calls come from the scheduler */
+			mask |= 1u << LAYER_RUNQUEUE;
+		}
+	}
+	return mask;
+}
+
+static struct collector_entry collector;
+
+void front_use_collector(const struct collector_entry *entry)
+{
+	collector = *entry;
+}
+
+static void collector_child(int fd, const struct front_options *fo, uid_t uid, gid_t gid)
+{
+	const struct options *o = fo->options;
+	struct collector_options *c = calloc(1, sizeof(*c));
+	int status;
+
+	if (!c)
+		_exit(1);
+	for (size_t i = 0; i < o->nr_pids && i < COLLECTOR_MAX_TARGETS; i++)
+		c->pids[c->nr_pids++] = o->pids[i];
+	c->command = o->command;
+	c->command_quiet = fo->screen;
+	c->uid = uid;
+	c->gid = gid;
+	c->follow = o->follow;
+	c->phases = o->has_begin;
+	c->pick = fo->pick;
+	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
+	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
+	c->descends = fo->descends;
+	c->layers = layers_of(fo);
+	c->resolution = o->resolution;
+	c->code_serve = code_reader_serve;
+	c->command_line = "";
+	status = fo->doctor ? collector.doctor(fd) : collector.run(fd, c);
+	_exit(status);
+}
+
+int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid)
+{
+	int pair[2];
+
+	f->layers = layers_of(fo);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	fflush(NULL);
+	f->collector_pid = fork();
+	if (f->collector_pid == 0) {
+		close(pair[0]);
+		collector_child(pair[1], fo, uid, gid);
+	}
+	close(pair[1]);
+	if (f->collector_pid < 0) {
+		close(pair[0]);
+		return -errno;
+	}
+	f->collector_pidfd = (int)syscall(SYS_pidfd_open, f->collector_pid, 0);
+	f->channel = channel_new(pair[0], 4u << 20);
+	return f->channel ? 0 : -ENOMEM;
+}
+
+/* ---- does it live? ---------------------------------------------------- */
+
+void collector_heard(struct front *f, const struct record *rec)
+{
+	f->silent_ns = 0;
+	f->alive |= (int)rec->type == REC_ALIVE;
+}
+
+/* True once it has ended; waits for that. */
+static bool ended(const struct front *f, int timeout_ms)
+{
+	struct pollfd p = {.fd = f->collector_pidfd, .events = POLLIN};
+
+	return f->collector_pidfd >= 0 && poll(&p, 1, timeout_ms) > 0;
+}
+
+void collector_closed(struct front *f)
+{
+	int status = 0;
+
+	if (f->over)
+		return;
+	f->over = true;
+	if (ended(f, KILLED_MS) && waitpid(f->collector_pid, &status, WNOHANG) == f->collector_pid)
+		f->collector_pid = 0;
+	if (WIFSIGNALED(status))
+		front_fail(f, EXIT_NO_ANSWER, "the collector was ended by signal %d (%s); all probes are gone", WTERMSIG(status),
+			   strsignal(WTERMSIG(status)));
+	else
+		front_fail(f, EXIT_NO_ANSWER, "the collector ended unexpectedly; all probes are gone");
+}
+
+static void end_now(struct front *f)
+{
+	f->over = true;
+	kill(f->collector_pid, SIGKILL);
+	/* it sees this where it may not be killed from here */
+	shutdown(channel_fd(f->channel), SHUT_RDWR);
+}
+
+/* Something to read, or the end of the stream. */
+static bool has_words(const struct front *f)
+{
+	struct pollfd p = {.fd = channel_fd(f->channel), .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+void collector_look(struct front *f, uint64_t now_ns)
+{
+	uint64_t turn = f->turn_ns ? now_ns - f->turn_ns : 0, limit;
+
+	f->turn_ns = now_ns;
+	f->silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
+	if (f->over)
+		return;
+	/* the last of its words come first; its socket may be open still, in a process that it started */
+	if (ended(f, 0) && !has_words(f)) {
+		collector_closed(f);
+		return;
+	}
+	if (!f->alive && f->stop_asked) {
+		front_fail(f, EXIT_NO_ANSWER, "stopped before the measurement began");
+		end_now(f);
+		return;
+	}
+	limit = !f->alive ? START_MS : f->stop_asked ? STOP_MS : SILENCE_MS;
+	if (f->silent_ns <= limit * MS)
+		return;
+	front_fail(f, EXIT_NO_ANSWER, "the collector (process %d) has not answered for %u s and was ended; the kernel removes its probes",
+		   (int)f->collector_pid, (unsigned int)(limit / 1000));
+	end_now(f);
+}
+
+void collector_wait(struct front *f)
+{
+	if (f->collector_pid > 0) {
+		if (!f->alive)
+			kill(f->collector_pid, SIGKILL);
+		if (!ended(f, f->over && !f->failure ? END_MS : f->alive ? END_MS / 2 : KILLED_MS)) {
+			kill(f->collector_pid, SIGKILL);
+			ended(f, KILLED_MS);
+		}
+		waitpid(f->collector_pid, NULL, f->collector_pidfd >= 0 ? WNOHANG : 0);
+	}
+	if (f->collector_pidfd >= 0)
+		close(f->collector_pidfd);
+}

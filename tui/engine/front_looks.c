@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Looks on their way through the parser: raw bytes of a stack become frames, and
+ * the look goes into the stream. They wait until the files of the target are read.
+ * The bytes go no further.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/front_state.h"
+#include "tui/engine/walker.h"
+
+enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
+/* Where struct pt_regs of x86-64 has them. */
+enum { LOOK_REG_IP = 16, LOOK_REG_SP = 19 };
+
+/* One look with all that it points to. */
+struct held {
+	struct held *next;
+	struct rec_look look;
+	char comm[24], call[32], name[256], waker[96], holder[96], doing[64], kernel[KERNEL_BYTES];
+	uint64_t regs[PARSE_MAX_REGS];
+	uint32_t nr_regs, nr_words;
+	uint64_t words[];
+};
+
+/*
+ * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for less than it
+ * takes to read its stack is told without one; if it slept at the same place before, with its stack at the same
+ * height, these are its frames.
+ */
+enum { SLOTS = 512 };
+
+struct known_stack {
+	uint32_t pid, tid, nr;
+	uint64_t ip, sp;
+	bool several; /* other callers came there at the same height: not known which it is */
+	struct rec_frame *frames; /* outermost first; NULL: free */
+};
+
+struct front_looks {
+	struct known_stack known[SLOTS];
+	struct held *first, *last; /* not at the parser yet */
+	size_t nr_waiting;
+	struct {
+		uint32_t request;
+		struct held *held;
+	} asked[AT_PARSER];
+	size_t nr_asked;
+	uint32_t last_ack;
+	uint64_t dropped;
+};
+
+static void text_copy(char *out, size_t n, const char **text)
+{
+	snprintf(out, n, "%s", *text ? *text : "");
+	*text = out;
+}
+
+static struct held *held_new(const struct rec_looked *l)
+{
+	uint32_t words = l->nr_words < PARSE_MAX_WORDS ? l->nr_words : PARSE_MAX_WORDS;
+	struct held *h = malloc(sizeof(*h) + words * sizeof(h->words[0]));
+
+	if (!h)
+		return NULL;
+	h->next = NULL;
+	h->look = l->look;
+	text_copy(h->comm, sizeof(h->comm), &h->look.comm);
+	text_copy(h->call, sizeof(h->call), &h->look.sleep.call);
+	text_copy(h->name, sizeof(h->name), &h->look.sleep.name);
+	text_copy(h->waker, sizeof(h->waker), &h->look.sleep.waker);
+	text_copy(h->holder, sizeof(h->holder), &h->look.sleep.holder);
+	text_copy(h->doing, sizeof(h->doing), &h->look.sleep.doing);
+	text_copy(h->kernel, sizeof(h->kernel), &h->look.kernel);
+	h->look.stop_text = "";
+	h->look.nr_frames = 0;
+	h->nr_regs = l->nr_regs <= PARSE_MAX_REGS ? l->nr_regs : 0;
+	if (h->nr_regs)
+		memcpy(h->regs, l->regs, h->nr_regs * sizeof(h->regs[0]));
+	h->nr_words = words;
+	if (words)
+		memcpy(h->words, l->words, words * sizeof(h->words[0]));
+	return h;
+}
+
+static void look_feed(struct front *f, const struct rec_look *look)
+{
+	const struct record rec = {.type = REC_LOOK, .look = *look};
+
+	front_feed(f, &rec);
+}
+
+/* Without frames: what is known of it is the system call. */
+static void feed_bare(struct front *f, struct held *h, const char *why)
+{
+	h->look.stop = UINT32_MAX;
+	h->look.stop_text = why;
+	look_feed(f, &h->look);
+	free(h);
+}
+
+/* ---- stacks that are known */
+
+static struct known_stack *known_slot(struct front_looks *s, const struct held *h)
+{
+	uint64_t ip = h->regs[LOOK_REG_IP], sp = h->regs[LOOK_REG_SP];
+	uint64_t hash = ((ip * 31 + sp) * 31 + h->look.tid) * 0x9e3779b97f4a7c15ull;
+
+	return &s->known[hash >> 32 & (SLOTS - 1)];
+}
+
+static bool known_is(const struct known_stack *k, const struct held *h)
+{
+	return k->frames && k->pid == h->look.pid && k->tid == h->look.tid && k->ip == h->regs[LOOK_REG_IP] &&
+	       k->sp == h->regs[LOOK_REG_SP];
+}
+
+static bool same_frames(const struct known_stack *k, const struct rec_look *l)
+{
+	bool same = k->nr == l->nr_frames;
+
+	for (uint32_t i = 0; same && i < k->nr; i++)
+		same = k->frames[i].module == l->frames[i].module && k->frames[i].offset == l->frames[i].offset;
+	return same;
+}
+
+/* Keep the frames of a complete stack, the place of which they take from older ones. */
+static void known_note(struct front_looks *s, const struct held *h)
+{
+	struct known_stack *k = known_slot(s, h);
+	struct rec_frame *frames;
+
+	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames || h->nr_regs <= LOOK_REG_SP)
+		return;
+	if (known_is(k, h)) {
+		k->several |= !same_frames(k, &h->look);
+		return;
+	}
+	frames = malloc(h->look.nr_frames * sizeof(*frames));
+	if (!frames)
+		return;
+	memcpy(frames, h->look.frames, h->look.nr_frames * sizeof(*frames));
+	free(k->frames);
+	*k = (struct known_stack){.pid = h->look.pid, .tid = h->look.tid, .nr = h->look.nr_frames, .ip = h->regs[LOOK_REG_IP],
+				  .sp = h->regs[LOOK_REG_SP], .frames = frames};
+}
+
+/* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was none. */
+static bool feed_known(struct front *f, struct held *h)
+{
+	const struct known_stack *k = h->nr_regs > LOOK_REG_SP ? known_slot(f->looks, h) : NULL;
+
+	if (!k || !known_is(k, h) || k->several || h->look.kind != WITNESS_SLEEP)
+		return false;
+	h->look.nr_frames = k->nr;
+	h->look.frames = k->frames;
+	look_feed(f, &h->look);
+	free(h);
+	return true;
+}
+
+void looks_take(struct front *f, const struct rec_looked *looked)
+{
+	struct front_looks *s = f->looks;
+	struct held *h;
+
+	if (!s)
+		s = f->looks = calloc(1, sizeof(*s));
+	if (!s)
+		return;
+	if (s->nr_waiting >= FRONT_MAX_LOOKS) {
+		s->dropped++;
+		return;
+	}
+	h = held_new(looked);
+	if (!h)
+		return;
+	if (!h->nr_words || !h->nr_regs || !f->parser) {
+		if (!feed_known(f, h))
+			feed_bare(f, h, "the thread went on while its stack was read");
+		return;
+	}
+	if (s->last)
+		s->last->next = h;
+	else
+		s->first = h;
+	s->last = h;
+	s->nr_waiting++;
+}
+
+void looks_move(struct front *f)
+{
+	struct front_looks *s = f->looks;
+
+	if (s && !s->first && !s->nr_asked)
+		mappings_purge(f);
+
+	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
+		struct held *h = s->first;
+		struct parse_request req = {.pid = h->look.pid, .text = "", .nr_regs = h->nr_regs, .regs = h->regs,
+					    .nr_words = h->nr_words, .words = h->words};
+		int64_t id;
+
+		s->first = h->next;
+		if (!s->first)
+			s->last = NULL;
+		s->nr_waiting--;
+		id = stacks_mappings(f, h->look.pid) ? parser_ask(f->parser, PARSE_UNWIND, &req) : 0;
+		if (id <= 0) {
+			feed_bare(f, h, "the parser could not be asked");
+			continue;
+		}
+		s->asked[s->nr_asked].request = (uint32_t)id;
+		s->asked[s->nr_asked++].held = h;
+	}
+}
+
+bool looks_answer(struct front *f, const struct parsed *a)
+{
+	struct front_looks *s = f->looks;
+	struct rec_frame frames[PARSE_MAX_FRAMES];
+	const struct parsed_frames *p = &a->frames;
+	struct held *h;
+	size_t i;
+
+	if (a->type != PARSED_FRAMES || !s)
+		return false;
+	for (i = 0; i < s->nr_asked && s->asked[i].request != p->id; i++)
+		;
+	if (i == s->nr_asked)
+		return false;
+	h = s->asked[i].held;
+	s->asked[i] = s->asked[--s->nr_asked];
+	if (p->error) {
+		stacks_mappings_forget(f);
+		feed_bare(f, h, "its stack could not be read");
+		return true;
+	}
+	for (uint32_t k = 0; k < p->nr; k++) {
+		const struct parsed_frame *from = &p->frames[p->nr - 1 - k];
+
+		frames[k] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+	}
+	h->look.stop = p->stop;
+	h->look.stop_text = p->stop && p->reason ? p->reason : "";
+	h->look.nr_frames = p->nr;
+	h->look.frames = frames;
+	known_note(s, h);
+	look_feed(f, &h->look);
+	free(h);
+	return true;
+}
+
+void looks_acknowledged(struct front *f, uint32_t round)
+{
+	if (f->looks)
+		f->looks->last_ack = round;
+}
+
+bool front_looks_told(const struct front *f, uint32_t round)
+{
+	const struct front_looks *s = f->looks;
+
+	return s && s->last_ack >= round && !s->first && !s->nr_asked;
+}
+
+bool front_looks_pending(const struct front *f)
+{
+	return f->looks && (f->looks->first || f->looks->nr_asked);
+}
+
+void looks_release(struct front *f)
+{
+	struct front_looks *s = f->looks;
+
+	while (s && s->first) {
+		struct held *h = s->first;
+
+		s->first = h->next;
+		free(h);
+	}
+	for (size_t i = 0; s && i < s->nr_asked; i++)
+		free(s->asked[i].held);
+	for (size_t i = 0; s && i < SLOTS; i++)
+		free(s->known[i].frames);
+	free(s);
+	f->looks = NULL;
+}
+
+static void request_look(struct front *f, const struct req_look *req)
+{
+	struct record rec = {.type = REQ_LOOK, .req_look = *req};
+
+	modules_want(f);
+	front_request(f, &rec);
+}
+
+void front_walk(struct front *f, bool stop)
+{
+	request_look(f, &(struct req_look){.reason = LOOK_WALK, .stop = stop});
+}
+
+uint32_t front_look(struct front *f, uint32_t op)
+{
+	uint32_t round = LOOK_ROUNDS + ++f->next_round;
+
+	if (!f->looks)
+		f->looks = calloc(1, sizeof(*f->looks));
+	request_look(f, &(struct req_look){.reason = LOOK_OPEN, .op = op, .round = round});
+	return round;
+}
+
+const struct open_calls *front_open_calls(const struct front *f)
+{
+	return f->open_calls;
+}
+
+bool front_found(const struct front *f, struct rec_code *function)
+{
+	for (size_t i = 0; i < f->nr_watches; i++) {
+		const struct watch *w = f->watches[i];
+
+		*function = (struct rec_code){w->module, w->offset};
+		return w->stage == WATCH_ARMED;
+	}
+	return true;
+}
+
+struct walker *front_walker(struct front *f)
+{
+	return f->walker;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks on their way to the parser and back: raw bytes become frames, frames a
+ * witness of the descent. The bytes go no further.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/front_state.h"
+
+enum { STACK_KERNEL = 40 };
+
+/* What is kept of a stack while the parser unwinds it. */
+struct pending_stack {
+	uint32_t request;
+	struct rec_stack stack; /* without registers and words */
+	char call[32], name[256], waker[64], holder[64], doing[64];
+	struct rec_frame kernel[STACK_KERNEL];
+};
+
+struct front_stacks {
+	struct pending_stack pending[FRONT_MAX_STACKS];
+	size_t nr;
+	uint32_t pid; /* whose mappings the parser has */
+	uint64_t mappings_version;
+};
+
+/* The texts of a sleep are kept beside it, and pointed to again wherever it was moved. */
+static void texts_point(struct pending_stack *p)
+{
+	p->stack.sleep.call = p->call;
+	p->stack.sleep.name = p->name;
+	p->stack.sleep.waker = p->waker;
+	p->stack.sleep.holder = p->holder;
+	p->stack.sleep.doing = p->doing;
+	p->stack.kernel = p->kernel;
+}
+
+bool stacks_mappings(struct front *f, uint32_t pid)
+{
+	struct front_stacks *s;
+	struct parse_mapping *list;
+	struct parse_request req = {.pid = pid, .text = ""};
+	bool sent;
+
+	if (!f->stacks)
+		f->stacks = calloc(1, sizeof(*f->stacks));
+	s = f->stacks;
+	if (!s)
+		return false;
+	if (s->pid == pid && s->mappings_version == f->mappings_version)
+		return true;
+	list = calloc(f->nr_mappings ? f->nr_mappings : 1, sizeof(*list));
+	if (!list)
+		return false;
+	for (size_t i = 0; i < f->nr_mappings && req.nr_mappings < PARSE_MAX_MAPPINGS; i++) {
+		const struct front_mapping *m = &f->mappings[i];
+
+		if (m->pid == pid)
+			list[req.nr_mappings++] = (struct parse_mapping){.module = m->module, .start = m->start,
+									 .end = m->end, .offset = m->offset};
+	}
+	req.mappings = list;
+	sent = parser_ask(f->parser, PARSE_MAPPINGS, &req) > 0;
+	free(list);
+	s->pid = pid;
+	s->mappings_version = f->mappings_version;
+	return sent;
+}
+
+void stacks_mappings_forget(struct front *f)
+{
+	if (f->stacks)
+		f->stacks->mappings_version = 0;
+}
+
+void stacks_take(struct front *f, const struct rec_stack *stack)
+{
+	struct parse_request req = {.pid = stack->pid, .text = "", .nr_regs = stack->nr_regs, .regs = stack->regs,
+				    .nr_words = stack->nr_words, .words = stack->words};
+	struct pending_stack *p;
+	int64_t id;
+
+	modules_want(f);
+	if (!f->stacks)
+		f->stacks = calloc(1, sizeof(*f->stacks));
+	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid)) {
+		descend_stack(f->descend, stack, NULL, 0);
+		return;
+	}
+	id = parser_ask(f->parser, PARSE_UNWIND, &req);
+	if (id <= 0) {
+		descend_stack(f->descend, stack, NULL, 0);
+		return;
+	}
+	p = &f->stacks->pending[f->stacks->nr++];
+	*p = (struct pending_stack){.request = (uint32_t)id, .stack = *stack};
+	p->stack.nr_regs = p->stack.nr_words = 0;
+	if (p->stack.nr_kernel > STACK_KERNEL)
+		p->stack.nr_kernel = STACK_KERNEL;
+	if (p->stack.nr_kernel)
+		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
+	snprintf(p->call, sizeof(p->call), "%s", stack->sleep.call);
+	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
+	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
+	snprintf(p->holder, sizeof(p->holder), "%s", stack->sleep.holder);
+	snprintf(p->doing, sizeof(p->doing), "%s", stack->sleep.doing);
+}
+
+/* From f0's frame, known by its CFA, down to the innermost one. */
+static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out, uint32_t max)
+{
+	uint32_t f0 = a->nr, n = 0;
+
+	for (uint32_t i = 0; i < a->nr && f0 == a->nr; i++) {
+		if (a->frames[i].cfa == cfa)
+			f0 = i;
+	}
+	if (f0 == a->nr || f0 >= max)
+		return 0;
+	for (uint32_t i = f0 + 1; i > 0; i--) {
+		const struct parsed_frame *from = &a->frames[i - 1];
+
+		out[n++] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+	}
+	return n;
+}
+
+/* Innermost first: f0 is a system call, and all of them are its callers. */
+static uint32_t all_frames(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->nr && n < max; i++) {
+		const struct parsed_frame *from = &a->frames[i];
+
+		out[n++] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+	}
+	return n;
+}
+
+bool stacks_answer(struct front *f, const struct parsed *a)
+{
+	struct front_stacks *s = f->stacks;
+	struct rec_frame frames[DESCENT_MAX_WITNESS_FRAMES];
+	struct pending_stack p;
+	uint32_t n;
+
+	if (a->type == PARSED_MAPPINGS)
+		return true;
+	if (a->type != PARSED_FRAMES || !s)
+		return a->type == PARSED_FRAMES;
+	for (size_t i = 0; i < s->nr; i++) {
+		if (s->pending[i].request != a->frames.id)
+			continue;
+		p = s->pending[i];
+		s->pending[i] = s->pending[--s->nr];
+		texts_point(&p);
+		if (a->frames.error)
+			s->mappings_version = 0;
+		if (a->frames.error)
+			n = 0;
+		else if (descend_of_syscall(f->descend))
+			n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+		else
+			n = frames_from_f0(&a->frames, p.stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
+		descend_stack(f->descend, &p.stack, frames, n);
+		break;
+	}
+	return true;
+}

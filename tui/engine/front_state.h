@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What front.c and the watches share. Private to tui/. */
+#ifndef PEAKTOP_FRONT_STATE_H
+#define PEAKTOP_FRONT_STATE_H
+
+#include <stdarg.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/parser/protocol.h"
+#include "collect/process/channel.h"
+#include "analysis/session/collector_options.h"
+#include "tui/engine/descend.h"
+#include "tui/engine/front.h"
+#include "tui/engine/parser.h"
+#include "tui/screen/screen.h"
+#include "tui/session/session_file.h"
+
+enum {
+	FRONT_MAX_MESSAGES = 256,
+	FRONT_MAX_OP = 65536,
+	FRONT_MAX_MODULES = 4096,
+	FRONT_MAX_MAPPINGS = 65536,
+	FRONT_MAX_WATCHES = 64,
+	FRONT_MAX_STACKS = 64, /* at the parser */
+	FRONT_MAX_LOOKS = 1024,
+	LOOK_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
+	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
+	WATCH_FIRST_OP = 1024,	 /* numbers of functions begin here; the collector's own lie below */
+};
+
+enum module_stage { MODULE_NEW = 0, MODULE_ASKED, MODULE_ADDED, MODULE_DEBUG_ASKED, MODULE_READY, MODULE_BROKEN };
+
+struct front_module {
+	enum module_stage stage;
+	char *path;
+	char *name; /* base name without " (deleted)" */
+};
+
+struct front_mapping {
+	uint32_t pid, module;
+	uint64_t start, end, offset;
+	bool gone; /* kept for the looks that were taken while it was there */
+};
+
+enum watch_stage {
+	WATCH_WAITING = 0, /* for the modules of the target to be read */
+	WATCH_FINDING,
+	WATCH_NEAREST,	   /* nothing of that name: asking for names like it */
+	WATCH_IFUNC,
+	WATCH_PLANNING,
+	WATCH_ARMING,
+	WATCH_ARMED,
+	WATCH_DORMANT,	   /* its module or function is not there yet */
+	WATCH_REFUSED,
+	WATCH_SAME, /* begins or ends phases, and is watched already */
+};
+
+/* One function that the user wants watched. */
+struct watch {
+	struct op_spec spec;
+	char *text; /* spec.text points here */
+	enum watch_stage stage;
+	bool from_command_line;
+	bool edge; /* only begins or ends phases: its own calls are not shown */
+	struct watch *same; /* WATCH_SAME: the one that stands for it */
+	uint32_t op;
+	uint32_t request; /* of the parser, going on */
+	uint32_t epoch;	  /* of the last REQ_ARM */
+	uint32_t module;
+	uint64_t offset, size;
+	char *symbol, *function; /* linkage name and for people */
+	char *placement;
+	struct rec_site *sites; /* to be armed: of one function, or of all that an IFUNC may become */
+	uint32_t nr_sites;
+	uint32_t plans_left; /* IFUNC: candidates still to be planned */
+	uint32_t nr_returns; /* learnt */
+	uint64_t learned_ns; /* when a return address was last met for the first time */
+	bool has_exits, exits_stepped, exits_dropped, keep_exits;
+	uint64_t calls_now; /* in the last slice */
+};
+
+struct front {
+	const struct options *options;
+	struct channel *channel;
+	pid_t collector_pid;
+	int collector_pidfd; /* -1: none; readable once it has ended */
+	bool alive;	     /* the collector's loop has begun */
+	bool stop_asked;
+	uint64_t turn_ns, silent_ns; /* nothing came from the collector for as long as this loop was going round */
+	struct parser *parser;
+	struct model *model;
+	struct session_writer *recording; /* the file asked for, or one without a name for snapshots */
+	int recording_error;
+	bool all_layers, over, going;
+	bool go_at_once; /* a screen does not wait for functions to be found */
+	uint32_t layers;
+	uint64_t ticks, heartbeat_ns;
+	int failure;
+	char failure_line[640];
+	char **messages;
+	size_t nr_messages;
+	char *message_out;
+	uint32_t unwanted[FRONT_MAX_OP / 32];
+
+	/* watches */
+	struct front_module modules[FRONT_MAX_MODULES];
+	uint32_t nr_modules;
+	struct front_mapping *mappings;
+	size_t nr_mappings, cap_mappings;
+	bool modules_wanted;
+	struct watch *watches[FRONT_MAX_WATCHES];
+	size_t nr_watches;
+	uint32_t next_op, next_epoch;
+	struct watch *begin, *end; /* of the phases, where these are functions */
+	struct req_phases phases_sent;
+	char phases_line[640];
+	struct {
+		uint32_t request;
+		size_t watch;
+	} returns_asked[FRONT_MAX_WATCHES * 8];
+	size_t nr_returns_asked;
+	uint32_t search_request;
+	char *searched, *searched_out;
+	struct screen_candidate *candidates;
+	size_t nr_candidates;
+
+	struct descend *descend;
+	struct {
+		uint32_t request;
+		void (*answer)(void *ctx, const struct parsed_code *code);
+		void *ctx;
+	} code; /* who wants instructions */
+	unsigned int parser_deaths; /* that were told */
+	struct parsed_coverage coverage; /* the last answer; its texts below */
+	char coverage_text[2048];
+	bool coverage_answered;
+	struct front_stacks *stacks; /* NULL before the first */
+	uint64_t mappings_version;
+	struct front_looks *looks; /* NULL before the first */
+	uint32_t next_round;
+	struct walker *walker;
+	struct open_calls *open_calls;
+};
+
+void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The first reason counts. */
+void front_fail(struct front *f, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int front_request(struct front *f, const struct record *rec);
+/* Give a record to the model and the recording. */
+void front_feed(struct front *f, const struct record *rec);
+
+/* front_collector.c: the collector as a process. */
+int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid);
+/* Something came from it. */
+void collector_heard(struct front *f, const struct record *rec);
+/* Called once a turn: end the stream if the collector has died or does not answer. */
+void collector_look(struct front *f, uint64_t now_ns);
+/* Its end of the stream was closed. */
+void collector_closed(struct front *f);
+/* Wait until it has ended, but not for ever. */
+void collector_wait(struct front *f);
+
+/* front_phases.c */
+void phases_add(struct front *f);
+/* Tell the collector which operations begin and end phases, when that is known or has changed. */
+void phases_send(struct front *f);
+/* The edge `w` was found to be this place: is that watched already? */
+bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
+/* Must this edge wait until the other functions are found? */
+bool phases_wait(const struct front *f, const struct watch *w);
+/* One of the two cannot be watched: nothing would ever count. */
+bool phases_refused(const struct front *f);
+/* Is this operation watched only because it begins or ends phases? */
+bool phases_only(const struct front *f, uint32_t op);
+/* Why there are none: "--begin NAME" or "--end NAME" of a watch, for a reason; NULL: it is no edge. */
+const char *phases_option(const struct front *f, const struct watch *w);
+
+/* verb_coverage.c */
+void coverage_take(struct front *f, const struct parsed_coverage *a);
+
+/* front_stacks.c: true if the answer was one of its own. */
+void stacks_take(struct front *f, const struct rec_stack *stack);
+bool stacks_answer(struct front *f, const struct parsed *a);
+/* The parser has the mappings of this process, or gets them first. */
+bool stacks_mappings(struct front *f, uint32_t pid);
+/* It is a new one: it has none. */
+void stacks_mappings_forget(struct front *f);
+
+/* front_looks.c */
+void looks_take(struct front *f, const struct rec_looked *looked);
+void looks_move(struct front *f);
+bool looks_answer(struct front *f, const struct parsed *a);
+void looks_acknowledged(struct front *f, uint32_t round);
+void looks_release(struct front *f);
+
+/* front_descend.c */
+int front_descend_init(struct front *f);
+bool code_answer(struct front *f, const struct parsed *a);
+/* Say in the stream that a parser was lost, each time. */
+void parser_watch(struct front *f);
+
+/* watches.c */
+/* NULL: not a function, or no room. */
+struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
+void watches_target(struct front *f, const struct rec_target *t);
+void watches_module(struct front *f, const struct rec_module *m);
+void watches_mapping(struct front *f, const struct rec_mapping *m);
+void watches_file(struct front *f, const struct rec_file *file, int fd);
+void watches_learned(struct front *f, const struct rec_learned *l);
+void watches_acknowledged(struct front *f, const struct rec_ack *ack);
+void watches_refused(struct front *f, const struct rec_refused *r);
+void watches_profile(struct front *f, const struct rec_profile *p);
+void watches_tick(struct front *f);
+/* Talk to the parser, take its answers, move every watch on. */
+void watches_parser(struct front *f, uint64_t now_ns);
+void watches_release(struct front *f);
+
+/* watch_modules.c: files of the target on their way to the parser. */
+void modules_want(struct front *f);
+/* Forget the mappings that were only kept. */
+void mappings_purge(struct front *f);
+void modules_answer(struct front *f, const struct parsed_module *m);
+/* All modules that can be read have been read. */
+bool modules_settled(const struct front *f);
+
+#endif

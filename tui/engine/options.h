@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the user asked for on the command line (docs/peaktop.1; tui/cli/command_line.h reads it). */
+#ifndef PEAKTOP_OPTIONS_H
+#define PEAKTOP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum verb {
+	VERB_SCREEN = 0, /* peaktop [TARGET] */
+	VERB_REPLAY,	 /* peaktop -r FILE */
+	VERB_WATCH,
+	VERB_DESCEND,
+	VERB_CHAINS,
+	VERB_CRITICAL,
+	VERB_RECORD,
+	VERB_RESUME,
+	VERB_DIFF,
+	VERB_EXPORT,
+	VERB_DOCTOR,
+	VERB_HELP,
+	VERB_VERSION,
+};
+
+enum op_kind {
+	OP_ALL_SYSCALLS = 0,
+	OP_SYSCALL,
+	OP_FUNCTION,
+	OP_OFFSET,
+	OP_KERNEL,
+	OP_BLOCK,
+	OP_LOCK,
+	OP_RUNQUEUE
+};
+
+enum { OPTIONS_MAX_OPS = 64, OPTIONS_MAX_PIDS = 256, OPTIONS_NAME = 1024 };
+
+/* One OP of the command line. */
+struct op_spec {
+	enum op_kind kind;
+	const char *text;	   /* as given */
+	char name[OPTIONS_NAME];   /* function or system call */
+	char module[OPTIONS_NAME]; /* base name after @, "" if none */
+	uint64_t offset;
+};
+
+struct options {
+	enum verb verb;
+	pid_t pids[OPTIONS_MAX_PIDS];
+	size_t nr_pids;
+	const char *name; /* -n */
+	char **command;	  /* after --, NULL if none */
+	struct op_spec ops[OPTIONS_MAX_OPS];
+	size_t nr_ops;
+	struct op_spec begin_op, end_op;
+	bool has_begin, has_end;
+	const char *files[2]; /* session files */
+	size_t nr_files;
+	const char *output; /* -o */
+	const char *format; /* --format */
+	const char *script; /* --script */
+	double for_s;	    /* 0: the verb's default */
+	double interval_s;  /* 1 */
+	double timeout_s;   /* 30 */
+	unsigned int resolution;
+	double max_overhead; /* percent */
+	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat, all_peaks;
+	bool open; /* descend: what is open now */
+	int peak; /* --peak N; 0: not given */
+	uint64_t peak_low_ns, peak_high_ns; /* --peak LATENCY: equal; --peak LOW-HIGH: a range; 0: not given */
+	bool start_ops_given;
+	bool force; /* -o replaces an older session */
+	double slowest; /* percent, 0: not given */
+	unsigned int start_ops, decision_ops, max_sites;
+	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */
+	double maxcount_percentage;
+};
+
+#endif

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tui/engine/parser_private.h"
+#include "tui/engine/parser_worker.h"
+
+enum {
+	MAX_SEND = 1 << 20,
+	MAX_DEATHS = 3, /* in a row that no module can be blamed for */
+};
+
+int parser_worker_start(struct parser *p)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	p->channel = channel_new(pair[0], MAX_SEND);
+	if (!p->channel) {
+		close(pair[0]);
+		close(pair[1]);
+		return -ENOMEM;
+	}
+	pid = parser_worker_fork(pair[1]);
+	close(pair[1]);
+	if (pid < 0) {
+		channel_free(p->channel);
+		p->channel = NULL;
+		return (int)pid;
+	}
+	p->pid = pid;
+	return 0;
+}
+
+int parser_worker_end(struct parser *p)
+{
+	int status = 0;
+
+	channel_free(p->channel);
+	p->channel = NULL;
+	if (p->pid <= 0)
+		return 0;
+	/* If it has already died this does nothing, and the status is of its own end. */
+	kill(p->pid, SIGKILL);
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	p->pid = -1;
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/* The next worker gets all modules that are not refused, before anything else. */
+static int hand_over_all(struct parser *p)
+{
+	struct parse_request request = {0};
+	struct pending *r;
+	uint32_t i;
+
+	for (i = PARSE_MAX_MODULES; i-- > 1;) {
+		struct handed *h = &p->modules[i];
+
+		if (h->fd < 0 || h->refused || parser_is_waiting(p, PARSE_ADD_MODULE, i))
+			continue;
+		request.module = i;
+		if (h->debug_fd >= 0 && !parser_is_waiting(p, PARSE_ADD_DEBUG, i)) {
+			r = pending_new(PARSE_ADD_DEBUG, &request);
+			if (!r)
+				return -ENOMEM;
+			r->silent = true;
+			parser_push_front(p, r);
+		}
+		request.text = h->name;
+		r = pending_new(PARSE_ADD_MODULE, &request);
+		request.text = NULL;
+		if (!r)
+			return -ENOMEM;
+		r->silent = true;
+		parser_push_front(p, r);
+	}
+	return 0;
+}
+
+static enum parse_type answer_type(enum parse_type request)
+{
+	switch (request) {
+	case PARSE_ADD_MODULE:
+	case PARSE_ADD_DEBUG:
+	case PARSE_REMOVE:
+		return PARSED_MODULE;
+	case PARSE_FIND:
+	case PARSE_NEAREST:
+	case PARSE_LIST:
+	case PARSE_IFUNC:
+		return PARSED_FUNCTIONS;
+	case PARSE_SYMBOLS:
+		return PARSED_SYMBOLS;
+	case PARSE_COVERAGE:
+		return PARSED_COVERAGE;
+	case PARSE_CALL_SITES:
+		return PARSED_CALL_SITES;
+	case PARSE_MAPPINGS:
+		return PARSED_MAPPINGS;
+	case PARSE_UNWIND:
+		return PARSED_FRAMES;
+	case PARSE_INLINES:
+		return PARSED_INLINES;
+	case PARSE_CODE:
+		return PARSED_CODE;
+	default:
+		return PARSED_PLAN;
+	}
+}
+
+/* The answer to a request that no worker answers. Keeps a copy of the reason. */
+static void answer_failure(struct parser *p, const struct pending *r, int error, const char *reason,
+			   struct parsed *answer)
+{
+	char *copy = strdup(reason);
+
+	free(p->reason);
+	p->reason = copy;
+	reason = copy ? copy : "";
+	*answer = (struct parsed){.type = answer_type(r->type)};
+	switch (answer->type) {
+	case PARSED_MODULE:
+		answer->module = (struct parsed_module){.module = r->request.module,
+							.error = error,
+							.reason = reason,
+							.build_id = "",
+							.debuglink = ""};
+		break;
+	case PARSED_FUNCTIONS:
+		answer->functions = (struct parsed_functions){.error = error, .reason = reason};
+		break;
+	case PARSED_SYMBOLS:
+		answer->symbols = (struct parsed_symbols){.error = error, .reason = reason};
+		break;
+	case PARSED_COVERAGE:
+		answer->coverage = (struct parsed_coverage){
+		    .module = r->request.module, .error = error, .reason = reason};
+		break;
+	case PARSED_CALL_SITES:
+		answer->call_sites = (struct parsed_call_sites){.module = r->request.module,
+								.offset = r->request.offset,
+								.error = error,
+								.reason = reason};
+		break;
+	case PARSED_MAPPINGS:
+		answer->mappings = (struct parsed_mappings){
+		    .pid = r->request.pid, .error = error, .reason = reason};
+		break;
+	case PARSED_FRAMES:
+		answer->frames = (struct parsed_frames){
+		    .pid = r->request.pid, .error = error, .reason = reason};
+		break;
+	case PARSED_INLINES:
+		answer->inlines = (struct parsed_inlines){
+		    .module = r->request.module, .error = error, .reason = reason};
+		break;
+	case PARSED_CODE:
+		answer->code = (struct parsed_code){.module = r->request.module,
+						    .offset = r->request.offset,
+						    .error = error,
+						    .reason = reason,
+						    .function = ""};
+		break;
+	default:
+		answer->plan = (struct parsed_plan){.module = r->request.module,
+						    .offset = r->request.offset,
+						    .op = r->request.op,
+						    .error = error,
+						    .text = reason,
+						    .price = ""};
+		break;
+	}
+	answer->id = r->request.id;
+}
+
+/* The request in work is over; 1 if its answer is to be given. */
+static int conclude(struct parser *p)
+{
+	bool silent = p->asked->silent;
+
+	pending_free(p->asked);
+	p->asked = NULL;
+	p->at = 0;
+	return !silent;
+}
+
+/* Blame the module in work for the end of the worker. False: there is none to blame. */
+static bool blame(struct parser *p, const char *how)
+{
+	struct handed *h;
+	char *reason;
+
+	if (!p->at || p->modules[p->at].fd < 0)
+		return false;
+	h = &p->modules[p->at];
+	reason = malloc(strlen(h->name) + strlen(how) + 64);
+	if (!reason)
+		return false;
+	stpcpy(stpcpy(stpcpy(reason, h->name), ": refused, the parser "), how);
+	free(h->refused);
+	h->refused = reason;
+	return true;
+}
+
+/* A worker has died or must: say so to who asked, go on with another. */
+static int replace_worker(struct parser *p, const char *why, struct parsed *answer)
+{
+	int sig = parser_worker_end(p), given = 0;
+	bool blamed;
+	char how[128];
+
+	if (!why && sig)
+		snprintf(how, sizeof(how), "ended with SIG%s reading it",
+			 sigabbrev_np(sig) ? sigabbrev_np(sig) : "?");
+	else
+		snprintf(how, sizeof(how), "%s", why ? why : "ended reading it");
+	free(p->lost_on);
+	p->lost_on = p->asked && p->at && p->modules[p->at].name ? strdup(p->modules[p->at].name) : NULL;
+	blamed = p->asked && blame(p, how);
+	p->deaths = blamed ? 0 : p->deaths + 1;
+	p->restarts++;
+	parser_drop_silent(p);
+	if (p->asked && blamed && !p->asked->request.module) {
+		parser_push_front(p, p->asked);
+		p->asked = NULL;
+	} else if (p->asked) {
+		answer_failure(p, p->asked, -ENOTRECOVERABLE,
+			       blamed ? p->modules[p->at].refused : "the parser ended", answer);
+		given = conclude(p);
+	}
+	p->at = 0;
+	if (p->deaths >= MAX_DEATHS || hand_over_all(p) || parser_worker_start(p))
+		p->broken = true;
+	return given;
+}
+
+/* Answers that need no worker. */
+static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *answer)
+{
+	const struct handed *h =
+	    module_valid(r->request.module) ? &p->modules[r->request.module] : NULL;
+
+	if (r->type == PARSE_REMOVE && !p->broken)
+		return false;
+	if (h && h->refused)
+		answer_failure(p, r, -ENOTRECOVERABLE, h->refused, answer);
+	else if (p->broken)
+		answer_failure(p, r, -EPIPE, "the parser cannot be kept running", answer);
+	else if ((r->type == PARSE_ADD_MODULE || r->type == PARSE_ADD_DEBUG) && h->fd < 0)
+		answer_failure(p, r, -ENOENT, "the module was removed", answer);
+	else
+		return false;
+	return true;
+}
+
+/* Send the next request. 1: it was answered without. -1: the worker is gone. */
+static int send_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
+{
+	struct pending *r = parser_pop_front(p);
+	int fd = -1, err;
+
+	p->asked = r;
+	p->at = r->request.module;
+	p->asked_until_ns = now_ns + p->limit_ns;
+	if (refuse_at_once(p, r, answer))
+		return conclude(p);
+	if (r->type == PARSE_ADD_MODULE || r->type == PARSE_ADD_DEBUG) {
+		fd = r->type == PARSE_ADD_MODULE ? p->modules[r->request.module].fd
+						 : p->modules[r->request.module].debug_fd;
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (fd < 0) {
+			answer_failure(p, r, -errno, strerror(errno), answer);
+			return conclude(p);
+		}
+	}
+	err = channel_send_raw(p->channel, (uint16_t)r->type, FRAME_NOT_RECORDED,
+			       parse_layout(r->type), &r->request, fd);
+	if (!err)
+		return 0;
+	if (fd >= 0)
+		close(fd);
+	if (err == -EPIPE)
+		return -1;
+	answer_failure(p, r, err, strerror(-err), answer);
+	return conclude(p);
+}
+
+/* Take one frame of the worker. 1: an answer, 0: nothing to give, -1: it breaks the protocol. */
+static int take(struct parser *p, const struct raw_frame *frame, uint64_t now_ns,
+		struct parsed *answer)
+{
+	const struct struct_layout *layout = parse_layout(frame->type);
+
+	if (!p->asked || !layout || frame->type < PARSED_MODULE)
+		return -1;
+	arena_reset(&p->arena);
+	*answer = (struct parsed){.type = (enum parse_type)frame->type};
+	if (struct_decode(&p->arena, layout, frame->payload, frame->length, &answer->module) ||
+	    answer->id != p->asked->request.id)
+		return -1;
+	if (frame->type == PARSED_AT) {
+		p->at = module_valid(answer->at.module) ? answer->at.module : 0;
+		p->asked_until_ns = now_ns + p->limit_ns;
+		return 0;
+	}
+	p->deaths = 0;
+	if (frame->type == PARSED_NOT)
+		answer_failure(p, p->asked, -EINVAL, answer->not .reason, answer);
+	else if (answer->type != answer_type(p->asked->type))
+		return -1;
+	return conclude(p);
+}
+
+/* Frames that have come. As take(). */
+static int read_answers(struct parser *p, uint64_t now_ns, struct parsed *answer)
+{
+	struct raw_frame frame;
+	int ret, fd;
+
+	while ((ret = channel_next_raw(p->channel, &frame, &fd)) == 1) {
+		if (fd >= 0)
+			close(fd);
+		ret = take(p, &frame, now_ns, answer);
+		if (ret)
+			return ret;
+	}
+	return ret < 0 ? -1 : 0;
+}
+
+/* Talk to the worker until there is an answer (1) or nothing more to do now (0); -1: it is gone. */
+static int converse(struct parser *p, uint64_t now_ns, struct parsed *answer)
+{
+	int ret;
+
+	for (;;) {
+		while (!p->asked && p->first) {
+			ret = send_next(p, now_ns, answer);
+			if (ret)
+				return ret;
+		}
+		if (!p->channel)
+			return 0;
+		ret = read_answers(p, now_ns, answer);
+		if (ret)
+			return ret;
+		if (!p->asked && p->first)
+			continue;
+		if (channel_flush(p->channel) < 0)
+			return -1;
+		ret = channel_fill(p->channel);
+		if (ret <= 0)
+			return ret < 0 ? -1 : 0;
+	}
+}
+
+int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
+{
+	char late[64];
+	int ret;
+
+	for (;;) {
+		ret = converse(p, now_ns, answer);
+		if (ret > 0)
+			return 1;
+		if (p->broken)
+			return 0;
+		if (ret < 0) {
+			ret = replace_worker(p, NULL, answer);
+		} else if (p->asked && now_ns >= p->asked_until_ns) {
+			snprintf(late, sizeof(late), "took longer than %llu s over it",
+				 (unsigned long long)(p->limit_ns / 1000000000));
+			ret = replace_worker(p, late, answer);
+		} else {
+			return 0;
+		}
+		if (ret)
+			return 1;
+	}
+}

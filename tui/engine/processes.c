@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/engine/processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tui/engine/front.h"
+#include "tui/screen/screen.h"
+
+enum { NAME = 64, COMMAND = 256 };
+
+struct entry {
+	uint32_t pid;
+	uint64_t ticks; /* CPU time so far */
+	char user[32], comm[NAME], command[COMMAND];
+};
+
+/* CPU time of the last list, by pid, to tell shares. */
+static struct {
+	uint32_t pid;
+	uint64_t ticks;
+} *before;
+static size_t nr_before;
+static uint64_t before_ns;
+
+static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, buf, n - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	buf[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+static void user_name(uid_t uid, char *out, size_t n)
+{
+	static uid_t last_uid = (uid_t)-1;
+	static char last[32];
+	struct passwd *pw;
+
+	if (uid != last_uid) {
+		pw = getpwuid(uid);
+		if (pw)
+			snprintf(last, sizeof(last), "%s", pw->pw_name);
+		else
+			snprintf(last, sizeof(last), "%u", uid);
+		last_uid = uid;
+	}
+	snprintf(out, n, "%s", last);
+}
+
+static bool process_read(int proc, const char *pid, struct entry *e, struct picker_process *p)
+{
+	unsigned long long utime, stime;
+	char buf[1024], *end, *name;
+	struct stat st;
+	long threads;
+	ssize_t n;
+	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return false;
+	if (read_file(dir, "stat", buf, sizeof(buf)) <= 0 || fstat(dir, &st)) {
+		close(dir);
+		return false;
+	}
+	name = strchr(buf, '(');
+	end = strrchr(buf, ')');
+	if (!name || !end ||
+	    sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld", &p->state, &utime,
+		   &stime, &threads) != 4) {
+		close(dir);
+		return false;
+	}
+	*end = '\0';
+	snprintf(e->comm, sizeof(e->comm), "%.63s", name + 1);
+	e->pid = p->pid = (uint32_t)strtoul(pid, NULL, 10);
+	e->ticks = utime + stime;
+	p->threads = (uint32_t)threads;
+	n = read_file(dir, "cmdline", e->command, sizeof(e->command));
+	for (ssize_t i = 0; i + 1 < n; i++) {
+		if (!e->command[i])
+			e->command[i] = ' ';
+	}
+	user_name(st.st_uid, e->user, sizeof(e->user));
+	/* a kernel thread has no command line and no program */
+	p->permitted = n > 0;
+	close(dir);
+	return true;
+}
+
+static double share(const struct entry *e, uint64_t elapsed)
+{
+	for (size_t i = 0; i < nr_before; i++) {
+		if (before[i].pid == e->pid && elapsed)
+			return (double)(e->ticks - before[i].ticks) * 1e11 / (double)sysconf(_SC_CLK_TCK) / (double)elapsed;
+	}
+	return -1;
+}
+
+static void remember(const struct entry *list, size_t n)
+{
+	void *grown = realloc(before, (n ? n : 1) * sizeof(*before));
+
+	if (!grown)
+		return;
+	before = grown;
+	nr_before = n;
+	for (size_t i = 0; i < n; i++) {
+		before[i].pid = list[i].pid;
+		before[i].ticks = list[i].ticks;
+	}
+}
+
+void processes_show(struct screen *s)
+{
+	uint64_t now = front_now_ns(), elapsed = before_ns ? now - before_ns : 0;
+	struct entry *list = NULL;
+	struct picker_process *out = NULL;
+	size_t n = 0, cap = 0;
+	struct dirent *d;
+	DIR *proc = opendir("/proc");
+
+	while (proc && (d = readdir(proc)) && n < SCREEN_MAX_PROCESSES) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9' || strtol(d->d_name, NULL, 10) == getpid())
+			continue;
+		if (n == cap) {
+			size_t more = cap ? 2 * cap : 256;
+			void *a = realloc(list, more * sizeof(*list)), *b = realloc(out, more * sizeof(*out));
+
+			list = a ? a : list;
+			out = b ? b : out;
+			if (!a || !b)
+				break;
+			cap = more;
+		}
+		out[n] = (struct picker_process){0};
+		if (process_read(dirfd(proc), d->d_name, &list[n], &out[n]))
+			n++;
+	}
+	if (proc)
+		closedir(proc);
+	for (size_t i = 0; i < n; i++) {
+		out[i].user = list[i].user;
+		out[i].comm = list[i].comm;
+		out[i].cmdline = list[i].command;
+		out[i].cpu_percent = share(&list[i], elapsed);
+	}
+	screen_set_processes(s, out, n);
+	remember(list, n);
+	before_ns = now;
+	free(list);
+	free(out);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/engine/replay.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/descend.h"
+#include "tui/engine/walker.h"
+#include "tui/engine/front.h"
+#include "tui/session/session_file.h"
+
+enum { MAX_TICKS = 1 << 20 };
+
+struct replay {
+	struct session_reader *reader;
+	struct model *model;
+	struct descend *descend;
+	struct walker *walker;
+	uint64_t at_ns, total_ns, interval_ns;
+	uint64_t *ticks; /* ends of the slices read so far, ascending */
+	size_t nr_ticks, cap_ticks;
+	bool ended;
+};
+
+static void tick_note(struct replay *r, uint64_t end)
+{
+	if (r->nr_ticks && r->ticks[r->nr_ticks - 1] >= end)
+		return;
+	if (r->nr_ticks == r->cap_ticks) {
+		size_t cap = r->cap_ticks ? 2 * r->cap_ticks : 256;
+		uint64_t *grown = cap <= MAX_TICKS ? realloc(r->ticks, cap * sizeof(*grown)) : NULL;
+
+		if (!grown)
+			return;
+		r->ticks = grown;
+		r->cap_ticks = cap;
+	}
+	r->ticks[r->nr_ticks++] = end;
+}
+
+int replay_open(struct replay **out, const char *path, char *why, size_t n)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r || !(r->model = model_new()) || !(r->descend = descend_new(NULL)) ||
+	    !(r->walker = walker_new(r->descend, NULL))) {
+		replay_free(r);
+		snprintf(why, n, "no memory");
+		return EXIT_NO_ANSWER;
+	}
+	err = session_reader_open(&r->reader, path, why, n);
+	if (err) {
+		replay_free(r);
+		return err == -ENODATA || err == -ENOEXEC || err == -EBADMSG || err == -ENOTSUP ? EXIT_DAMAGED :
+		       err == -EACCES || err == -EPERM					       ? EXIT_NOT_PERMITTED :
+												 EXIT_USAGE;
+	}
+	err = session_reader_elapsed_ns(r->reader, &r->total_ns);
+	if (err) {
+		snprintf(why, n, "%s: cannot read: %s", path, strerror(-err));
+		replay_free(r);
+		return EXIT_DAMAGED;
+	}
+	session_reader_rewind(r->reader);
+	r->interval_ns = 1000000000;
+	*out = r;
+	return 0;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	if (r->reader)
+		session_reader_close(r->reader);
+	walker_free(r->walker);
+	descend_free(r->descend);
+	model_free(r->model);
+	free(r->ticks);
+	free(r);
+}
+
+struct model *replay_model(struct replay *r)
+{
+	return r->model;
+}
+
+struct descend *replay_descend(struct replay *r)
+{
+	return r->descend;
+}
+
+struct walker *replay_walker(struct replay *r)
+{
+	return r->walker;
+}
+
+int replay_rewind(struct replay *r)
+{
+	struct descend *d = descend_new(NULL);
+	struct walker *w = d ? walker_new(d, NULL) : NULL;
+	struct model *m = w ? model_new() : NULL;
+
+	if (!m) {
+		walker_free(w);
+		descend_free(d);
+		return -ENOMEM;
+	}
+	model_list_all_peaks(m, model_lists_all_peaks(r->model));
+	walker_free(r->walker);
+	descend_free(r->descend);
+	r->walker = w;
+	model_free(r->model);
+	r->descend = d;
+	r->model = m;
+	r->at_ns = 0;
+	r->ended = false;
+	session_reader_rewind(r->reader);
+	return 0;
+}
+
+int64_t replay_advance(struct replay *r, uint64_t until_ns)
+{
+	const struct record *rec;
+	int got, err;
+
+	if (until_ns < r->at_ns) {
+		err = replay_rewind(r);
+		if (err)
+			return err;
+	}
+	/* a record belongs to the slice whose TICK follows it: stop at the first TICK past the time */
+	while (!r->ended && (until_ns == UINT64_MAX || r->at_ns + r->interval_ns / 2 < until_ns)) {
+		got = session_reader_next(r->reader, &rec);
+		if (got < 0)
+			return got;
+		if (!got) {
+			r->ended = true;
+			break;
+		}
+		err = model_feed(r->model, rec);
+		/* more processes at once than the model lists: the others are left out of the list */
+		if (err == -ENOMEM && rec->type != REC_TARGET)
+			return err;
+		descend_take(r->descend, rec);
+		walker_take(r->walker, rec);
+		if (rec->type == REC_META && rec->meta.interval_ns)
+			r->interval_ns = rec->meta.interval_ns;
+		if (rec->type == REC_TICK) {
+			r->at_ns = rec->tick.end_ns;
+			tick_note(r, r->at_ns);
+		}
+	}
+	return (int64_t)r->at_ns;
+}
+
+uint64_t replay_at_ns(const struct replay *r)
+{
+	return r->at_ns;
+}
+
+uint64_t replay_total_ns(const struct replay *r)
+{
+	return r->total_ns;
+}
+
+uint64_t replay_interval_ns(const struct replay *r)
+{
+	return r->interval_ns;
+}
+
+uint64_t replay_neighbour_ns(const struct replay *r, int step)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_ticks && r->ticks[i] < r->at_ns; i++)
+		;
+	if (step < 0)
+		return i < (size_t)-step ? 0 : r->ticks[i - (size_t)-step];
+	if (i + (size_t)step < r->nr_ticks)
+		return r->ticks[i + (size_t)step];
+	return r->at_ns + (uint64_t)step * r->interval_ns;
+}
+
+const char *replay_damage(const struct replay *r)
+{
+	return session_reader_damage(r->reader);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A saved session as a stream of records for the model: no privileges, no collector. */
+#ifndef PEAKTOP_REPLAY_H
+#define PEAKTOP_REPLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/latency/model.h"
+
+struct replay;
+
+/* Open; an exit status with one line in `why` on failure, else 0. Nothing is fed yet. */
+int replay_open(struct replay **out, const char *path, char *why, size_t n);
+void replay_free(struct replay *r);
+
+struct model *replay_model(struct replay *r);
+/* The descent of the session (tui/engine/descend.h), as far as it was fed. */
+struct descend *replay_descend(struct replay *r);
+/* Its walk (tui/engine/walker.h). */
+struct walker *replay_walker(struct replay *r);
+/*
+ * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX:
+ * all). Returns the time reached or a negative errno. Going back makes a new
+ * model: ask replay_model() again.
+ */
+int64_t replay_advance(struct replay *r, uint64_t until_ns);
+int replay_rewind(struct replay *r);
+uint64_t replay_at_ns(const struct replay *r);
+uint64_t replay_total_ns(const struct replay *r);
+uint64_t replay_interval_ns(const struct replay *r);
+/* The end of the slice `step` slices after (or before) the present one. */
+uint64_t replay_neighbour_ns(const struct replay *r, int step);
+/* One line on what is missing at the end, "" for a sound file. */
+const char *replay_damage(const struct replay *r);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/engine/walker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256, MAX_ASKED = 256, MAX_PLACES = 1 << 16 };
+
+struct walker {
+	const struct descend *names;
+	struct descend_host host;
+	bool live;
+	struct walk *walk;
+	struct rec_code *asked; /* places whose names were asked for, ascending */
+	size_t nr_asked, cap_asked;
+	uint32_t requests[MAX_ASKED];
+	uint32_t nr_requests;
+};
+
+struct walker *walker_new(const struct descend *names, const struct descend_host *host)
+{
+	struct walker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->walk = walk_new();
+	if (!w->walk) {
+		free(w);
+		return NULL;
+	}
+	w->names = names;
+	w->live = host != NULL;
+	if (host)
+		w->host = *host;
+	return w;
+}
+
+void walker_free(struct walker *w)
+{
+	if (!w)
+		return;
+	walk_free(w->walk);
+	free(w->asked);
+	free(w);
+}
+
+void walker_take(struct walker *w, const struct record *rec)
+{
+	if (walk_feed(w->walk, rec) == -ENOMEM && w->live)
+		w->host.message(w->host.ctx, "no memory for more of the walk");
+}
+
+int walker_begin(struct walker *w, const struct rec_walk *ask)
+{
+	const struct record rec = {.type = REC_WALK, .walk = *ask};
+
+	w->host.feed(w->host.ctx, &rec);
+	return walk_asked(w->walk) ? 0 : -EINVAL;
+}
+
+void walker_end(struct walker *w)
+{
+	const struct record rec = {.type = REC_WALK, .walk = {.stop = 1}};
+
+	w->host.feed(w->host.ctx, &rec);
+}
+
+bool walker_asked(const struct walker *w)
+{
+	return walk_asked(w->walk);
+}
+
+bool walker_settled(const struct walker *w)
+{
+	return walk_settled(w->walk);
+}
+
+/* ---- where a program begins */
+
+static bool is_libc(const char *module)
+{
+	return !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-2", 6) || !strncmp(module, "libpthread", 10) ||
+	       !strncmp(module, "ld-linux", 8) || !strncmp(module, "ld-musl", 7) || !strncmp(module, "libc.musl", 9);
+}
+
+static bool only_starts(void *ctx, struct rec_code function)
+{
+	static const char *const starts[] = {"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main",
+					     "generic_start_main", "libc_start_main_stage2", "start_thread", "clone", "clone3",
+					     "__clone", "__clone3", "__GI___clone3", "thread_start", "_dl_start_user",
+					     "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go.abi0", "runtime.mstart",
+					     "runtime.mstart.abi0", "execute_native_thread_routine"};
+	const struct walker *w = ctx;
+	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
+
+	/* the functions of libc that a stripped one does not name: what it exports is called from elsewhere */
+	if (!s)
+		return false;
+	if (!s->symbol[0])
+		return is_libc(descend_module(w->names, function.module));
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		size_t n = strlen(starts[i]);
+
+		if (!strncmp(s->function, starts[i], n) && (!s->function[n] || s->function[n] == '@'))
+			return true;
+	}
+	return false;
+}
+
+/* Functions of C libraries, run-time systems and databases that wait in them for nothing but a lock. */
+static bool takes_lock(void *ctx, struct rec_code function)
+{
+	static const char *const locks[] = {"take_gil", "pthread_mutex_lock", "__pthread_mutex_lock", "__lll_lock_wait",
+					    "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "__pthread_rwlock_rdlock",
+					    "__pthread_rwlock_wrlock", "ObjectMonitor::enter", "ObjectMonitor::EnterI",
+					    "ObjectMonitor::enter_internal", "ObjectSynchronizer::enter", "Monitor::lock",
+					    "Mutex::lock", "LWLockAcquire", "ProcSleep", "LockAcquireExtended",
+					    "lock_wait_suspend_thread", "lock_wait", "runtime.lock2", "sync.runtime_SemacquireMutex",
+					    "sync.(*Mutex).lockSlow", "std::sys::sync::mutex::futex::Mutex::lock_contended",
+					    "parking_lot::raw_mutex::RawMutex::lock_slow"};
+	const struct walker *w = ctx;
+	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
+
+	for (size_t i = 0; s && i < sizeof(locks) / sizeof(locks[0]); i++) {
+		size_t n = strlen(locks[i]);
+
+		if (!strncmp(s->function, locks[i], n) && (!s->function[n] || s->function[n] == '@' || s->function[n] == '('))
+			return true;
+	}
+	return false;
+}
+
+int walker_result(const struct walker *w, struct walk_result *out)
+{
+	return walk_result(w->walk, only_starts, takes_lock, (void *)(uintptr_t)w, out);
+}
+
+/* ---- names */
+
+static size_t place_of(const struct walker *w, struct rec_code c)
+{
+	size_t low = 0, high = w->nr_asked;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct rec_code *m = &w->asked[mid];
+
+		if (m->module < c.module || (m->module == c.module && m->offset < c.offset))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Note that this place was asked for: false if it was before, or cannot be. */
+static bool note_place(struct walker *w, struct rec_code c)
+{
+	size_t i = place_of(w, c);
+
+	if (!c.module || (i < w->nr_asked && w->asked[i].module == c.module && w->asked[i].offset == c.offset))
+		return false;
+	if (w->nr_asked == w->cap_asked) {
+		size_t cap = w->cap_asked ? 2 * w->cap_asked : 256;
+		struct rec_code *grown = cap <= MAX_PLACES ? realloc(w->asked, cap * sizeof(*grown)) : NULL;
+
+		if (!grown)
+			return false;
+		w->asked = grown;
+		w->cap_asked = cap;
+	}
+	memmove(w->asked + i + 1, w->asked + i, (w->nr_asked - i) * sizeof(*w->asked));
+	w->asked[i] = c;
+	w->nr_asked++;
+	return true;
+}
+
+struct batch {
+	struct walker *w;
+	uint32_t module, nr;
+	uint64_t offsets[BATCH];
+};
+
+static void batch_send(struct batch *b)
+{
+	struct walker *w = b->w;
+	struct parse_request req = {.module = b->module, .text = "", .nr_offsets = b->nr, .offsets = b->offsets};
+	uint32_t id;
+
+	if (b->nr && w->nr_requests < MAX_ASKED) {
+		id = w->host.ask(w->host.ctx, PARSE_SYMBOLS, &req);
+		if (id)
+			w->requests[w->nr_requests++] = id;
+	}
+	b->nr = 0;
+}
+
+static void want(struct batch *b, struct rec_code c)
+{
+	if (!note_place(b->w, c))
+		return;
+	if (b->module != c.module || b->nr == BATCH)
+		batch_send(b);
+	b->module = c.module;
+	b->offsets[b->nr++] = c.offset;
+}
+
+bool walker_names(struct walker *w)
+{
+	struct batch b = {.w = w};
+	struct walk_result r;
+
+	if (!w->live || !walk_asked(w->walk))
+		return true;
+	/* where it begins decides what is on the paths: those names come first */
+	if (w->nr_requests || walker_result(w, &r))
+		return false;
+	for (unsigned int i = 0; i < r.nr_nodes; i++) {
+		const struct walk_node *n = &r.nodes[i];
+
+		if (n->kind == WALK_FUNCTION && (n->followed || n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE] > 0.001 || !n->parent))
+			want(&b, n->function);
+	}
+	for (unsigned int i = 0; i < r.nr_paths; i++) {
+		for (unsigned int k = 0; k < r.paths[i].nr_frames; k++) {
+			const struct walk_node *n = &r.nodes[r.paths[i].frames[k]];
+
+			want(&b, n->function);
+			want(&b, n->site);
+		}
+		for (unsigned int k = 0; k < r.paths[i].nr_pcs; k++)
+			want(&b, r.paths[i].pcs[k].place);
+	}
+	for (unsigned int i = 0; i < r.nr_tops; i++)
+		want(&b, r.nodes[r.tops[i].node].function);
+	batch_send(&b);
+	walk_result_release(&r);
+	return !w->nr_requests;
+}
+
+bool walker_names_open(struct walker *w, const struct open_calls *calls)
+{
+	struct batch b = {.w = w};
+
+	if (!w->live)
+		return true;
+	for (size_t i = 0; i < open_calls_nr(calls); i++) {
+		const struct rec_look *l = open_calls_at(calls, i);
+
+		for (uint32_t k = 0; k < l->nr_frames; k++) {
+			const struct rec_frame *f = &l->frames[k];
+
+			want(&b, (struct rec_code){f->module, f->function});
+			want(&b, (struct rec_code){f->module, f->offset - (k + 1 < l->nr_frames)});
+		}
+	}
+	batch_send(&b);
+	return !w->nr_requests;
+}
+
+bool walker_answer(struct walker *w, const struct parsed *a)
+{
+	uint32_t i;
+
+	if (a->type != PARSED_SYMBOLS || !a->id)
+		return false;
+	for (i = 0; i < w->nr_requests && w->requests[i] != a->id; i++)
+		;
+	if (i == w->nr_requests)
+		return false;
+	w->requests[i] = w->requests[--w->nr_requests];
+	for (uint32_t j = 0; j < a->symbols.nr; j++) {
+		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[j]};
+
+		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
+			w->host.feed(w->host.ctx, &rec);
+	}
+	return true;
+}

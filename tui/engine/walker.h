@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A walk between its tree (analysis/walk/walk.h) and the parser, live or from a
+ * saved session: it takes every record of the stream, asks for the names that its
+ * answer needs, and knows by them where a program really begins.
+ */
+#ifndef PEAKTOP_WALKER_H
+#define PEAKTOP_WALKER_H
+
+#include "analysis/walk/open.h"
+#include "analysis/walk/walk.h"
+#include "tui/engine/descend.h"
+
+struct walker;
+
+/* `names`: who keeps the names of the stream (REC_SYMBOL); it must outlive this. `host` NULL: a replay. */
+struct walker *walker_new(const struct descend *names, const struct descend_host *host);
+void walker_free(struct walker *w);
+
+/* Every saved record of the stream, in its order. */
+void walker_take(struct walker *w, const struct record *rec);
+/* True if the answer was one to its own questions. */
+bool walker_answer(struct walker *w, const struct parsed *a);
+
+/* Begin: goes into the stream. -EINVAL: out of range. */
+int walker_begin(struct walker *w, const struct rec_walk *ask);
+/* What still comes counts no more: goes into the stream too. */
+void walker_end(struct walker *w);
+bool walker_asked(const struct walker *w);
+bool walker_settled(const struct walker *w);
+/* Ask for names that are missing; true when none is awaited. */
+bool walker_names(struct walker *w);
+/* The same for what is open now. */
+bool walker_names_open(struct walker *w, const struct open_calls *calls);
+/* With the starts of programs and threads passed over. 0 or -ENOMEM; walk_result_release(). */
+int walker_result(const struct walker *w, struct walk_result *out);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files of the target on their way from the collector to the parser. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tui/engine/front_state.h"
+
+static void module_ask(struct front *f, uint32_t module)
+{
+	struct record rec = {.type = REQ_FILE};
+
+	f->modules[module - 1].stage = MODULE_ASKED;
+	rec.req_file = (struct req_file){.module = module, .build_id = "", .name = ""};
+	front_request(f, &rec);
+}
+
+void modules_want(struct front *f)
+{
+	if (f->modules_wanted)
+		return;
+	f->modules_wanted = true;
+	for (uint32_t m = 1; m <= f->nr_modules; m++) {
+		if (f->modules[m - 1].stage == MODULE_NEW)
+			module_ask(f, m);
+	}
+}
+
+void watches_module(struct front *f, const struct rec_module *m)
+{
+	struct front_module *mod;
+	const char *slash;
+	size_t len;
+
+	if (m->module != f->nr_modules + 1 || f->nr_modules == FRONT_MAX_MODULES)
+		return;
+	mod = &f->modules[f->nr_modules++];
+	*mod = (struct front_module){.path = strdup(m->path)};
+	slash = strrchr(m->path, '/');
+	mod->name = strdup(slash ? slash + 1 : m->path);
+	len = mod->name ? strlen(mod->name) : 0;
+	if (len > 10 && !strcmp(mod->name + len - 10, " (deleted)"))
+		mod->name[len - 10] = '\0';
+	if (f->modules_wanted)
+		module_ask(f, f->nr_modules);
+}
+
+void watches_mapping(struct front *f, const struct rec_mapping *m)
+{
+	f->mappings_version++;
+	if (m->gone) {
+		for (size_t i = 0; i < f->nr_mappings; i++) {
+			struct front_mapping *fm = &f->mappings[i];
+
+			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
+				fm->gone = front_looks_pending(f);
+				if (!fm->gone)
+					*fm = f->mappings[--f->nr_mappings];
+				return;
+			}
+		}
+		return;
+	}
+	/* what was only kept makes room */
+	for (size_t i = f->nr_mappings; i > 0; i--) {
+		const struct front_mapping *fm = &f->mappings[i - 1];
+
+		if (fm->gone && fm->pid == m->pid && fm->start < m->end && m->start < fm->end)
+			f->mappings[i - 1] = f->mappings[--f->nr_mappings];
+	}
+	if (f->nr_mappings == f->cap_mappings) {
+		size_t cap = f->cap_mappings ? 2 * f->cap_mappings : 64;
+		struct front_mapping *grown;
+
+		if (cap > FRONT_MAX_MAPPINGS)
+			return;
+		grown = realloc(f->mappings, cap * sizeof(*grown));
+		if (!grown)
+			return;
+		f->mappings = grown;
+		f->cap_mappings = cap;
+	}
+	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid, .module = m->module, .start = m->start,
+							       .end = m->end, .offset = m->offset};
+}
+
+void mappings_purge(struct front *f)
+{
+	for (size_t i = f->nr_mappings; i > 0; i--) {
+		if (!f->mappings[i - 1].gone)
+			continue;
+		f->mappings[i - 1] = f->mappings[--f->nr_mappings];
+		f->mappings_version++;
+	}
+}
+
+void watches_file(struct front *f, const struct rec_file *file, int fd)
+{
+	struct front_module *m;
+
+	if (!file->module || file->module > f->nr_modules || !f->parser) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	m = &f->modules[file->module - 1];
+	if (file->debug) {
+		/* without one the names that the file itself has must do */
+		m->stage = MODULE_READY;
+		if (fd >= 0) {
+			parser_add_debug(f->parser, file->module, fd);
+			close(fd);
+		}
+		return;
+	}
+	if (fd < 0) {
+		m->stage = MODULE_BROKEN;
+		return;
+	}
+	m->stage = MODULE_ADDED;
+	if (parser_add_module(f->parser, file->module, fd, m->name) < 0)
+		m->stage = MODULE_BROKEN;
+	close(fd);
+}
+
+void modules_answer(struct front *f, const struct parsed_module *a)
+{
+	struct record rec = {.type = REQ_DEBUG_FILE};
+	struct front_module *m;
+
+	if (!a->module || a->module > f->nr_modules)
+		return;
+	m = &f->modules[a->module - 1];
+	if (m->stage != MODULE_ADDED)
+		return;
+	if (a->error) {
+		m->stage = MODULE_BROKEN;
+		return;
+	}
+	if (!a->wants_debug || (!a->build_id[0] && !a->debuglink[0])) {
+		m->stage = MODULE_READY;
+		return;
+	}
+	m->stage = MODULE_DEBUG_ASKED;
+	rec.req_file = (struct req_file){.module = a->module, .build_id = a->build_id, .name = a->debuglink};
+	front_request(f, &rec);
+}
+
+bool modules_settled(const struct front *f)
+{
+	if (!f->modules_wanted || !f->nr_modules)
+		return false;
+	for (uint32_t m = 0; m < f->nr_modules; m++) {
+		if (f->modules[m].stage < MODULE_READY)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/parser/serve_internal.h"
+
+enum {
+	NEAREST_DEFAULT = 8,
+	NAME_COMPARED = 256, /* bytes of a name that an edit distance looks at */
+	ANSWER_TEXT = FRAME_MAX_PAYLOAD - (64 << 10), /* bytes of names in one answer */
+};
+
+/* Functions found so far, and how many there are altogether. */
+struct found {
+	struct parsed_function functions[PARSE_MAX_FUNCTIONS];
+	double score[PARSE_MAX_FUNCTIONS]; /* NEAREST: lower is nearer */
+	uint32_t nr, max;
+	uint64_t total;
+};
+
+static uint32_t wanted(const struct server *s, uint32_t otherwise)
+{
+	uint32_t max = s->request.max ? s->request.max : otherwise;
+
+	return max < PARSE_MAX_FUNCTIONS ? max : PARSE_MAX_FUNCTIONS;
+}
+
+/* Text that outlives its module: of many modules not all stay in memory. */
+static const char *keep(struct server *s, const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+	char *copy = n ? arena_alloc(&s->arena, n + 1) : NULL;
+
+	if (!copy)
+		return "";
+	memcpy(copy, text, n + 1);
+	return copy;
+}
+
+static struct parsed_function describe(struct server *s, struct module *m, uint32_t number,
+				       const struct function *f)
+{
+	return (struct parsed_function){
+	    .module = number,
+	    .offset = f->offset,
+	    .size = f->size,
+	    .symbol = keep(s, f->symbol),
+	    .function = keep(s, module_function_name(m, f)),
+	    .ifunc = f->ifunc,
+	    .source = f->source,
+	    .source_name = function_source_name((enum function_source)f->source),
+	    .exported = f->exported,
+	};
+}
+
+static int answer_functions(struct server *s, struct found *found, uint64_t cursor, int error,
+			    const char *reason)
+{
+	struct parsed_functions answer = {
+	    .id = s->request.id,
+	    .error = error,
+	    .reason = reason,
+	    .total = found->total,
+	    .cursor = cursor,
+	    .nr = found->nr,
+	    .functions = found->functions,
+	};
+	int err;
+
+	while ((err = server_answer(s, PARSED_FUNCTIONS, &answer)) == -E2BIG && answer.nr)
+		answer.nr /= 2;
+	return err;
+}
+
+/*
+ * The modules that a request is about: the one it names, or all in turn, each
+ * announced. `number` is 0 to begin; false at the end.
+ */
+static bool next_module(struct server *s, uint32_t *number, struct module **m, int *error,
+			const char **reason)
+{
+	struct parsed_at at = {.id = s->request.id};
+
+	if (s->request.module) {
+		if (*number)
+			return false;
+		*number = s->request.module;
+		*m = server_module(s, *number, error, reason);
+		return *m;
+	}
+	while ((*number = server_next_module(s, *number))) {
+		at.module = *number;
+		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
+			return false;
+		/* One module that cannot be read does not spoil the others. */
+		*m = server_module(s, *number, error, reason);
+		*error = 0;
+		*reason = "";
+		if (*m)
+			return true;
+	}
+	return false;
+}
+
+int serve_find(struct server *s)
+{
+	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	const char *reason = "";
+	struct module *m = NULL;
+	uint32_t number = 0, max = wanted(s, PARSE_MAX_FUNCTIONS);
+	int i, n, error = 0;
+
+	if (!found)
+		return -ENOMEM;
+	found->nr = 0;
+	found->total = 0;
+	while (next_module(s, &number, &m, &error, &reason)) {
+		n = module_find(m, s->request.text, matches, PARSE_MAX_FUNCTIONS);
+		if (n < 0 && s->request.module) {
+			error = n;
+			reason = module_error_text(n);
+		}
+		found->total += n > 0 ? (uint64_t)n : 0;
+		for (i = 0; i < n && i < PARSE_MAX_FUNCTIONS && found->nr < max; i++)
+			found->functions[found->nr++] = describe(s, m, number, matches[i]);
+		server_trim(s, number);
+	}
+	return answer_functions(s, found, 0, error, reason);
+}
+
+/* Levenshtein distance of the first NAME_COMPARED bytes. */
+static unsigned int edit_distance(const char *a, const char *b)
+{
+	unsigned int row[NAME_COMPARED + 1], i, j, diagonal, above;
+	unsigned int na = (unsigned int)strnlen(a, NAME_COMPARED);
+	unsigned int nb = (unsigned int)strnlen(b, NAME_COMPARED);
+
+	for (j = 0; j <= nb; j++)
+		row[j] = j;
+	for (i = 1; i <= na; i++) {
+		diagonal = row[0];
+		row[0] = i;
+		for (j = 1; j <= nb; j++) {
+			above = row[j];
+			row[j] = diagonal + (a[i - 1] != b[j - 1]);
+			if (above + 1 < row[j])
+				row[j] = above + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[nb];
+}
+
+/* Brings the nearest names of several modules into one order. */
+static double nearness(const char *name, struct module *m, const struct function *f)
+{
+	char plain[NAME_COMPARED];
+	unsigned int distance, other;
+
+	module_function_short_name(m, f, plain, sizeof(plain));
+	if (strstr(plain, name) || (f->symbol && strstr(f->symbol, name)))
+		return 0.5;
+	distance = edit_distance(name, plain);
+	other = f->symbol ? edit_distance(name, f->symbol) : distance;
+	return other < distance ? other : distance;
+}
+
+/* Keep the `max` nearest, in order; of equals the first that came. */
+static void insert_by_score(struct found *found, struct parsed_function f, double score)
+{
+	uint32_t i;
+
+	if (found->nr < found->max)
+		found->nr++;
+	else if (score >= found->score[found->nr - 1])
+		return;
+	for (i = found->nr - 1; i > 0 && found->score[i - 1] > score; i--) {
+		found->functions[i] = found->functions[i - 1];
+		found->score[i] = found->score[i - 1];
+	}
+	found->functions[i] = f;
+	found->score[i] = score;
+}
+
+int serve_nearest(struct server *s)
+{
+	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	const char *reason = "";
+	struct module *m = NULL;
+	uint32_t number = 0;
+	int i, n, error = 0;
+
+	if (!found)
+		return -ENOMEM;
+	found->nr = 0;
+	found->total = 0;
+	found->max = wanted(s, NEAREST_DEFAULT);
+	while (next_module(s, &number, &m, &error, &reason)) {
+		n = module_nearest(m, s->request.text, matches, found->max);
+		found->total += n > 0 ? (uint64_t)n : 0;
+		for (i = 0; i < n; i++)
+			/* Within one module the order is the module's own. */
+			insert_by_score(
+			    found, describe(s, m, number, matches[i]),
+			    s->request.module ? i : nearness(s->request.text, m, matches[i]));
+		server_trim(s, number);
+	}
+	return answer_functions(s, found, 0, error, reason);
+}
+
+/* A cursor is the module in the upper half and the function in the lower one. */
+static uint64_t cursor_of(uint32_t module, size_t function)
+{
+	return (uint64_t)module << 32 | (uint32_t)function;
+}
+
+/* Go on in one module from *index; false when the answer is full. */
+static bool list_module(struct server *s, struct found *found, struct module *m, uint32_t number,
+			size_t *index)
+{
+	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	size_t i, n, end = module_nr_functions(m);
+
+	while (*index < end) {
+		if (found->nr == found->max)
+			return false;
+		n = module_search(m, s->request.text, index, matches, found->max - found->nr);
+		for (i = 0; i < n; i++)
+			found->functions[found->nr++] = describe(s, m, number, matches[i]);
+	}
+	return true;
+}
+
+int serve_list(struct server *s)
+{
+	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	uint32_t number = 0, from = (uint32_t)(s->request.cursor >> 32);
+	size_t index = (uint32_t)s->request.cursor;
+	const char *reason = "";
+	struct module *m = NULL;
+	uint64_t cursor = 0;
+	int error = 0;
+
+	if (!found)
+		return -ENOMEM;
+	found->nr = 0;
+	found->max = wanted(s, PARSE_MAX_FUNCTIONS);
+	if (!s->request.module && from)
+		number = from - 1;
+	while (next_module(s, &number, &m, &error, &reason)) {
+		if (number != from)
+			index = 0;
+		if (!list_module(s, found, m, number, &index)) {
+			cursor = cursor_of(number, index);
+			break;
+		}
+		server_trim(s, number);
+	}
+	found->total = found->nr;
+	return answer_functions(s, found, cursor, error, reason);
+}
+
+int serve_ifunc(struct server *s)
+{
+	const struct function *targets[PARSE_MAX_FUNCTIONS], *f = NULL;
+	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	const char *reason;
+	struct module *m;
+	int error, n, i;
+
+	if (!found)
+		return -ENOMEM;
+	found->nr = 0;
+	found->total = 0;
+	m = server_module(s, s->request.module, &error, &reason);
+	if (m)
+		f = module_function_at_offset(m, s->request.offset);
+	if (m && (!f || !f->ifunc)) {
+		error = -EINVAL;
+		reason = "not an indirect function";
+	}
+	if (error)
+		return answer_functions(s, found, 0, error, reason);
+	n = module_ifunc_targets(m, f, targets, PARSE_MAX_FUNCTIONS);
+	if (n < 0)
+		return answer_functions(s, found, 0, n, module_error_text(n));
+	found->total = (uint64_t)n;
+	for (i = 0; i < n && i < PARSE_MAX_FUNCTIONS; i++)
+		found->functions[found->nr++] = describe(s, m, s->request.module, targets[i]);
+	return answer_functions(s, found, 0, 0, "");
+}
+
+static size_t text_size(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+static struct rec_symbol symbol_at(struct module *m, uint32_t number, uint64_t offset)
+{
+	struct rec_symbol symbol = {.module = number, .offset = offset};
+	const struct function *f = module_function_at_offset(m, offset);
+	uint64_t vaddr;
+
+	if (f) {
+		symbol.symbol = f->symbol;
+		symbol.function = module_function_name(m, f);
+	}
+	if (!module_vaddr_of(m, offset, &vaddr) &&
+	    module_line(m, vaddr, &symbol.file, &symbol.line))
+		symbol.file = NULL;
+	return symbol;
+}
+
+int serve_symbols(struct server *s)
+{
+	const struct parse_request *r = &s->request;
+	struct parsed_symbols answer = {.id = r->id};
+	struct rec_symbol *symbols;
+	struct module *m;
+	size_t text = 0;
+	uint32_t i;
+
+	symbols = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*symbols));
+	if (!symbols)
+		return -ENOMEM;
+	m = server_module(s, r->module, &answer.error, &answer.reason);
+	for (i = 0; m && i < r->nr_offsets; i++) {
+		symbols[i] = symbol_at(m, r->module, r->offsets[i]);
+		text += text_size(symbols[i].symbol) + text_size(symbols[i].function) +
+			text_size(symbols[i].file);
+		/* No room: the caller sees it as unknown and may ask again. */
+		if (text > ANSWER_TEXT)
+			symbols[i] =
+			    (struct rec_symbol){.module = r->module, .offset = r->offsets[i]};
+	}
+	answer.nr = m ? r->nr_offsets : 0;
+	answer.symbols = symbols;
+	return server_answer(s, PARSED_SYMBOLS, &answer);
+}

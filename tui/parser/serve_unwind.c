@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/parser/serve_internal.h"
+#include "analysis/unwind/unwind.h"
+
+enum {
+	MAX_PROCESSES = 1024,
+	MAX_MAPPINGS = 1 << 19, /* of all processes together */
+};
+
+_Static_assert((int)PARSE_MAX_FRAMES == (int)UNWIND_MAX_FRAMES, "frames of one stack");
+_Static_assert((int)PARSE_MAX_REGS == (int)UNWIND_PT_REGS, "registers of one thread");
+
+struct process {
+	uint32_t pid;
+	uint64_t used;
+	struct unwind_map *map; /* NULL: free */
+};
+
+struct server_unwind {
+	struct unwinder *unwinder;
+	uint32_t announced; /* the module that the client was told last */
+	struct process processes[MAX_PROCESSES];
+	size_t nr_mappings;
+};
+
+/* A module that a stack leads into. If reading it ends us, the client must know which it was. */
+static struct module *module_on_stack(void *context, uint32_t number)
+{
+	struct server *s = context;
+	struct parsed_at at = {.id = s->request.id, .module = number};
+	const char *reason;
+	int error;
+
+	if (s->unwind->announced != number) {
+		s->unwind->announced = number;
+		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
+			return NULL;
+	}
+	return server_module(s, number, &error, &reason);
+}
+
+static struct server_unwind *unwind_state(struct server *s)
+{
+	if (s->unwind)
+		return s->unwind;
+	s->unwind = calloc(1, sizeof(*s->unwind));
+	if (s->unwind)
+		s->unwind->unwinder = unwinder_new(module_on_stack, s);
+	if (s->unwind && !s->unwind->unwinder) {
+		free(s->unwind);
+		s->unwind = NULL;
+	}
+	return s->unwind;
+}
+
+static void process_release(struct server_unwind *u, struct process *p)
+{
+	if (!p->map)
+		return;
+	u->nr_mappings -= unwind_map_size(p->map);
+	unwind_map_free(p->map);
+	*p = (struct process){0};
+}
+
+void server_unwind_free(struct server *s)
+{
+	size_t i;
+
+	if (!s->unwind)
+		return;
+	for (i = 0; i < MAX_PROCESSES; i++)
+		process_release(s->unwind, &s->unwind->processes[i]);
+	unwinder_free(s->unwind->unwinder);
+	free(s->unwind);
+	s->unwind = NULL;
+}
+
+void server_unwind_forget(struct server *s, uint32_t module)
+{
+	if (s->unwind)
+		unwinder_forget(s->unwind->unwinder, module);
+}
+
+static struct process *process_find(struct server_unwind *u, uint32_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < MAX_PROCESSES; i++)
+		if (u->processes[i].map && u->processes[i].pid == pid)
+			return &u->processes[i];
+	return NULL;
+}
+
+/* A free place for so many mappings; for its sake those asked for longest ago are forgotten. */
+static struct process *process_place(struct server_unwind *u, size_t nr_mappings)
+{
+	struct process *unused, *oldest;
+	size_t i;
+
+	for (;;) {
+		unused = oldest = NULL;
+		for (i = 0; i < MAX_PROCESSES; i++) {
+			struct process *p = &u->processes[i];
+
+			if (!p->map)
+				unused = p;
+			else if (!oldest || p->used < oldest->used)
+				oldest = p;
+		}
+		if (unused && (!oldest || u->nr_mappings + nr_mappings <= MAX_MAPPINGS))
+			return unused;
+		process_release(u, oldest);
+	}
+}
+
+static struct unwind_map *map_of(const struct parse_request *r)
+{
+	struct unwind_mapping *list = calloc(r->nr_mappings + 1, sizeof(*list));
+	struct unwind_map *map;
+	uint32_t i;
+
+	if (!list)
+		return NULL;
+	for (i = 0; i < r->nr_mappings; i++) {
+		const struct parse_mapping *m = &r->mappings[i];
+
+		list[i] = (struct unwind_mapping){m->start, m->end, m->offset, m->module};
+	}
+	map = unwind_map_new(list, r->nr_mappings);
+	free(list);
+	return map;
+}
+
+int serve_mappings(struct server *s)
+{
+	const struct parse_request *r = &s->request;
+	struct parsed_mappings answer = {.id = r->id, .pid = r->pid};
+	struct server_unwind *u = unwind_state(s);
+	struct unwind_map *map = u && r->nr_mappings ? map_of(r) : NULL;
+	struct process *p = u ? process_find(u, r->pid) : NULL;
+
+	if (!u || (r->nr_mappings && !map)) {
+		answer.error = -ENOMEM;
+		answer.reason = module_error_text(-ENOMEM);
+		return server_answer(s, PARSED_MAPPINGS, &answer);
+	}
+	if (p)
+		process_release(u, p);
+	if (map) {
+		answer.nr = (uint32_t)unwind_map_size(map);
+		*process_place(u, answer.nr) = (struct process){r->pid, s->requests, map};
+		u->nr_mappings += answer.nr;
+	}
+	return server_answer(s, PARSED_MAPPINGS, &answer);
+}
+
+/* What is wrong with the request; 0 with the process. */
+static int unwind_check(struct server *s, struct process **p, const char **reason)
+{
+	const struct parse_request *r = &s->request;
+	struct server_unwind *u = unwind_state(s);
+
+	*reason = "";
+	if (!u) {
+		*reason = module_error_text(-ENOMEM);
+		return -ENOMEM;
+	}
+	if (r->nr_regs != UNWIND_PT_REGS) {
+		*reason = "the registers are missing";
+		return -EINVAL;
+	}
+	*p = process_find(u, r->pid);
+	if (!*p) {
+		*reason = "the mappings of this process are not known";
+		return -ESTALE;
+	}
+	(*p)->used = s->requests;
+	return 0;
+}
+
+static int answer_frames(struct server *s, const struct unwind_stack *stack)
+{
+	struct parsed_frame frames[UNWIND_MAX_FRAMES];
+	struct parsed_frames answer = {
+	    .id = s->request.id,
+	    .pid = s->request.pid,
+	    .reason = unwind_stop_text(stack->stop),
+	    .stop = stack->stop,
+	    .missing = stack->missing,
+	    .nr = stack->nr,
+	    .frames = frames,
+	};
+	unsigned int i;
+
+	for (i = 0; i < stack->nr; i++) {
+		const struct unwind_frame *f = &stack->frames[i];
+
+		frames[i] =
+		    (struct parsed_frame){f->module, f->offset, f->function, f->cfa, f->flags};
+	}
+	return server_answer(s, PARSED_FRAMES, &answer);
+}
+
+int serve_unwind(struct server *s)
+{
+	const struct parse_request *r = &s->request;
+	struct parsed_frames refusal = {.id = r->id, .pid = r->pid};
+	struct unwind_memory memory;
+	struct unwind_stack stack;
+	struct unwind_input in;
+	struct process *p = NULL;
+	uint64_t registers[ROW_REGISTERS];
+
+	refusal.error = unwind_check(s, &p, &refusal.reason);
+	if (refusal.error)
+		return server_answer(s, PARSED_FRAMES, &refusal);
+	unwind_registers(r->regs, registers);
+	memory =
+	    (struct unwind_memory){registers[ROW_RSP], r->words, r->nr_words * sizeof(r->words[0])};
+	in = (struct unwind_input){registers, &memory, 1, p->map};
+	s->unwind->announced = 0;
+	unwind(s->unwind->unwinder, &in, &stack);
+	return answer_frames(s, &stack);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What text and JSON have in common. */
+#include "tui/report/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tui/report/format.h"
+
+static bool worth_printing(const struct op *op)
+{
+	return op->total.calls || op->open || op->abnormal || op->unseen || op->requested[0];
+}
+
+static int by_latency(const void *a, const void *b)
+{
+	const struct op *x = *(const struct op *const *)a, *y = *(const struct op *const *)b;
+
+	if (x->total.sum_ns != y->total.sum_ns)
+		return x->total.sum_ns < y->total.sum_ns ? 1 : -1;
+	if (x->oldest_open_ns != y->oldest_open_ns)
+		return x->oldest_open_ns < y->oldest_open_ns ? 1 : -1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+long output_sorted_ops(struct model *m, const struct op ***ops)
+{
+	size_t nr = model_nr_ops(m), i;
+	const struct op *op;
+	long kept = 0;
+
+	*ops = calloc(nr ? nr : 1, sizeof(**ops));
+	if (!*ops)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		op = model_op(m, i);
+		if (op && worth_printing(op))
+			(*ops)[kept++] = op;
+	}
+	qsort(*ops, (size_t)kept, sizeof(**ops), by_latency);
+	return kept;
+}
+
+void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)
+{
+	const struct rec_meta *meta = model_meta(m);
+	uint64_t at = model_elapsed_ns(m), from = meta ? meta->monotonic_ns + at : now_ns;
+
+	fprintf(f, "State at %s, %s old:\n", format_time(at).s, format_time(now_ns > from ? now_ns - from : 0).s);
+}
+
+uint64_t output_cost_target_ns(const struct rec_cost *c)
+{
+	return c->ns > c->other_ns ? c->ns - c->other_ns : 0;
+}
+
+double output_cost_target_percent(const struct rec_cost *c)
+{
+	return c->target_cpu_ns > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)c->target_cpu_ns : -1;
+}
+
+double output_cost_one_cpu_percent(const struct rec_cost *c)
+{
+	uint64_t wall = c->wall_ns ? c->wall_ns : c->at_ns;
+
+	return wall > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)wall : -1;
+}
+
+double output_cost_host_percent(const struct rec_cost *c)
+{
+	/* a share of next to nothing says nothing */
+	return c->host_cpu_ns > 50000000
+		   ? 100.0 * ((double)c->ns + (double)c->own_cpu_ns) / (double)c->host_cpu_ns
+		   : -1;
+}

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_descend.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/report/format.h"
+#include "tui/report/json_put.h"
+#include "tui/report/sanitise.h"
+
+enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
+
+static void put_share(json_t *o, const char *key, double v, bool *failed)
+{
+	json_put(o, key, json_real(isfinite(v) ? fmin(fmax(v, 0), 1) : 0), failed);
+}
+
+static void put_address(json_t *o, uint64_t offset, bool *failed)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, offset);
+	json_put(o, "address", json_string(text), failed);
+}
+
+static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
+{
+	if (!s || !s->file[0])
+		return;
+	json_put_text(o, "file", s->file, failed);
+	if (s->line)
+		json_put_u64(o, "line", s->line, failed);
+}
+
+/* Names of what is inlined where a call site stands, innermost first. */
+static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code site, bool *failed)
+{
+	const struct rec_inlines *in = descend_inlines(d, site);
+	json_t *names = json_array();
+
+	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
+		*failed |= json_array_append_new(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
+	if (json_array_size(names))
+		json_put(o, "inlined", names, failed);
+	else
+		json_decref(names);
+}
+
+static json_t *call_site_json(const struct descend *d, struct rec_code site, bool *failed)
+{
+	json_t *o = json_object();
+
+	put_line(o, descend_symbol(d, site.module, site.offset), failed);
+	put_address(o, site.offset, failed);
+	json_put_text(o, "module", descend_module(d, site.module), failed);
+	put_inlined_at(o, d, site, failed);
+	return o;
+}
+
+static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
+{
+	json_t *loop;
+
+	if (!l->loop_first)
+		return;
+	loop = json_object();
+	json_put_u64(loop, "first_line", l->loop_first, failed);
+	json_put_u64(loop, "last_line", l->loop_last, failed);
+	json_put(o, "loop", loop, failed);
+}
+
+/* A function that is only inlined into the last frame. */
+static json_t *inlined_json(const struct descend *d, const struct descent_path *p, const struct inlined *in, unsigned int i,
+			    bool *failed)
+{
+	const struct inlined_level *l = &in->level[i];
+	json_t *o = json_object();
+
+	json_put(o, "function", json_text(l->function, NAME_MAX_BYTES), failed);
+	json_put_text(o, "module", descend_module(d, l->place.module), failed);
+	json_put(o, "inlined", json_true(), failed);
+	json_put_text(o, "file", l->file, failed);
+	if (l->line)
+		json_put_u64(o, "line", l->line, failed);
+	put_address(o, l->place.offset, failed);
+	put_loop(o, l, failed);
+	put_share(o, "share", p->share * (double)l->ns / (double)in->ns, failed);
+	json_put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)), failed);
+	return o;
+}
+
+/* What a frame, a sibling and an fnode of the tree have in common: who it is and from where it is called. */
+static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	const struct descend_symbol *s =
+	    n->function.module ? descend_symbol(d, n->function.module, n->function.offset) : NULL;
+	char name[NAME_MAX_BYTES];
+
+	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+	if (s)
+		json_put_text(o, "symbol", s->symbol, failed);
+	if (n->function.module)
+		json_put_text(o, "module", descend_module(d, n->function.module), failed);
+	if (n->site.module)
+		json_put(o, "call_site", call_site_json(d, n->site, failed), failed);
+}
+
+static json_t *frame_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	json_t *o = json_object();
+
+	put_function(o, d, n, failed);
+	if (n->function.module) {
+		put_line(o, descend_symbol(d, n->function.module, n->function.offset), failed);
+		put_address(o, n->function.offset, failed);
+	}
+	put_share(o, "share", n->share, failed);
+	if (n->records || !n->depth) {
+		json_put_u64(o, "latency_ns", n->latency_ns, failed);
+		json_put_u64(o, "maxcount", n->maxcount, failed);
+		json_put_u64(o, "decisions", n->decisions, failed);
+		json_put_u64(o, "records", n->records, failed);
+	}
+	json_put(o, "evidence", json_string(evidence_text(report_evidence(n))), failed);
+	return o;
+}
+
+static json_t *sibling_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+{
+	char name[NAME_MAX_BYTES];
+	json_t *o = json_object();
+
+	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+	if (n->records) {
+		json_put_u64(o, "latency_ns", n->latency_ns, failed);
+		json_put_u64(o, "maxcount", n->maxcount, failed);
+	}
+	return o;
+}
+
+/* The callee of a loop: "dlopen", "7 calls, 107 us each". */
+static void put_looped(json_t *o, const struct descend *d, const struct descent_looped *looped, bool *failed)
+{
+	struct buf text;
+
+	buf_init(&text, TEXT_MAX);
+	report_function(&text, d, looped->function);
+	json_put_text(o, "name", text.data, failed);
+	buf_reset(&text);
+	report_mean_count(&text, looped->calls);
+	buf_printf(&text, " calls, %s each", format_time(looped->mean_ns).s);
+	json_put_text(o, "detail", text.data, failed);
+	json_put(o, "calls", json_real(looped->calls), failed);
+	put_share(o, "share", looped->share, failed);
+	buf_release(&text);
+}
+
+static json_t *cause_json(const struct descend *d, const struct descent_path *p, bool *failed)
+{
+	const struct cause *c = &p->cause;
+	json_t *o = json_object();
+	struct buf where;
+	char *end;
+	long long n;
+
+	json_put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
+	if (p->looped.calls) {
+		put_looped(o, d, &p->looped, failed);
+		return o;
+	}
+	json_put_text(o, "name", c->name, failed);
+	n = strtoll(c->detail, &end, 10);
+	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
+		json_put(o, "detail", json_integer(n), failed);
+	} else if (c->detail[0]) {
+		json_put_text(o, "detail", c->detail, failed);
+	} else if (p->nr_pcs) {
+		struct inlined in;
+
+		descend_narrow(d, p, &in);
+		buf_init(&where, TEXT_MAX);
+		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line) :
+			    report_place(&where, d, p->pcs[0].place))
+			json_put_text(o, "detail", where.data, failed);
+		buf_release(&where);
+	}
+	return o;
+}
+
+/* What has no name is called by its place. */
+static void code_name(const struct descend *d, struct rec_code code, char *out, size_t size)
+{
+	const struct descend_symbol *s = descend_symbol(d, code.module, code.offset);
+
+	if (s && s->function[0])
+		snprintf(out, size, "%s", s->function);
+	else
+		snprintf(out, size, "%s+0x%" PRIx64, descend_module(d, code.module), code.offset);
+}
+
+static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *failed)
+{
+	json_t *frames = json_array();
+
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct descend_symbol *s = descend_symbol(d, place.module, place.offset);
+		char at[NAME_MAX_BYTES];
+		json_t *o = json_object();
+
+		code_name(d, place, at, sizeof(at));
+		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
+		json_put_text(o, "module", descend_module(d, place.module), failed);
+		put_line(o, s, failed);
+		*failed |= json_array_append_new(frames, o);
+	}
+	return frames;
+}
+
+/* Who ended the wait, as a layer; NULL: it is not known. */
+static json_t *ended_by_json(const struct hop *h, bool *failed)
+{
+	static const char *const states[ENDED_KINDS] = {
+	    [ENDED_REQUEST] = "io",	      [ENDED_TIMER] = "timer", [ENDED_TASK] = "run", [ENDED_NETWORK] = "network",
+	    [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
+	const struct rec_sleep *s = &h->sleep;
+	json_t *o;
+
+	if (s->ended_by >= ENDED_KINDS || !states[s->ended_by])
+		return NULL;
+	o = json_object();
+	if (s->ended_by == ENDED_TASK) {
+		json_put_u64(o, "pid", s->waker_pid, failed);
+		json_put_u64(o, "tid", s->waker_tid, failed);
+		json_put_text(o, "comm", h->waker, failed);
+	}
+	json_put(o, "state", json_string(states[s->ended_by]), failed);
+	if (s->ended_by == ENDED_SIGNAL)
+		json_put_text(o, "detail", "a signal", failed);
+	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
+		json_put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
+	else if (s->ended_by != ENDED_TASK)
+		json_put_text(o, "detail", h->waker, failed);
+	json_put(o, "frames", json_array(), failed);
+	return o;
+}
+
+static const char *wait_state(const struct hop *h)
+{
+	struct cause cause;
+
+	cause_of_sleep(&h->sleep, &cause);
+	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io" :
+	       cause.kind == CAUSE_NETWORK			     ? "network" :
+									"sleep";
+}
+
+/* The first hop: the thread that waited, then who ended it. */
+static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
+{
+	json_t *o = json_object(), *layers = json_array(), *layer = json_object(), *ended = ended_by_json(h, failed);
+	char detail[2 * HOP_TEXT];
+
+	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "", h->name);
+	if (h->pid)
+		json_put_u64(layer, "pid", h->pid, failed);
+	json_put_u64(layer, "tid", h->tid, failed);
+	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
+		if (model_target(report->model, i)->pid == h->pid)
+			json_put_text(layer, "comm", model_target(report->model, i)->comm, failed);
+	}
+	json_put(layer, "state", json_string(wait_state(h)), failed);
+	json_put_text(layer, "detail", detail, failed);
+	json_put(layer, "frames", wait_frames(report->descend, h, failed), failed);
+	*failed |= json_array_append_new(layers, layer);
+	if (ended)
+		*failed |= json_array_append_new(layers, ended);
+	json_put_u64(o, "ns", h->ns, failed);
+	json_put_u64(o, "count", h->count, failed);
+	json_put(o, "layers", layers, failed);
+	return o;
+}
+
+/* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system call. */
+static json_t *stack_frame_json(const struct descend *d, const struct rec_frame *f, bool place, bool *failed)
+{
+	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+	json_t *o = json_object();
+	char name[NAME_MAX_BYTES];
+
+	code_name(d, (struct rec_code){f->module, f->function}, name, sizeof(name));
+	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
+	if (s)
+		json_put_text(o, "symbol", s->symbol, failed);
+	json_put_text(o, "module", descend_module(d, f->module), failed);
+	if (place) {
+		put_line(o, descend_symbol(d, f->module, f->offset - 1), failed);
+		put_address(o, f->offset, failed);
+	}
+	return o;
+}
+
+static json_t *kernel_frame_json(const struct descend *d, const struct descent_path *p, const struct rec_frame *f, bool *failed)
+{
+	json_t *o = stack_frame_json(d, f, false, failed);
+
+	put_share(o, "share", p->share, failed);
+	json_put(o, "evidence", json_string(evidence_text(p->kernel_evidence)), failed);
+	return o;
+}
+
+/* Outermost first, as everywhere. */
+static json_t *callers_json(const struct descend *d, const struct descent_callers *c, bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array();
+
+	put_share(o, "share", c->share, failed);
+	for (unsigned int i = c->nr_frames; i > 0; i--)
+		*failed |= json_array_append_new(frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
+	json_put(o, "frames", frames, failed);
+	return o;
+}
+
+static json_t *below_json(const struct descend *d, const struct descent_path *p, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		const struct descent_below *f = &p->below[i];
+		char name[NAME_MAX_BYTES] = NO_FILE;
+		json_t *o = json_object();
+
+		if (f->function.module)
+			code_name(d, f->function, name, sizeof(name));
+		json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
+		json_put(o, "module", json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
+		put_share(o, "share", f->share, failed);
+		*failed |= json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *path_json(const struct descend_report *report, const struct descent_result *r, const struct descent_path *p,
+			 bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
+	const struct descend *d = report->descend;
+	const struct hop *wait = descend_wait(d, r, p);
+	struct inlined in;
+
+	descend_narrow(d, p, &in);
+	put_share(o, "share", p->share, failed);
+	json_put(o, "cause", cause_json(d, p, failed), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	for (unsigned int i = 0; i < p->nr_frames; i++)
+		*failed |= json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
+	if (in.nr && p->nr_frames)
+		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0], failed);
+	for (unsigned int i = 1; i < in.nr; i++)
+		*failed |= json_array_append_new(frames, inlined_json(d, p, &in, i, failed));
+	for (unsigned int i = 0; i < p->nr_kernel; i++)
+		*failed |= json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
+	for (unsigned int i = 0; i < p->nr_siblings; i++)
+		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
+	json_put(o, "frames", frames, failed);
+	json_put(o, "siblings", siblings, failed);
+	if (p->nr_below)
+		json_put(o, "samples", below_json(d, p, failed), failed);
+	if (wait)
+		json_put(o, "wait", wait_json(report, wait, failed), failed);
+	return o;
+}
+
+/* The tree: parents come before their children. */
+static json_t *ftree_json(const struct descend *d, const struct descent_result *r, bool *failed)
+{
+	json_t **children = calloc(r->nr_nodes + 1, sizeof(*children)), *root = NULL;
+
+	for (unsigned int i = 0; children && i < r->nr_nodes; i++) {
+		const struct descent_fnode *n = &r->nodes[i];
+		json_t *o = json_object();
+
+		children[i] = json_array();
+		put_function(o, d, n, failed);
+		if (n->records || !n->depth) {
+			json_put_u64(o, "latency_ns", n->latency_ns, failed);
+			json_put_u64(o, "maxcount", n->maxcount, failed);
+			json_put_u64(o, "decisions", n->decisions, failed);
+		}
+		json_put(o, "root_cause", json_boolean(n->root_cause), failed);
+		json_put(o, "children", children[i], failed);
+		if (!i) {
+			root = o;
+			continue;
+		}
+		for (unsigned int j = 0; j < i; j++) {
+			if (r->nodes[j].node == n->parent) {
+				*failed |= json_array_append_new(children[j], o);
+				o = NULL;
+				break;
+			}
+		}
+		json_decref(o);
+	}
+	*failed |= !children;
+	free(children);
+	return root;
+}
+
+static void put_interval(json_t *o, const char *key, double low, double high, bool *failed)
+{
+	json_put(o, key, json_pack("[f,f]", low, high), failed);
+}
+
+/* Of times and counts, which are integers. */
+static void put_whole_interval(json_t *o, const char *key, double low, double high, bool *failed)
+{
+	json_put(o, key, json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))), (json_int_t)ceil(fmax(0, fmin(high, 0x1p62)))), failed);
+}
+
+/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen, and as the scale. */
+static json_t *intervals_json(const struct op *op, const struct peak *peak, const struct descent_result *r, bool *failed)
+{
+	double calls = peak ? (double)peak->calls : 0, share = op && op->share_seen > 0 ? fmin(op->share_seen, 1) : 1;
+	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0, all = op ? (double)op->total.calls : 0;
+	double below = all > 0 ? calls * fmax(0, 1 - (double)op->calls_low / all) : 0;
+	double above = all > 0 ? calls * fmax(0, (double)op->calls_high / all - 1) : 0;
+	json_t *o = json_object();
+
+	put_whole_interval(o, "mean_ns", r->latency_interval.low, r->latency_interval.high, failed);
+	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high, failed);
+	if (peak)
+		put_whole_interval(o, "calls", calls - hypot(error, below), calls + hypot(error, above), failed);
+	return o;
+}
+
+static json_t *missing_json(const struct descend *d, const struct descent_result *r, bool *failed)
+{
+	json_t *o = json_object();
+	char name[NAME_MAX_BYTES];
+
+	put_share(o, "unmeasured", r->missing.unmeasured, failed);
+	put_share(o, "unknown", r->missing.unknown, failed);
+	put_share(o, "host", r->missing.host, failed);
+	put_share(o, "other", r->missing.other, failed);
+	if (r->missing.largest) {
+		json_put(o, "largest", json_text(descend_function(d, &r->nodes[r->missing.largest], name, sizeof(name)), NAME_MAX_BYTES),
+			 failed);
+		put_share(o, "largest_share", r->missing.largest_share, failed);
+	}
+	return o;
+}
+
+static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result, bool *failed)
+{
+	struct buf line;
+
+	if (result->refused[0]) {
+		buf_init(&line, NAME_MAX_BYTES);
+		buf_printf(&line, "the answer is refused, because its figures contradict each other: %s", result->refused);
+		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		buf_release(&line);
+	}
+	if (result->change[0])
+		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
+	buf_init(&line, NAME_MAX_BYTES);
+	if (report_left(&line, op))
+		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+	buf_release(&line);
+}
+
+static json_t *document(const struct descend_report *r, const struct output_options *opt, const struct descent_result *result,
+			bool *failed)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+	struct peak peak;
+	bool known;
+	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
+	char name[NAME_MAX_BYTES];
+
+	if (result->nr_nodes)
+		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
+	else
+		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : r->asked ? r->asked : "");
+	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
+		snprintf(name, sizeof(name), "%s", op->label);
+	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
+	if (op) {
+		json_put_text(o, "module", op->module, failed);
+		if (!opt->json_lines)
+			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
+	}
+	known = report_peak(r, op, &peak);
+	if (known)
+		json_put(o, "peak", output_json_peak(r->model, &peak), failed);
+	json_put(o, "status", json_string(report_status(r, result)), failed);
+	json_put_u64(o, "rounds", result->rounds, failed);
+	json_put_u64(o, "calls_used", result->calls_used, failed);
+	put_share(o, "explained", result->explained, failed);
+	if (result->calls_used) {
+		json_put_u64(o, "mean_ns", result->latency_ns, failed);
+		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result, failed), failed);
+		json_put(o, "missing", missing_json(r->descend, result, failed), failed);
+	}
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+	json_put(o, "paths", paths, failed);
+	if (result->nr_callers) {
+		json_t *callers = json_array();
+
+		for (unsigned int i = 0; i < result->nr_callers; i++)
+			*failed |= json_array_append_new(callers, callers_json(r->descend, &result->callers[i], failed));
+		json_put(o, "callers", callers, failed);
+	}
+	if (result->nr_nodes)
+		json_put(o, "ftree", ftree_json(r->descend, result, failed), failed);
+	put_notes(json_object_get(o, "notes"), op, result, failed);
+	return o;
+}
+
+int output_descend_json(const struct descend_report *r, const struct output_options *opt, FILE *f)
+{
+	struct descent_result result;
+	bool failed = false;
+	json_t *json;
+	int err = report_result(r, &result);
+
+	if (err)
+		return err;
+	json = document(r, opt, &result, &failed);
+	if (!json || failed)
+		err = -ENOMEM;
+	errno = EIO;
+	if (!err && json_dumpf(json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+		err = -errno;
+	if (!err && (fputc('\n', f) == EOF || fflush(f)))
+		err = -errno;
+	json_decref(json);
+	descent_result_release(&result);
+	return err;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_descend.h"
+
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/report/format.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8, SENTENCE_CAUSES = 3 };
+
+/* Of the peak's time: causes so close to each other are told together. */
+#define AS_LARGE 0.1
+#define HOST_WORTH_SAYING 0.1
+/* Times what the program itself takes: then what the host does is the first to be told. */
+#define HOST_LEADS 3
+
+static unsigned int width_of(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : 80;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+static void put_name(struct buf *out, const struct descend_report *r, const struct descent_fnode *n)
+{
+	const struct op *op = model_op_by_number(r->model, r->op);
+	char name[NAME_BYTES];
+
+	if (!n->site.module && op && op->label[0] && !descend_symbol(r->descend, n->function.module, n->function.offset))
+		snprintf(name, sizeof(name), "%s", op->label);
+	else
+		descend_function(r->descend, n, name, sizeof(name));
+	report_short_name(out, name);
+}
+
+/*
+ * How many frames a sentence names: to the last one that code of the module of f0
+ * calls. What a library does inside is not what a person can change; the path below has it.
+ */
+static unsigned int frames_named(const struct descent_result *result, const struct descent_path *p)
+{
+	uint32_t own = result->nodes[p->frames[0]].function.module;
+	unsigned int named = 1;
+
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		if (result->nodes[p->frames[i]].site.module == own)
+			named = i + 1;
+	}
+	return named;
+}
+
+/* "serve > fetch > usleep at store.c:88, asleep on purpose" */
+static void put_path(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		     const struct descent_path *p)
+{
+	unsigned int named = frames_named(result, p);
+	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
+	struct buf place;
+
+	for (unsigned int i = 0; i < named; i++) {
+		if (named > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
+			buf_puts(out, " > ...");
+			i = named - SENTENCE_FRAMES / 2;
+		}
+		buf_puts(out, i ? " > " : "");
+		put_name(out, r, &result->nodes[p->frames[i]]);
+	}
+	buf_init(&place, NAME_BYTES * 4);
+	if (report_place(&place, r->descend, last->site))
+		buf_printf(out, " at %s", place.data);
+	buf_puts(out, ", ");
+	report_path_cause(out, r->descend, p);
+	buf_reset(&place);
+	if (report_where(&place, r->descend, p))
+		buf_printf(out, ", mostly %s", place.data);
+	buf_release(&place);
+}
+
+/* Where an answer is no root cause, its first words say so. */
+static void put_doubt(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+{
+	if (!result->nr_paths)
+		return;
+	if (result->status == DESCENT_PARTLY)
+		buf_printf(out, "partly explained (%s of the time): ", format_percent(result->named).s);
+	else if (result->status == DESCENT_IN_PROGRESS && descend_over(r->descend))
+		buf_printf(out, "not finished, %s of the time explained so far: ", format_percent(result->explained).s);
+	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END || result->status == DESCENT_TOO_FEW)
+		buf_printf(out, "%s, %s of the time explained: ", descent_status_text(result->status),
+			   format_percent(result->explained).s);
+}
+
+/* The largest path of the host, or of the program itself; NULL: there is none. */
+static const struct descent_path *largest_of(const struct descent_result *result, bool host)
+{
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		if (cause_of_host(result->paths[i].cause.kind) == host)
+			return &result->paths[i];
+	return NULL;
+}
+
+static void put_share(struct buf *out, const struct descent_path *p)
+{
+	buf_printf(out, " (%s of the time)", format_percent(p->share).s);
+}
+
+/* The largest cause of the program itself, and those that are about as large. */
+static void put_own_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			   const struct descent_path *first, bool share)
+{
+	unsigned int told = 1;
+
+	put_path(out, r, result, first);
+	for (const struct descent_path *p = first + 1; p < result->paths + result->nr_paths && told < SENTENCE_CAUSES; p++) {
+		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share || 2 * p->share < first->share)
+			continue;
+		if (told++ == 1)
+			put_share(out, first);
+		buf_puts(out, "; and ");
+		put_path(out, r, result, p);
+		put_share(out, p);
+	}
+	if (told == 1 && share)
+		put_share(out, first);
+}
+
+/*
+ * What the program does, and what the host adds to it: waiting for a CPU is told beside the program's own path, never
+ * instead of it, and first only where it is by far the largest part.
+ */
+static void put_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+{
+	const struct descent_path *own = largest_of(result, false), *host = largest_of(result, true);
+	double program = 0;
+
+	if (!own) {
+		put_path(out, r, result, host);
+		return;
+	}
+	if (!host || host->share < HOST_WORTH_SAYING) {
+		put_own_causes(out, r, result, own, false);
+		return;
+	}
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		program += cause_of_host(result->paths[i].cause.kind) ? 0 : result->paths[i].share;
+	if (host->share > HOST_LEADS * program) {
+		put_path(out, r, result, host);
+		put_share(out, host);
+		buf_puts(out, "; beside what the host takes: ");
+		put_own_causes(out, r, result, own, true);
+		return;
+	}
+	put_own_causes(out, r, result, own, true);
+	buf_puts(out, "; the host adds: ");
+	report_cause(out, &host->cause);
+	put_share(out, host);
+}
+
+static void put_no_peak(struct buf *out, const struct descend_report *r)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+
+	if (r->wanted_peak)
+		buf_printf(out, "there is no peak %d", r->wanted_peak);
+	else if (r->wanted_low_ns < r->wanted_high_ns)
+		buf_printf(out, "no call took %s", format_range(r->wanted_low_ns, r->wanted_high_ns).s);
+	else if (r->wanted_low_ns)
+		buf_printf(out, "there is no peak at %s", format_time(r->wanted_low_ns).s);
+	else
+		buf_puts(out, "there is no peak");
+	for (unsigned int i = 0; op && i < op->nr_peaks; i++) {
+		const struct peak *p = &op->peaks[i];
+
+		buf_printf(out, "%s %d (%s, %s of calls)", i ? "," : "; there are", p->rank, format_time(p->mode_ns).s,
+			   format_percent(p->share_of_calls).s);
+	}
+}
+
+void output_descend_sentence(const struct descend_report *r, struct buf *out)
+{
+	struct descent_result result;
+
+	if (r->no_such_peak) {
+		put_no_peak(out, r);
+		return;
+	}
+	if (!descend_asked(r->descend)) {
+		buf_puts(out, "not enough calls to choose a peak");
+		return;
+	}
+	if (report_result(r, &result)) {
+		buf_puts(out, "no memory");
+		return;
+	}
+	report_peak_begin(r, result.latency_ns, out);
+	buf_puts(out, ": ");
+	put_doubt(out, r, &result);
+	if (result.nr_paths && result.paths[0].nr_frames)
+		put_causes(out, r, &result);
+	else if (result.refused[0])
+		buf_printf(out, "the answer is refused, because its figures contradict each other: %s; ask again", result.refused);
+	else
+		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
+	descent_result_release(&result);
+}
+
+/* --- the paths as a tree */
+
+static void put_frame(struct buf *out, const struct descend_report *r, const struct descent_fnode *n, unsigned int level)
+{
+	struct buf place;
+
+	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s, format_time_fixed(n->latency_ns).s);
+	if (n->records || !n->depth)
+		buf_printf(out, "%5s of %-5s", format_count(n->maxcount).s, format_count(n->votes).s);
+	else
+		buf_printf(out, "%5s    %-5s", "-", "");
+	buf_printf(out, " %-9s %*s", evidence_text(report_evidence(n)), (int)level, "");
+	put_name(out, r, n);
+	buf_init(&place, NAME_BYTES * 4);
+	if (report_place(&place, r->descend, n->site))
+		buf_printf(out, " at %s", place.data);
+	buf_reset(&place);
+	if (report_inlined_at(&place, r->descend, n->site))
+		buf_printf(out, " in %s (inlined)", place.data);
+	buf_release(&place);
+	if (n->in_loop)
+		buf_puts(out, ", in a loop");
+	buf_putc(out, '\n');
+}
+
+/* The functions that are only inlined into the last frame, by sampling. */
+static void put_inlined(struct buf *out, const struct descend_report *r, const struct descent_path *p)
+{
+	struct inlined in;
+
+	descend_narrow(r->descend, p, &in);
+	for (unsigned int i = 1; i < in.nr; i++) {
+		const struct inlined_level *l = &in.level[i];
+
+		buf_printf(out, "  %s %7s %5s    %-5s %-9s %*s", format_percent_fixed(p->share * (double)l->ns / (double)in.ns).s, "",
+			   "-", "", evidence_text(EVIDENCE_SAMPLED), (int)(2 * (p->nr_frames + i - 1)), "");
+		report_short_name(out, l->function);
+		buf_puts(out, ", inlined");
+		if (l->file[0] && l->line) {
+			buf_puts(out, ", at ");
+			report_line(out, l->file, l->line);
+		}
+		if (l->loop_first)
+			buf_printf(out, ", in the loop of lines %u-%u", l->loop_first, l->loop_last);
+		buf_putc(out, '\n');
+	}
+}
+
+/* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
+static void put_wait(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		     const struct descent_path *p, const struct output_options *o)
+{
+	const struct hop *h = descend_wait(r->descend, result, p);
+	struct buf line;
+
+	if (!h)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct descend_symbol *s = descend_symbol(r->descend, place.module, place.offset);
+
+		buf_puts(&line, i ? " > " : "");
+		report_short_name(&line, s && s->function[0] ? s->function : descend_module(r->descend, place.module));
+	}
+	buf_puts(&line, h->nr_frames ? "; " : "");
+	report_wait_end(&line, h);
+	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits", format_time(h->ns).s);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  waits in: ", 12);
+	buf_release(&line);
+}
+
+static void put_siblings(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			 const struct descent_path *p, const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_siblings)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_siblings; i++) {
+		const struct descent_fnode *n = &result->nodes[p->siblings[i]];
+
+		buf_puts(&line, i ? ", " : "");
+		put_name(&line, r, n);
+		if (n->records)
+			buf_printf(&line, " %s", format_time(n->latency_ns).s);
+	}
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  beside the last: ", 19);
+	buf_release(&line);
+}
+
+static void put_stack_frame(struct buf *out, const struct descend *d, const struct rec_frame *f)
+{
+	report_function(out, d, (struct rec_code){f->module, f->function});
+}
+
+/* What lies below the last frame, in the kernel: one line. */
+static void put_kernel(struct buf *out, const struct descend_report *r, const struct descent_path *p,
+		       const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_kernel)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_kernel; i++) {
+		buf_puts(&line, i ? " > " : "");
+		put_stack_frame(&line, r->descend, &p->kernel[i]);
+	}
+	buf_printf(&line, " (%s)", evidence_text(p->kernel_evidence));
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
+	buf_release(&line);
+}
+
+/* Where samples ended, of calls that were not timed one by one. */
+static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p, const struct output_options *o)
+{
+	struct buf line;
+
+	if (!p->nr_below)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
+		report_function(&line, r->descend, p->below[i].function);
+	}
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  by samples: ", 14);
+	buf_release(&line);
+}
+
+/* Who calls a system call. */
+static void put_callers(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+			const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < result->nr_callers; i++) {
+		const struct descent_callers *c = &result->callers[i];
+
+		if (!i)
+			buf_puts(out, "\nCalled by, in share of the time of these calls:\n");
+		buf_reset(&line);
+		for (unsigned int k = c->nr_frames; k > 0; k--) {
+			put_stack_frame(&line, r->descend, &c->frame[k - 1]);
+			buf_puts(&line, k > 1 ? " > " : "");
+		}
+		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
+		words_wrap(out, line.err ? "" : line.data, width_of(o) - 10, "", 2);
+	}
+	buf_release(&line);
+}
+
+static void put_paths(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		      const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < result->nr_paths; i++) {
+		const struct descent_path *p = &result->paths[i];
+
+		buf_reset(&line);
+		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1, format_percent(p->share).s);
+		report_path_cause(&line, r->descend, p);
+		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s, evidence_text(p->evidence));
+		buf_putc(out, '\n');
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		if (!i)
+			buf_puts(out, "   share    time maximum in   evidence  function\n");
+		for (unsigned int k = 0; k < p->nr_frames; k++)
+			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
+		put_inlined(out, r, p);
+		put_below(out, r, p, o);
+		put_kernel(out, r, p, o);
+		put_wait(out, r, result, p, o);
+		put_siblings(out, r, result, p, o);
+	}
+	put_callers(out, r, result, o);
+	buf_release(&line);
+}
+
+static void put_status(struct buf *out, const struct descend_report *r, const struct descent_result *result,
+		       const struct output_options *o)
+{
+	struct descent_progress now = {0};
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	if (result->status == DESCENT_IN_PROGRESS && !descend_over(r->descend))
+		descent_progress(descend_state(r->descend), &now);
+	if (now.armed)
+		buf_printf(&line, "%u call sites armed now; ", now.armed);
+	if (now.until_next)
+		buf_printf(&line, "next decision in %u calls; ", now.until_next);
+	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained", report_status(r, result),
+		   result->rounds, result->rounds == 1 ? "time" : "times", format_count(result->calls_used).s,
+		   format_percent(result->explained).s);
+	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
+		struct buf missing;
+
+		buf_init(&missing, MAX_OUTPUT);
+		report_missing(r, result, &missing);
+		if (missing.len)
+			buf_printf(&line, "; missing: %s", missing.data);
+		buf_release(&missing);
+	}
+	if (result->change[0]) {
+		buf_puts(&line, "; ");
+		sanitise_append(&line, result->change, strlen(result->change));
+	}
+	buf_putc(out, '\n');
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
+	buf_release(&line);
+	buf_init(&line, MAX_OUTPUT);
+	if (report_left(&line, model_op_peaks(r->model, r->op)))
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "Left:   ", 8);
+	buf_release(&line);
+}
+
+int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
+{
+	struct descent_result result;
+	struct buf out, line;
+	int err = report_result(r, &result);
+
+	if (err)
+		return err;
+	buf_init(&out, MAX_OUTPUT);
+	buf_init(&line, MAX_OUTPUT);
+	output_descend_sentence(r, &line);
+	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	buf_release(&line);
+	put_paths(&out, r, &result, o);
+	put_status(&out, r, &result, o);
+	output_text_state(&out, r->model, o);
+	descent_result_release(&result);
+	return output_text_write(&out, f);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_open.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/causes.h"
+#include "analysis/latency/syscall_args.h"
+#include "tui/report/format.h"
+#include "tui/report/json_put.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/sanitise.h"
+
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64 };
+
+static void put_safe(struct buf *out, const char *s)
+{
+	sanitise_append(out, s, strnlen(s, NAME_BYTES));
+}
+
+size_t open_report_nr(const struct open_report *r)
+{
+	size_t nr = 0;
+	uint32_t frame;
+
+	for (size_t i = 0; i < open_calls_nr(r->calls); i++)
+		nr += open_matches(open_calls_at(r->calls, i), &r->ask, &frame);
+	return nr;
+}
+
+/* "read(fd 3, buf 0x7f..., count 16)" */
+static void put_call(struct buf *out, const struct rec_look *look)
+{
+	put_safe(out, look->sleep.call);
+	buf_putc(out, '(');
+	for (unsigned int i = 0; i < SAMPLE_ARGS; i++) {
+		struct syscall_arg a = syscall_arg(look->sleep.call, i);
+
+		if (a.kind == ARG_NONE)
+			break;
+		buf_puts(out, i ? ", " : "");
+		if (a.name && a.name[0])
+			buf_printf(out, "%s ", a.name);
+		if (a.kind == ARG_FD || a.kind == ARG_INT)
+			buf_printf(out, "%d", (int)look->args[i]);
+		else if (a.kind == ARG_SIZE)
+			buf_printf(out, "%" PRIu64, look->args[i]);
+		else
+			buf_printf(out, "0x%" PRIx64, look->args[i]);
+	}
+	buf_putc(out, ')');
+}
+
+static const char *object_words(const struct rec_look *look)
+{
+	const char *call = look->sleep.call;
+
+	switch ((enum sleep_object)look->sleep.object) {
+	case SLEEP_ON_NOTHING:
+		return "asleep on purpose";
+	case SLEEP_ON_FILE:
+		return "waiting for the file ";
+	case SLEEP_ON_DEVICE:
+		return "waiting for the device ";
+	case SLEEP_ON_SOCKET:
+	case SLEEP_ON_LOCAL:
+		return !strncmp(call, "accept", 6) ? "waiting for a connection on " : "waiting for the peer ";
+	case SLEEP_ON_PIPE:
+		return strstr(call, "write") ? "waiting for room in " : "waiting for input from ";
+	case SLEEP_ON_CHILD:
+		return "waiting for a child";
+	case SLEEP_ON_PAGE:
+		return "waiting for a page of memory";
+	case SLEEP_ON_FUTEX:
+		return look->sleep.exclusive ? "waiting for a lock" : "waiting for another thread";
+	case SLEEP_ON_FILE_LOCK:
+		return "waiting for the lock of ";
+	case SLEEP_ON_KERNEL_LOCK:
+		return "waiting for a lock in the kernel";
+	default:
+		return look->sleep.name[0] ? "waiting for " : "waiting";
+	}
+}
+
+void open_report_wait(struct buf *out, const struct rec_look *look)
+{
+	const struct rec_sleep *s = &look->sleep;
+
+	if (look->kind == WITNESS_RUN) {
+		buf_puts(out, "running");
+		if (s->syscall >= 0) {
+			buf_puts(out, " in the kernel, in ");
+			put_call(out, look);
+		}
+		return;
+	}
+	if (look->state == 'T' || look->state == 't')
+		buf_puts(out, "stopped by a signal or a debugger; ");
+	buf_puts(out, object_words(look));
+	put_safe(out, s->name);
+	if (s->object == SLEEP_ON_FUTEX) {
+		if (s->waker[0]) {
+			buf_puts(out, " to end, ");
+			put_safe(out, s->waker);
+		}
+		if (s->holder[0]) {
+			buf_puts(out, " held by ");
+			put_safe(out, s->holder);
+			if (s->doing && s->doing[0]) {
+				buf_puts(out, ", which ");
+				put_safe(out, s->doing);
+				buf_putc(out, ',');
+			}
+		}
+		buf_printf(out, "%s at 0x%" PRIx64, s->holder[0] && s->doing && s->doing[0] ? "" : ",", s->lock);
+	}
+	if (s->syscall >= 0) {
+		buf_puts(out, ", in ");
+		put_call(out, look);
+	}
+	if (look->state == 'D')
+		buf_puts(out, "; it cannot be interrupted");
+}
+
+/* ---- text */
+
+static void put_frame(struct buf *out, const struct open_report *r, const struct rec_look *look, uint32_t i, bool asked)
+{
+	const struct rec_frame *f = &look->frames[i];
+	const struct rec_code function = {f->module, f->function}, place = {f->module, f->offset - (i + 1 < look->nr_frames)};
+	const struct descend_symbol *s = descend_symbol(r->names, function.module, function.offset);
+	struct buf where;
+
+	buf_puts(out, asked ? "  > " : "    ");
+	if (s && s->function[0])
+		report_short_name(out, s->function);
+	else if (f->module) {
+		put_safe(out, descend_module(r->names, f->module));
+		buf_printf(out, "+0x%" PRIx64, f->function ? f->function : f->offset);
+	} else
+		buf_printf(out, "0x%" PRIx64 " (code of no file)", f->offset);
+	buf_init(&where, NAME_BYTES);
+	if (report_place(&where, r->names, place))
+		buf_printf(out, " at %s", where.data);
+	buf_release(&where);
+	buf_putc(out, '\n');
+}
+
+static void put_age(struct buf *out, const struct open_report *r, const struct rec_look *look)
+{
+	if (look->open_ns)
+		buf_printf(out, ", in this call for %s", format_time(look->open_ns).s);
+	else if (r->what)
+		buf_puts(out, ", in this call since before it was watched");
+	if (look->kind == WITNESS_SLEEP && look->asleep_ns)
+		buf_printf(out, ", asleep for %s", format_time(look->asleep_ns).s);
+}
+
+static void put_thread(struct buf *out, const struct open_report *r, const struct rec_look *look, uint32_t frame)
+{
+	const char *at = look->kernel;
+
+	buf_puts(out, "\n");
+	put_safe(out, look->comm);
+	buf_printf(out, " %u", look->tid);
+	put_age(out, r, look);
+	buf_puts(out, ": ");
+	open_report_wait(out, look);
+	buf_putc(out, '\n');
+	if (look->stop && look->stop_text[0]) {
+		buf_puts(out, "    (callers not known: ");
+		put_safe(out, look->stop_text);
+		buf_puts(out, ")\n");
+	}
+	for (uint32_t i = 0; i < look->nr_frames; i++)
+		put_frame(out, r, look, i, r->ask.function.module && i == frame);
+	if (!*at)
+		return;
+	buf_puts(out, "    kernel: ");
+	while (*at) {
+		size_t n = strcspn(at, ";");
+
+		sanitise_append(out, at, n);
+		at += n + (at[n] == ';');
+		buf_puts(out, *at ? " > " : "\n");
+	}
+}
+
+void open_report_lines(const struct open_report *r, struct buf *out)
+{
+	size_t nr = open_report_nr(r), all = open_calls_nr(r->calls);
+	uint32_t frame;
+
+	if (r->what) {
+		buf_printf(out, "%zu of %zu %s in ", nr, all, all == 1 ? "thread is" : "threads are");
+		put_safe(out, r->what);
+		buf_puts(out, " now\n");
+	} else {
+		buf_printf(out, "%zu %s, and what %s now\n", all, all == 1 ? "thread" : "threads", all == 1 ? "it does" : "they do");
+	}
+	for (size_t i = 0; i < all; i++) {
+		const struct rec_look *look = open_calls_at(r->calls, i);
+
+		if (open_matches(look, &r->ask, &frame))
+			put_thread(out, r, look, frame);
+	}
+}
+
+int output_open_text(const struct open_report *r, const struct output_options *o, FILE *f)
+{
+	struct buf out;
+
+	buf_init(&out, MAX_OUTPUT);
+	open_report_lines(r, &out);
+	buf_putc(&out, '\n');
+	output_text_state(&out, r->model, o);
+	return output_text_write(&out, f);
+}
+
+/* ---- JSON */
+
+static void put_hex(json_t *o, const char *key, uint64_t v, bool *failed)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, v);
+	json_put(o, key, json_string(text), failed);
+}
+
+static json_t *frame_json(const struct open_report *r, const struct rec_look *look, uint32_t i, bool *failed)
+{
+	const struct rec_frame *f = &look->frames[i];
+	const struct descend_symbol *s = descend_symbol(r->names, f->module, f->function);
+	const struct descend_symbol *at = descend_symbol(r->names, f->module, f->offset - (i + 1 < look->nr_frames));
+	json_t *o = json_object();
+	char name[NAME_BYTES];
+
+	snprintf(name, sizeof(name), "%s+0x%" PRIx64, f->module ? descend_module(r->names, f->module) : "",
+		 f->function ? f->function : f->offset);
+	json_put_text(o, "function", s && s->function[0] ? s->function : name, failed);
+	if (s)
+		json_put_text(o, "symbol", s->symbol, failed);
+	if (f->module)
+		json_put_text(o, "module", descend_module(r->names, f->module), failed);
+	if (at && at->file[0]) {
+		json_put_text(o, "file", at->file, failed);
+		if (at->line)
+			json_put(o, "line", json_integer(at->line), failed);
+	}
+	put_hex(o, "address", f->offset, failed);
+	return o;
+}
+
+static json_t *syscall_json(const struct rec_look *look, bool *failed)
+{
+	json_t *o = json_object(), *args = json_array();
+	char text[24];
+
+	json_put_text(o, "name", look->sleep.call, failed);
+	for (unsigned int i = 0; i < SAMPLE_ARGS && syscall_arg(look->sleep.call, i).kind != ARG_NONE; i++) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, look->args[i]);
+		*failed |= json_array_append_new(args, json_string(text));
+	}
+	json_put(o, "args", args, failed);
+	return o;
+}
+
+static json_t *wait_json(const struct rec_look *look, bool *failed)
+{
+	json_t *o = json_object();
+	struct cause cause;
+	struct buf text;
+
+	cause_of_sleep(&look->sleep, &cause);
+	json_put(o, "kind", json_string(cause_kind_text(cause.kind)), failed);
+	json_put_text(o, "name", cause.name, failed);
+	if (look->sleep.object == SLEEP_ON_FUTEX)
+		put_hex(o, "lock", look->sleep.lock, failed);
+	buf_init(&text, TEXT_MAX);
+	open_report_wait(&text, look);
+	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len), failed);
+	buf_release(&text);
+	return o;
+}
+
+static json_t *thread_json(const struct open_report *r, const struct rec_look *look, bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array(), *kernel = json_array();
+	const char state[2] = {(char)look->state, '\0'}, *at = look->kernel;
+
+	json_put(o, "pid", json_integer(look->pid), failed);
+	json_put(o, "tid", json_integer(look->tid), failed);
+	json_put_text(o, "comm", look->comm, failed);
+	json_put(o, "state", json_string(state), failed);
+	json_put(o, "running", json_boolean(look->kind == WITNESS_RUN), failed);
+	if (look->open_ns)
+		json_put(o, "age_ns", json_integer((json_int_t)look->open_ns), failed);
+	if (look->asleep_ns)
+		json_put(o, "asleep_ns", json_integer((json_int_t)look->asleep_ns), failed);
+	if (look->sleep.syscall >= 0)
+		json_put(o, "syscall", syscall_json(look, failed), failed);
+	if (look->kind == WITNESS_SLEEP)
+		json_put(o, "wait", wait_json(look, failed), failed);
+	for (uint32_t i = 0; i < look->nr_frames; i++)
+		*failed |= json_array_append_new(frames, frame_json(r, look, i, failed));
+	json_put(o, "frames", frames, failed);
+	if (look->stop)
+		json_put_text(o, "incomplete", look->stop_text[0] ? look->stop_text : "its stack could not be read", failed);
+	while (*at) {
+		size_t n = strcspn(at, ";");
+
+		*failed |= json_array_append_new(kernel, json_stringn(at, n));
+		at += n + (at[n] == ';');
+	}
+	json_put(o, "kernel", kernel, failed);
+	return o;
+}
+
+int output_open_json(const struct open_report *r, const struct output_options *opt, FILE *f)
+{
+	json_t *o = output_json_head(r->model, "descend", opt), *calls = json_array();
+	bool failed = false;
+	uint32_t frame;
+	int err = 0;
+
+	json_put_text(o, "function", r->what ? r->what : "*", &failed);
+	json_put(o, "status", json_string("open calls"), &failed);
+	json_put(o, "rounds", json_integer(0), &failed);
+	json_put(o, "calls_used", json_integer(0), &failed);
+	json_put(o, "explained", json_real(0), &failed);
+	json_put(o, "paths", json_array(), &failed);
+	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)), &failed);
+	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
+		const struct rec_look *look = open_calls_at(r->calls, i);
+
+		if (open_matches(look, &r->ask, &frame))
+			failed |= json_array_append_new(calls, thread_json(r, look, &failed));
+	}
+	json_put(o, "open_calls", calls, &failed);
+	errno = EIO;
+	if (!o || failed)
+		err = -ENOMEM;
+	else if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || fputc('\n', f) == EOF || fflush(f))
+		err = -errno;
+	json_decref(o);
+	return err;
+}

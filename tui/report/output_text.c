@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/report/format.h"
+#include "tui/report/histogram.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum {
+	MAX_OUTPUT = 64 << 20, /* bytes of one text */
+	MIN_COLUMNS = 60,
+	DEFAULT_DETAILS = 3,
+};
+
+static unsigned int width_of(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : 80;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+/* Append `s`, sanitised, in exactly `columns` (0: as it is); a cut is shown. */
+static void put_cell(struct buf *out, const char *s, unsigned int columns)
+{
+	struct buf safe;
+	size_t n;
+
+	buf_init(&safe, MAX_OUTPUT);
+	if (sanitise_append(&safe, s, strnlen(s, 64 << 10))) {
+		out->err = safe.err;
+		return;
+	}
+	if (columns && text_columns(safe.data) > columns) {
+		n = text_fit(safe.data, columns - 3);
+		safe.len = n;
+		safe.data[n] = '\0';
+		buf_puts(&safe, "...");
+	}
+	buf_puts(out, safe.data);
+	if (columns && text_columns(safe.data) < columns)
+		buf_printf(out, "%*s", (int)(columns - text_columns(safe.data)), "");
+	buf_release(&safe);
+}
+
+/* --- what was measured, and what it cost */
+
+static void put_targets(struct buf *out, const struct model *m, const struct output_options *o)
+{
+	size_t nr = model_nr_targets(m), i;
+	const struct rec_target *t;
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (i = 0; i < nr && i < 8; i++) {
+		t = model_target(m, i);
+		buf_puts(&line, i ? ", " : "");
+		sanitise_append(&line, t->comm, strlen(t->comm));
+		buf_printf(&line, " (pid %u", t->pid);
+		if (t->ns_pid && t->ns_pid != t->pid)
+			buf_printf(&line, ", in its container %u", t->ns_pid);
+		buf_puts(&line, model_target_ended(m, i) ? ", ended)" : ")");
+	}
+	if (nr > i)
+		buf_printf(&line, " and %zu more", nr - i);
+	buf_printf(&line, "%s%s", nr ? ", " : "",
+		   format_time(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m)).s);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "Target: ", 8);
+	buf_release(&line);
+}
+
+static void put_cost(struct buf *out, const struct model *m, const struct output_options *o)
+{
+	static const struct rec_cost no_cost;
+	static const struct rec_loss no_loss;
+	const struct rec_cost *c = model_cost(m) ? model_cost(m) : &no_cost;
+	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
+	const struct rec_meta *meta = model_meta(m);
+	double target = output_cost_target_percent(c) / 100, one = output_cost_one_cpu_percent(c) / 100,
+	       host = output_cost_host_percent(c) / 100;
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	if (c->allowed_ns && meta)
+		buf_printf(&line, "%s of %s allowed (--max-overhead %g): ", format_time(output_cost_target_ns(c)).s,
+			   format_time(c->allowed_ns).s, meta->budget_ppm / 1e4);
+	if (target >= 0)
+		buf_printf(&line, "%s of the target's CPU time, ", format_percent(target).s);
+	if (one >= 0 && c->allowed_ns)
+		buf_printf(&line, "%s of one CPU, ", format_percent(one).s);
+	if (host >= 0)
+		buf_printf(&line, "%s of the host's, ", format_percent(host).s);
+	buf_printf(&line, "%s probe hits", format_count(c->hits).s);
+	if (c->start_cpu_ns)
+		buf_printf(&line, "; peaktop itself ran %s, %s of it to start", format_time(c->own_cpu_ns + c->start_cpu_ns).s,
+			   format_time(c->start_cpu_ns).s);
+	buf_printf(&line, "\n");
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "Cost:   ", 8);
+	buf_reset(&line);
+	words_loss(&line, l);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "Lost:   ", 8);
+	buf_release(&line);
+}
+
+static void put_notes(struct buf *out, const struct model *m, const struct output_options *o)
+{
+	struct buf line;
+	size_t i;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (i = 0; i < model_nr_notes(m); i++) {
+		buf_reset(&line);
+		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
+	}
+	if (model_phases(m)) {
+		buf_reset(&line);
+		words_phases(&line, model_phases(m));
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
+	}
+	buf_release(&line);
+}
+
+/* --- the table of operations */
+
+enum { TABLE_FIGURES = 41 }; /* columns before the name, without the open calls */
+
+/* The time that an operation's figures cover: a function is armed later, one in bursts is told of later. */
+static double covered_ns(const struct op *op, double elapsed)
+{
+	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;
+
+	if (!last || last->end_ns <= op->slices[0].start_ns)
+		return elapsed;
+	if (op->share_seen < 1)
+		return (double)(last->end_ns - op->slices[0].start_ns);
+	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) && (double)op->slices[0].start_ns < elapsed)
+		return elapsed - (double)op->slices[0].start_ns;
+	return elapsed;
+}
+
+static void put_row(struct buf *out, const struct op *op, double elapsed, unsigned int columns,
+		    bool with_open)
+{
+	const struct profile *p = &op->total;
+	unsigned int room = columns - TABLE_FIGURES - (with_open ? FORMAT_TIME_WIDTH + 1 : 0);
+
+	buf_printf(out, "%s %s %s ", format_count_fixed(p->calls).s,
+		   format_rate_fixed(elapsed > 0 ? (double)p->calls / elapsed * 1e9 : -1).s,
+		   format_percent_fixed(elapsed > 0 ? (double)op->time_ns / elapsed : -1).s);
+	if (op->below_measurable)
+		buf_printf(out, "%7s %7s ", "short", "short");
+	else if (p->calls)
+		buf_printf(out, "%s %s ", format_time_fixed(profile_quantile(p, 0.5)).s,
+			   format_time_fixed(profile_quantile(p, 0.99)).s);
+	else
+		buf_printf(out, "%7s %7s ", "-", "-");
+	buf_printf(out, "%5u ", op->nr_peaks);
+	if (with_open && op->open)
+		buf_printf(out, "%s ", format_time_fixed(op->oldest_open_ns).s);
+	else if (with_open)
+		buf_printf(out, "%7s ", "-");
+	put_cell(out, op->name, room);
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
+	buf_putc(out, '\n');
+}
+
+static void put_table(struct buf *out, const struct op **ops, long nr, double elapsed,
+		      const struct output_options *o)
+{
+	bool with_open = false;
+	long i;
+
+	for (i = 0; i < nr; i++)
+		with_open |= ops[i]->open > 0;
+	buf_printf(out,
+		   "            share\ncalls per s of wall     p50     p99 peaks %soperation\n",
+		   with_open ? "   open " : "");
+	for (i = 0; i < nr; i++)
+		put_row(out, ops[i], covered_ns(ops[i], elapsed), width_of(o), with_open);
+}
+
+/* --- one operation in full */
+
+static void put_peak(struct buf *out, struct model *m, const struct op *op, const struct peak *p,
+		     const struct output_options *o)
+{
+	struct buf line;
+	char first[32];
+
+	buf_init(&line, MAX_OUTPUT);
+	words_peak(&line, p);
+	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), first, 8);
+	buf_reset(&line);
+	words_peak_shadows(&line, op, p);
+	words_peak_remarks(&line, m, p);
+	if (line.len)
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "        - ", 10);
+	buf_release(&line);
+}
+
+static void put_op(struct buf *out, struct model *m, const struct op *op,
+		   const struct output_options *o)
+{
+	struct histogram_options h = {
+	    .resolution = o->resolution ? o->resolution : 4,
+	    .columns = width_of(o),
+	    .max_rows = 40,
+	    .ascii = o->ascii,
+	};
+	struct buf line;
+	unsigned int i;
+
+	buf_init(&line, MAX_OUTPUT);
+	sanitise_append(&line, op->name, strlen(op->name));
+	buf_printf(&line, ": %s %s, %s in all", format_count(op->total.calls).s,
+		   op->total.calls == 1 ? "call" : "calls", format_time(op->total.sum_ns).s);
+	if (op->total.calls)
+		buf_printf(&line, ", %s", format_range(op->total.min_ns, op->total.max_ns).s);
+	if (op->placement[0]) {
+		buf_puts(&line, "; ");
+		sanitise_append(&line, op->placement, strlen(op->placement));
+	}
+	buf_putc(out, '\n');
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "", 4);
+	buf_reset(&line);
+	words_op_remarks(&line, op);
+	if (line.len)
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "- ", 2);
+	buf_release(&line);
+	histogram_append(out, op, &h);
+	for (i = 0; i < op->nr_peaks; i++)
+		put_peak(out, m, op, &op->peaks[i], o);
+}
+
+static bool any_requested(const struct op **ops, long nr)
+{
+	long i;
+
+	for (i = 0; i < nr; i++) {
+		if (ops[i]->requested[0])
+			return true;
+	}
+	return false;
+}
+
+static int write_out(struct buf *out, FILE *f)
+{
+	int err = out->err;
+
+	if (!err) {
+		errno = EIO;
+		if (fwrite(out->data ? out->data : "", 1, out->len, f) != out->len || fflush(f))
+			err = -errno;
+	}
+	buf_release(out);
+	return err;
+}
+
+void output_text_state(struct buf *out, const struct model *m, const struct output_options *o)
+{
+	put_targets(out, m, o);
+	put_cost(out, m, o);
+	put_notes(out, m, o);
+}
+
+int output_text_write(struct buf *out, FILE *f)
+{
+	return write_out(out, f);
+}
+
+int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
+{
+	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
+	unsigned int shown = 0, most = o->details ? o->details : DEFAULT_DETAILS;
+	const struct op **ops, *full;
+	long nr = output_sorted_ops(m, &ops), i;
+	bool requested;
+	struct buf out;
+
+	if (nr < 0)
+		return (int)nr;
+	buf_init(&out, MAX_OUTPUT);
+	put_targets(&out, m, o);
+	put_cost(&out, m, o);
+	put_notes(&out, m, o);
+	buf_putc(&out, '\n');
+	if (nr)
+		put_table(&out, ops, nr, elapsed, o);
+	else
+		buf_puts(&out, "No operation has been seen.\n");
+	requested = any_requested(ops, nr);
+	for (i = 0; i < nr && (requested || shown < most); i++) {
+		if (requested ? !ops[i]->requested[0] : !ops[i]->total.calls)
+			continue;
+		full = model_op_peaks(m, ops[i]->op);
+		if (full)
+			put_op(&out, m, full, o);
+		shown++;
+	}
+	free(ops);
+	return write_out(&out, f);
+}
+
+int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
+{
+	const struct rec_meta *meta = model_meta(m);
+	const struct rec_check *c;
+	struct buf out, line;
+	size_t i;
+
+	buf_init(&out, MAX_OUTPUT);
+	buf_init(&line, MAX_OUTPUT);
+	buf_puts(&out, "Kernel: ");
+	put_cell(&out, meta && meta->kernel[0] ? meta->kernel : "unknown", 0);
+	buf_putc(&out, '\n');
+	put_notes(&out, m, o);
+	for (i = 0; i < model_nr_checks(m); i++) {
+		c = model_check(m, i);
+		buf_puts(&out, c->ok ? "\nok       " : "\nMISSING  ");
+		put_cell(&out, c->name, 0);
+		buf_putc(&out, '\n');
+		buf_reset(&line);
+		if (c->needed_for[0]) {
+			buf_puts(&line, "for ");
+			sanitise_append(&line, c->needed_for, strlen(c->needed_for));
+			buf_putc(&line, '\n');
+		}
+		if (!c->ok && c->remedy[0]) {
+			buf_puts(&line, "remedy: ");
+			sanitise_append(&line, c->remedy, strlen(c->remedy));
+		}
+		if (line.len)
+			words_wrap(&out, line.err ? "" : line.data, width_of(o), "         ", 9);
+	}
+	buf_release(&line);
+	return write_out(&out, f);
+}

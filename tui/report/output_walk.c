@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the text and the JSON of a walk have in common. */
+#include "tui/report/output_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/report/format.h"
+
+#define BULK 0.5	 /* of the work, to be worth a descent */
+#define ENOUGH 0.6	 /* of the time that leads must be on told paths, to call it explained */
+#define QUEUE_TOLD 0.1	 /* of the work */
+
+double walk_explained(const struct walk_result *result)
+{
+	double all = result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0), told = 0;
+
+	for (unsigned int i = 0; i < result->nr_paths; i++) {
+		const struct walk_path *p = &result->paths[i];
+
+		if (p->class == result->lead && p->cause.kind != CAUSE_RUN_QUEUE && !p->flat)
+			told += p->share;
+	}
+	return all > 0 ? told / all : 0;
+}
+
+const char *walk_status(const struct walk_result *result)
+{
+	enum cause_kind kind;
+
+	if (!result->nr_paths)
+		return result->target_ended ? "target ended" : "not enough calls";
+	if (!result->settled && !result->target_ended)
+		return "in progress";
+	kind = result->paths[0].cause.kind;
+	if (result->depth_reached && result->paths[0].cut)
+		return "maximum depth reached";
+	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
+		return "partly explained";
+	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
+		return "partly explained";
+	return "root cause found";
+}
+
+const char *walk_cause_text(const struct walk_path *p)
+{
+	if (p->flat)
+		return "flat";
+	/* which of the things that it waits for would come first, nobody can know */
+	if (p->class == WALK_IDLE && p->cause.kind == CAUSE_UNKNOWN)
+		return "idle";
+	return cause_kind_text(p->cause.kind);
+}
+
+bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p)
+{
+	return p->cause.kind == CAUSE_OWN_CODE && result->nodes[p->frames[p->nr_frames - 1]].kind == WALK_UNKNOWN;
+}
+
+const struct walk_path *walk_beside(const struct walk_result *result)
+{
+	const struct walk_path *first = result->paths, *p = first + 1;
+
+	return result->nr_paths > 1 && p->class == first->class && p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share ? p : NULL;
+}
+
+bool walk_queue_told(const struct walk_result *result)
+{
+	return result->lead == WALK_WORK && result->runqueue >= QUEUE_TOLD * result->share[WALK_WORK];
+}
+
+const char *walk_class_text(enum walk_class class)
+{
+	static const char *const text[WALK_CLASSES] = {"work", "sleep", "idle"};
+
+	return class < WALK_CLASSES ? text[class] : "work";
+}
+
+const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size)
+{
+	const struct descend_symbol *s;
+
+	switch (n->kind) {
+	case WALK_PROCESS:
+		snprintf(out, size, "%s", model_nr_targets(r->model) ? model_target(r->model, 0)->comm : "(process)");
+		break;
+	case WALK_FUNCTION:
+		s = descend_symbol(r->names, n->function.module, n->function.offset);
+		if (s && s->function[0])
+			snprintf(out, size, "%s", s->function);
+		else
+			snprintf(out, size, "%s+0x%" PRIx64, descend_module(r->names, n->function.module), n->function.offset);
+		break;
+	case WALK_UNKNOWN:
+		snprintf(out, size, n->parent ? "(code made at run time)" : "(unknown callers)");
+		break;
+	case WALK_SYSCALL:
+		snprintf(out, size, "syscall:%s", n->name);
+		break;
+	case WALK_KERNEL:
+		snprintf(out, size, "%s", n->name);
+		break;
+	}
+	return out;
+}
+
+const char *walk_remark(const struct walk_report *r, const struct walk_result *result, unsigned int i, char *out, size_t size)
+{
+	unsigned int at = 0;
+	char next[512];
+
+	if (i == at++) {
+		snprintf(out, size,
+			 "a walk by share of wall time: %s looks at %u %s from outside, no probes; shares are of the time of all threads",
+			 format_count(result->looks).s, result->threads, result->threads == 1 ? "thread" : "threads");
+		return out;
+	}
+	if (result->share[WALK_IDLE] > 0 && i == at++) {
+		snprintf(out, size, "%s of the time the threads waited to be given something to do: told apart as idle%s",
+			 format_percent(result->share[WALK_IDLE]).s, result->lead == WALK_IDLE ? "" : ", after the work");
+		return out;
+	}
+	if (result->unknown_callers > 0.005 && i == at++) {
+		snprintf(out, size, "the callers of %s of the time are not known: those stacks end early (%s%s)",
+			 format_percent(result->unknown_callers).s, result->unknown_why[0] ? "mostly: " : "no reason given",
+			 result->unknown_why);
+		return out;
+	}
+	if (result->unnamed > 0.005 && i == at++) {
+		snprintf(out, size,
+			 "%s of the time is in code that was made at run time and has no names: the runtime can write /tmp/perf-PID.map (node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
+			 format_percent(result->unnamed).s);
+		return out;
+	}
+	if (result->settled && result->nr_paths && !result->flat && walk_explained(result) < ENOUGH && i == at++) {
+		snprintf(out, size, "%s of the %s is spread over other paths, each with less than a half of the largest",
+			 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead));
+		return out;
+	}
+	if (!result->settled && result->nr_paths && i == at++) {
+		snprintf(out, size, result->target_ended ? "the path was still changing when the target ended: the shares are rough" :
+							   "no path stayed ahead of the others, or there was little work: a longer --timeout sees more");
+		return out;
+	}
+	if (walk_onward(r, result, next, sizeof(next)) && i == at) {
+		snprintf(out, size, "to go on: %s", next);
+		return out;
+	}
+	return NULL;
+}
+
+/* The number of the target with this pid; 0, the first, if there is none. */
+static size_t target_of(const struct model *m, uint32_t pid)
+{
+	for (size_t i = 0; i < model_nr_targets(m); i++) {
+		if (model_target(m, i)->pid == pid)
+			return i;
+	}
+	return 0;
+}
+
+/* The last function that code of the program itself calls, on the path with the most work. */
+bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size)
+{
+	const struct walk_node *best = NULL;
+	const struct walk_path *p = NULL;
+	const struct descend_symbol *s;
+	double work;
+	uint32_t program;
+	char name[400];
+	size_t target;
+
+	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
+		if (result->paths[i].class != WALK_IDLE && result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
+		    result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
+			p = &result->paths[i];
+	}
+	if (!p || !model_nr_targets(r->model))
+		return false;
+	work = result->share[WALK_WORK] - result->runqueue + result->share[WALK_SLEEP];
+	program = result->nodes[p->frames[0]].function.module;
+	/* a root does not return: it has no calls to look into */
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		const struct walk_node *n = &result->nodes[p->frames[i]];
+
+		if (n->kind == WALK_FUNCTION && n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
+		    (!best || n->function.module == program))
+			best = n;
+	}
+	if (!best)
+		return false;
+	s = descend_symbol(r->names, best->function.module, best->function.offset);
+	if (s && s->symbol[0])
+		snprintf(name, sizeof(name), "%s", s->symbol);
+	else
+		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
+			 descend_module(r->names, best->function.module));
+	target = target_of(r->model, best->pid);
+	if (model_target_ended(r->model, target))
+		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
+	else
+		snprintf(out, size, "peaktop descend -p %u -f '%s'", model_target(r->model, target)->pid, name);
+	/* of many processes it matters which one this is, also when it has ended */
+	if (model_nr_targets(r->model) > 1)
+		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)", model_target(r->model, target)->comm,
+			 model_target(r->model, target)->pid);
+	return true;
+}

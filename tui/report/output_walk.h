@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `peaktop descend` without -f prints: the answer of a walk, from its records
+ * alone, in the shape of a descent (docs/peaktop.schema.json) or as text. Names of the
+ * host pass the sanitiser here. Each returns 0, -ENOMEM, or the negative errno of a failed write.
+ */
+#ifndef PEAKTOP_OUTPUT_WALK_H
+#define PEAKTOP_OUTPUT_WALK_H
+
+#include <stdio.h>
+
+#include "tui/report/output.h"
+#include "tui/engine/walker.h"
+
+struct walk_report {
+	struct model *model;
+	const struct descend *names;
+	const struct walker *walker;
+};
+
+int output_walk_json(const struct walk_report *r, const struct output_options *o, FILE *f);
+int output_walk_text(const struct walk_report *r, const struct output_options *o, FILE *f);
+
+/* ---- for both (output_walk.c) ---- */
+
+/* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
+double walk_explained(const struct walk_result *result);
+/* The kind of its cause, as JSON has it: those of a descent, "flat" or "idle". */
+const char *walk_cause_text(const struct walk_path *p);
+/* Does this path end in code without a name (made at run time)? */
+bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
+/* The second path, if its share is within a tenth of the first's: neither is the one cause. NULL: it is not. */
+const struct walk_path *walk_beside(const struct walk_result *result);
+/* Is the wait for a CPU so large a part of the work that the first sentence names it? */
+bool walk_queue_told(const struct walk_result *result);
+const char *walk_status(const struct walk_result *result);
+/* A node by name: a function, "syscall:read", a function of the kernel. Not sanitised. */
+const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size);
+const char *walk_class_text(enum walk_class class);
+/* What these looks are and are not, one line each; NULL after the last. */
+const char *walk_remark(const struct walk_report *r, const struct walk_result *result, unsigned int i, char *out, size_t size);
+/* The command to go on with: false where no function has the bulk of the work. */
+bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size);
+
+#endif

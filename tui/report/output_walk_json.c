@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/report/json_put.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/output_walk.h"
+#include "tui/report/sanitise.h"
+
+enum { NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64, MAX_SIBLINGS = 8 };
+#define TREE_LEAST 0.01 /* of the time: smaller ones are left out of the tree */
+
+static void put_share(json_t *o, const char *key, double v, bool *failed)
+{
+	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9), failed);
+}
+
+static double share_of(const struct walk_node *n)
+{
+	return n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE];
+}
+
+static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, bool *failed)
+{
+	const struct descend_symbol *s = c.module ? descend_symbol(r->names, c.module, c.offset) : NULL;
+
+	if (!s || !s->file[0])
+		return;
+	json_put_text(o, "file", s->file, failed);
+	if (s->line)
+		json_put(o, "line", json_integer(s->line), failed);
+}
+
+static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n, bool *failed)
+{
+	const struct descend_symbol *s = NULL;
+	char name[NAME_BYTES];
+	json_t *site;
+
+	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES), failed);
+	if (n->kind == WALK_FUNCTION) {
+		s = descend_symbol(r->names, n->function.module, n->function.offset);
+		json_put_text(o, "module", descend_module(r->names, n->function.module), failed);
+	} else if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL) {
+		json_put_text(o, "module", "kernel", failed);
+	}
+	if (s)
+		json_put_text(o, "symbol", s->symbol, failed);
+	if (!n->site.module || !n->parent)
+		return;
+	site = json_object();
+	put_line(site, r, n->site, failed);
+	json_put_text(site, "module", descend_module(r->names, n->site.module), failed);
+	json_put(o, "call_site", site, failed);
+}
+
+static json_t *frame_json(const struct walk_report *r, const struct walk_node *n, const struct walk_path *p, bool *failed)
+{
+	json_t *o = json_object();
+	char text[24];
+
+	put_function(o, r, n, failed);
+	if (n->kind == WALK_FUNCTION) {
+		put_line(o, r, n->function, failed);
+		snprintf(text, sizeof(text), "0x%" PRIx64, n->function.offset);
+		json_put(o, "address", json_string(text), failed);
+	}
+	put_share(o, "share", n->share[p->class], failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	if (n->recursive)
+		json_put(o, "recursive", json_true(), failed);
+	return o;
+}
+
+static json_t *cause_json(const struct walk_report *r, const struct walk_path *p, bool *failed)
+{
+	json_t *o = json_object();
+	struct buf where;
+
+	json_put(o, "kind", json_string(walk_cause_text(p)), failed);
+	json_put_text(o, "name", p->cause.name, failed);
+	if (p->cause.detail[0]) {
+		json_put_text(o, "detail", p->cause.detail, failed);
+	} else if (p->nr_pcs) {
+		buf_init(&where, TEXT_MAX);
+		if (report_place(&where, r->names, p->pcs[0].place))
+			json_put_text(o, "detail", where.data, failed);
+		buf_release(&where);
+	}
+	return o;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	double x = share_of(*(const struct walk_node *const *)a), y = share_of(*(const struct walk_node *const *)b);
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* What the caller of the last frame calls beside it. */
+static json_t *siblings_json(const struct walk_report *r, const struct walk_result *result, const struct walk_path *p, bool *failed)
+{
+	uint32_t last = p->frames[p->nr_frames - 1], parent = result->nodes[last].parent;
+	const struct walk_node **list = calloc(result->nr_nodes, sizeof(*list));
+	json_t *siblings = json_array();
+	char name[NAME_BYTES];
+	unsigned int nr = 0;
+
+	*failed |= !list;
+	for (uint32_t i = 1; list && parent && i < result->nr_nodes; i++) {
+		if (result->nodes[i].parent == parent && i != last && result->nodes[i].share[p->class] > 0)
+			list[nr++] = &result->nodes[i];
+	}
+	if (nr)
+		qsort(list, nr, sizeof(*list), by_share);
+	for (unsigned int i = 0; i < nr && i < MAX_SIBLINGS; i++) {
+		json_t *o = json_object();
+
+		json_put(o, "function", json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
+		put_share(o, "share", list[i]->share[p->class], failed);
+		*failed |= json_array_append_new(siblings, o);
+	}
+	free(list);
+	return siblings;
+}
+
+static json_t *path_json(const struct walk_report *r, const struct walk_result *result, const struct walk_path *p, bool *failed)
+{
+	json_t *o = json_object(), *frames = json_array();
+
+	put_share(o, "share", p->share, failed);
+	json_put(o, "time", json_string(walk_class_text(p->class)), failed);
+	put_share(o, "share_of_that_time", p->of_class, failed);
+	json_put(o, "cause", cause_json(r, p, failed), failed);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	for (unsigned int i = 0; i < p->nr_frames; i++)
+		*failed |= json_array_append_new(frames, frame_json(r, &result->nodes[p->frames[i]], p, failed));
+	json_put(o, "frames", frames, failed);
+	json_put(o, "siblings", siblings_json(r, result, p, failed), failed);
+	return o;
+}
+
+/* Parents come before their children; what is small and on no path is left out with all below it. */
+static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result, bool *failed)
+{
+	json_t **children = calloc(result->nr_nodes + 1, sizeof(*children)), *root = NULL;
+
+	*failed |= !children;
+	for (unsigned int i = 0; children && i < result->nr_nodes; i++) {
+		const struct walk_node *n = &result->nodes[i];
+		json_t *o;
+
+		if (i && (!children[n->parent] || (!n->followed && share_of(n) < TREE_LEAST)))
+			continue;
+		/* what is called from there is called by the process itself */
+		if (n->start) {
+			children[i] = children[n->parent];
+			continue;
+		}
+		o = json_object();
+		children[i] = json_array();
+		put_function(o, r, n, failed);
+		put_share(o, "share", share_of(n), failed);
+		json_put(o, "root_cause", json_boolean(n->followed), failed);
+		json_put(o, "children", children[i], failed);
+		if (i)
+			*failed |= json_array_append_new(children[n->parent], o);
+		else
+			root = o;
+	}
+	free(children);
+	return root;
+}
+
+static json_t *walk_json(const struct walk_result *result, bool *failed)
+{
+	json_t *o = json_object();
+
+	json_put(o, "looks", json_integer((json_int_t)result->looks), failed);
+	json_put(o, "threads", json_integer(result->threads), failed);
+	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns), failed);
+	put_share(o, "work", result->share[WALK_WORK], failed);
+	put_share(o, "run_queue", result->runqueue, failed);
+	put_share(o, "sleep", result->share[WALK_SLEEP], failed);
+	put_share(o, "idle", result->share[WALK_IDLE], failed);
+	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6), failed);
+	json_put(o, "lead", json_string(walk_class_text(result->lead)), failed);
+	return o;
+}
+
+/* The functions with most time of their own, of a flat profile. */
+static json_t *tops_json(const struct walk_report *r, const struct walk_result *result, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < result->nr_tops; i++) {
+		json_t *o = json_object();
+
+		put_function(o, r, &result->nodes[result->tops[i].node], failed);
+		put_share(o, "share_of_work", result->tops[i].of_work, failed);
+		*failed |= json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *document(const struct walk_report *r, const struct output_options *opt, const struct walk_result *result,
+			bool *failed)
+{
+	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(), *notes = json_object_get(o, "notes");
+	const struct walk_node *root = result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
+	const struct walk_node process = {.kind = WALK_PROCESS};
+	char name[NAME_BYTES], line[NAME_BYTES];
+
+	json_put(o, "function", json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES), failed);
+	if (root && root->kind == WALK_FUNCTION)
+		json_put_text(o, "module", descend_module(r->names, root->function.module), failed);
+	json_put(o, "status", json_string(walk_status(result)), failed);
+	json_put(o, "rounds", json_integer(0), failed);
+	json_put(o, "calls_used", json_integer(0), failed);
+	json_put(o, "walk", walk_json(result, failed), failed);
+	put_share(o, "explained", result->explained, failed);
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+	json_put(o, "paths", paths, failed);
+	if (result->nr_tops)
+		json_put(o, "functions", tops_json(r, result, failed), failed);
+	if (result->nr_nodes)
+		json_put(o, "ftree", ftree_json(r, result, failed), failed);
+	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)
+		*failed |= json_array_append_new(notes, json_text(line, NAME_BYTES));
+	return o;
+}
+
+int output_walk_json(const struct walk_report *r, const struct output_options *opt, FILE *f)
+{
+	struct walk_result result;
+	bool failed = false;
+	json_t *json;
+	int err = walker_result(r->walker, &result);
+
+	if (err)
+		return err;
+	json = document(r, opt, &result, &failed);
+	if (!json || failed)
+		err = -ENOMEM;
+	errno = EIO;
+	if (!err && json_dumpf(json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+		err = -errno;
+	if (!err && (fputc('\n', f) == EOF || fflush(f)))
+		err = -errno;
+	json_decref(json);
+	walk_result_release(&result);
+	return err;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_walk.h"
+
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/report/format.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8 };
+
+static unsigned int width_of(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : 80;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+static void put_name(struct buf *out, const struct walk_report *r, const struct walk_node *n)
+{
+	char name[NAME_BYTES];
+
+	walk_name(r, n, name, sizeof(name));
+	/* parentheses around it are its own */
+	if (n->kind == WALK_UNKNOWN)
+		buf_puts(out, name);
+	else
+		report_short_name(out, name);
+}
+
+/*
+ * How many frames a sentence names: to the last function that the program's own code calls.
+ * Code that was made at run time is the program's, too; what it calls is named to the end.
+ */
+static unsigned int frames_named(const struct walk_result *result, const struct walk_path *p)
+{
+	uint32_t own = result->nodes[p->frames[0]].function.module;
+	unsigned int named = 1;
+	bool made = false;
+
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		const struct walk_node *n = &result->nodes[p->frames[i]];
+
+		made |= n->kind == WALK_UNKNOWN;
+		if (n->kind == WALK_UNKNOWN || (n->kind == WALK_FUNCTION && (n->site.module == own || made)))
+			named = i + 1;
+	}
+	return named;
+}
+
+static void put_where(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p)
+{
+	unsigned int named = frames_named(result, p);
+	struct buf place;
+
+	for (unsigned int i = 0; i < named; i++) {
+		if (named > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
+			buf_puts(out, " > ...");
+			i = named - SENTENCE_FRAMES / 2;
+		}
+		buf_puts(out, i ? " > " : "");
+		put_name(out, r, &result->nodes[p->frames[i]]);
+	}
+	buf_init(&place, NAME_BYTES * 4);
+	if (named > 1 && report_place(&place, r->names, result->nodes[p->frames[named - 1]].site))
+		buf_printf(out, " at %s", place.data);
+	buf_release(&place);
+}
+
+static void put_cause(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p)
+{
+	const struct walk_node *last = &result->nodes[p->frames[p->nr_frames - 1]];
+	struct buf place;
+
+	if (p->flat) {
+		buf_puts(out, "a flat profile: no path below it stands out");
+		return;
+	}
+	if (walk_in_unnamed(result, p)) {
+		buf_puts(out, "in code made at run time, which has no names");
+		return;
+	}
+	if (p->cut) {
+		buf_puts(out, "in what it calls, which is deeper than --max-depth");
+		return;
+	}
+	if (p->class == WALK_IDLE) {
+		buf_puts(out, "waiting to be given something to do");
+		if (p->cause.detail[0]) {
+			buf_puts(out, " (");
+			sanitise_append(out, p->cause.detail, strlen(p->cause.detail));
+			buf_puts(out, ")");
+		}
+		return;
+	}
+	if (p->cause.kind == CAUSE_OWN_CODE && last->kind != WALK_FUNCTION) {
+		buf_puts(out, "running in the kernel");
+		return;
+	}
+	report_cause(out, &p->cause);
+	buf_init(&place, NAME_BYTES * 4);
+	if (p->nr_pcs && report_place(&place, r->names, p->pcs[0].place))
+		buf_printf(out, ", mostly at %s", place.data);
+	buf_release(&place);
+}
+
+/* "; most time of their own: a 12%, b 10%": shares of the work. */
+static void put_tops(struct buf *out, const struct walk_report *r, const struct walk_result *result)
+{
+	for (unsigned int i = 0; i < result->nr_tops; i++) {
+		buf_puts(out, i ? ", " : "; most time of their own: ");
+		put_name(out, r, &result->nodes[result->tops[i].node]);
+		buf_printf(out, " %s", format_percent(result->tops[i].of_work).s);
+	}
+}
+
+static void put_sentence(struct buf *out, const struct walk_report *r, const struct walk_result *result)
+{
+	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL, *beside = walk_beside(result);
+
+	if (!p) {
+		buf_printf(out, "no thread was seen at anything (%s)", walk_status(result));
+		return;
+	}
+	if (p->class == WALK_IDLE)
+		buf_puts(out, "idle: ");
+	put_where(out, r, result, p);
+	buf_puts(out, ", ");
+	put_cause(out, r, result, p);
+	if (p->flat)
+		put_tops(out, r, result);
+	if (beside) {
+		buf_printf(out, "; and about as much (%s, %s of all time): ", format_percent(beside->share).s, format_percent(p->share).s);
+		put_where(out, r, result, beside);
+		buf_puts(out, ", ");
+		put_cause(out, r, result, beside);
+	}
+	if (walk_queue_told(result) && p->cause.kind != CAUSE_RUN_QUEUE)
+		buf_printf(out, "; beside it, %s of all time was spent waiting for a CPU", format_percent(result->runqueue).s);
+}
+
+static void put_times(struct buf *out, const struct walk_result *result)
+{
+	buf_printf(out, "%u %s: %s of their time at work", result->threads, result->threads == 1 ? "thread" : "threads",
+		   format_percent(result->share[WALK_WORK]).s);
+	if (result->runqueue > 0.001)
+		buf_printf(out, " (%s waiting for a CPU)", format_percent(result->runqueue).s);
+	buf_printf(out, ", %s asleep on purpose, %s idle", format_percent(result->share[WALK_SLEEP]).s,
+		   format_percent(result->share[WALK_IDLE]).s);
+}
+
+static void put_frame(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p,
+		      unsigned int i)
+{
+	const struct walk_node *n = &result->nodes[p->frames[i]];
+	double all = result->share[p->class];
+	struct buf place;
+
+	buf_printf(out, "  %s  %s  %*s", format_percent_fixed(all > 0 ? n->share[p->class] / all : 0).s,
+		   format_percent_fixed(n->share[p->class]).s, (int)(2 * i), "");
+	put_name(out, r, n);
+	buf_init(&place, NAME_BYTES * 4);
+	if (i && n->kind != WALK_KERNEL && report_place(&place, r->names, n->site))
+		buf_printf(out, " at %s", place.data);
+	buf_release(&place);
+	if (n->recursive)
+		buf_puts(out, ", recursive");
+	buf_putc(out, '\n');
+}
+
+static const char *time_words(enum walk_class class)
+{
+	static const char *const words[WALK_CLASSES] = {"the work", "the sleep on purpose", "the idle time"};
+
+	return words[class];
+}
+
+static void put_paths(struct buf *out, const struct walk_report *r, const struct walk_result *result,
+		      const struct output_options *o)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < result->nr_paths; i++) {
+		const struct walk_path *p = &result->paths[i];
+
+		buf_reset(&line);
+		buf_printf(&line, "Path %u: %s of all time, %s of %s, ", i + 1, format_percent(p->share).s,
+			   format_percent(p->of_class).s, time_words(p->class));
+		put_cause(&line, r, result, p);
+		buf_printf(&line, "; %s", evidence_text(p->evidence));
+		if (p->looks)
+			buf_printf(&line, ", %s %s", format_count(p->looks).s, p->looks == 1 ? "look" : "looks");
+		buf_putc(out, '\n');
+		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		/* which code it was that did not run is not looked at: these shares would be those of code that did */
+		if (p->cause.kind == CAUSE_RUN_QUEUE)
+			continue;
+		buf_printf(out, " of %-6s of all\n", walk_class_text(p->class));
+		for (unsigned int k = 0; k < p->nr_frames; k++)
+			put_frame(out, r, result, p, k);
+	}
+	buf_release(&line);
+}
+
+int output_walk_text(const struct walk_report *r, const struct output_options *o, FILE *f)
+{
+	struct walk_result result;
+	struct buf out, line;
+	char remark[NAME_BYTES];
+	int err = walker_result(r->walker, &result);
+
+	if (err)
+		return err;
+	buf_init(&out, MAX_OUTPUT);
+	buf_init(&line, MAX_OUTPUT);
+	put_sentence(&line, r, &result);
+	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	buf_reset(&line);
+	put_times(&line, &result);
+	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	put_paths(&out, r, &result, o);
+	buf_putc(&out, '\n');
+	buf_reset(&line);
+	buf_printf(&line, "%s; %s of the time explained", walk_status(&result), format_percent(result.explained).s);
+	words_wrap(&out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
+	for (unsigned int i = 0; walk_remark(r, &result, i, remark, sizeof(remark)); i++) {
+		buf_reset(&line);
+		sanitise_append(&line, remark, strlen(remark));
+		words_wrap(&out, line.err ? "" : line.data, width_of(o), "  ", 2);
+	}
+	buf_release(&line);
+	output_text_state(&out, r->model, o);
+	walk_result_release(&result);
+	return output_text_write(&out, f);
+}

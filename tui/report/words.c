@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/words.h"
+
+#include <string.h>
+
+#include "analysis/latency/constants.h"
+#include "tui/report/format.h"
+#include "tui/report/sanitise.h"
+
+int words_peak(struct buf *out, const struct peak *p)
+{
+	return buf_printf(out, "%s, most at %s: %s %s, %s of calls, %s of time, %s/s",
+			  format_range(p->low_ns, p->high_ns).s, format_time(p->mode_ns).s,
+			  format_count(p->calls).s, p->calls == 1 ? "call" : "calls",
+			  format_percent(p->share_of_calls).s, format_percent(p->share_of_time).s,
+			  format_rate(p->rate_hz).s);
+}
+
+static void related_words(struct buf *out, struct model *m, const struct peak_related *r)
+{
+	const struct op *other = model_op_by_number(m, r->op);
+	unsigned int i;
+
+	if (!other)
+		return;
+	buf_puts(out, "goes with ");
+	sanitise_append(out, other->name, strlen(other->name));
+	for (i = 0; i < other->nr_peaks; i++) {
+		if (other->peaks[i].id == r->peak_id)
+			buf_printf(out, " peak %d", other->peaks[i].rank);
+	}
+	buf_puts(out, " (same ");
+	sanitise_append(out, r->by, strlen(r->by));
+	buf_printf(out, "; score %.2f)\n", r->score);
+}
+
+static const char *const fold_words[] = {
+    [PEAK_LISTED] = "",
+    [PEAK_RARE] = "tail",
+    [PEAK_PREEMPTED] = "preemption",
+    [PEAK_RUNQUEUE] = "run queue",
+    [PEAK_FAULTS] = "page fault",
+    [PEAK_INTERRUPTED] = "interrupt",
+    [PEAK_SPEED] = "CPU speed",
+};
+
+const char *words_fold(enum peak_fold fold)
+{
+	return (size_t)fold < sizeof(fold_words) / sizeof(fold_words[0]) ? fold_words[fold] : "";
+}
+
+/* What the calls of a shadow met. */
+static const char *shadow_cause(enum peak_fold fold)
+{
+	switch (fold) {
+	case PEAK_RUNQUEUE:
+		return "waited for a CPU";
+	case PEAK_FAULTS:
+		return "met a page fault";
+	case PEAK_INTERRUPTED:
+		return "were interrupted";
+	case PEAK_SPEED:
+		return "ran on a slower or faster CPU";
+	default:
+		return "were preempted";
+	}
+}
+
+int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p)
+{
+	for (unsigned int i = 0; i < op->nr_folded; i++) {
+		const struct peak *s = &op->folded[i];
+
+		if (s->shadow_of != p->id)
+			continue;
+		buf_printf(out, "its shadow at %s: %s of its calls %s (%s of time)\n",
+			   format_range(s->low_ns, s->high_ns).s, format_count(s->calls).s,
+			   shadow_cause(s->fold), format_percent(s->share_of_time).s);
+	}
+	if (p->fold == PEAK_RARE)
+		buf_puts(out, "too small to be listed without --all-peaks\n");
+	for (unsigned int i = 0; p->shadow_of && i < op->nr_peaks; i++)
+		if (op->peaks[i].id == p->shadow_of)
+			buf_printf(out, "a shadow: calls of peak %d that %s\n", op->peaks[i].rank,
+				   shadow_cause(p->fold));
+	return out->err;
+}
+
+/* What the peaks that are not listed hold, those of one kind in a line. */
+static void folded_words(struct buf *out, const struct op *op, bool tail)
+{
+	uint64_t calls = 0;
+	unsigned int n = 0;
+	double of_calls = 0, of_time = 0;
+
+	for (unsigned int i = 0; i < op->nr_folded; i++) {
+		const struct peak *p = &op->folded[i];
+
+		if ((p->fold == PEAK_RARE) != tail)
+			continue;
+		n++;
+		calls += p->calls;
+		of_calls += p->share_of_calls;
+		of_time += p->share_of_time;
+	}
+	if (!n)
+		return;
+	if (tail)
+		buf_printf(out, "tail: %u small %s", n, n == 1 ? "peak" : "peaks");
+	else
+		buf_puts(out, "the host (preemption, interrupts, waits for a CPU, page faults) made calls longer");
+	buf_printf(out, ": %s %s, %s of calls, %s of time%s\n", format_count(calls).s,
+		   calls == 1 ? "call" : "calls", format_percent(of_calls).s,
+		   format_percent(of_time).s, tail ? " (--all-peaks lists them)" : "");
+}
+
+/* A period is told with what is known to come in it. */
+static void period_words(struct buf *out, const struct peak *p)
+{
+	buf_printf(out, "comes every %s", format_time((uint64_t)p->period_ns).s);
+	if (p->period_near[0]) {
+		buf_puts(out, ", as does: ");
+		sanitise_append(out, p->period_near, strlen(p->period_near));
+	}
+	buf_putc(out, '\n');
+}
+
+int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
+{
+	unsigned int i;
+
+	if (p->period_ns > 0)
+		period_words(out, p);
+	if (p->near[0]) {
+		buf_puts(out, "near ");
+		sanitise_append(out, p->near, strlen(p->near));
+		buf_putc(out, '\n');
+	}
+	if (p->run_queue_share >= 0.05)
+		buf_printf(out, "%s of its time waiting for a CPU\n",
+			   format_percent(p->run_queue_share).s);
+	if (p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls)
+		buf_printf(out, "%s of its calls were preempted\n",
+			   format_percent(p->seen_preempted / (double)p->calls).s);
+	for (i = 0; i < p->nr_values; i++) {
+		sanitise_append(out, p->values[i].name, strlen(p->values[i].name));
+		buf_puts(out, ": ");
+		sanitise_append(out, p->values[i].text, strlen(p->values[i].text));
+		buf_putc(out, '\n');
+	}
+	for (i = 0; i < p->nr_related; i++)
+		related_words(out, m, &p->related[i]);
+	return out->err;
+}
+
+enum { ERROR_SHARE = 10 }; /* an error of a latency is told if it is at least this part of the median */
+
+/* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
+#define WIDE_INTERVAL 1.5
+
+static void scaled_words(struct buf *out, const struct op *op)
+{
+	buf_printf(out, "watched in bursts: %s of calls seen, scaled up", format_percent(op->share_seen).s);
+	if (op->calls_high > op->calls_low)
+		buf_printf(out, " to %s .. %s calls", format_count(op->calls_low).s, format_count(op->calls_high).s);
+	if ((double)op->calls_high > WIDE_INTERVAL * (double)op->calls_low)
+		buf_puts(out, ", the number is uncertain");
+	buf_putc(out, '\n');
+}
+
+static void precision_words(struct buf *out, const struct op *op)
+{
+	uint64_t median = op->total.calls ? profile_quantile(&op->total, 0.5) : 0;
+
+	if (op->below_measurable)
+		buf_printf(out, "most calls are shorter than %s, below what can be measured: calls are counted, latencies and times are upper limits\n",
+			   format_time(op->measurable_ns).s);
+	if (op->below_measurable && op->sampled_share >= 0)
+		buf_printf(out, "it takes %s of the target's CPU time, by %s samples\n", format_percent(op->sampled_share).s,
+			   format_count(op->ticks).s);
+	if (!op->below_measurable && op->error_ns * ERROR_SHARE > median)
+		buf_printf(out, "latencies are known to %s: what the probe adds differs by as much from call to call\n",
+			   format_time(op->error_ns).s);
+}
+
+int words_op_remarks(struct buf *out, const struct op *op)
+{
+	if (op->open)
+		buf_printf(out, "%s still open, the oldest for %s\n", format_count(op->open).s,
+			   format_time(op->oldest_open_ns).s);
+	if (op->abnormal)
+		buf_printf(out,
+			   "%s ended by exception, longjmp or thread exit, not in the profile\n",
+			   format_count(op->abnormal).s);
+	if (op->unseen)
+		buf_printf(out, "%s counted but not timed\n", format_count(op->unseen).s);
+	if (!op->nr_slices)
+		buf_puts(out, "nothing was measured of it\n");
+	else if (op->share_seen < 0.9995)
+		scaled_words(out, op);
+	precision_words(out, op);
+	folded_words(out, op, false);
+	folded_words(out, op, true);
+	if (!op->adds_up)
+		buf_puts(out, "the buckets did not add up to the calls: counts are not exact\n");
+	return out->err;
+}
+
+int words_loss(struct buf *out, const struct rec_loss *l)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} lost[] = {
+	    {l->records, "records"},
+	    {l->samples, "samples"},
+	    {l->stacks, "stacks"},
+	    {l->activations, "calls (table of open calls full)"},
+	};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		if (!lost[i].n)
+			continue;
+		buf_printf(out, "%s%s %s", any ? ", " : "", format_count(lost[i].n).s,
+			   lost[i].what);
+		any = true;
+	}
+	if (l->tainted_ns) {
+		buf_printf(out, "%s%s in which something is missing", any ? ", " : "",
+			   format_time(l->tainted_ns).s);
+		any = true;
+	}
+	return any ? out->err : buf_puts(out, "nothing");
+}
+
+int words_phases(struct buf *out, const struct rec_phases *p)
+{
+	bool same = !strcmp(p->begin, p->end);
+
+	buf_puts(out, same ? "only what begins inside of calls of " : "only what begins between a call of ");
+	sanitise_append(out, p->begin, strlen(p->begin));
+	if (!same) {
+		buf_puts(out, " and the end of a call of ");
+		sanitise_append(out, p->end, strlen(p->end));
+	}
+	buf_printf(out, " is counted: %s phase%s seen", format_count(p->seen).s, p->seen == 1 ? " was" : "s were");
+	if (p->ns)
+		buf_printf(out, ", %s in all", format_time(p->ns).s);
+	if (p->blind)
+		buf_printf(out, "; %s begin and end were not watched for a while, to hold the budget: what came until the next begin is missing (--max-overhead)",
+			   p->blind == 1 ? "once" : "again and again");
+	return out->err;
+}
+
+/* Length of the piece of `s` to put on a line with `room` columns; at least a byte. */
+static size_t next_piece(const char *s, unsigned int room)
+{
+	size_t line = strcspn(s, "\n"), fit = text_fit(s, room), cut;
+
+	if (fit >= line)
+		return line;
+	for (cut = fit; cut > 0 && s[cut] != ' '; cut--)
+		;
+	if (cut)
+		return cut;
+	return fit ? fit : 1;
+}
+
+int words_wrap(struct buf *out, const char *text, unsigned int columns, const char *first,
+	       unsigned int rest)
+{
+	unsigned int indent = text_columns(first);
+	bool start = true;
+	size_t n;
+
+	if (indent + 10 > columns || rest + 10 > columns)
+		columns = (indent > rest ? indent : rest) + 10;
+	while (*text) {
+		if (start)
+			buf_puts(out, first);
+		else
+			buf_printf(out, "%*s", (int)rest, "");
+		n = next_piece(text, columns - (start ? indent : rest));
+		buf_append(out, text, n);
+		buf_putc(out, '\n');
+		text += n;
+		start = *text == '\n';
+		if (start)
+			text++;
+		else
+			text += strspn(text, " ");
+	}
+	return out->err;
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/curses.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <curses.h>
+#include <panel.h>
+
+#include "tui/screen/grid.h"
+#include "tui/report/sanitise.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/term_signals.h"
+#include "tui/screen/theme.h"
+
+#include <term.h> /* last: it has macros of common words */
+
+enum { ESCAPE_MS = 25 };
+
+/* The one terminal. */
+static struct {
+	bool open, away; /* away: between suspend and resume */
+	bool lost, ascii;
+	int in_fd, out_fd;
+	FILE *in, *out;
+	SCREEN *screen;
+	WINDOW *window, *keys; /* `keys` is a pad: reading from it paints nothing */
+	PANEL *panel;
+	struct termios settings; /* as they were before us */
+	enum theme theme;
+	struct grid *last; /* what was put last, NULL: unknown */
+	bool moved;	   /* the size may have changed without a signal */
+} term = {.in_fd = -1, .out_fd = -1};
+
+/* --- opening and closing --------------------------------------------------------------- */
+
+#define BATCH "use `peaktop watch`, `descend` or `record`, with --json for programs"
+
+static int check_terminal(const struct term_options *o, const char *type, char *error, size_t size)
+{
+	if (!type || !*type || !strcmp(type, "dumb")) {
+		snprintf(error, size, "the screen needs a terminal, but TERM is %s: " BATCH,
+			 type && *type ? type : "not set");
+		return -ENODEV;
+	}
+	if (!isatty(o->in_fd) || !isatty(o->out_fd) || tcgetattr(o->out_fd, &term.settings) < 0) {
+		snprintf(error, size,
+			 "the screen needs a terminal, but standard %s is none: " BATCH,
+			 isatty(o->in_fd) ? "output" : "input");
+		return -ENOTTY;
+	}
+	return 0;
+}
+
+static int open_streams(const struct term_options *o)
+{
+	int in = fcntl(o->in_fd, F_DUPFD_CLOEXEC, 3), out = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
+
+	term.in = in >= 0 ? fdopen(in, "r") : NULL;
+	term.out = out >= 0 ? fdopen(out, "w") : NULL;
+	if (term.in && term.out)
+		return 0;
+	if (!term.in && in >= 0)
+		close(in);
+	if (!term.out && out >= 0)
+		close(out);
+	return -ENOMEM;
+}
+
+static void close_streams(void)
+{
+	if (term.in)
+		fclose(term.in);
+	if (term.out)
+		fclose(term.out);
+	term.in = term.out = NULL;
+}
+
+static void set_colors(bool no_color)
+{
+	const char *wish = getenv("NO_COLOR");
+	int role;
+
+	if (no_color || (wish && *wish) || !has_colors() || start_color() == ERR ||
+	    use_default_colors() == ERR) {
+		term.theme = THEME_MONO;
+		return;
+	}
+	term.theme = theme_for(COLORS, COLOR_PAIRS <= ROLE_MAX);
+	for (role = 0; role < ROLE_MAX && term.theme != THEME_MONO; role++) {
+		struct style s = theme_style(term.theme, (enum role)role);
+
+		init_pair((short)(role + 1), s.fg, s.bg);
+	}
+}
+
+/* What tputs() gives is kept for the crash handler. */
+static char crash_text[512];
+static size_t crash_used;
+
+static int crash_put(int c)
+{
+	if (crash_used < sizeof(crash_text))
+		crash_text[crash_used++] = (char)c;
+	return c;
+}
+
+static void arm_crash_handler(void)
+{
+	static const char *const names[] = {"sgr0", "op", "rmkx", "cnorm", "rmcup"};
+	size_t i;
+
+	crash_used = 0;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *s = tigetstr(names[i]);
+
+		if (s && s != (char *)-1)
+			tputs(s, 1, crash_put);
+	}
+	crash_put('\r');
+	crash_put('\n');
+	term_crash_arm(term.out_fd, &term.settings, crash_text, crash_used);
+}
+
+static int make_windows(void)
+{
+	raw();
+	noecho();
+	nonl();
+	set_escdelay(ESCAPE_MS);
+	term.window = newwin(0, 0, 0, 0);
+	term.keys = newpad(1, 1);
+	term.panel = term.window ? new_panel(term.window) : NULL;
+	if (!term.panel || !term.keys)
+		return -ENOMEM;
+	keypad(term.keys, TRUE);
+	nodelay(term.keys, TRUE);
+	intrflush(term.keys, FALSE);
+	return 0;
+}
+
+int term_open(const struct term_options *o, char *error, size_t error_size)
+{
+	const char *type = o->type ? o->type : getenv("TERM");
+	int err = check_terminal(o, type, error, error_size);
+
+	if (err || term.open)
+		return err ? err : -EBUSY;
+	term.ascii = o->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	term.in_fd = o->in_fd;
+	term.out_fd = o->out_fd;
+	term.lost = term.away = term.moved = false;
+	err = open_streams(o);
+	if (!err)
+		err = term_signals_install();
+	if (!err) {
+		use_env(FALSE); /* the size is the terminal's, not LINES and COLUMNS */
+		use_tioctl(TRUE);
+		term.screen = newterm(type, term.out, term.in);
+		err = term.screen ? 0 : -ENOENT;
+	}
+	if (err == -ENOENT)
+		snprintf(error, error_size,
+			 "the terminal type TERM=%.64s is unknown here or cannot move its "
+			 "cursor: " BATCH,
+			 type);
+	else if (err)
+		snprintf(error, error_size, "the screen cannot be opened: %s", strerror(-err));
+	term.open = true; /* so that term_close() undoes what was done */
+	if (!err) {
+		arm_crash_handler();
+		set_colors(o->no_color);
+		err = make_windows();
+		if (err)
+			snprintf(error, error_size, "the screen cannot be opened: %s",
+				 strerror(-err));
+	}
+	if (err)
+		term_close();
+	return err;
+}
+
+static void close_windows(void)
+{
+	if (term.panel)
+		del_panel(term.panel);
+	if (term.window)
+		delwin(term.window);
+	if (term.keys)
+		delwin(term.keys);
+	term.panel = NULL;
+	term.window = term.keys = NULL;
+}
+
+void term_close(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+
+	if (!term.open)
+		return;
+	/* to set a terminal from the background would stop us */
+	sigaction(SIGTTOU, &ignore, &old);
+	if (term.screen) {
+		if (!term.away)
+			endwin();
+		close_windows();
+		delscreen(term.screen);
+		tcsetattr(term.out_fd, TCSADRAIN, &term.settings);
+	}
+	term.screen = NULL;
+	term_crash_disarm();
+	term_signals_restore();
+	close_streams();
+	grid_free(term.last);
+	term.last = NULL;
+	term.open = false;
+	sigaction(SIGTTOU, &old, NULL);
+}
+
+void term_suspend(void)
+{
+	if (!term.screen || term.away)
+		return;
+	endwin();
+	tcsetattr(term.out_fd, TCSADRAIN, &term.settings);
+	term_crash_disarm();
+	term.away = true;
+}
+
+void term_resume(void)
+{
+	if (!term.screen || !term.away)
+		return;
+	term.away = false;
+	term.moved = true;
+	term_repaint();
+	arm_crash_handler();
+}
+
+/* --- size and keys ------------------------------------------------------------------------ */
+
+bool term_ascii(void)
+{
+	return term.ascii;
+}
+
+void term_size(int *cols, int *rows)
+{
+	*cols = 80;
+	*rows = 24;
+	if (term.screen)
+		getmaxyx(stdscr, *rows, *cols);
+}
+
+/* Take the size that the terminal has now. Returns whether it is another. */
+static bool follow_size(void)
+{
+	struct winsize size;
+	int cols, rows;
+
+	term_size(&cols, &rows);
+	if (ioctl(term.out_fd, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
+		return false;
+	if (size.ws_row == rows && size.ws_col == cols)
+		return false;
+	resize_term(size.ws_row, size.ws_col);
+	wresize(term.window, size.ws_row, size.ws_col);
+	replace_panel(term.panel, term.window);
+	term_repaint();
+	return true;
+}
+
+static int special_key(wint_t code)
+{
+	static const struct {
+		wint_t code;
+		int key;
+	} table[] = {
+	    {KEY_UP, SCREEN_KEY_UP},
+	    {KEY_DOWN, SCREEN_KEY_DOWN},
+	    {KEY_LEFT, SCREEN_KEY_LEFT},
+	    {KEY_RIGHT, SCREEN_KEY_RIGHT},
+	    {KEY_HOME, SCREEN_KEY_HOME},
+	    {KEY_END, SCREEN_KEY_END},
+	    {KEY_FIND, SCREEN_KEY_HOME},
+	    {KEY_SELECT, SCREEN_KEY_END},
+	    {KEY_PPAGE, SCREEN_KEY_PAGE_UP},
+	    {KEY_NPAGE, SCREEN_KEY_PAGE_DOWN},
+	    {KEY_IC, SCREEN_KEY_INSERT},
+	    {KEY_DC, SCREEN_KEY_DELETE},
+	    {KEY_BACKSPACE, SCREEN_KEY_BACKSPACE},
+	    {KEY_BTAB, SCREEN_KEY_BACKTAB},
+	    {KEY_ENTER, '\r'},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].code == code)
+			return table[i].key;
+	if (code >= KEY_F(1) && code <= KEY_F(12))
+		return SCREEN_KEY_F1 + (int)(code - KEY_F(1));
+	return TERM_NOTHING;
+}
+
+/* End of file looks like "nothing to read": readable, but no bytes. */
+static bool hung_up(void)
+{
+	struct pollfd p = {.fd = term.in_fd, .events = POLLIN};
+	int bytes = 0;
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	if (p.revents & (POLLHUP | POLLERR | POLLNVAL))
+		return true;
+	return (p.revents & POLLIN) && (ioctl(term.in_fd, FIONREAD, &bytes) < 0 || !bytes);
+}
+
+int term_getkey(void)
+{
+	wint_t code;
+	int got, key;
+
+	if (term.lost || !term.screen)
+		return TERM_LOST;
+	if (term.away)
+		return TERM_NOTHING;
+	if (term_signals_resized() || term.moved) {
+		term.moved = false;
+		if (follow_size())
+			return SCREEN_KEY_RESIZE;
+	}
+	for (;;) {
+		got = wget_wch(term.keys, &code);
+		if (got == ERR)
+			break;
+		if (got == OK)
+			return (int)code;
+		key = special_key(code);
+		if (key != TERM_NOTHING)
+			return key;
+	}
+	if (hung_up()) {
+		term.lost = true;
+		return TERM_LOST;
+	}
+	return TERM_NOTHING;
+}
+
+int term_signal_fd(void)
+{
+	return term_signals_fd();
+}
+
+unsigned int term_take_signals(void)
+{
+	unsigned int bits = term_signals_take();
+
+	if (bits & TERM_SIGNAL_HUP)
+		term.lost = true;
+	return bits;
+}
+
+/* --- putting a grid on it -------------------------------------------------------------------- */
+
+static attr_t attributes(struct style s)
+{
+	return (s.bold ? WA_BOLD : 0) | (s.dim ? WA_DIM : 0) | (s.reverse ? WA_REVERSE : 0) |
+	       (s.underline ? WA_UNDERLINE : 0);
+}
+
+static void make_cell(const struct cell *cell, cchar_t *out)
+{
+	struct style s = theme_style(term.theme, (enum role)cell->role);
+	const char *text = s.blank && term.theme != THEME_MONO ? " " : cell->text;
+	wchar_t wide[CCHARW_MAX + 1];
+	size_t n = 0, len;
+	uint32_t cp;
+
+	for (; *text && n < CCHARW_MAX; text += len) {
+		len = utf8_decode(text, strlen(text), &cp);
+		if (!len)
+			break;
+		wide[n++] = (wchar_t)cp;
+	}
+	if (!n)
+		wide[n++] = L' ';
+	wide[n] = L'\0';
+	setcchar(out, wide, attributes(s), (short)(term.theme == THEME_MONO ? 0 : cell->role + 1),
+		 NULL);
+}
+
+static void put_row(const struct grid *g, int y, int cols)
+{
+	static cchar_t row[GRID_MAX_COLS + 1];
+	int x, n = 0;
+
+	for (x = 0; x < cols; x++) {
+		const struct cell *cell = grid_at(g, x, y);
+
+		if (cell->width) /* the second half of a wide one comes with the first */
+			make_cell(cell, &row[n++]);
+	}
+	mvwadd_wchnstr(term.window, y, 0, row, n);
+}
+
+static bool row_equal(const struct grid *a, const struct grid *b, int y)
+{
+	return !memcmp(grid_at(a, 0, y), grid_at(b, 0, y), (size_t)a->cols * sizeof(struct cell));
+}
+
+static bool same_size(const struct grid *a, const struct grid *b)
+{
+	return a && a->cols == b->cols && a->rows == b->rows;
+}
+
+static void remember(const struct grid *g)
+{
+	if (!same_size(term.last, g)) {
+		grid_free(term.last);
+		term.last = grid_new(g->cols, g->rows, g->ascii);
+	}
+	if (term.last)
+		memcpy(term.last->cells, g->cells,
+		       (size_t)g->cols * (size_t)g->rows * sizeof(struct cell));
+}
+
+int term_put(const struct grid *g)
+{
+	int cols, rows, y;
+	struct pollfd p = {.fd = term.out_fd, .events = POLLOUT};
+
+	if (!term.screen || term.lost)
+		return -EIO;
+	if (term.away)
+		return 0;
+	if (poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL)) {
+		term.lost = true;
+		return -EIO;
+	}
+	term_size(&cols, &rows);
+	for (y = 0; y < g->rows && y < rows; y++)
+		if (!same_size(term.last, g) || !row_equal(term.last, g, y))
+			put_row(g, y, g->cols < cols ? g->cols : cols);
+	remember(g);
+	if (g->cursor_x >= 0 && g->cursor_x < cols && g->cursor_y < rows)
+		wmove(term.window, g->cursor_y, g->cursor_x);
+	update_panels();
+	doupdate();
+	return 0;
+}
+
+void term_repaint(void)
+{
+	if (!term.screen)
+		return;
+	grid_free(term.last);
+	term.last = NULL;
+	clearok(term.window, TRUE);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sanitised copy of a struct screen_descent, shared by counting who holds it. Not thread-safe. */
+#ifndef PEAKTOP_DESCENT_COPY_H
+#define PEAKTOP_DESCENT_COPY_H
+
+#include "analysis/base/buf.h"
+#include "tui/screen/screen_descent.h"
+
+struct descent_copy {
+	unsigned int holders;
+	struct screen_descent d; /* all pointers are into this copy */
+	struct screen_descent_node *nodes;
+	struct screen_descent_path *paths;
+	struct buf text;
+};
+
+/* Held once. NULL with *err: -EINVAL (not in preorder) or -ENOMEM. */
+struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err);
+struct descent_copy *descent_copy_hold(struct descent_copy *c);
+/* NULL is allowed. */
+void descent_copy_drop(struct descent_copy *c);
+
+#endif

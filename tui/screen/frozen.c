@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/frozen.h"
+
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum { REMARKS_MAX = 16384, ALIGNMENT = 16, CHUNK_MIN = 1 << 16 };
+
+/* Memory that is freed as one. */
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	char data[] __attribute__((aligned(ALIGNMENT)));
+};
+
+/* The frozen operation with the memory that it stands in. */
+struct holder {
+	struct frozen_op pub;
+	struct chunk *chunks;
+	size_t bytes;
+};
+
+static void *take(struct holder *h, size_t n)
+{
+	struct chunk *c = h->chunks;
+	size_t size;
+	void *p;
+
+	n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	if (!c || c->size - c->used < n) {
+		size = n > CHUNK_MIN ? n : CHUNK_MIN;
+		if (h->bytes + size > FROZEN_MAX_BYTES)
+			return NULL;
+		c = malloc(sizeof(*c) + size);
+		if (!c)
+			return NULL;
+		*c = (struct chunk){.next = h->chunks, .size = size};
+		h->chunks = c;
+		h->bytes += size;
+	}
+	p = c->data + c->used;
+	c->used += n;
+	return p;
+}
+
+static void *copy(struct holder *h, const void *data, size_t n)
+{
+	void *p = n ? take(h, n) : NULL;
+
+	if (p)
+		memcpy(p, data, n);
+	return p;
+}
+
+static const char *copy_text(struct holder *h, const char *s)
+{
+	size_t size = strnlen(s, 4096) * SANITISE_MAX_GROWTH + 1;
+	char *p = take(h, size);
+
+	return p ? sanitise(p, size, s) : "";
+}
+
+/* Text that is safe already. */
+static const char *copy_buf(struct holder *h, const struct buf *b)
+{
+	const char *p = b->len ? copy(h, b->data, b->len + 1) : NULL;
+
+	return p ? p : "";
+}
+
+/* The newest slices first, so that memory runs out at the old end. */
+static void copy_slices(struct holder *h, const struct op *op)
+{
+	struct slice *s;
+	unsigned int i;
+
+	h->pub.op.slices = NULL;
+	h->pub.op.nr_slices = 0;
+	s = op->nr_slices ? copy(h, op->slices, op->nr_slices * sizeof(*s)) : NULL;
+	if (!s)
+		return;
+	for (i = op->nr_slices; i-- > 0;) {
+		unsigned int n = s[i].nr_buckets;
+
+		if (!n) {
+			s[i].bucket = NULL;
+			s[i].count = NULL;
+			continue;
+		}
+		s[i].bucket = copy(h, op->slices[i].bucket, n * sizeof(*s->bucket));
+		s[i].count = copy(h, op->slices[i].count, n * sizeof(*s->count));
+		if (!s[i].bucket || !s[i].count) {
+			i++;
+			break;
+		}
+	}
+	if (i == UINT32_MAX)
+		i = 0;
+	h->pub.op.slices = s + i;
+	h->pub.op.nr_slices = op->nr_slices - i;
+}
+
+static void copy_open_calls(struct holder *h, const struct op *op)
+{
+	struct open_call *calls =
+	    copy(h, op->open_calls, op->nr_open_calls * sizeof(*op->open_calls));
+	unsigned int i;
+
+	h->pub.op.open_calls = calls;
+	h->pub.op.nr_open_calls = calls ? op->nr_open_calls : 0;
+	for (i = 0; i < h->pub.op.nr_open_calls; i++)
+		calls[i].comm = copy_text(h, op->open_calls[i].comm);
+}
+
+static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
+{
+	struct peak *peaks = copy(h, op->peaks, op->nr_peaks * sizeof(*op->peaks));
+	struct peak *folded = copy(h, op->folded, op->nr_folded * sizeof(*op->folded));
+	struct frozen_peak *more = take(h, (op->nr_peaks + 1) * sizeof(*more));
+	struct buf text;
+	unsigned int i, k;
+
+	h->pub.op.peaks = peaks;
+	h->pub.peak = more;
+	h->pub.op.nr_peaks = peaks && more ? op->nr_peaks : 0;
+	h->pub.op.folded = folded;
+	h->pub.op.nr_folded = folded ? op->nr_folded : 0;
+	for (i = 0; i < h->pub.op.nr_folded; i++) {
+		folded[i].near = folded[i].period_near = "";
+		folded[i].values = NULL;
+		folded[i].related = NULL;
+	}
+	buf_init(&text, REMARKS_MAX);
+	for (i = 0; i < h->pub.op.nr_peaks; i++) {
+		const struct peak *p = &op->peaks[i];
+
+		buf_reset(&text);
+		words_peak_shadows(&text, op, p);
+		words_peak_remarks(&text, m, p);
+		memset(&more[i], 0, sizeof(more[i]));
+		more[i].remarks = copy_buf(h, &text);
+		for (k = 0; k < p->nr_related && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
+			if (!model_op_by_number(m, p->related[k].op))
+				continue;
+			more[i].related[more[i].nr_related].op = p->related[k].op;
+			more[i].related[more[i].nr_related++].peak_id = p->related[k].peak_id;
+		}
+		peaks[i].near = copy_text(h, p->near);
+		peaks[i].period_near = copy_text(h, p->period_near);
+		peaks[i].nr_values = peaks[i].nr_related = 0;
+		peaks[i].values = NULL;
+		peaks[i].related = NULL;
+	}
+	buf_reset(&text);
+	words_op_remarks(&text, op);
+	h->pub.remarks = copy_buf(h, &text);
+	buf_release(&text);
+}
+
+struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
+{
+	const struct op *op = model_op_peaks(m, number);
+	const struct rec_meta *meta = model_meta(m);
+	struct holder *h;
+
+	if (!op)
+		return NULL;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->pub.op = *op;
+	h->pub.elapsed_ns = model_elapsed_ns(m);
+	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
+	h->pub.name = copy_text(h, op->name);
+	h->pub.label = op->label[0] ? copy_text(h, op->label) : h->pub.name;
+	h->pub.placement = copy_text(h, op->placement);
+	h->pub.op.name = h->pub.name;
+	h->pub.op.label = h->pub.label;
+	h->pub.op.placement = h->pub.placement;
+	h->pub.op.requested = copy_text(h, op->requested);
+	h->pub.op.module = copy_text(h, op->module);
+	copy_peaks(h, m, op);
+	copy_open_calls(h, op);
+	copy_slices(h, op);
+	return &h->pub;
+}
+
+void frozen_op_free(struct frozen_op *f)
+{
+	struct holder *h = (struct holder *)f; /* `pub` is its first member */
+
+	if (!h)
+		return;
+	while (h->chunks) {
+		struct chunk *next = h->chunks->next;
+
+		free(h->chunks);
+		h->chunks = next;
+	}
+	free(h);
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/keys.h"
+
+#include <strings.h>
+
+#include "tui/report/sanitise.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct request_info infos[REQUEST_MAX] = {[REQUEST_NONE] = {"", "", ""},
+#define PEAKTOP_GROUP(title)
+#define PEAKTOP_REQUEST(id, text, about) [REQUEST_##id] = {.name = (text), .help = (about)},
+						       REQUEST_LIST(PEAKTOP_GROUP, PEAKTOP_REQUEST)
+#undef PEAKTOP_GROUP
+#undef PEAKTOP_REQUEST
+};
+
+const struct request_info *request_info(enum request request)
+{
+	return &infos[(unsigned int)request < REQUEST_MAX ? request : REQUEST_NONE];
+}
+
+/* The list once more, with its groups in their places. */
+static const struct {
+	const char *group; /* a title, or NULL */
+	enum request request;
+} listing[] = {
+#define PEAKTOP_GROUP(title) {(title), REQUEST_NONE},
+#define PEAKTOP_REQUEST(id, text, about) {NULL, REQUEST_##id},
+    REQUEST_LIST(PEAKTOP_GROUP, PEAKTOP_REQUEST)
+#undef PEAKTOP_GROUP
+#undef PEAKTOP_REQUEST
+};
+
+struct binding {
+	enum keymap map;
+	int key, last; /* all keys of key..last; last 0: `key` alone */
+	enum request request;
+};
+
+static const struct binding bindings[] = {
+    {KEYMAP_ALL, 'k', 0, REQUEST_UP},
+    {KEYMAP_ALL, SCREEN_KEY_UP, 0, REQUEST_UP},
+    {KEYMAP_ALL, 'j', 0, REQUEST_DOWN},
+    {KEYMAP_ALL, SCREEN_KEY_DOWN, 0, REQUEST_DOWN},
+    {KEYMAP_ALL, 'h', 0, REQUEST_LEFT},
+    {KEYMAP_ALL, SCREEN_KEY_LEFT, 0, REQUEST_LEFT},
+    {KEYMAP_ALL, 'l', 0, REQUEST_RIGHT},
+    {KEYMAP_ALL, SCREEN_KEY_RIGHT, 0, REQUEST_RIGHT},
+    {KEYMAP_ALL, 'g', 0, REQUEST_FIRST},
+    {KEYMAP_ALL, SCREEN_KEY_HOME, 0, REQUEST_FIRST},
+    {KEYMAP_ALL, 'G', 0, REQUEST_LAST},
+    {KEYMAP_ALL, SCREEN_KEY_END, 0, REQUEST_LAST},
+    {KEYMAP_ALL, KEY_CONTROL('U'), 0, REQUEST_HALF_UP},
+    {KEYMAP_ALL, KEY_CONTROL('D'), 0, REQUEST_HALF_DOWN},
+    {KEYMAP_ALL, SCREEN_KEY_PAGE_UP, 0, REQUEST_PAGE_UP},
+    {KEYMAP_ALL, KEY_CONTROL('B'), 0, REQUEST_PAGE_UP},
+    {KEYMAP_ALL, SCREEN_KEY_PAGE_DOWN, 0, REQUEST_PAGE_DOWN},
+    {KEYMAP_ALL, KEY_CONTROL('F'), 0, REQUEST_PAGE_DOWN},
+    {KEYMAP_ALL, '\t', 0, REQUEST_NEXT_PANE},
+    {KEYMAP_ALL, SCREEN_KEY_BACKTAB, 0, REQUEST_PREVIOUS_PANE},
+    {KEYMAP_ALL, '>', 0, REQUEST_COSTLIEST},
+    {KEYMAP_ALL, '\r', 0, REQUEST_OPEN},
+    {KEYMAP_ALL, 'q', 0, REQUEST_CLOSE},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 9, 0, REQUEST_CLOSE},
+    {KEYMAP_ALL, 27, 0, REQUEST_BACK},
+    {KEYMAP_ALL, KEY_CONTROL('C'), 0, REQUEST_QUIT},
+    {KEYMAP_ALL, '?', 0, REQUEST_HELP},
+    {KEYMAP_ALL, SCREEN_KEY_F1, 0, REQUEST_HELP},
+    {KEYMAP_ALL, 'i', 0, REQUEST_INFORMATION},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 1, 0, REQUEST_INFORMATION},
+    {KEYMAP_ALL, ' ', 0, REQUEST_PAUSE},
+    {KEYMAP_ALL, KEY_CONTROL('L'), 0, REQUEST_REPAINT},
+    {KEYMAP_ALL, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
+    {KEYMAP_ALL, '/', 0, REQUEST_SEARCH},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 2, 0, REQUEST_SEARCH},
+    {KEYMAP_ALL, 'n', 0, REQUEST_FIND_NEXT},
+    {KEYMAP_ALL, 'N', 0, REQUEST_FIND_PREVIOUS},
+    {KEYMAP_ALL, 'f', 0, REQUEST_WATCH},
+    {KEYMAP_ALL, '+', 0, REQUEST_WATCH},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 3, 0, REQUEST_WATCH},
+    {KEYMAP_ALL, 'L', 0, REQUEST_LAYERS},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 4, 0, REQUEST_LAYERS},
+    {KEYMAP_ALL, 'w', 0, REQUEST_SNAPSHOT},
+    {KEYMAP_ALL, 'P', 0, REQUEST_VIEW_TEXT},
+
+    /* the picker takes characters for its filter, so its keys are few */
+    {KEYMAP_PICKER, SCREEN_KEY_UP, 0, REQUEST_UP},
+    {KEYMAP_PICKER, KEY_CONTROL('P'), 0, REQUEST_UP},
+    {KEYMAP_PICKER, SCREEN_KEY_DOWN, 0, REQUEST_DOWN},
+    {KEYMAP_PICKER, KEY_CONTROL('N'), 0, REQUEST_DOWN},
+    {KEYMAP_PICKER, SCREEN_KEY_LEFT, 0, REQUEST_LEFT},
+    {KEYMAP_PICKER, SCREEN_KEY_RIGHT, 0, REQUEST_RIGHT},
+    {KEYMAP_PICKER, '\t', 0, REQUEST_RIGHT},
+    {KEYMAP_PICKER, KEY_CONTROL('R'), 0, REQUEST_REVERSE},
+    {KEYMAP_PICKER, '\r', 0, REQUEST_OPEN},
+    {KEYMAP_PICKER, SCREEN_KEY_BACKSPACE, 0, REQUEST_ERASE},
+    {KEYMAP_PICKER, KEY_CONTROL('W'), 0, REQUEST_ERASE_ALL},
+
+    {KEYMAP_OPERATIONS, '-', 0, REQUEST_UNWATCH},
+    {KEYMAP_OPERATIONS, SCREEN_KEY_DELETE, 0, REQUEST_UNWATCH},
+    {KEYMAP_OPERATIONS, 'a', 0, REQUEST_ASK_AGAIN},
+    {KEYMAP_OPERATIONS, 's', 0, REQUEST_SPAN},
+    {KEYMAP_OPERATIONS, 'R', 0, REQUEST_REVERSE},
+
+    {KEYMAP_OPERATION, '1', '9', REQUEST_CHOOSE_PEAK},
+    {KEYMAP_OPERATION, 'e', 0, REQUEST_EXPAND},
+    {KEYMAP_OPERATION, 'c', 0, REQUEST_COLLAPSE},
+    {KEYMAP_OPERATION, 'E', 0, REQUEST_EXPAND_ALL},
+    {KEYMAP_OPERATION, 'C', 0, REQUEST_COLLAPSE_ALL},
+    {KEYMAP_OPERATION, 'A', 0, REQUEST_ALL_PEAKS},
+    {KEYMAP_OPERATION, '[', 0, REQUEST_SHORTER},
+    {KEYMAP_OPERATION, ']', 0, REQUEST_LONGER},
+    {KEYMAP_OPERATION, 'a', 0, REQUEST_ASK_AGAIN},
+
+    {KEYMAP_DESCENT, 'e', 0, REQUEST_EXPAND},
+    {KEYMAP_DESCENT, 'c', 0, REQUEST_COLLAPSE},
+    {KEYMAP_DESCENT, 'E', 0, REQUEST_EXPAND_ALL},
+    {KEYMAP_DESCENT, 'C', 0, REQUEST_COLLAPSE_ALL},
+    {KEYMAP_DESCENT, 'a', 0, REQUEST_ASK_AGAIN},
+    {KEYMAP_DESCENT, 'd', 0, REQUEST_CODE},
+
+    {KEYMAP_REPLAY, 't', 0, REQUEST_STEP},
+    {KEYMAP_REPLAY, 'T', 0, REQUEST_STEP_BACK},
+    {KEYMAP_REPLAY, 'b', 0, REQUEST_JUMP},
+    {KEYMAP_REPLAY, 'r', 0, REQUEST_REWIND},
+
+    {KEYMAP_PROMPT, '\r', 0, REQUEST_ACCEPT},
+    {KEYMAP_PROMPT, 27, 0, REQUEST_CANCEL},
+    {KEYMAP_PROMPT, KEY_CONTROL('C'), 0, REQUEST_CANCEL},
+    {KEYMAP_PROMPT, SCREEN_KEY_DOWN, 0, REQUEST_NEXT},
+    {KEYMAP_PROMPT, KEY_CONTROL('N'), 0, REQUEST_NEXT},
+    {KEYMAP_PROMPT, SCREEN_KEY_UP, 0, REQUEST_PREVIOUS},
+    {KEYMAP_PROMPT, KEY_CONTROL('P'), 0, REQUEST_PREVIOUS},
+    {KEYMAP_PROMPT, '\t', 0, REQUEST_COMPLETE},
+    {KEYMAP_PROMPT, SCREEN_KEY_LEFT, 0, REQUEST_CURSOR_LEFT},
+    {KEYMAP_PROMPT, SCREEN_KEY_RIGHT, 0, REQUEST_CURSOR_RIGHT},
+    {KEYMAP_PROMPT, SCREEN_KEY_HOME, 0, REQUEST_CURSOR_HOME},
+    {KEYMAP_PROMPT, KEY_CONTROL('A'), 0, REQUEST_CURSOR_HOME},
+    {KEYMAP_PROMPT, SCREEN_KEY_END, 0, REQUEST_CURSOR_END},
+    {KEYMAP_PROMPT, KEY_CONTROL('E'), 0, REQUEST_CURSOR_END},
+    {KEYMAP_PROMPT, SCREEN_KEY_BACKSPACE, 0, REQUEST_ERASE},
+    {KEYMAP_PROMPT, SCREEN_KEY_DELETE, 0, REQUEST_ERASE_NEXT},
+    {KEYMAP_PROMPT, KEY_CONTROL('D'), 0, REQUEST_ERASE_NEXT},
+    {KEYMAP_PROMPT, KEY_CONTROL('W'), 0, REQUEST_ERASE_WORD},
+    {KEYMAP_PROMPT, KEY_CONTROL('U'), 0, REQUEST_ERASE_ALL},
+    {KEYMAP_PROMPT, KEY_CONTROL('L'), 0, REQUEST_REPAINT},
+    {KEYMAP_PROMPT, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
+
+    {KEYMAP_MENU, 'k', 0, REQUEST_UP},
+    {KEYMAP_MENU, SCREEN_KEY_UP, 0, REQUEST_UP},
+    {KEYMAP_MENU, 'j', 0, REQUEST_DOWN},
+    {KEYMAP_MENU, SCREEN_KEY_DOWN, 0, REQUEST_DOWN},
+    {KEYMAP_MENU, ' ', 0, REQUEST_TOGGLE},
+    {KEYMAP_MENU, '1', '6', REQUEST_TOGGLE},
+    {KEYMAP_MENU, '\r', 0, REQUEST_ACCEPT},
+    {KEYMAP_MENU, 27, 0, REQUEST_CANCEL},
+    {KEYMAP_MENU, 'q', 0, REQUEST_CANCEL},
+    {KEYMAP_MENU, 'L', 0, REQUEST_CANCEL},
+    {KEYMAP_MENU, KEY_CONTROL('C'), 0, REQUEST_QUIT},
+    {KEYMAP_MENU, KEY_CONTROL('L'), 0, REQUEST_REPAINT},
+    {KEYMAP_MENU, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
+};
+
+/* Ways in which terminals send the same key. */
+static int canonical(int key)
+{
+	switch (key) {
+	case '\n':
+		return '\r';
+	case 8:
+	case 127:
+		return SCREEN_KEY_BACKSPACE;
+	default:
+		return key;
+	}
+}
+
+enum request keys_request_only(enum keymap map, int key)
+{
+	size_t i;
+
+	key = canonical(key);
+	for (i = 0; i < ARRAY_SIZE(bindings); i++) {
+		const struct binding *b = &bindings[i];
+
+		if (b->map == map && key >= b->key && key <= (b->last ? b->last : b->key))
+			return b->request;
+	}
+	return REQUEST_NONE;
+}
+
+enum request keys_request(enum keymap map, bool replay, int key)
+{
+	enum request request = keys_request_only(map, key);
+
+	if (request == REQUEST_NONE && replay)
+		request = keys_request_only(KEYMAP_REPLAY, key);
+	if (request == REQUEST_NONE)
+		request = keys_request_only(KEYMAP_ALL, key);
+	return request;
+}
+
+const char *keymap_title(enum keymap map)
+{
+	static const char *const titles[KEYMAP_MAX] = {
+	    [KEYMAP_ALL] = "Everywhere",
+	    [KEYMAP_PICKER] = "Process picker",
+	    [KEYMAP_OPERATIONS] = "Operations",
+	    [KEYMAP_OPERATION] = "Heatmap and peaks",
+	    [KEYMAP_DESCENT] = "Descent",
+	    [KEYMAP_PAGER] = "Text",
+	    [KEYMAP_REPLAY] = "Replay",
+	    [KEYMAP_PROMPT] = "Prompt",
+	    [KEYMAP_MENU] = "Layers menu",
+	};
+
+	return (unsigned int)map < KEYMAP_MAX ? titles[map] : "";
+}
+
+static const struct {
+	int key;
+	const char *name;
+} names[] = {
+    {'\r', "Enter"},
+    {'\t', "Tab"},
+    {27, "Esc"},
+    {' ', "Space"},
+    {SCREEN_KEY_UP, "Up"},
+    {SCREEN_KEY_DOWN, "Down"},
+    {SCREEN_KEY_LEFT, "Left"},
+    {SCREEN_KEY_RIGHT, "Right"},
+    {SCREEN_KEY_HOME, "Home"},
+    {SCREEN_KEY_END, "End"},
+    {SCREEN_KEY_PAGE_UP, "PgUp"},
+    {SCREEN_KEY_PAGE_DOWN, "PgDn"},
+    {SCREEN_KEY_INSERT, "Ins"},
+    {SCREEN_KEY_DELETE, "Del"},
+    {SCREEN_KEY_BACKSPACE, "Backspace"},
+    {SCREEN_KEY_BACKTAB, "Shift-Tab"},
+};
+
+char *key_name(int key, char *out, size_t size)
+{
+	size_t i;
+
+	key = canonical(key);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].key == key) {
+			snprintf(out, size, "%s", names[i].name);
+			return out;
+		}
+	}
+	if (key >= SCREEN_KEY_F1 && key <= SCREEN_KEY_F12)
+		snprintf(out, size, "F%d", key - SCREEN_KEY_F1 + 1);
+	else if (key > 0 && key < 27)
+		snprintf(out, size, "Ctrl-%c", 'A' + key - 1);
+	else if (key > ' ' && key < 127)
+		snprintf(out, size, "%c", key);
+	else
+		snprintf(out, size, "U+%04X", (unsigned int)key);
+	return out;
+}
+
+int key_parse(const char *name)
+{
+	size_t i, len = strlen(name);
+	uint32_t cp;
+	long n;
+
+	if (!len)
+		return -1;
+	if (utf8_decode(name, len, &cp) == len)
+		return (int)cp;
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcasecmp(names[i].name, name))
+			return names[i].key;
+	if (len == 6 && !strncasecmp(name, "Ctrl-", 5) && name[5] >= '@' && name[5] <= 'z')
+		return KEY_CONTROL(name[5]);
+	if ((name[0] == 'F' || name[0] == 'f') && (len == 2 || len == 3)) {
+		n = strtol(name + 1, NULL, 10);
+		if (n >= 1 && n <= 12)
+			return SCREEN_KEY_F1 + (int)n - 1;
+	}
+	return -1;
+}
+
+/*
+ * Whether a key of the table `map` reaches `request` in a view whose own table
+ * is `view`. The picker takes characters for its filter.
+ */
+static bool reaches(enum keymap view, const struct binding *b)
+{
+	if (view == b->map)
+		return true;
+	if (keys_request_only(view, b->key) != REQUEST_NONE)
+		return false;
+	if (view == KEYMAP_PICKER && b->map == KEYMAP_ALL)
+		return b->request != REQUEST_WATCH && b->request != REQUEST_LAYERS &&
+		       (b->key < ' ' || b->key > '~' || strchr("q?/", b->key));
+	return true;
+}
+
+static char *keys_reaching(enum keymap view, enum keymap map, enum request request, char *out,
+			   size_t max)
+{
+	char name[32], last[32];
+	size_t i, at = 0;
+
+	if (max)
+		out[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(bindings); i++) {
+		const struct binding *b = &bindings[i];
+		int n;
+
+		if (b->map != map || b->request != request || at >= max || !reaches(view, b))
+			continue;
+		key_name(b->key, name, sizeof(name));
+		if (b->last)
+			n = snprintf(out + at, max - at, "%s%s-%s", at ? ", " : "", name,
+				     key_name(b->last, last, sizeof(last)));
+		else
+			n = snprintf(out + at, max - at, "%s%s", at ? ", " : "", name);
+		at += (size_t)n;
+	}
+	return out;
+}
+
+char *keys_of(enum keymap map, enum request request, char *out, size_t max)
+{
+	return keys_reaching(map, map, request, out, max);
+}
+
+/* The requests of one table, with a line before each group. */
+static void help_of(enum keymap view, enum keymap map,
+		    void (*line)(void *ctx, const char *keys, const char *name, const char *text),
+		    void *ctx)
+{
+	const char *group = NULL;
+	char keys[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(listing); i++) {
+		const struct request_info *info = request_info(listing[i].request);
+
+		if (listing[i].group) {
+			group = listing[i].group;
+			continue;
+		}
+		keys_reaching(view, map, listing[i].request, keys, sizeof(keys));
+		if (!keys[0])
+			continue;
+		if (group && map == KEYMAP_ALL)
+			line(ctx, "", "", group);
+		group = NULL;
+		line(ctx, keys, info->name, info->help);
+	}
+}
+
+void keys_help(enum keymap map, bool replay,
+	       void (*line)(void *ctx, const char *keys, const char *name, const char *text),
+	       void *ctx)
+{
+	size_t i;
+	bool own = false;
+
+	for (i = 0; i < ARRAY_SIZE(bindings); i++)
+		own |= bindings[i].map == map;
+	if (own && map != KEYMAP_ALL) {
+		line(ctx, "", "", keymap_title(map));
+		help_of(map, map, line, ctx);
+	}
+	if (replay) {
+		line(ctx, "", "", keymap_title(KEYMAP_REPLAY));
+		help_of(map, KEYMAP_REPLAY, line, ctx);
+	}
+	help_of(map, KEYMAP_ALL, line, ctx);
+	line(ctx, "", "", keymap_title(KEYMAP_PROMPT));
+	help_of(KEYMAP_PROMPT, KEYMAP_PROMPT, line, ctx);
+	line(ctx, "", "", keymap_title(KEYMAP_MENU));
+	help_of(KEYMAP_MENU, KEYMAP_MENU, line, ctx);
+}
+
+static void markdown_line(void *ctx, const char *keys, const char *name, const char *text)
+{
+	struct buf *out = ctx;
+	const char *p;
+
+	if (!keys[0])
+		return;
+	buf_puts(out, "| ");
+	for (p = keys; *p; p++)
+		buf_printf(out, "%s%c", *p == '|' ? "\\" : "", *p);
+	buf_printf(out, " | %s | %s |\n", name, text);
+}
+
+int keys_markdown(struct buf *out)
+{
+	static const enum keymap order[] = {KEYMAP_ALL,	   KEYMAP_OPERATIONS, KEYMAP_OPERATION,
+					    KEYMAP_DESCENT, KEYMAP_PICKER, KEYMAP_REPLAY,     KEYMAP_PROMPT,
+					    KEYMAP_MENU};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		buf_printf(out, "%s### %s\n\n| keys | name | what it does |\n|---|---|---|\n",
+			   i ? "\n" : "", keymap_title(order[i]));
+		help_of(order[i], order[i], markdown_line, out);
+	}
+	return out->err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Key tables: which key asks for which request, where. The only place that
+ * knows keys; help and documentation are written from it.
+ */
+#ifndef PEAKTOP_KEYS_H
+#define PEAKTOP_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/base/buf.h"
+#include "tui/screen/request.h"
+#include "tui/screen/screen.h"
+
+enum keymap {
+	KEYMAP_ALL = 0, /* in every view, where the view's own table has no such key */
+	KEYMAP_PICKER,
+	KEYMAP_OPERATIONS,
+	KEYMAP_OPERATION,
+	KEYMAP_DESCENT,
+	KEYMAP_PAGER,  /* help, information */
+	KEYMAP_REPLAY, /* in every view of a replay */
+	KEYMAP_PROMPT,
+	KEYMAP_MENU, /* layers */
+	KEYMAP_MAX
+};
+
+enum { KEY_CTRL_MASK = 0x1f };
+#define KEY_CONTROL(c) ((c)&KEY_CTRL_MASK)
+
+/* What `key` asks in a view with this table: its own, then (replay) the replay's, then that of all
+ * views. */
+enum request keys_request(enum keymap map, bool replay, int key);
+/* The same in a prompt or menu: its own table alone. */
+enum request keys_request_only(enum keymap map, int key);
+
+/* Of a table: "Everywhere", "Operations", ... */
+const char *keymap_title(enum keymap map);
+
+/* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space". Returns `out`. */
+char *key_name(int key, char *out, size_t size);
+/* The key of a name (as key_name() writes it, or one character); -1 if there is none. */
+int key_parse(const char *name);
+/* All keys of a request in one table, "j, Down", at most `max` bytes; "" if none. Returns `out`. */
+char *keys_of(enum keymap map, enum request request, char *out, size_t max);
+
+/*
+ * Help: calls `line` for each line, in order: group lines have keys "" and text
+ * the title. First the view's own table, then what holds everywhere.
+ */
+void keys_help(enum keymap map, bool replay,
+	       void (*line)(void *ctx, const char *keys, const char *name, const char *text),
+	       void *ctx);
+/* All tables as Markdown, for docs/tui.md. Returns 0 or a negative errno. */
+int keys_markdown(struct buf *out);
+
+#endif

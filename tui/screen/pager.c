@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/pager.h"
+
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+#include "tui/report/words.h"
+
+void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods)
+{
+	p->view.methods = methods;
+	p->view.screen = s;
+	p->found = -1;
+	buf_init(&p->text, PAGER_MAX_BYTES);
+}
+
+void pager_close(struct view *v)
+{
+	struct pager *p = (struct pager *)v;
+
+	buf_release(&p->text);
+	free(p->line);
+	free(p);
+}
+
+void pager_clear(struct pager *p)
+{
+	p->nr_lines = 0;
+	buf_reset(&p->text);
+}
+
+void pager_add(struct pager *p, unsigned int role, const char *text)
+{
+	size_t at = p->text.len;
+
+	if (!p->line) {
+		p->line = malloc(PAGER_MAX_LINES * sizeof(*p->line));
+		if (!p->line)
+			return;
+	}
+	if (p->nr_lines == PAGER_MAX_LINES || buf_append(&p->text, text, strlen(text) + 1) < 0)
+		return;
+	p->line[p->nr_lines++] = (struct pager_line){role, at};
+	if (p->nr_lines > p->list.n) /* made anew, the list only grows: the place stays */
+		list_resize(&p->list, p->nr_lines);
+}
+
+void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent)
+{
+	struct buf out;
+	char first[64], *line, *next;
+
+	buf_init(&out, 65536);
+	snprintf(first, sizeof(first), "%*s", indent, "");
+	if (!words_wrap(&out, text, (unsigned int)(columns > 1 ? columns : 1), first,
+			(unsigned int)indent)) {
+		for (line = out.data; line && *line; line = next) {
+			next = strchr(line, '\n');
+			if (next)
+				*next++ = '\0';
+			pager_add(p, role, line);
+		}
+	}
+	buf_release(&out);
+}
+
+void pager_draw(const struct view *v, struct grid *g, struct rect r)
+{
+	const struct pager *p = (const struct pager *)v;
+	int top = p->list.selected, i;
+
+	if (top > p->nr_lines - r.h)
+		top = p->nr_lines - r.h;
+	if (top < 0)
+		top = 0;
+	for (i = 0; i < r.h && top + i < p->nr_lines; i++) {
+		const struct pager_line *line = &p->line[top + i];
+		bool found = top + i == p->found;
+
+		if (line->role == ROLE_HEADING)
+			grid_fill(g, (struct rect){r.x, r.y + i, r.w, 1}, ROLE_HEADING, " ");
+		if (found)
+			grid_put(g, r.x, r.y + i, 1, ROLE_SELECTED, ">");
+		grid_put_cut(g, r.x + 1, r.y + i, r.w - 1, found ? ROLE_MATCH : line->role,
+			     p->text.data + line->text);
+		if (found || (i == 0 && p->found < 0))
+			grid_cursor(g, r.x, r.y + i);
+	}
+}
+
+int pager_height(const struct view *v, int cols)
+{
+	return ((const struct pager *)v)->nr_lines;
+}
+
+bool pager_request(struct view *v, enum request request, int key)
+{
+	struct pager *p = (struct pager *)v;
+	int height = screen_body(v->screen->cols, v->screen->rows).h, last = p->nr_lines - height;
+
+	list_resize(&p->list, p->nr_lines);
+	if (request == REQUEST_OPEN) /* there is nothing to open: as `more`, it goes on */
+		request = REQUEST_DOWN;
+	if (!list_request(&p->list, request, height))
+		return false;
+	if (p->list.selected > last)
+		list_select(&p->list, last);
+	return true;
+}
+
+bool pager_find(struct view *v, const char *text, int direction)
+{
+	struct pager *p = (struct pager *)v;
+	int i, n = p->nr_lines, from = p->found >= 0 ? p->found : p->list.selected;
+
+	if (!text[0]) {
+		p->found = -1;
+		return false;
+	}
+	for (i = direction ? 1 : 0; i <= n; i++) {
+		int at = (from + (direction < 0 ? n - i : i)) % (n ? n : 1);
+
+		if (at < n && strcasestr(p->text.data + p->line[at].text, text)) {
+			p->found = at;
+			list_select(&p->list, at);
+			return true;
+		}
+	}
+	p->found = -1;
+	return false;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lines of text to scroll through: the base of help and information. */
+#ifndef PEAKTOP_PAGER_H
+#define PEAKTOP_PAGER_H
+
+#include "analysis/base/buf.h"
+#include "tui/screen/list.h"
+#include "tui/screen/view.h"
+
+enum { PAGER_MAX_LINES = 4096, PAGER_MAX_BYTES = 1 << 20 };
+
+struct pager_line {
+	unsigned int role;
+	size_t text; /* offset into `text` of the pager */
+};
+
+struct pager {
+	struct view view;
+	struct list list; /* its selected line is the one on top of the screen */
+	struct pager_line *line;
+	int nr_lines;
+	struct buf text;
+	int found; /* line of the last match, -1 */
+};
+
+/* Forget the lines, keep the place. */
+void pager_clear(struct pager *p);
+/* Append a line; text must be sanitised. Too many or no memory: left out. */
+void pager_add(struct pager *p, unsigned int role, const char *text);
+/* The same, broken at blanks into lines of `columns`, each after `indent` blanks. */
+void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent);
+
+/* The methods of every pager. */
+void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods);
+void pager_close(struct view *v);
+void pager_draw(const struct view *v, struct grid *g, struct rect r);
+bool pager_request(struct view *v, enum request request, int key);
+int pager_height(const struct view *v, int cols);
+bool pager_find(struct view *v, const char *text, int direction);
+
+#endif

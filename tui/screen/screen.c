@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/screen.h"
+
+#include <errno.h>
+
+#include "tui/report/sanitise.h"
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+
+struct rect screen_body(int cols, int rows)
+{
+	int bottom = rows >= 3 ? 1 : 0, status = rows >= 2 ? 1 : 0;
+
+	return (struct rect){0, status, cols, rows - status - bottom};
+}
+
+static struct view *new_root(struct screen *s, enum screen_view root)
+{
+	return root == SCREEN_PICKER ? view_picker_new(s) : view_operations_new(s);
+}
+
+struct screen *screen_new(struct model *model, const struct screen_options *options)
+{
+	struct screen *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->model = model;
+	s->options = *options;
+	s->options.host = NULL;
+	if (!s->options.resolution)
+		s->options.resolution = 4;
+	s->cols = 80;
+	s->rows = 24;
+	s->layers = options->layers;
+	s->layers_available = options->layers_available;
+	s->status.replay = options->replay;
+	s->status.cost = s->status.seen = -1;
+	if (options->host)
+		sanitise(s->status.host, sizeof(s->status.host), options->host);
+	buf_init(&s->state, 4096);
+	s->top = new_root(s, options->root);
+	if (!s->top) {
+		screen_free(s);
+		return NULL;
+	}
+	screen_tick(s, 0);
+	return s;
+}
+
+static struct view *pop(struct screen *s)
+{
+	struct view *v = s->top;
+
+	s->top = v->below;
+	v->methods->close(v);
+	return s->top;
+}
+
+void screen_free(struct screen *s)
+{
+	if (!s)
+		return;
+	while (s->top)
+		pop(s);
+	prompt_close(&s->prompt);
+	descent_copy_drop(s->descent);
+	buf_release(&s->state);
+	free(s);
+}
+
+void screen_push(struct screen *s, struct view *v)
+{
+	int depth = 0;
+	struct view *below;
+
+	if (!v) {
+		screen_message(s, NOTE_ERROR, "not enough memory for this view");
+		return;
+	}
+	for (below = s->top; below; below = below->below)
+		depth++;
+	if (depth >= SCREEN_MAX_DEPTH) {
+		v->methods->close(v);
+		screen_message(s, NOTE_WARNING, "too many views are open: close some with q");
+		return;
+	}
+	v->below = s->top;
+	s->top = v;
+	if (v->methods->tick)
+		v->methods->tick(v);
+}
+
+void screen_show(struct screen *s, enum screen_view root)
+{
+	struct view *v = new_root(s, root);
+
+	if (!v) {
+		screen_message(s, NOTE_ERROR, "not enough memory for this view");
+		return;
+	}
+	while (s->top)
+		pop(s);
+	screen_push(s, v);
+}
+
+void screen_set_model(struct screen *s, struct model *model)
+{
+	s->model = model;
+	s->seen_elapsed_ns = UINT64_MAX;
+	s->status.nr_cost = 0;
+}
+
+void screen_act(struct screen *s, struct screen_action action)
+{
+	struct queued_action *q;
+
+	if (s->nr_actions == SCREEN_MAX_ACTIONS)
+		return;
+	q = &s->actions[(s->first_action + s->nr_actions++) % SCREEN_MAX_ACTIONS];
+	q->action = action;
+	snprintf(q->text, sizeof(q->text), "%s", action.text ? action.text : "");
+}
+
+bool screen_next_action(struct screen *s, struct screen_action *action)
+{
+	*action = (struct screen_action){.type = SCREEN_NONE, .text = ""};
+	if (!s->nr_actions)
+		return false;
+	s->taken = s->actions[s->first_action];
+	s->first_action = (s->first_action + 1) % SCREEN_MAX_ACTIONS;
+	s->nr_actions--;
+	*action = s->taken.action;
+	action->text = s->taken.text;
+	return true;
+}
+
+unsigned int screen_wants(const struct screen *s)
+{
+	const struct view *v;
+	unsigned int wants = 0;
+
+	for (v = s->top; v; v = v->below)
+		if (v->methods->keymap == KEYMAP_PICKER)
+			wants |= SCREEN_WANTS_PROCESSES;
+	if (s->prompt.kind == PROMPT_WATCH)
+		wants |= SCREEN_WANTS_CANDIDATES;
+	return wants;
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+static void close_view(struct screen *s, enum request request)
+{
+	if (s->top->below)
+		pop(s);
+	else if (request == REQUEST_CLOSE)
+		screen_act(s, (struct screen_action){.type = SCREEN_QUIT});
+}
+
+static void tick_views(struct screen *s)
+{
+	struct view *v;
+
+	for (v = s->top; v; v = v->below)
+		if (v->methods->tick)
+			v->methods->tick(v);
+}
+
+static void toggle_pause(struct screen *s)
+{
+	s->paused = !s->paused;
+	s->status.paused = s->paused;
+	if (!s->paused)
+		tick_views(s);
+	screen_act(s, (struct screen_action){.type = SCREEN_PAUSE, .flag = s->paused});
+}
+
+static void find(struct screen *s, int direction)
+{
+	char text[PROMPT_TEXT_MAX + 32];
+
+	if (!s->top->methods->find || !s->search[0]) {
+		screen_message(s, NOTE_INFO, "nothing to look for: / first");
+		return;
+	}
+	if (!s->top->methods->find(s->top, s->search, direction)) {
+		snprintf(text, sizeof(text), "not found: %s", s->search);
+		screen_message(s, NOTE_INFO, text);
+	}
+}
+
+static bool replay_request(struct screen *s, enum request request)
+{
+	struct screen_action a = {0};
+
+	if (!s->options.replay)
+		return false;
+	switch (request) {
+	case REQUEST_STEP:
+	case REQUEST_STEP_BACK:
+		a.type = SCREEN_REPLAY_STEP;
+		a.step = request == REQUEST_STEP ? 1 : -1;
+		break;
+	case REQUEST_REWIND:
+		a.type = SCREEN_REPLAY_REWIND;
+		break;
+	case REQUEST_JUMP:
+		screen_open_prompt(s, PROMPT_JUMP);
+		return true;
+	default:
+		return false;
+	}
+	if (s->paused) /* to step is to look at the next slice */
+		toggle_pause(s);
+	screen_act(s, a);
+	return true;
+}
+
+bool screen_request(struct screen *s, enum request request)
+{
+	switch (request) {
+	case REQUEST_CLOSE:
+	case REQUEST_BACK:
+		close_view(s, request);
+		return true;
+	case REQUEST_QUIT:
+		screen_act(s, (struct screen_action){.type = SCREEN_QUIT});
+		return true;
+	case REQUEST_HELP:
+		screen_push(s, view_help_new(s, s->top->methods->keymap));
+		return true;
+	case REQUEST_INFORMATION:
+		screen_push(s, view_information_new(s));
+		return true;
+	case REQUEST_PAUSE:
+		toggle_pause(s);
+		return true;
+	case REQUEST_REPAINT:
+		screen_act(s, (struct screen_action){.type = SCREEN_REPAINT});
+		return true;
+	case REQUEST_SUSPEND:
+		screen_act(s, (struct screen_action){.type = SCREEN_SUSPEND});
+		return true;
+	case REQUEST_SEARCH:
+		screen_open_prompt(s, PROMPT_SEARCH);
+		return true;
+	case REQUEST_FIND_NEXT:
+	case REQUEST_FIND_PREVIOUS:
+		find(s, request == REQUEST_FIND_NEXT ? 1 : -1);
+		return true;
+	case REQUEST_WATCH:
+		screen_open_prompt(s, PROMPT_WATCH);
+		return true;
+	case REQUEST_LAYERS:
+		s->menu = true;
+		s->menu_list = (struct list){.n = LAYER_MAX};
+		return true;
+	case REQUEST_SNAPSHOT:
+		screen_open_prompt(s, PROMPT_SNAPSHOT);
+		return true;
+	case REQUEST_VIEW_TEXT:
+		screen_open_prompt(s, PROMPT_VIEW_TEXT);
+		return true;
+	default:
+		return replay_request(s, request);
+	}
+}
+
+/* --- events --------------------------------------------------------------- */
+
+void screen_key(struct screen *s, int key)
+{
+	struct view *v = s->top;
+	enum request request;
+
+	if (key == SCREEN_KEY_RESIZE)
+		return;
+	if (s->message[0]) {
+		bool read_only = s->message_level == NOTE_ERROR && key == 27;
+
+		s->message[0] = '\0';
+		if (read_only) /* Esc only puts an error away */
+			return;
+	}
+	if (s->prompt.kind) {
+		screen_prompt_key(s, key);
+		return;
+	}
+	if (s->menu) {
+		screen_menu_key(s, key);
+		return;
+	}
+	if (v->methods->key && v->methods->key(v, key))
+		return;
+	request = keys_request(v->methods->keymap, s->options.replay, key);
+	if (request == REQUEST_NONE) {
+		screen_message(s, NOTE_INFO, "this key does nothing here: ? for help");
+		return;
+	}
+	if (v->methods->request(v, request, key))
+		return;
+	screen_request(s, request);
+}
+
+void screen_resize(struct screen *s, int cols, int rows)
+{
+	s->cols = cols < 1 ? 1 : cols > GRID_MAX_COLS ? GRID_MAX_COLS : cols;
+	s->rows = rows < 1 ? 1 : rows > GRID_MAX_ROWS ? GRID_MAX_ROWS : rows;
+}
+
+bool screen_tick(struct screen *s, uint64_t now_ns)
+{
+	struct status before = s->status;
+	bool changed = false;
+	uint64_t elapsed = model_elapsed_ns(s->model);
+	size_t ops = model_nr_ops(s->model), notes = model_nr_notes(s->model),
+	       targets = model_nr_targets(s->model);
+
+	s->now_ns = now_ns;
+	if (s->message[0] && s->message_level != NOTE_ERROR &&
+	    now_ns >= s->message_ns + SCREEN_MESSAGE_NS) {
+		s->message[0] = '\0';
+		changed = true;
+	}
+	status_update(&s->status, s->model);
+	changed |= memcmp(&before, &s->status, sizeof(before)) != 0;
+	if (elapsed != s->seen_elapsed_ns || ops != s->seen_ops || notes != s->seen_notes ||
+	    targets != s->seen_targets || s->descent_changed) {
+		s->seen_elapsed_ns = elapsed;
+		s->seen_ops = ops;
+		s->seen_notes = notes;
+		s->seen_targets = targets;
+		s->descent_changed = false;
+		if (!s->paused)
+			tick_views(s);
+		changed = true;
+	}
+	return changed;
+}
+
+bool screen_ascii(const struct screen *s)
+{
+	return s->options.ascii;
+}
+
+void screen_draw(const struct screen *s, struct grid *g)
+{
+	struct rect body = screen_body(g->cols, g->rows);
+
+	grid_clear(g);
+	s->top->methods->draw(s->top, g, body);
+	status_draw(&s->status, g, 0);
+	if (g->rows >= 3 || s->prompt.kind)
+		screen_draw_bottom(s, g);
+	if (s->menu)
+		screen_draw_menu(s, g);
+}
+
+int screen_text(const struct screen *s, struct buf *out)
+{
+	const struct view *v = s->top;
+	int rows = v->methods->height ? v->methods->height(v, s->cols) : 0, err;
+	struct rect body = screen_body(s->cols, s->rows);
+	struct grid *g;
+
+	if (rows < body.h)
+		rows = body.h;
+	g = grid_new(s->cols, rows + 1, s->options.ascii);
+	if (!g)
+		return -ENOMEM;
+	v->methods->draw(v, g, (struct rect){0, 1, g->cols, g->rows - 1});
+	status_draw(&s->status, g, 0);
+	err = grid_text(g, out);
+	grid_free(g);
+	return err;
+}
+
+/* --- from the front ------------------------------------------------------- */
+
+void screen_set_processes(struct screen *s, const struct picker_process *list, size_t n)
+{
+	struct view *v;
+
+	if (s->paused)
+		return;
+	for (v = s->top; v; v = v->below)
+		view_picker_set(v, list, n);
+}
+
+void screen_set_candidates(struct screen *s, const char *searched,
+			   const struct screen_candidate *list, size_t n)
+{
+	prompt_set_candidates(&s->prompt, searched, list, n);
+}
+
+void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available)
+{
+	s->layers = layers;
+	s->layers_available = available;
+}
+
+void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running)
+{
+	s->status.at_ns = at_ns;
+	s->status.total_ns = total_ns;
+	s->status.replay_running = running;
+}
+
+void screen_state(const struct screen *s, struct rec_screen *state)
+{
+	struct screen *mutable = (struct screen *)s; /* the buffer only */
+	const struct view *v = s->top;
+
+	while (v->below && !v->methods->selection)
+		v = v->below;
+	buf_reset(&mutable->state);
+	if (v->methods->selection)
+		v->methods->selection(v, &mutable->state);
+	state->view = v->methods->name;
+	state->selection = mutable->state.data ? mutable->state.data : "";
+}
+
+void screen_restore(struct screen *s, const struct rec_screen *state)
+{
+	char *end;
+	unsigned long op, peak;
+
+	if (!strcmp(state->view, "operation")) {
+		op = strtoul(state->selection, &end, 10);
+		peak = *end ? strtoul(end + 1, NULL, 10) : 0;
+		if (op && op <= UINT32_MAX && model_op_by_number(s->model, (uint32_t)op))
+			screen_push(s,
+				    view_operation_new(s, (uint32_t)op, (int)(peak & 0x7fffffff)));
+	} else if (!strcmp(state->view, s->top->methods->name) && s->top->methods->restore) {
+		s->top->methods->restore(s->top, state->selection);
+	}
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the front tells the screen of a descent: plain values, so that the view
+ * knows nothing of how it is done. Text is not trusted and need not be
+ * sanitised; everything is copied. Times in ns, shares 0..1.
+ */
+#ifndef PEAKTOP_SCREEN_DESCENT_H
+#define PEAKTOP_SCREEN_DESCENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/screen/screen.h"
+
+enum {
+	SCREEN_DESCENT_FNODES = 4096, /* numbers from here on: of inlined functions */
+	SCREEN_DESCENT_INLINED = 8,   /* at most so many below one fnode */
+	SCREEN_DESCENT_MAX_NODES = SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED),
+	SCREEN_DESCENT_MAX_PATHS = 256,
+	SCREEN_MAX_INSNS = 2048,
+};
+
+/* One fnode, in preorder: what it calls follows it, one deeper. No pointer may be NULL. */
+struct screen_descent_node {
+	uint32_t node;	    /* its number for good, below SCREEN_DESCENT_MAX_NODES */
+	unsigned int depth; /* 0: f0, the first and only one */
+	const char *name;
+	const char *file; /* where it is called; of f0: where it is defined; "" unknown */
+	uint32_t line;
+	uint32_t code_module; /* the same place in the code; 0 unknown */
+	uint64_t code_offset;
+	uint64_t code_start; /* of the function that it is in; 0 unknown */
+	double share;	     /* of the time of the in-peak calls */
+	uint64_t latency_ns; /* mean */
+	uint64_t maxcount;
+	uint64_t votes;	      /* calls in which it could have got one; 0: never measured */
+	const char *evidence; /* "measured", "witnessed", ...; "": nothing is known of it yet, its figures are left out */
+	const char *remark; /* "in a loop", "too frequent to be timed", ""; shown after the name */
+	bool armed, root_cause;
+};
+
+struct screen_descent_path {
+	double share;
+	uint64_t latency_ns;
+	const char *cause;    /* "asleep on purpose (nanosleep)" */
+	const char *evidence; /* of the cause */
+	const char *where;    /* "in the loop at hash.c:40-44", "" unknown */
+	uint32_t node;	      /* number of its last frame */
+};
+
+struct screen_descent {
+	const char *sentence; /* the answer so far */
+	const char *status;   /* "in progress", "root cause found", ... */
+	bool over;
+	unsigned int rounds, armed, decisions, until_next;
+	uint64_t calls_used;
+	double explained;
+	uint32_t nr_nodes, nr_paths; /* what is beyond the maxima is left out */
+	const struct screen_descent_node *nodes;
+	const struct screen_descent_path *paths; /* largest share first */
+};
+
+/*
+ * Show the view of a descent: in answer to SCREEN_DESCEND, once it has begun. Where
+ * it is open already (asked again), it stays. Closing it gives SCREEN_DESCEND_STOP.
+ */
+void screen_open_descent(struct screen *s, uint32_t op, int peak);
+/* The state now; shown from the next screen_tick() on. 0, -EINVAL (not in preorder) or -ENOMEM. */
+int screen_set_descent(struct screen *s, const struct screen_descent *d);
+
+/* In answer to SCREEN_SOURCE: lines of a file with this one (from 1) marked. */
+void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);
+
+/* One instruction. No pointer may be NULL. */
+struct screen_insn {
+	uint64_t offset;
+	const char *text;
+	const char *file; /* where that changes, else "" */
+	uint32_t line;	  /* 0: as the one before */
+	double share;	  /* of the samples in this function's own code; 0: none */
+	bool loop;	  /* lies in a loop */
+	bool jumped_to;
+};
+
+struct screen_code {
+	const char *title;
+	uint64_t start; /* of the function's code: positions are told from there */
+	uint32_t site;	/* index of the one to mark */
+	uint32_t nr;
+	const struct screen_insn *insns;
+};
+
+/* In answer to SCREEN_CODE, or to a SCREEN_SOURCE whose file cannot be read. */
+void screen_show_code(struct screen *s, const struct screen_code *code);
+
+#endif

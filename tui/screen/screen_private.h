@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the screen: for screen*.c and the views, nobody else.
+ */
+#ifndef PEAKTOP_SCREEN_PRIVATE_H
+#define PEAKTOP_SCREEN_PRIVATE_H
+
+#include "tui/screen/descent_copy.h"
+#include "tui/screen/prompt.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/statusline.h"
+#include "tui/screen/view.h"
+
+enum {
+	SCREEN_MAX_ACTIONS = 64,
+	SCREEN_MAX_DEPTH = 16,
+	SCREEN_TEXT_MAX = 1024, /* of a message */
+};
+#define SCREEN_MESSAGE_NS 5000000000ULL
+
+struct queued_action {
+	struct screen_action action; /* its text is `text` below */
+	char text[PROMPT_TEXT_MAX];
+};
+
+struct screen {
+	struct model *model;
+	struct screen_options options; /* host is not kept here */
+	int cols, rows;
+	uint64_t now_ns;
+	struct view *top;
+	bool paused;
+	uint64_t seen_elapsed_ns; /* of the model at the last refresh */
+	size_t seen_ops, seen_notes, seen_targets;
+	struct status status;
+
+	struct prompt prompt;
+	char search[PROMPT_TEXT_MAX]; /* the last one accepted; "" none */
+
+	bool menu; /* layers */
+	struct list menu_list;
+	uint32_t layers, layers_available;
+
+	enum note_level message_level;
+	char message[SCREEN_TEXT_MAX]; /* sanitised; "" none */
+	uint64_t message_ns;	       /* when it was set */
+
+	struct queued_action actions[SCREEN_MAX_ACTIONS];
+	unsigned int first_action, nr_actions;
+	struct queued_action taken;
+
+	struct descent_copy *descent; /* the latest state of a descent; NULL none */
+	bool descent_changed;	      /* since the last tick */
+
+	struct buf state; /* for screen_state() */
+};
+
+/* The rectangle of the view between status line and bottom line. */
+struct rect screen_body(int cols, int rows);
+/* Put a view on the stack; takes it over. NULL (no memory) gives a message. */
+void screen_push(struct screen *s, struct view *v);
+/* Queue an action; the rest of its fields are as given. A full queue drops it. */
+void screen_act(struct screen *s, struct screen_action action);
+/* A line of hints, or what a layer is called. */
+const char *layer_name(enum layer layer);
+/* Prompts, menu and messages: screen_prompt.c. */
+void screen_open_prompt(struct screen *s, enum prompt_kind kind);
+void screen_prompt_key(struct screen *s, int key);
+void screen_menu_key(struct screen *s, int key);
+void screen_draw_bottom(const struct screen *s, struct grid *g);
+void screen_draw_menu(const struct screen *s, struct grid *g);
+/* Carry out what holds in every view; false = unknown here. */
+bool screen_request(struct screen *s, enum request request);
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/screen/statusline.h"
+
+#include "tui/report/format.h"
+#include "tui/report/sanitise.h"
+#include "tui/screen/theme.h"
+
+enum { TARGET_SHORT = 8 }; /* columns of a name that is cut */
+
+static void update_target(struct status *st, struct model *m)
+{
+	size_t i, n = model_nr_targets(m), live = 0;
+	const struct rec_target *first = NULL;
+	char comm[64];
+
+	for (i = 0; i < n; i++) {
+		const struct rec_target *t = model_target(m, i);
+
+		if (!first && (t->requested || i + 1 == n))
+			first = t;
+		live += !model_target_ended(m, i);
+	}
+	if (!first && n)
+		first = model_target(m, 0);
+	st->ended = n && !live;
+	st->target[0] = st->target_short[0] = '\0';
+	if (!first)
+		return;
+	sanitise(comm, sizeof(comm), first->comm);
+	snprintf(st->target_short, sizeof(st->target_short), "%.*s %u",
+		 (int)text_fit(comm, TARGET_SHORT), comm, first->pid);
+	if (first->ns_pid && first->ns_pid != first->pid)
+		snprintf(st->target, sizeof(st->target), "%s %u (%u inside)", comm, first->pid,
+			 first->ns_pid);
+	else
+		snprintf(st->target, sizeof(st->target), "%s %u", comm, first->pid);
+	if (live > 1) {
+		size_t at = strlen(st->target);
+
+		snprintf(st->target + at, sizeof(st->target) - at, " +%zu", live - 1);
+	}
+}
+
+/* "Now" is over the last ticks: one tick alone would flicker. */
+static void update_cost(struct status *st, const struct rec_cost *now)
+{
+	const struct rec_cost *last = st->nr_cost ? &st->cost_at[st->nr_cost - 1] : NULL;
+	const struct rec_cost *first;
+	uint64_t cpu, ns;
+
+	if (!now)
+		return;
+	if (last && now->at_ns < last->at_ns) /* a replay was rewound */
+		st->nr_cost = 0;
+	else if (last && now->at_ns == last->at_ns && now->ns == last->ns)
+		return;
+	if (st->nr_cost == STATUS_COST_SPAN) {
+		memmove(st->cost_at, st->cost_at + 1, sizeof(st->cost_at) - sizeof(st->cost_at[0]));
+		st->nr_cost--;
+	}
+	st->cost_at[st->nr_cost++] = *now;
+	first = &st->cost_at[0];
+	cpu = now->target_cpu_ns;
+	ns = now->ns - (now->other_ns < now->ns ? now->other_ns : now->ns);
+	if (st->nr_cost > 1) {
+		uint64_t before =
+		    first->ns - (first->other_ns < first->ns ? first->other_ns : first->ns);
+
+		cpu = cpu > first->target_cpu_ns ? cpu - first->target_cpu_ns : 0;
+		ns = ns > before ? ns - before : 0;
+	}
+	st->cost = cpu ? (double)ns / (double)cpu : ns ? -1 : 0;
+}
+
+static void update_calls(struct status *st, struct model *m)
+{
+	double calls = 0, seen = 0;
+	size_t i, n = model_nr_ops(m);
+
+	st->stuck_ns = 0;
+	for (i = 0; i < n; i++) {
+		const struct op *op = model_op(m, i);
+
+		calls += (double)op->total.calls + (double)op->unseen;
+		seen += (double)op->seen_calls;
+		if (op->open && op->oldest_open_ns > st->stuck_ns)
+			st->stuck_ns = op->oldest_open_ns;
+	}
+	st->seen = calls > 0 ? seen / calls : -1;
+	if (st->seen > 1)
+		st->seen = 1;
+}
+
+void status_update(struct status *st, struct model *m)
+{
+	const struct rec_meta *meta = model_meta(m);
+	const struct rec_loss *loss = model_loss(m);
+
+	if (meta && meta->host[0])
+		sanitise(st->host, sizeof(st->host), meta->host);
+	update_target(st, m);
+	update_cost(st, model_cost(m));
+	update_calls(st, m);
+	st->lost = loss ? loss->records + loss->samples + loss->stacks + loss->activations : 0;
+	st->tainted_ns = loss ? loss->tainted_ns : 0;
+	if (!st->replay)
+		st->at_ns = model_elapsed_ns(m);
+}
+
+/* "1:05", "12:00", "3:05:07" */
+static void clock_text(char *out, size_t size, uint64_t ns)
+{
+	unsigned long long s = ns / 1000000000;
+
+	if (s >= 3600)
+		snprintf(out, size, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+	else
+		snprintf(out, size, "%llu:%02llu", s / 60, s % 60);
+}
+
+struct part {
+	char text[160];
+	unsigned int role;
+	int rank; /* the highest goes first when the line is too short */
+	bool right;
+	bool off;
+};
+
+enum { STATE, COST, SEEN, LOST, TARGET, HOST, CLOCK, NR_PARTS };
+
+static void state_part(const struct status *st, struct part *p)
+{
+	const char *word = st->replay ? "REPLAY" : st->ended ? "ENDED" : "LIVE";
+
+	p->role = st->replay ? ROLE_REPLAY : st->ended ? ROLE_PAUSED : ROLE_LIVE;
+	if (st->paused) {
+		p->role = ROLE_PAUSED;
+		word = st->replay ? "REPLAY PAUSED" : "PAUSED";
+	} else if (!st->replay && !st->target[0]) {
+		word = "STARTING";
+		p->role = ROLE_STATUS;
+	}
+	snprintf(p->text, sizeof(p->text), " %s ", word);
+}
+
+static void make_parts(const struct status *st, struct part *p)
+{
+	char at[32], total[32];
+
+	state_part(st, &p[STATE]);
+	clock_text(at, sizeof(at), st->at_ns);
+	if (st->replay && st->total_ns) {
+		clock_text(total, sizeof(total), st->total_ns);
+		snprintf(p[CLOCK].text, sizeof(p->text), "%s of %s", at, total);
+	} else if (st->target[0]) {
+		snprintf(p[CLOCK].text, sizeof(p->text), "%s", at);
+	}
+	p[CLOCK].rank = 4;
+	snprintf(p[HOST].text, sizeof(p->text), "%s", st->host);
+	p[HOST].rank = 5;
+	snprintf(p[TARGET].text, sizeof(p->text), "%s", st->target);
+	p[TARGET].rank = 3;
+	if (st->target[0]) {
+		snprintf(p[COST].text, sizeof(p->text), "cost %s",
+			 st->cost < 0 ? "?" : format_percent(st->cost).s);
+		snprintf(p[SEEN].text, sizeof(p->text), "seen %s",
+			 st->seen < 0 ? "-" : format_percent(st->seen).s);
+		snprintf(p[LOST].text, sizeof(p->text), "lost %s", format_count(st->lost).s);
+	}
+	p[COST].rank = 1;
+	p[SEEN].rank = 2;
+	p[LOST].rank = st->lost || st->tainted_ns ? 0 : 2;
+	p[LOST].role = st->lost || st->tainted_ns ? ROLE_ALERT : ROLE_STATUS;
+	p[COST].right = p[SEEN].right = p[LOST].right = true;
+}
+
+static int width_of(const struct grid *g, const struct part *p)
+{
+	int i, w = 1;
+
+	for (i = 0; i < NR_PARTS; i++)
+		if (!p[i].off && p[i].text[0])
+			w += grid_columns(g, p[i].text) + 2;
+	return w;
+}
+
+/* Leave out the least important parts until the rest fits. */
+static void drop_parts(const struct grid *g, struct part *p, const char *target_short)
+{
+	int i, worst;
+
+	while (width_of(g, p) > g->cols) {
+		worst = -1;
+		for (i = 0; i < NR_PARTS; i++)
+			if (!p[i].off && p[i].text[0] && i != STATE &&
+			    (worst < 0 || p[i].rank > p[worst].rank))
+				worst = i;
+		if (worst < 0)
+			return;
+		if (worst == TARGET && strcmp(p[TARGET].text, target_short)) {
+			snprintf(p[TARGET].text, sizeof(p[TARGET].text), "%s", target_short);
+			continue; /* a long name first loses its end */
+		}
+		p[worst].off = true;
+	}
+}
+
+void status_draw(const struct status *st, struct grid *g, int y)
+{
+	static const int left[] = {HOST, TARGET, STATE, CLOCK}, right[] = {LOST, SEEN, COST};
+	struct part p[NR_PARTS] = {0};
+	unsigned int i;
+	int x = 1;
+
+	for (i = 0; i < NR_PARTS; i++)
+		p[i].role = ROLE_STATUS;
+	make_parts(st, p);
+	drop_parts(g, p, st->target_short);
+	grid_fill(g, (struct rect){0, y, g->cols, 1}, ROLE_STATUS, " ");
+	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+		if (!p[left[i]].off && p[left[i]].text[0])
+			x += 2 + grid_put(g, x, y, g->cols - x, p[left[i]].role, p[left[i]].text);
+	x = g->cols - 1;
+	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		int w = grid_columns(g, p[right[i]].text);
+
+		if (p[right[i]].off || !w)
+			continue;
+		grid_put(g, x - w, y, w, p[right[i]].role, p[right[i]].text);
+		x -= w + 2;
+	}
+}

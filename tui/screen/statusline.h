@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The status line, always visible: host, target, LIVE / PAUSED / REPLAY, cost
+ * to the target now, share of calls seen, what was lost. Plain values.
+ */
+#ifndef PEAKTOP_STATUSLINE_H
+#define PEAKTOP_STATUSLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/latency/model.h"
+#include "tui/screen/grid.h"
+
+enum { STATUS_COST_SPAN = 6 }; /* ticks over which "now" is taken */
+
+struct status {
+	char host[64];	       /* sanitised */
+	char target[128];      /* sanitised, "redis-server 1234 +2"; "" without one */
+	char target_short[32]; /* the same with the name cut: the pid is what counts */
+	bool ended;	       /* every target is gone */
+	bool paused, replay;
+	bool replay_running;
+	uint64_t at_ns, total_ns; /* of the session; total 0 when it still goes on */
+	double cost;		  /* probe time / CPU time of the targets, now; < 0 unknown */
+	double seen;		  /* share of all calls that were seen; < 0 unknown */
+	uint64_t lost;		  /* records, samples, stacks, activations */
+	uint64_t tainted_ns;
+	uint64_t stuck_ns; /* age of the oldest open call of all */
+	unsigned int nr_cost;
+	struct rec_cost cost_at[STATUS_COST_SPAN]; /* oldest first */
+};
+
+/* Take host, target, cost, seen and lost from the model. */
+void status_update(struct status *st, struct model *m);
+/* On row `y` of the grid, as much as fits, the most important first. */
+void status_draw(const struct status *st, struct grid *g, int y);
+
+#endif

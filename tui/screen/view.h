@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Views: one struct and one table of methods for each kind of screen, on the
+ * stack of a struct screen. A view draws from copies that its tick() takes of
+ * the model, never from the model itself.
+ */
+#ifndef PEAKTOP_VIEW_H
+#define PEAKTOP_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/base/buf.h"
+#include "tui/screen/grid.h"
+#include "tui/screen/keys.h"
+#include "tui/screen/request.h"
+#include "tui/screen/screen.h"
+
+struct view;
+
+/* An entry of the bottom line: the key is looked up in the tables. */
+struct view_hint {
+	enum request request;
+	const char *text;
+};
+
+/* Methods marked optional may be NULL. */
+struct view_methods {
+	const char *name; /* of the kind: in REC_SCREEN and in file names */
+	enum keymap keymap;
+	const struct view_hint *hints; /* ends with REQUEST_NONE */
+	void (*close)(struct view *v); /* free it */
+	void (*draw)(const struct view *v, struct grid *g, struct rect r);
+	/* optional: a key before the tables see it; true = taken */
+	bool (*key)(struct view *v, int key);
+	/* carry it out; false = not for this view */
+	bool (*request)(struct view *v, enum request request, int key);
+	/* optional: copy anew what is shown; not called while paused, except once at the beginning
+	 */
+	void (*tick)(struct view *v);
+	/* optional: rows that everything takes when `cols` wide */
+	int (*height)(const struct view *v, int cols);
+	/*
+	 * optional: go to the next (+1) or previous (-1) match of the text, or
+	 * (0) show what matches while it is typed; false = no match
+	 */
+	bool (*find)(struct view *v, const char *text, int direction);
+	/* optional: what is selected, as text, and back */
+	void (*selection)(const struct view *v, struct buf *out);
+	void (*restore)(struct view *v, const char *selection);
+};
+
+struct view {
+	const struct view_methods *methods;
+	struct screen *screen;
+	struct view *below; /* in the stack; NULL at the root */
+};
+
+/* Each gives a new view that is not yet on the stack, or NULL without memory. */
+struct view *view_picker_new(struct screen *s);
+struct view *view_operations_new(struct screen *s);
+/* `peak` is the id to choose, 0: the one with the most time. */
+struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
+struct view *view_help_new(struct screen *s, enum keymap of);
+struct view *view_information_new(struct screen *s);
+
+/* The picker's list; ignored by views of other kinds. */
+void view_picker_set(struct view *v, const struct picker_process *list, size_t n);
+
+#endif

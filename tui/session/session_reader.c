@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tui/session/session_file.h"
+
+enum {
+	CHUNK = 128 << 10,
+	MAX_INDEX_MEMORY = 2 << 20,
+};
+
+struct session_reader {
+	int fd;
+	uint64_t size;	 /* when it was opened; a live recording may grow beyond */
+	uint64_t offset; /* of the next frame */
+	uint32_t sequence;
+	uint64_t records;
+	uint64_t elapsed_ns;
+	bool ended, closed; /* `closed`: the end was in order */
+	struct buf bytes;   /* of the file; what lies before `taken` was given */
+	size_t taken;
+	struct frame_decoder *decoder;
+	struct frame frame;
+	struct arena arena;
+	struct container_index index;
+	bool has_index;
+	char damage[256];
+};
+
+/* pread that gives all there is, up to n bytes. */
+static ssize_t read_at(int fd, void *data, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+	ssize_t ret;
+
+	while (done < n) {
+		ret = pread(fd, (char *)data + done, n - done, (off_t)(offset + done));
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret < 0)
+			return -errno;
+		if (!ret)
+			break;
+		done += (size_t)ret;
+	}
+	return (ssize_t)done;
+}
+
+/* An index that cannot be trusted is no loss: the file is read without. */
+static void load_index(struct session_reader *r)
+{
+	uint8_t end[CONTAINER_END_SIZE];
+	struct raw_frame frame;
+	uint64_t offset;
+	size_t n;
+	char *bytes;
+
+	if (r->size < CONTAINER_HEADER_SIZE + FRAME_HEADER_SIZE + sizeof(end) ||
+	    read_at(r->fd, end, sizeof(end), r->size - sizeof(end)) != (ssize_t)sizeof(end) ||
+	    container_end_decode(end, sizeof(end), &offset))
+		return;
+	if (offset < CONTAINER_HEADER_SIZE || offset > r->size - sizeof(end) ||
+	    r->size - sizeof(end) - offset > FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD)
+		return;
+	n = (size_t)(r->size - sizeof(end) - offset);
+	bytes = malloc(n + 1);
+	if (bytes && read_at(r->fd, bytes, n, offset) == (ssize_t)n &&
+	    raw_frame_parse(bytes, n, &frame) == 1 && frame.size == n)
+		r->has_index = !container_index_decode(&r->arena, &frame, offset, &r->index);
+	free(bytes);
+}
+
+static int check_header(struct session_reader *r, const char *path, char *why, size_t why_size)
+{
+	uint8_t bytes[CONTAINER_HEADER_SIZE];
+	struct container_header header = {0};
+	ssize_t n = read_at(r->fd, bytes, sizeof(bytes), 0);
+	int err = n < 0 ? (int)n : container_header_decode(bytes, (size_t)n, &header);
+
+	switch (err) {
+	case 0:
+		break;
+	case -ENODATA:
+		snprintf(why, why_size, "%s is empty", path);
+		break;
+	case -ENOEXEC:
+		snprintf(why, why_size, "%s is not a session of peaktop", path);
+		break;
+	case -EBADMSG:
+		snprintf(why, why_size, "%s is damaged at its start", path);
+		break;
+	case -ENOTSUP:
+		snprintf(why, why_size,
+			 "%s was written by a newer peaktop: it takes format %u.%u, this is %u.%u",
+			 path, header.least_major, header.least_minor, CONTAINER_MAJOR,
+			 CONTAINER_MINOR);
+		break;
+	default:
+		snprintf(why, why_size, "%s: %s", path, strerror(-err));
+		break;
+	}
+	return err;
+}
+
+int session_reader_open(struct session_reader **out, const char *path, char *why, size_t why_size)
+{
+	struct session_reader *r = calloc(1, sizeof(*r));
+	struct stat st;
+	int err = 0;
+
+	if (r)
+		r->decoder = frame_decoder_new();
+	if (!r || !r->decoder) {
+		free(r);
+		snprintf(why, why_size, "%s: out of memory", path);
+		return -ENOMEM;
+	}
+	arena_init(&r->arena, MAX_INDEX_MEMORY);
+	buf_init(&r->bytes, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD + CHUNK);
+	/* O_NONBLOCK: a pipe is refused, not waited for. */
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r->fd < 0 || fstat(r->fd, &st))
+		err = -errno;
+	if (err)
+		snprintf(why, why_size, "%s: %s", path, strerror(-err));
+	if (!err && !S_ISREG(st.st_mode)) {
+		err = -ENOEXEC;
+		snprintf(why, why_size, "%s is not a regular file", path);
+	}
+	if (!err)
+		err = check_header(r, path, why, why_size);
+	if (err) {
+		session_reader_close(r);
+		return err;
+	}
+	r->size = (uint64_t)st.st_size;
+	load_index(r);
+	session_reader_rewind(r);
+	*out = r;
+	return 0;
+}
+
+void session_reader_close(struct session_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	frame_decoder_free(r->decoder);
+	arena_release(&r->arena);
+	buf_release(&r->bytes);
+	free(r);
+}
+
+void session_reader_rewind(struct session_reader *r)
+{
+	buf_reset(&r->bytes);
+	r->taken = 0;
+	r->offset = CONTAINER_HEADER_SIZE;
+	r->sequence = 0;
+	r->records = 0;
+	r->elapsed_ns = 0;
+	r->ended = r->closed = false;
+	r->damage[0] = '\0';
+}
+
+/* More of the file. 1, 0 at its end, or an error. */
+static int read_more(struct session_reader *r)
+{
+	ssize_t n;
+	int err;
+
+	buf_consume(&r->bytes, r->taken);
+	r->taken = 0;
+	err = buf_reserve(&r->bytes, CHUNK);
+	if (err)
+		return err;
+	n = read_at(r->fd, r->bytes.data + r->bytes.len, CHUNK, r->offset + r->bytes.len);
+	if (n <= 0)
+		return (int)n;
+	r->bytes.len += (size_t)n;
+	r->bytes.data[r->bytes.len] = '\0';
+	return 1;
+}
+
+static int stop(struct session_reader *r, const char *what)
+{
+	r->ended = true;
+	if (what)
+		snprintf(r->damage, sizeof(r->damage),
+			 "the file %s at byte %llu: %llu records, up to %.1f s, were recovered",
+			 what, (unsigned long long)r->offset, (unsigned long long)r->records,
+			 (double)r->elapsed_ns / 1e9);
+	return 0;
+}
+
+/* The next frame, whole. 1, 0: the file ends here, -EBADMSG, or an error. */
+static int next_raw(struct session_reader *r, struct raw_frame *raw)
+{
+	int ret;
+
+	for (;;) {
+		ret = r->taken == r->bytes.len
+			  ? 0
+			  : raw_frame_parse(r->bytes.data + r->taken, r->bytes.len - r->taken, raw);
+		if (ret)
+			return ret;
+		ret = read_more(r);
+		if (ret <= 0)
+			return ret;
+	}
+}
+
+int session_reader_next(struct session_reader *r, const struct record **rec)
+{
+	struct raw_frame raw;
+	int ret;
+
+	while (!r->ended) {
+		ret = next_raw(r, &raw);
+		if (!ret)
+			return stop(r, r->bytes.len > r->taken ? "is cut off"
+				       : r->closed	       ? NULL
+							       : "was not closed and ends");
+		if (ret == -EBADMSG)
+			return stop(r, "is damaged");
+		if (ret < 0)
+			return ret;
+		if (raw.sequence != r->sequence || r->closed)
+			return stop(r, r->closed ? "goes on after its end" : "has a frame missing");
+		ret = frame_decode_raw(r->decoder, &raw, &r->frame);
+		if (ret == -ENOTSUP)
+			return stop(r, "has contents of a newer peaktop");
+		if (ret == -EBADMSG || (raw.flags & FRAME_NOT_RECORDED))
+			return stop(r, "is damaged");
+		if (ret < 0)
+			return ret;
+		r->closed = raw.type == CONTAINER_END;
+		r->offset += raw.size;
+		r->sequence++;
+		r->taken += raw.size;
+		if (!r->frame.known)
+			continue;
+		r->records++;
+		if (r->frame.rec.type == REC_TICK && r->frame.rec.tick.end_ns > r->elapsed_ns)
+			r->elapsed_ns = r->frame.rec.tick.end_ns;
+		*rec = &r->frame.rec;
+		return 1;
+	}
+	return 0;
+}
+
+const char *session_reader_damage(const struct session_reader *r)
+{
+	return r->damage;
+}
+
+uint64_t session_reader_offset(const struct session_reader *r)
+{
+	return r->offset;
+}
+
+const struct container_index *session_reader_index(const struct session_reader *r)
+{
+	return r->has_index ? &r->index : NULL;
+}
+
+int session_reader_elapsed_ns(struct session_reader *r, uint64_t *elapsed_ns)
+{
+	struct session_reader through = {.fd = r->fd};
+	const struct record *rec;
+	int ret;
+
+	if (r->has_index) {
+		*elapsed_ns = r->index.elapsed_ns;
+		return 0;
+	}
+	/* A second reader on the same file: this one stays where it is. */
+	through.decoder = frame_decoder_new();
+	if (!through.decoder)
+		return -ENOMEM;
+	buf_init(&through.bytes, r->bytes.max);
+	session_reader_rewind(&through);
+	while ((ret = session_reader_next(&through, &rec)) == 1)
+		;
+	*elapsed_ns = through.elapsed_ns;
+	frame_decoder_free(through.decoder);
+	buf_release(&through.bytes);
+	return ret;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tui/session/session_file.h"
+
+enum {
+	MAX_CLOSE = 2 << 20, /* index and end */
+	COPY_SIZE = 256 << 10,
+};
+
+struct session_writer {
+	int fd;
+	int err; /* the first one: nothing is written after it */
+	uint64_t offset, maximum;
+	uint64_t records;
+	uint32_t sequence;
+	struct buf frame;
+	struct container_indexer *indexer;
+};
+
+/* All of it or nothing: a part that was written is taken back. */
+static int write_whole(int fd, const void *data, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+	ssize_t ret;
+	int err;
+
+	while (done < n) {
+		ret = pwrite(fd, (const char *)data + done, n - done, (off_t)(offset + done));
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret <= 0) {
+			err = ret < 0 ? -errno : -EIO;
+			/* If this fails too, the reader still sees where the last frame is cut. */
+			if (done && ftruncate(fd, (off_t)offset) < 0)
+				return err;
+			return err;
+		}
+		done += (size_t)ret;
+	}
+	return 0;
+}
+
+static int writer_begin(struct session_writer **out, int fd)
+{
+	uint8_t header[CONTAINER_HEADER_SIZE];
+	struct session_writer *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		goto fail;
+	w->indexer = container_indexer_new();
+	if (!w->indexer)
+		goto fail;
+	w->fd = fd;
+	w->maximum = SESSION_MAX_BYTES;
+	buf_init(&w->frame, MAX_CLOSE);
+	container_header_encode(header);
+	err = write_whole(fd, header, sizeof(header), 0);
+	if (err)
+		goto fail;
+	w->offset = sizeof(header);
+	*out = w;
+	return 0;
+fail:
+	if (w)
+		container_indexer_free(w->indexer);
+	free(w);
+	close(fd);
+	return err;
+}
+
+/* May this file be replaced? Only a session, or nothing. */
+static int check_replaceable(int fd)
+{
+	uint8_t bytes[CONTAINER_HEADER_SIZE];
+	struct container_header header;
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	n = pread(fd, bytes, sizeof(bytes), 0);
+	if (n < 0)
+		return -errno;
+	err = container_header_decode(bytes, (size_t)n, &header);
+	return err == -ENOEXEC ? -EEXIST : 0;
+}
+
+static int lock(int fd)
+{
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
+/* O_NONBLOCK: a pipe of that name must not hold us up before it is refused. */
+static int open_existing(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
+
+	if (fd < 0)
+		return -errno;
+	err = check_replaceable(fd);
+	if (!err)
+		err = lock(fd);
+	if (!err && (ftruncate(fd, 0) || fchmod(fd, 0600)))
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int session_writer_create_new(struct session_writer **out, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
+
+	if (fd < 0)
+		return -errno;
+	err = lock(fd);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return writer_begin(out, fd);
+}
+
+int session_writer_create(struct session_writer **out, const char *path)
+{
+	int err = session_writer_create_new(out, path), fd;
+
+	if (err != -EEXIST)
+		return err;
+	fd = open_existing(path);
+	return fd < 0 ? fd : writer_begin(out, fd);
+}
+
+/* Folder of a path, for a temporary file that can be renamed to it. */
+static int temporary_beside(const char *path, char name[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int n = snprintf(name, PATH_MAX, "%.*s.peaktop-XXXXXX", slash ? (int)(slash + 1 - path) : 0,
+			 path);
+	int fd;
+
+	if (n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = mkostemp(name, O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int session_writer_spool(struct session_writer **out, const char *folder)
+{
+	char inside[PATH_MAX], name[PATH_MAX];
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return writer_begin(out, fd);
+	/* Not every file system has unnamed files. */
+	if (snprintf(inside, sizeof(inside), "%s/", folder) >= (int)sizeof(inside))
+		return -ENAMETOOLONG;
+	fd = temporary_beside(inside, name);
+	if (fd < 0)
+		return fd;
+	unlink(name);
+	return writer_begin(out, fd);
+}
+
+void session_writer_set_maximum(struct session_writer *w, uint64_t bytes)
+{
+	w->maximum = bytes;
+}
+
+uint64_t session_writer_bytes(const struct session_writer *w)
+{
+	return w->offset;
+}
+
+uint64_t session_writer_records(const struct session_writer *w)
+{
+	return w->records;
+}
+
+int session_writer_append(struct session_writer *w, const struct record *rec)
+{
+	if (w->err)
+		return w->err;
+	if (rec->type >= REC_SAVED_MAX)
+		return 0;
+	buf_reset(&w->frame);
+	w->err = frame_encode(&w->frame, rec, w->sequence);
+	if (!w->err && w->offset + w->frame.len > w->maximum)
+		w->err = -EFBIG;
+	if (!w->err)
+		w->err = write_whole(w->fd, w->frame.data, w->frame.len, w->offset);
+	if (!w->err)
+		w->err = container_indexer_add(w->indexer, rec, w->offset);
+	if (w->err)
+		return w->err;
+	w->offset += w->frame.len;
+	w->sequence++;
+	w->records++;
+	if (rec->type == REC_SNAPSHOT && fdatasync(w->fd) && errno != EINVAL)
+		w->err = -errno;
+	return w->err;
+}
+
+/* Index and end, after what stands in `fd` up to here; then all of it onto the disk. */
+static int finish(struct session_writer *w, int fd)
+{
+	int err;
+
+	buf_reset(&w->frame);
+	err = container_close_encode(&w->frame, container_indexer_index(w->indexer), w->offset,
+				     w->sequence);
+	if (!err)
+		err = write_whole(fd, w->frame.data, w->frame.len, w->offset);
+	if (!err && fsync(fd) && errno != EINVAL)
+		err = -errno;
+	return err;
+}
+
+static int copy_to(struct session_writer *w, int fd)
+{
+	char *bytes = malloc(COPY_SIZE);
+	uint64_t offset = 0;
+	size_t want;
+	ssize_t n;
+	int err = bytes ? 0 : -ENOMEM;
+
+	while (!err && offset < w->offset) {
+		want = w->offset - offset < COPY_SIZE ? (size_t)(w->offset - offset) : COPY_SIZE;
+		n = pread(w->fd, bytes, want, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			err = n < 0 ? -errno : -EIO;
+		else
+			err = write_whole(fd, bytes, (size_t)n, offset);
+		offset += n > 0 ? (uint64_t)n : 0;
+	}
+	free(bytes);
+	return err;
+}
+
+/* The name is on the disk only when its folder is. */
+static int sync_folder(const char *path)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int fd, err = 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		 slash ? path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* Some file systems cannot do it; the data is safe all the same. */
+	if (fsync(fd) && errno != EINVAL)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* What stands under that name must be replaceable, and nobody may be writing it. */
+static int check_target(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = check_replaceable(fd);
+	if (!err)
+		err = lock(fd);
+	close(fd);
+	return err;
+}
+
+int session_writer_save_as(struct session_writer *w, const char *path)
+{
+	char name[PATH_MAX];
+	int fd, err;
+
+	err = check_target(path);
+	if (err)
+		return err;
+	fd = temporary_beside(path, name);
+	if (fd < 0)
+		return fd;
+	err = copy_to(w, fd);
+	if (!err)
+		err = finish(w, fd);
+	if (!err && rename(name, path))
+		err = -errno;
+	if (err)
+		unlink(name);
+	else
+		err = sync_folder(path);
+	close(fd);
+	return err;
+}
+
+void session_writer_abandon(struct session_writer *w)
+{
+	if (!w)
+		return;
+	container_indexer_free(w->indexer);
+	buf_release(&w->frame);
+	close(w->fd);
+	free(w);
+}
+
+int session_writer_close(struct session_writer *w)
+{
+	int err, first;
+
+	if (!w)
+		return 0;
+	first = w->err;
+	/* Also after an error: at the size limit there is room for an index. */
+	err = finish(w, w->fd);
+	session_writer_abandon(w);
+	return first ? first : err;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The state of a descent as the screen wants it: a tree in preorder, paths, sentences. */
+#include "tui/views/descent_rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/report/format.h"
+#include "tui/report/output_descend.h"
+#include "tui/screen/screen_descent.h"
+
+enum { NAME_BYTES = 256, CAUSE_BYTES = 512, REMARK_BYTES = 256, SENTENCE_BYTES = 1 << 16 };
+
+_Static_assert((int)SCREEN_DESCENT_FNODES >= (int)DESCENT_MAX_NODES, "numbers of fnodes");
+_Static_assert((int)SCREEN_DESCENT_INLINED == (int)INLINED_LEVELS, "inlined functions of one path");
+
+/* ---- the tree in preorder ---- */
+
+/* Children of a node: a list through `next`, largest share first. */
+struct order {
+	int *first, *next;
+	uint32_t *list; /* indices of the result in preorder */
+	uint32_t nr;
+};
+
+static void order_insert(struct order *o, const struct descent_fnode *nodes, int parent, int child)
+{
+	int *at = &o->first[parent];
+
+	while (*at >= 0 && nodes[*at].share >= nodes[child].share)
+		at = &o->next[*at];
+	o->next[child] = *at;
+	*at = child;
+}
+
+/* Without recursion: down to the first child, else to the next of the nearest parent that has one. */
+static void order_walk(struct order *o, const int *parent, uint32_t nr)
+{
+	int at = nr ? 0 : -1;
+
+	while (at >= 0) {
+		o->list[o->nr++] = (uint32_t)at;
+		if (o->first[at] >= 0) {
+			at = o->first[at];
+			continue;
+		}
+		while (at > 0 && o->next[at] < 0)
+			at = parent[at];
+		at = at > 0 ? o->next[at] : -1;
+	}
+}
+
+static void order_release(struct order *o)
+{
+	free(o->first);
+	free(o->next);
+	free(o->list);
+}
+
+static int order_init(struct order *o, const struct descent_result *r)
+{
+	static int index[DESCENT_MAX_NODES];
+	int *parent = calloc(r->nr_nodes + 1, sizeof(*parent));
+
+	*o = (struct order){.first = calloc(r->nr_nodes + 1, sizeof(int)),
+			    .next = calloc(r->nr_nodes + 1, sizeof(int)),
+			    .list = calloc(r->nr_nodes + 1, sizeof(uint32_t))};
+	if (!parent || !o->first || !o->next || !o->list) {
+		free(parent);
+		order_release(o);
+		return -ENOMEM;
+	}
+	memset(index, -1, sizeof(index));
+	for (uint32_t i = 0; i < r->nr_nodes; i++) {
+		const struct descent_fnode *n = &r->nodes[i];
+
+		o->first[i] = o->next[i] = -1;
+		if (n->node >= DESCENT_MAX_NODES || n->parent >= DESCENT_MAX_NODES || (i && index[n->parent] < 0))
+			continue;
+		index[n->node] = (int)i;
+		parent[i] = i ? index[n->parent] : -1;
+		if (i)
+			order_insert(o, r->nodes, parent[i], (int)i);
+	}
+	order_walk(o, parent, r->nr_nodes);
+	free(parent);
+	return 0;
+}
+
+/* ---- what is handed over ---- */
+
+struct rows {
+	const struct descend_report *report;
+	const struct descent_result *result;
+	const struct descend *descend;
+	bool over;
+	uint32_t nr, max;
+	char (*name)[NAME_BYTES], (*remark)[REMARK_BYTES]; /* of each row */
+	struct screen_descent_node *node;
+	char (*cause)[CAUSE_BYTES], (*where)[CAUSE_BYTES]; /* of each path */
+	struct screen_descent_path *path;
+};
+
+static void copy_buf(char *out, size_t size, const struct buf *b)
+{
+	snprintf(out, size, "%s", b->data ? b->data : "");
+}
+
+static void short_name(const char *name, char *out)
+{
+	struct buf b;
+
+	buf_init(&b, 16384);
+	report_short_name(&b, name);
+	copy_buf(out, NAME_BYTES, &b);
+	buf_release(&b);
+}
+
+static void name_of(const struct rows *t, const struct descent_fnode *n, char *out)
+{
+	const struct op *op = model_op_by_number(t->report->model, t->report->op);
+	char name[1024];
+
+	if (!n->site.module && op && op->label[0] && !descend_symbol(t->descend, n->function.module, n->function.offset))
+		snprintf(name, sizeof(name), "%s", op->label);
+	else
+		descend_function(t->descend, n, name, sizeof(name));
+	short_name(name, out);
+}
+
+static const char *state_of(const struct descent_fnode *n)
+{
+	switch (n->state) {
+	case FNODE_HOT:
+		return "too frequent to be timed";
+	case FNODE_UNTIMED:
+		return "cannot be timed";
+	default:
+		return n->in_loop ? "in a loop" : "";
+	}
+}
+
+/* "called in mix (inlined), in a loop" */
+static void remark_of(const struct rows *t, const struct descent_fnode *n, char *out)
+{
+	const char *state = state_of(n);
+	struct buf b;
+
+	buf_init(&b, 16384);
+	buf_puts(&b, "called in ");
+	if (report_inlined_at(&b, t->descend, n->site))
+		buf_printf(&b, " (inlined)%s%s", state[0] ? ", " : "", state);
+	else
+		buf_reset(&b);
+	if (!b.len)
+		buf_puts(&b, state);
+	copy_buf(out, REMARK_BYTES, &b);
+	buf_release(&b);
+}
+
+static void place_of(const struct rows *t, struct rec_code place, const char **file, uint32_t *line)
+{
+	const struct descend_symbol *s =
+	    place.module ? descend_symbol(t->descend, place.module, place.offset) : NULL;
+
+	*file = s ? s->file : "";
+	*line = s ? s->line : 0;
+}
+
+static void add_fnode(struct rows *t, const struct descent_fnode *n, const struct descent_fnode *caller, unsigned int depth)
+{
+	struct rec_code place = n->site.module ? n->site : n->function;
+	struct screen_descent_node *out = &t->node[t->nr];
+	bool measured = n->records || !n->depth;
+
+	name_of(t, n, t->name[t->nr]);
+	remark_of(t, n, t->remark[t->nr]);
+	*out = (struct screen_descent_node){.node = n->node, .depth = depth, .name = t->name[t->nr], .share = n->share,
+					    .latency_ns = n->latency_ns, .maxcount = n->maxcount,
+					    .votes = measured ? n->votes : 0,
+					    .evidence = measured || n->share > 0 ? evidence_text(report_evidence(n)) : "",
+					    .remark = t->remark[t->nr],
+					    .armed = n->state == FNODE_ARMED && !t->over && n->depth,
+					    .root_cause = n->root_cause,
+					    .code_module = place.module, .code_offset = place.offset};
+	place_of(t, place, &out->file, &out->line);
+	if (caller && caller->function.module == place.module)
+		out->code_start = caller->function.offset;
+	t->nr++;
+}
+
+/* Where in a function the samples are, below the frame that it is: its inlined functions, or itself. */
+static void add_inlined(struct rows *t, const struct descent_path *p, const struct descent_fnode *n, unsigned int depth)
+{
+	struct inlined in;
+
+	descend_narrow(t->descend, p, &in);
+	for (unsigned int i = in.nr > 1 ? 1 : 0; i < in.nr && t->nr < t->max; i++) {
+		const struct inlined_level *l = &in.level[i];
+		char *name = t->name[t->nr], *remark = t->remark[t->nr];
+
+		if (i)
+			short_name(l->function, name);
+		else
+			snprintf(name, NAME_BYTES, "(own code)");
+		snprintf(remark, REMARK_BYTES, "%s%s", i ? "inlined" : "", i && l->loop_first ? ", " : "");
+		if (l->loop_first)
+			snprintf(remark + strlen(remark), REMARK_BYTES - strlen(remark), "in the loop of lines %u-%u", l->loop_first,
+				 l->loop_last);
+		t->node[t->nr++] = (struct screen_descent_node){
+		    .node = SCREEN_DESCENT_FNODES + n->node * SCREEN_DESCENT_INLINED + i, .depth = ++depth, .name = name,
+		    .remark = remark, .file = l->file, .line = l->line, .code_module = l->place.module,
+		    .code_offset = l->place.offset, .share = p->share * (double)l->ns / (double)in.ns,
+		    .latency_ns = (uint64_t)((double)p->latency_ns * (double)l->ns / (double)in.ns),
+		    .evidence = evidence_text(EVIDENCE_SAMPLED), .root_cause = n->root_cause};
+	}
+}
+
+static void add_nodes(struct rows *t, const struct order *o)
+{
+	static unsigned int depth[DESCENT_MAX_NODES], place[DESCENT_MAX_NODES]; /* by number; index in the result */
+	const struct descent_result *r = t->result;
+
+	for (uint32_t i = 0; i < o->nr && t->nr < t->max; i++) {
+		const struct descent_fnode *n = &r->nodes[o->list[i]];
+
+		place[n->node] = o->list[i];
+		depth[n->node] = i ? depth[n->parent] + 1 : 0;
+		add_fnode(t, n, i ? &r->nodes[place[n->parent]] : NULL, depth[n->node]);
+		for (unsigned int k = 0; k < r->nr_paths; k++) {
+			const struct descent_path *p = &r->paths[k];
+
+			if (!p->nr_frames || p->frames[p->nr_frames - 1] != o->list[i] || !p->nr_pcs)
+				continue;
+			add_inlined(t, p, n, depth[n->node]);
+			break;
+		}
+	}
+}
+
+static void add_paths(struct rows *t)
+{
+	const struct descent_result *r = t->result;
+
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *p = &r->paths[i];
+		struct buf b;
+
+		buf_init(&b, 4096);
+		report_path_cause(&b, t->descend, p);
+		copy_buf(t->cause[i], CAUSE_BYTES, &b);
+		buf_reset(&b);
+		report_where(&b, t->descend, p);
+		copy_buf(t->where[i], CAUSE_BYTES, &b);
+		buf_release(&b);
+		t->path[i] = (struct screen_descent_path){.share = p->share, .latency_ns = p->latency_ns, .cause = t->cause[i],
+							  .where = t->where[i], .evidence = evidence_text(p->evidence),
+							  .node = p->nr_frames ? r->nodes[p->frames[p->nr_frames - 1]].node : 0};
+	}
+}
+
+/* The answer so far; while there is none, what is being looked for. */
+static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
+{
+	const struct rec_descent *ask = descend_asked(t->descend);
+
+	if (descend_over(t->descend) || !ask) {
+		output_descend_sentence(t->report, out);
+		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
+		return;
+	}
+	/* before it is over only what takes most of the time is worth a sentence */
+	if (t->result->nr_paths && t->result->paths[0].share >= 0.5 &&
+	    t->result->paths[0].cause.kind != CAUSE_UNMEASURED) {
+		buf_puts(out, "so far: ");
+		output_descend_sentence(t->report, out);
+		return;
+	}
+	if (!report_peak_begin(t->report, 0, out))
+		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
+	buf_puts(out, ": its cause is being looked for");
+}
+
+static int hand_over(const struct rows *t, struct screen *s, const char *remark)
+{
+	const struct descent_result *r = t->result;
+	struct descent_progress progress;
+	struct screen_descent d;
+	struct buf sentence, status;
+	int err;
+
+	buf_init(&sentence, SENTENCE_BYTES);
+	buf_init(&status, SENTENCE_BYTES);
+	descent_progress(descend_state(t->descend), &progress);
+	sentence_of(t, remark, &sentence);
+	buf_printf(&status, "%s%s%s", t->over && r->status == DESCENT_IN_PROGRESS ? "stopped" : descent_status_text(r->status),
+		   r->change[0] ? ": " : "", r->change);
+	d = (struct screen_descent){.sentence = sentence.data ? sentence.data : "",
+				    .status = status.data ? status.data : "",
+				    .over = t->over,
+				    .rounds = progress.rounds,
+				    .armed = t->over ? 0 : progress.armed,
+				    .decisions = progress.decisions,
+				    .until_next = progress.until_next,
+				    .calls_used = progress.calls_used,
+				    .explained = r->explained,
+				    .nr_nodes = t->nr,
+				    .nr_paths = r->nr_paths,
+				    .nodes = t->node,
+				    .paths = t->path};
+	err = screen_set_descent(s, &d);
+	buf_release(&sentence);
+	buf_release(&status);
+	return err;
+}
+
+int descent_rows_show(struct screen *s, const struct descend_report *report, const struct descent_result *r, const char *remark)
+{
+	struct rows t = {.report = report, .result = r, .descend = report->descend, .over = descend_over(report->descend),
+			 .max = r->nr_nodes + r->nr_paths * INLINED_LEVELS};
+	struct order o;
+	int err = order_init(&o, r);
+
+	if (err)
+		return err;
+	t.name = calloc(t.max + 1, sizeof(*t.name));
+	t.remark = calloc(t.max + 1, sizeof(*t.remark));
+	t.node = calloc(t.max + 1, sizeof(*t.node));
+	t.cause = calloc(r->nr_paths + 1, sizeof(*t.cause));
+	t.where = calloc(r->nr_paths + 1, sizeof(*t.where));
+	t.path = calloc(r->nr_paths + 1, sizeof(*t.path));
+	err = -ENOMEM;
+	if (t.name && t.remark && t.node && t.cause && t.where && t.path) {
+		add_nodes(&t, &o);
+		add_paths(&t);
+		err = hand_over(&t, s, remark);
+	}
+	free(t.name);
+	free(t.remark);
+	free(t.node);
+	free(t.cause);
+	free(t.where);
+	free(t.path);
+	order_release(&o);
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hands the state of a descent to the screen (tui/screen/screen_descent.h). */
+#ifndef PEAKTOP_DESCENT_ROWS_H
+#define PEAKTOP_DESCENT_ROWS_H
+
+#include "tui/report/output_descend.h"
+
+struct screen;
+
+/* `remark`: to be said after the answer, "" for nothing. 0 or a negative errno. */
+int descent_rows_show(struct screen *s, const struct descend_report *report, const struct descent_result *r,
+		      const char *remark);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/views/heatmap.h"
+
+#include <errno.h>
+
+#include "tui/screen/theme.h"
+
+/* --- window, range, scale ---------------------------------------------------- */
+
+static uint64_t column_of(const struct heatmap_span *span, const struct slice *s)
+{
+	/* by its middle, so that a slice that starts a little early or late stays in its column */
+	return (s->start_ns + (s->end_ns - s->start_ns) / 2) / span->column_ns;
+}
+
+/* Columns since the start of the session, the present one included. */
+static uint64_t columns_so_far(const struct heatmap_span *span)
+{
+	uint64_t n = 0, late = span->interval_ns / 2, last;
+
+	if (span->elapsed_ns)
+		n = (span->elapsed_ns - 1 -
+		     (span->elapsed_ns - 1 < late ? span->elapsed_ns - 1 : late)) /
+			span->column_ns +
+		    1;
+	if (span->nr_slices) {
+		last = column_of(span, &span->slices[span->nr_slices - 1]) + 1;
+		if (last > n)
+			n = last;
+	}
+	return n;
+}
+
+static void set_window(struct heatmap *h, const struct heatmap_span *span)
+{
+	uint64_t n = columns_so_far(span), cols = (uint64_t)h->cols;
+	uint64_t quarter = cols / 4 ? cols / 4 : 1;
+
+	h->first = n > cols ? (n - cols + quarter - 1) / quarter * quarter : 0;
+	h->filled = (int)(n - h->first);
+}
+
+/* The fewest buckets in a row with which low..high fits. */
+static unsigned int row_size(unsigned int finest, unsigned int low, unsigned int high,
+			     unsigned int rows)
+{
+	static const unsigned int sizes[] = {1,	 2,  3,	 4,  5,	 6,  7,	  8,  9,  10,
+					     11, 12, 13, 14, 15, 16, 18,  20, 22, 24,
+					     28, 32, 40, 48, 64, 96, 176, 352};
+	unsigned int i, size = PT_BUCKETS;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size = sizes[i];
+		if (size < finest)
+			continue;
+		if ((high - low / size * size) / size + 1 <= rows)
+			break;
+	}
+	return size;
+}
+
+static void set_range(struct heatmap *h, const struct heatmap_span *span)
+{
+	unsigned int low = 0, high = PT_BUCKETS - 1, rows = (unsigned int)h->rows, spare;
+	unsigned int finest = span->resolution ? PT_RESOLUTION / span->resolution : 1;
+
+	while (low < high && !span->total->count[low])
+		low++;
+	while (high > low && !span->total->count[high])
+		high--;
+	if (!span->total->calls) { /* nothing yet: 1 us to 1 s */
+		low = 10 * PT_RESOLUTION;
+		high = 30 * PT_RESOLUTION - 1;
+	}
+	h->per_row = row_size(finest ? finest : 1, low, high, rows);
+	h->low = low / h->per_row * h->per_row;
+	spare = rows - ((high - h->low) / h->per_row + 1);
+	spare = spare / 2 * h->per_row;
+	h->low -= spare < h->low ? spare : h->low / h->per_row * h->per_row;
+}
+
+/* log2 of a power of four (at least 16) that is more than n. */
+static unsigned int scale_of(uint64_t n)
+{
+	unsigned int log2 = 4;
+
+	while (log2 < 64 && n >> log2)
+		log2 += 2;
+	return log2;
+}
+
+static void count_slice(struct heatmap *h, const struct heatmap_span *span, const struct slice *s)
+{
+	uint64_t col = column_of(span, s);
+	unsigned int i, row;
+
+	if (col < h->first || col - h->first >= (uint64_t)h->cols)
+		return;
+	for (i = 0; i < s->nr_buckets; i++) {
+		if (s->bucket[i] < h->low)
+			continue;
+		row = (s->bucket[i] - h->low) / h->per_row;
+		if (row >= (unsigned int)h->rows)
+			continue;
+		h->cell[row * (unsigned int)h->cols + (unsigned int)(col - h->first)] +=
+		    s->count[i];
+		h->row[row] += s->count[i];
+		h->calls += s->count[i];
+	}
+}
+
+int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, int rows)
+{
+	uint64_t max = 0, row_max = 0;
+	size_t i, cells;
+	unsigned int k;
+
+	*h = (struct heatmap){.cols = cols < 1 ? 1 : cols, .rows = rows < 1 ? 1 : rows};
+	h->column_ns = span->column_ns;
+	cells = (size_t)h->cols * (size_t)h->rows;
+	h->cell = calloc(cells, sizeof(*h->cell));
+	h->row = calloc((size_t)h->rows, sizeof(*h->row));
+	if (!h->cell || !h->row) {
+		heatmap_release(h);
+		return -ENOMEM;
+	}
+	set_window(h, span);
+	set_range(h, span);
+	for (k = 0; k < span->nr_slices; k++)
+		count_slice(h, span, &span->slices[k]);
+	for (i = 0; i < cells; i++)
+		if (h->cell[i] > max)
+			max = h->cell[i];
+	for (i = 0; i < (size_t)h->rows; i++)
+		if (h->row[i] > row_max)
+			row_max = h->row[i];
+	h->scale = scale_of(max);
+	h->row_scale = scale_of(row_max);
+	return 0;
+}
+
+void heatmap_release(struct heatmap *h)
+{
+	free(h->cell);
+	free(h->row);
+	h->cell = NULL;
+	h->row = NULL;
+}
+
+unsigned int heatmap_level(const struct heatmap *h, int col, int row)
+{
+	uint64_t n = h->cell[(size_t)row * (size_t)h->cols + (size_t)col];
+	unsigned int level;
+
+	if (!n)
+		return 0;
+	/* pt_bucket() is 8 times the logarithm, exactly */
+	level = 1 + pt_bucket(n) * HEAT_LEVELS / (PT_RESOLUTION * h->scale);
+	return level < HEAT_LEVELS ? level : HEAT_LEVELS;
+}
+
+int heatmap_bar(const struct heatmap *h, int row, int halves)
+{
+	uint64_t n = h->row[row];
+	unsigned int length;
+
+	if (!n || halves < 1)
+		return 0;
+	length = 1 + pt_bucket(n) * (unsigned int)halves / (PT_RESOLUTION * h->row_scale);
+	return length < (unsigned int)halves ? (int)length : halves;
+}
+
+bool heatmap_rows(const struct heatmap *h, struct bucket_range range, int *low, int *high)
+{
+	unsigned int end = h->low + h->per_row * (unsigned int)h->rows;
+
+	if (range.high <= h->low || range.low >= end || range.low >= range.high)
+		return false;
+	*low = range.low < h->low ? 0 : (int)((range.low - h->low) / h->per_row);
+	*high = range.high > end ? h->rows - 1 : (int)((range.high - 1 - h->low) / h->per_row);
+	return true;
+}
+
+uint64_t heatmap_row_ns(const struct heatmap *h, int row)
+{
+	unsigned int bucket = h->low + h->per_row * (unsigned int)row;
+
+	if (bucket >= PT_BUCKETS)
+		return bucket_high_ns(PT_BUCKETS - 1, PT_RESOLUTION);
+	return bucket_low_ns(bucket, PT_RESOLUTION);
+}
+
+uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direction)
+{
+	static const unsigned int steps[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 3600};
+	int i, n = sizeof(steps) / sizeof(steps[0]);
+
+	if (!interval_ns)
+		return column_ns;
+	for (i = 0; i < n - 1; i++)
+		if (steps[i] * interval_ns >= column_ns)
+			break;
+	i += direction;
+	return steps[i < 0 ? 0 : i >= n ? n - 1 : i] * interval_ns;
+}
+
+/* --- drawing -------------------------------------------------------------------- */
+
+void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r)
+{
+	int col, row;
+
+	for (row = 0; row < h->rows && row < r.h; row++) {
+		for (col = 0; col < h->cols && col < r.w; col++) {
+			unsigned int level = heatmap_level(h, col, row);
+
+			if (level)
+				grid_put(g, r.x + col, r.y + r.h - 1 - row, 1,
+					 ROLE_HEAT_1 + level - 1, theme_shade(level, g->ascii));
+		}
+	}
+}
+
+/* "1us", "10us", ... of the n-th power of ten of nanoseconds. */
+static void decade_label(char *out, size_t size, unsigned int n)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	static const unsigned int tens[] = {1, 10, 100};
+	unsigned int unit = n / 3 < 3 ? n / 3 : 3;
+	unsigned int value = tens[n % 3], rest = n / 3 > 3 ? n - 9 : 0;
+
+	for (; rest >= 3; rest -= 3)
+		value *= 1000;
+	snprintf(out, size, "%u %s", value, units[unit]);
+}
+
+void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect r,
+			    struct bucket_range chosen)
+{
+	int row, low = -1, high = -2, width = r.w - 2;
+	uint64_t decade = 1;
+	unsigned int n = 0;
+	char label[24];
+
+	heatmap_rows(h, chosen, &low, &high);
+	for (row = 0; row < h->rows && row < r.h; row++) {
+		int y = r.y + r.h - 1 - row;
+		bool in = row >= low && row <= high, tick = false;
+
+		while (decade < heatmap_row_ns(h, row)) {
+			decade *= 10;
+			n++;
+		}
+		if (decade < heatmap_row_ns(h, row + 1)) {
+			decade_label(label, sizeof(label), n);
+			if (width > 0)
+				grid_put_right(g, r.x, y, width, ROLE_DIM, label);
+			tick = true;
+		}
+		grid_put(g, r.x + r.w - 1, y, 1, in ? ROLE_PEAK_CHOSEN : ROLE_DIM,
+			 theme_glyph(in	    ? GLYPH_VLINE_CHOSEN
+				     : tick ? GLYPH_TICK
+					    : GLYPH_VLINE,
+				     g->ascii));
+	}
+}
+
+/* Time of a column since the start: "0:40", "1:02:00", of short ones "0.4". */
+static void time_label(char *out, size_t size, uint64_t ns, uint64_t column_ns)
+{
+	unsigned long long s = ns / 1000000000;
+
+	if (s >= 3600)
+		snprintf(out, size, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+	else if (column_ns * 10 % 1000000000)
+		snprintf(out, size, "%llu:%02llu.%llu", s / 60, s % 60,
+			 (unsigned long long)(ns / 100000000 % 10));
+	else
+		snprintf(out, size, "%llu:%02llu", s / 60, s % 60);
+}
+
+void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r)
+{
+	enum { EVERY = 10 };
+	int col, length;
+	char label[48];
+
+	for (col = 0; col < h->filled && col < r.w; col++)
+		grid_put(g, r.x + col, r.y, 1, ROLE_DIM, theme_glyph(GLYPH_HLINE, g->ascii));
+	for (col = (int)((EVERY - h->first % EVERY) % EVERY); col < r.w; col += EVERY) {
+		time_label(label, sizeof(label), (h->first + (uint64_t)col) * h->column_ns,
+			   h->column_ns);
+		length = (int)strlen(label);
+		if (length < EVERY && col + length <= r.w && col < h->filled)
+			grid_put(g, r.x + col, r.y, length, ROLE_DIM, label);
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A heatmap of one operation: time on X, logarithm of latency on Y, logarithm
+ * of the count as level; and the histogram of the span that it shows.
+ *
+ * The window of time fills from the left, one column a tick; at the right edge
+ * it jumps by a quarter of its width (a map that moved with every tick would
+ * send all its cells again each time). Window, latency range and scale follow
+ * from the records and the size alone, in steps, so that between steps only the
+ * newest column changes and a replay shows the same.
+ */
+#ifndef PEAKTOP_HEATMAP_H
+#define PEAKTOP_HEATMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/latency/model.h"
+#include "tui/screen/grid.h"
+
+struct heatmap {
+	int cols, rows;
+	uint64_t column_ns; /* time of a column */
+	uint64_t first;	  /* number of the leftmost column, counted from the start of the session */
+	int filled;	  /* columns from the left that have come */
+	unsigned int low; /* bucket (resolution 8) at which row 0, the lowest, begins */
+	unsigned int per_row;	/* buckets in a row */
+	unsigned int scale;	/* log2: a cell of 2^scale calls would be beyond the last level */
+	unsigned int row_scale; /* the same for the counts of rows */
+	uint64_t *cell;		/* calls, [row * cols + column]; row 0 is the lowest latency */
+	uint64_t *row;		/* calls of the span in each row */
+	uint64_t calls;		/* of the span */
+};
+
+struct heatmap_span {
+	const struct slice *slices; /* oldest first */
+	unsigned int nr_slices;
+	const struct profile *total; /* gives the range of latencies */
+	uint64_t elapsed_ns;
+	uint64_t interval_ns;	 /* length of a slice */
+	uint64_t column_ns;	 /* a multiple of it */
+	unsigned int resolution; /* rows are not finer than this */
+};
+
+/* Returns 0 or -ENOMEM. cols and rows at least 1. */
+int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, int rows);
+void heatmap_release(struct heatmap *h);
+
+/* Level 0 (no calls) to 8 of a cell. */
+unsigned int heatmap_level(const struct heatmap *h, int col, int row);
+/* Length of a row's bar in half columns, of `halves`; 0 only without calls. */
+int heatmap_bar(const struct heatmap *h, int row, int halves);
+/* The rows that a range of buckets touches; false when it lies outside. */
+bool heatmap_rows(const struct heatmap *h, struct bucket_range range, int *low, int *high);
+/* First latency of a row, in ns; row may be `rows`: the end of the last one. */
+uint64_t heatmap_row_ns(const struct heatmap *h, int row);
+
+/* The next shorter or longer time of a column for this length of slice. */
+uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direction);
+
+/* Cells into `r` (r.w columns, r.h rows, the highest latency on top). */
+void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r);
+/* Latencies at the left: labels end at column x + width - 2, ticks stand in x + width - 1. */
+void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect r,
+			    struct bucket_range chosen);
+/* Times below: r.x is where column 0 is, one row. The line goes as far as time has come. */
+void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/views/live_descent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/views/descent_rows.h"
+#include "tui/report/format.h"
+#include "tui/report/output_descend.h"
+#include "tui/screen/screen_descent.h"
+#include "tui/cli/verb_descend.h"
+
+#define SHOW_NS 100000000ull
+
+/* ---- begin and end ---- */
+
+static void say(struct live_descent *l, enum note_level level, const char *text)
+{
+	screen_message(l->screen, level, text);
+}
+
+static void ask_replay(struct live_descent *l, uint32_t op, int peak)
+{
+	const struct rec_descent *ask = descend_asked(l->descend);
+
+	if (!ask || ask->op != op) {
+		say(l, NOTE_WARNING, "this is a saved session: nothing can be asked of the target, and it holds no descent of this one");
+		return;
+	}
+	l->op = op;
+	l->told = false;
+	l->next_ns = 0;
+	screen_open_descent(l->screen, op, peak);
+}
+
+/* The place of a peak among those there are now, from 1; 0: it is gone. */
+static int rank_of(const struct op *op, int id)
+{
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
+		if (op->peaks[i].id == id)
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
+{
+	const struct op *op = model_op_peaks(l->model, number);
+	struct options o = *l->options;
+	struct rec_descent ask;
+	int err;
+
+	if (l->replay) {
+		ask_replay(l, number, peak);
+		return;
+	}
+	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
+		say(l, NOTE_INFO, "only functions of the program and its libraries, and system calls, can be descended into; f watches one");
+		return;
+	}
+	o.slowest = 0;
+	o.peak_low_ns = o.peak_high_ns = 0;
+	o.peak = rank_of(op, peak);
+	if (!o.peak) {
+		say(l, NOTE_WARNING, "this peak has gone: choose one of those that there are now");
+		return;
+	}
+	err = descend_choose(l->model, number, &o, o.timeout_s, &ask);
+	if (err) {
+		say(l, NOTE_WARNING, err == -EAGAIN ? "not enough calls yet to descend: wait a little" : "there is no such peak");
+		return;
+	}
+	descend_stop(l->descend);
+	err = descend_begin(l->descend, &ask);
+	if (err) {
+		say(l, NOTE_ERROR, "the descent cannot begin: these options are out of range");
+		return;
+	}
+	l->op = number;
+	l->told = false;
+	l->next_ns = 0;
+	screen_open_descent(l->screen, number, peak);
+}
+
+void live_descent_stop(struct live_descent *l)
+{
+	l->op = 0;
+	if (!l->replay)
+		descend_stop(l->descend);
+}
+
+/* ---- answers of before ---- */
+
+/* Its range may have moved since. */
+static bool same_peak(const struct live_answer *a, const struct rec_descent *ask)
+{
+	return a->low_ns < ask->high_ns && ask->low_ns < a->high_ns;
+}
+
+static bool is_wait(enum cause_kind kind)
+{
+	switch (kind) {
+	case CAUSE_IO:
+	case CAUSE_LOCK:
+	case CAUSE_SLEEP:
+	case CAUSE_TIMEOUT:
+	case CAUSE_NETWORK:
+	case CAUSE_WAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of one function: which of its peaks have this path too. */
+static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out, size_t size)
+{
+	const struct rec_descent *ask = descend_asked(l->descend);
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (unsigned int i = 0; i < l->nr_answers && n < size; i++) {
+		const struct live_answer *a = &l->answers[i];
+
+		if (a->op != ask->op || same_peak(a, ask) || !descent_same_path(&a->result, r))
+			continue;
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "the same path as the peak at ",
+				      format_time(a->mode_ns).s);
+	}
+	if (n && n < size)
+		snprintf(out + n, size - n, ": the difference is below software%s",
+			 is_wait(r->paths[0].cause.kind) ? ", or in what is waited for" : "");
+}
+
+/* Keep an answer, to be compared with those of other peaks. Takes the result over. */
+static void keep_answer(struct live_descent *l, struct descent_result *r)
+{
+	const struct rec_descent *ask = descend_asked(l->descend);
+	struct descend_report report = {.model = l->model, .descend = l->descend, .op = ask->op};
+	struct peak peak;
+	bool known = report_peak(&report, model_op_peaks(l->model, ask->op), &peak);
+	struct live_answer *a = NULL;
+
+	for (unsigned int i = 0; i < l->nr_answers && !a; i++) {
+		if (l->answers[i].op == ask->op && same_peak(&l->answers[i], ask))
+			a = &l->answers[i];
+	}
+	if (!a && l->nr_answers == LIVE_ANSWERS) {
+		descent_result_release(&l->answers[0].result);
+		memmove(l->answers, l->answers + 1, (LIVE_ANSWERS - 1) * sizeof(*l->answers));
+		l->nr_answers--;
+	} else if (a) {
+		descent_result_release(&a->result);
+	}
+	if (!a)
+		a = &l->answers[l->nr_answers++];
+	*a = (struct live_answer){.op = ask->op, .low_ns = ask->low_ns, .high_ns = ask->high_ns,
+				  .mode_ns = known ? peak.mode_ns : ask->low_ns, .result = *r};
+	*r = (struct descent_result){0};
+}
+
+void live_descent_release(struct live_descent *l)
+{
+	for (unsigned int i = 0; i < l->nr_answers; i++)
+		descent_result_release(&l->answers[i].result);
+	l->nr_answers = 0;
+}
+
+bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
+{
+	struct descend_report report = {.model = l->model, .descend = l->descend, .op = l->op};
+	struct descent_result r;
+	char remark[512] = "";
+	bool over, named;
+
+	if (!l->op || l->told || now_ns < l->next_ns)
+		return false;
+	l->next_ns = now_ns + SHOW_NS;
+	/* a replay may step on or back */
+	over = descend_over(l->descend) && !l->replay;
+	named = descend_names(l->descend);
+	if (!descend_asked(l->descend) || descent_result(descend_state(l->descend), &r))
+		return false;
+	descend_cut_parked(l->descend, &r);
+	report_name_kernel(l->descend, &r);
+	if (r.status == DESCENT_ROOT_CAUSE)
+		same_paths(l, &r, remark, sizeof(remark));
+	if (!descent_rows_show(l->screen, &report, &r, remark))
+		l->told = over && named;
+	if (r.status == DESCENT_ROOT_CAUSE && descend_over(l->descend))
+		keep_answer(l, &r);
+	descent_result_release(&r);
+	return true;
+}

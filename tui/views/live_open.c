@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/views/live_open.h"
+
+#include "tui/report/output_open.h"
+#include "tui/screen/screen_open.h"
+#include "tui/engine/walker.h"
+
+enum { MAX_LINES_BYTES = 1 << 20 };
+#define PATIENCE_NS 20000000000ull
+
+void live_open_ask(struct live_open *l, uint32_t number)
+{
+	const struct op *op = l->front ? model_op_by_number(front_model(l->front), number) : NULL;
+
+	if (!op || front_over(l->front)) {
+		screen_message(l->screen, NOTE_WARNING,
+			       l->front ? "the target has ended: nothing more can be asked of it" :
+					  "this is a saved session: nothing can be asked of the target");
+		return;
+	}
+	if (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) {
+		screen_message(l->screen, NOTE_INFO, "only threads in a function or a system call can be looked at");
+		return;
+	}
+	l->op = number;
+	l->round = front_look(l->front, number);
+	l->asked_ns = front_now_ns();
+	screen_message(l->screen, NOTE_INFO, "looking at the threads of the target");
+}
+
+bool live_open_turn(struct live_open *l)
+{
+	const struct op *op = l->op ? model_op_by_number(front_model(l->front), l->op) : NULL;
+	bool late = l->op && front_now_ns() - l->asked_ns > PATIENCE_NS;
+	struct open_report r;
+	struct buf lines;
+
+	if (!op || front_over(l->front)) {
+		l->op = 0;
+		return false;
+	}
+	if (!late && !front_looks_told(l->front, l->round))
+		return false;
+	r = (struct open_report){.model = front_model(l->front), .names = front_descend(l->front),
+				 .calls = front_open_calls(l->front), .what = op->label[0] ? op->label : op->name};
+	if (op->layer == LAYER_SYSCALL)
+		r.ask.syscall = op->label;
+	else
+		r.ask.function = (struct rec_code){op->module_id, op->offset};
+	if (!walker_names_open(front_walker(l->front), r.calls) && !late)
+		return false;
+	l->op = 0;
+	if (!open_report_nr(&r)) {
+		screen_message(l->screen, NOTE_INFO, late ? "the threads could not be looked at" :
+							    "none is open any more: they have returned in the meantime");
+		return true;
+	}
+	buf_init(&lines, MAX_LINES_BYTES);
+	open_report_lines(&r, &lines);
+	screen_show_open(l->screen, lines.data ? lines.data : "");
+	buf_release(&lines);
+	return true;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Asking on the screen what is open now: a look at all threads, then names, then a view. Private to tui/cli/live.c. */
+#ifndef PEAKTOP_LIVE_OPEN_H
+#define PEAKTOP_LIVE_OPEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/engine/front.h"
+#include "tui/screen/screen.h"
+
+struct live_open {
+	struct screen *screen;
+	struct front *front; /* NULL: a replay */
+	uint32_t op;	     /* asked about; 0: nothing is */
+	uint32_t round;
+	uint64_t asked_ns;
+};
+
+void live_open_ask(struct live_open *l, uint32_t op);
+/* Show the answer once it is there: true if something was shown. */
+bool live_open_turn(struct live_open *l);
+
+#endif

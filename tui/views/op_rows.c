@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/views/op_rows.h"
+
+#include "tui/report/sanitise.h"
+
+void op_rows_release(struct op_rows *r)
+{
+	free(r->row);
+	free(r->shown);
+	r->row = NULL;
+	r->shown = NULL;
+	r->nr = r->nr_shown = r->cap = 0;
+}
+
+const struct op_row *op_rows_at(const struct op_rows *r, size_t i)
+{
+	return i < r->nr_shown ? &r->row[r->shown[i]] : NULL;
+}
+
+uint64_t op_row_time(const struct op_row *row)
+{
+	uint64_t sum = row->time_ns + (row->idle ? 0 : row->oldest_ns);
+
+	return sum < row->time_ns ? UINT64_MAX : sum;
+}
+
+static void row_histogram(struct op_row *row, const struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROW_HALVES; i++) {
+		uint64_t n = profile_count(p, i, 2);
+
+		row->log[i] = n ? (uint8_t)(pt_bucket(n) < 254 ? pt_bucket(n) + 1 : 255) : 0;
+		if (row->log[i] > row->log_max)
+			row->log_max = row->log[i];
+	}
+}
+
+/* Calls open for as long as we look are as old as that, give or take the attaching. */
+enum { ATTACH_NS = 500000000 };
+
+static void row_fill(struct op_row *row, const struct op *op, bool last_slice, uint64_t elapsed_ns)
+{
+	const struct profile *p = last_slice ? &op->recent : &op->total;
+	uint64_t span_ns = elapsed_ns;
+
+	memset(row, 0, sizeof(*row));
+	if (op->nr_slices) {
+		const struct slice *last = &op->slices[op->nr_slices - 1];
+
+		if (last_slice)
+			span_ns = last->end_ns - last->start_ns;
+		else if (op->share_seen < 1 && last->end_ns > op->slices[0].start_ns)
+			span_ns = last->end_ns - op->slices[0].start_ns; /* the rest is told with the next burst */
+		else if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
+			 op->slices[0].start_ns < elapsed_ns)
+			span_ns = elapsed_ns - op->slices[0].start_ns; /* armed when asked for */
+	}
+	row->op = op->op;
+	row->layer = op->layer;
+	sanitise(row->name, sizeof(row->name), op->label[0] ? op->label : op->name);
+	sanitise(row->module, sizeof(row->module), op->module);
+	row->calls = p->calls;
+	row->time_ns = p->sum_ns;
+	if (op->below_measurable && op->total.calls)
+		row->time_ns = (uint64_t)((double)op->time_ns * (double)p->calls / (double)op->total.calls);
+	row->rate = span_ns ? (double)p->calls * 1e9 / (double)span_ns : -1;
+	row->wall = span_ns ? (double)row->time_ns / (double)span_ns : -1;
+	row->p50_ns = p->calls ? profile_quantile(p, 0.5) : 0;
+	row->p99_ns = p->calls ? profile_quantile(p, 0.99) : 0;
+	row->max_ns = p->max_ns;
+	row->peaks = op->nr_peaks;
+	row->open = op->open;
+	row->oldest_ns = op->oldest_open_ns;
+	row->idle = !op->total.calls && op->oldest_open_ns + ATTACH_NS >= elapsed_ns;
+	row->seen = op->share_seen;
+	row->adds_up = op->adds_up;
+	row_histogram(row, p);
+}
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare(const void *pa, const void *pb, void *ctx)
+{
+	const struct op_rows *r = ctx;
+	const struct op_row *a = &r->row[*(const size_t *)pa], *b = &r->row[*(const size_t *)pb];
+	int c = 0;
+
+	switch (r->order) {
+	case BY_NAME:
+		c = strcmp(a->name, b->name);
+		break;
+	case BY_RATE:
+		c = a->rate < b->rate ? 1 : a->rate > b->rate ? -1 : 0;
+		break;
+	case BY_P50:
+		c = descending(a->p50_ns, b->p50_ns);
+		break;
+	case BY_P99:
+		c = descending(a->p99_ns, b->p99_ns);
+		break;
+	case BY_PEAKS:
+		c = descending(a->peaks, b->peaks);
+		break;
+	case BY_OPEN:
+		c = descending(a->oldest_ns, b->oldest_ns);
+		break;
+	case BY_TIME:
+	case NR_ORDERS:
+		break;
+	}
+	if (!c)
+		c = descending(op_row_time(a), op_row_time(b));
+	if (r->reverse)
+		c = -c;
+	return c ? c : a->op < b->op ? -1 : a->op > b->op;
+}
+
+static bool matches(const struct op_row *row, const char *text)
+{
+	return !text[0] || strcasestr(row->name, text) || strcasestr(row->module, text);
+}
+
+void op_rows_arrange(struct op_rows *r)
+{
+	size_t i;
+
+	r->nr_shown = 0;
+	for (i = 0; i < r->nr; i++)
+		if (matches(&r->row[i], r->filter))
+			r->shown[r->nr_shown++] = i;
+	if (r->nr_shown)
+		qsort_r(r->shown, r->nr_shown, sizeof(*r->shown), compare, r);
+}
+
+static bool reserve(struct op_rows *r, size_t n)
+{
+	struct op_row *row;
+	size_t *shown;
+
+	if (n <= r->cap)
+		return true;
+	row = realloc(r->row, n * sizeof(*row));
+	if (row)
+		r->row = row;
+	shown = realloc(r->shown, n * sizeof(*shown));
+	if (shown)
+		r->shown = shown;
+	if (!row || !shown)
+		return false;
+	r->cap = n;
+	return true;
+}
+
+/* The range that all small histograms share, in steps so that it moves seldom. */
+static void set_range(struct op_rows *r)
+{
+	enum { STEP = 8 };
+	size_t i;
+	int k;
+
+	r->low = ROW_HALVES;
+	r->high = 0;
+	for (i = 0; i < r->nr; i++) {
+		for (k = 0; k < ROW_HALVES; k++) {
+			if (!r->row[i].log[k])
+				continue;
+			if (k < r->low)
+				r->low = k;
+			if (k >= r->high)
+				r->high = k + 1;
+		}
+	}
+	if (r->low >= r->high) { /* 256 ns to 16 s */
+		r->low = 16;
+		r->high = 68;
+	}
+	r->low -= r->low % STEP;
+	r->high += (STEP - r->high % STEP) % STEP;
+}
+
+void op_rows_update(struct op_rows *r, struct model *m)
+{
+	size_t i, n = model_nr_ops(m);
+	uint64_t elapsed = model_elapsed_ns(m);
+
+	if (!reserve(r, n))
+		return;
+	r->nr_ops = n;
+	r->nr = 0;
+	for (i = 0; i < n; i++) {
+		const struct op *op = model_op(m, i);
+
+		if (op->total.calls || op->open || op->abnormal || op->requested[0] ||
+		    op->layer == LAYER_FUNCTION)
+			row_fill(&r->row[r->nr++], op, r->last_slice, elapsed);
+	}
+	set_range(r);
+	op_rows_arrange(r);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `?`: the keys of a view, made from the key tables, and what its figures mean. */
+#include "tui/screen/pager.h"
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+
+static const char *const about_operations[] = {
+    "wall: total latency over the time observed. 100% is one thread all the time; many threads "
+    "that "
+    "wait give more.",
+    "calls/s with ~: only a part of the calls was seen (bursts keep the cost low); counts, totals "
+    "and "
+    "quantiles are estimates for all of them.",
+    "histogram: latency from left to right on one scale for all rows, height is the logarithm of "
+    "the "
+    "count.",
+    "open: age of the oldest call that has not ended; \"3: 12 s\" is three of them. From 10 s on "
+    "it is "
+    "marked with \"!\". Sorting by wall counts that age, so a call that is stuck rises to the top.",
+    "peaks with ?: the buckets did not add up to the number of calls.",
+    NULL,
+};
+
+static const char *const about_operation[] = {
+    "heatmap: time from left to right, latency upwards on a logarithmic scale, colour for the "
+    "logarithm of the count; blank is no call. It fills to the right and jumps by a quarter at the "
+    "edge.",
+    "histogram: the calls of the span that the heatmap shows, bars in proportion to the logarithm "
+    "of "
+    "the count. Brackets and numbers mark the peaks of the whole run; 1 is the lowest latency.",
+    "peaks: chosen with digits, left and right; Enter descends to the cause of the chosen one. Tab "
+    "goes to its related peaks, where Enter opens the selected one, and to the calls that are "
+    "open.",
+    NULL,
+};
+
+static const char *const about_picker[] = {
+    "Type to filter by pid, user, name or arguments. Left and right choose the column to sort by. "
+    "To "
+    "filter by a name that begins with q, / first.",
+    NULL,
+};
+
+static const char *const about_status[] = {
+    "cost: time spent in probes over CPU time of the target, in the last seconds. seen: share of "
+    "all "
+    "calls that were timed. lost: records, samples, stacks and calls that are known to be missing "
+    "(i "
+    "says which).",
+    NULL,
+};
+
+static void add_line(void *ctx, const char *keys, const char *name, const char *text)
+{
+	struct pager *p = ctx;
+	char line[256];
+
+	if (!keys[0]) {
+		if (p->nr_lines)
+			pager_add(p, ROLE_TEXT, "");
+		pager_add(p, ROLE_HEADING, text);
+		return;
+	}
+	snprintf(line, sizeof(line), "  %-20s %s", keys, text);
+	pager_add(p, ROLE_TEXT, line);
+}
+
+static void add_about(struct pager *p, const char *title, const char *const *text, int columns)
+{
+	pager_add(p, ROLE_TEXT, "");
+	pager_add(p, ROLE_HEADING, title);
+	for (; *text; text++)
+		pager_wrap(p, ROLE_TEXT, *text, columns, 2);
+}
+
+static const struct view_hint hints[] = {
+    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
+    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
+};
+
+static const struct view_methods methods = {
+    .name = "help",
+    .keymap = KEYMAP_PAGER,
+    .hints = hints,
+    .close = pager_close,
+    .draw = pager_draw,
+    .request = pager_request,
+    .height = pager_height,
+    .find = pager_find,
+};
+
+struct view *view_help_new(struct screen *s, enum keymap of)
+{
+	struct pager *p = calloc(1, sizeof(*p));
+	int columns = s->cols - 2;
+
+	if (!p)
+		return NULL;
+	pager_init(p, s, &methods);
+	keys_help(of, s->options.replay, add_line, p);
+	if (of == KEYMAP_OPERATIONS)
+		add_about(p, "What is shown", about_operations, columns);
+	if (of == KEYMAP_OPERATION)
+		add_about(p, "What is shown", about_operation, columns);
+	if (of == KEYMAP_PICKER)
+		add_about(p, "The list", about_picker, columns);
+	add_about(p, "The status line", about_status, columns);
+	return &p->view;
+}

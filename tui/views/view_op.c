@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One operation: what is chosen in it, and the keys. */
+#include "tui/views/view_op.h"
+
+#include "tui/views/heatmap.h"
+
+static struct view_op *op_of(struct view *v)
+{
+	return (struct view_op *)v;
+}
+
+static void op_close(struct view *v)
+{
+	frozen_op_free(op_of(v)->op);
+	free(v);
+}
+
+/* --- what is chosen -------------------------------------------------------------------- */
+
+const struct peak *view_op_chosen(const struct view_op *v, int *index)
+{
+	unsigned int i, best = 0;
+	const struct op *op = v->op ? &v->op->op : NULL;
+
+	if (index)
+		*index = -1;
+	if (!op || !op->nr_peaks)
+		return NULL;
+	for (i = 0; i < op->nr_peaks; i++) {
+		if (v->chosen && op->peaks[i].id == v->chosen) {
+			best = i;
+			break;
+		}
+		if (op->peaks[i].total_ns > op->peaks[best].total_ns)
+			best = i;
+	}
+	if (index)
+		*index = (int)best;
+	return &op->peaks[best];
+}
+
+static unsigned int nr_related(const struct view_op *v)
+{
+	int index;
+
+	return view_op_chosen(v, &index) ? v->op->peak[index].nr_related : 0;
+}
+
+/* Lists and panes follow what there is. */
+static void fit(struct view_op *v)
+{
+	list_resize(&v->related, (int)nr_related(v));
+	list_resize(&v->open, v->op ? (int)v->op->op.nr_open_calls : 0);
+	if ((v->pane == PANE_RELATED && !v->related.n) || (v->pane == PANE_OPEN && !v->open.n))
+		v->pane = PANE_PEAKS;
+}
+
+static void choose(struct view_op *v, int index)
+{
+	if (!v->op || index < 0 || index >= (int)v->op->op.nr_peaks)
+		return;
+	v->chosen = v->op->op.peaks[index].id;
+	v->related.selected = 0;
+	v->scroll = 0;
+	fit(v);
+}
+
+bool view_op_detailed(const struct view_op *v, const struct peak *p)
+{
+	const struct peak *chosen = view_op_chosen(v, NULL);
+	enum detail detail = v->all;
+	unsigned int i;
+
+	if (chosen == p && v->pane == PANE_RELATED)
+		return true;
+	for (i = 0; i < v->nr_details; i++)
+		if (v->details[i].id == p->id)
+			detail = v->details[i].detail;
+	return detail == DETAIL_SHOWN || (detail == DETAIL_DEFAULT && p == chosen);
+}
+
+static void set_detail(struct view_op *v, enum detail detail)
+{
+	const struct peak *p = view_op_chosen(v, NULL);
+	unsigned int i;
+
+	if (!p)
+		return;
+	for (i = 0; i < v->nr_details; i++)
+		if (v->details[i].id == p->id)
+			break;
+	if (i == MODEL_MAX_PEAKS) { /* ids of peaks that are gone: the oldest makes room */
+		memmove(v->details, v->details + 1, sizeof(v->details) - sizeof(v->details[0]));
+		i--;
+	} else if (i == v->nr_details) {
+		v->nr_details++;
+	}
+	v->details[i].id = p->id;
+	v->details[i].detail = detail;
+}
+
+static void op_tick(struct view *view)
+{
+	struct view_op *v = op_of(view);
+	struct frozen_op *fresh = frozen_op_new(view->screen->model, v->number);
+
+	/* gone from a replay that was rewound, or no memory: what is shown stays */
+	if (fresh) {
+		frozen_op_free(v->op);
+		v->op = fresh;
+		if (!v->column_ns)
+			v->column_ns = fresh->interval_ns;
+	}
+	fit(v);
+}
+
+/* --- requests ---------------------------------------------------------------------------- */
+
+static void next_pane(struct view_op *v, int by)
+{
+	int pane = (int)v->pane;
+
+	do
+		pane = (pane + by + NR_PANES) % NR_PANES;
+	while ((pane == PANE_RELATED && !v->related.n) || (pane == PANE_OPEN && !v->open.n));
+	v->pane = (enum op_pane)pane;
+}
+
+static void costliest(struct view_op *v)
+{
+	int index;
+
+	v->chosen = 0;
+	view_op_chosen(v, &index);
+	choose(v, index);
+}
+
+static void open_chosen(struct view_op *v)
+{
+	struct screen *s = v->view.screen;
+	int index;
+	const struct peak *p = view_op_chosen(v, &index);
+
+	if (v->pane == PANE_OPEN) {
+		screen_act(s, (struct screen_action){.type = SCREEN_OPEN_CALLS, .op = v->number});
+		return;
+	}
+	if (!p) {
+		screen_message(s, NOTE_INFO, "there is no peak yet");
+		return;
+	}
+	if (v->pane == PANE_RELATED) {
+		const struct frozen_peak *f = &v->op->peak[index];
+		int i = v->related.selected;
+
+		if (f->related[i].op == v->number)
+			v->chosen = f->related[i].peak_id, v->pane = PANE_PEAKS, fit(v);
+		else
+			screen_push(s,
+				    view_operation_new(s, f->related[i].op, f->related[i].peak_id));
+		return;
+	}
+	v->chosen = p->id; /* what is descended into stays chosen */
+	screen_act(s,
+		   (struct screen_action){.type = SCREEN_DESCEND, .op = v->number, .peak = p->id});
+}
+
+static void ask_again(struct view_op *v)
+{
+	struct screen *s = v->view.screen;
+
+	if (s->options.replay)
+		screen_message(s, NOTE_WARNING,
+			       "a saved session is shown: nothing can be asked of it");
+	else if (v->op && v->op->op.layer != LAYER_FUNCTION && v->op->op.layer != LAYER_KERNEL)
+		screen_message(s, NOTE_INFO, "this one belongs to a layer: L switches layers");
+	else
+		screen_act(s, (struct screen_action){.type = SCREEN_ASK_AGAIN, .op = v->number});
+}
+
+static void all_peaks(struct view_op *v)
+{
+	struct screen *s = v->view.screen;
+	bool all = !model_lists_all_peaks(s->model);
+
+	model_list_all_peaks(s->model, all);
+	op_tick(&v->view);
+	screen_message(s, NOTE_INFO,
+		       all ? "all peaks are listed" : "small peaks and shadows are folded");
+}
+
+/* Through the remarks of the chosen peak; what is beyond the end is clipped when drawn. */
+static bool scroll(struct view_op *v, enum request request)
+{
+	struct op_line lines[OP_MAX_LINES];
+	int n, i, index, remarks = 0,
+			 step = request == REQUEST_HALF_DOWN || request == REQUEST_HALF_UP ? 1 : 3;
+
+	if (request != REQUEST_HALF_DOWN && request != REQUEST_HALF_UP &&
+	    request != REQUEST_PAGE_DOWN && request != REQUEST_PAGE_UP)
+		return false;
+	if (!view_op_chosen(v, &index))
+		return true;
+	n = view_op_lines(v, v->view.screen->cols, lines);
+	for (i = 0; i < n; i++)
+		remarks += lines[i].peak == index && !lines[i].head;
+	v->scroll += request == REQUEST_HALF_DOWN || request == REQUEST_PAGE_DOWN ? step : -step;
+	if (v->scroll > remarks - 1)
+		v->scroll = remarks - 1;
+	if (v->scroll < 0)
+		v->scroll = 0;
+	return true;
+}
+
+static bool move(struct view_op *v, enum request request)
+{
+	struct rect body = screen_body(v->view.screen->cols, v->view.screen->rows);
+	struct list peaks = {.n = v->op ? (int)v->op->op.nr_peaks : 0};
+
+	if (v->pane == PANE_RELATED)
+		return list_request(&v->related, request, body.h / 2);
+	if (v->pane == PANE_OPEN)
+		return list_request(&v->open, request, body.h / 4);
+	if (scroll(v, request))
+		return true;
+	view_op_chosen(v, &peaks.selected);
+	if (!peaks.n || !list_request(&peaks, request, body.h / 2))
+		return false;
+	choose(v, peaks.selected);
+	return true;
+}
+
+/* To the next peak of which the words contain the text; peaks count round. */
+static bool op_find(struct view *view, const char *text, int direction)
+{
+	struct view_op *v = op_of(view);
+	int index, i, n = v->op ? (int)v->op->op.nr_peaks : 0;
+
+	if (!n || !text[0])
+		return false;
+	view_op_chosen(v, &index);
+	for (i = direction ? 1 : 0; i <= n; i++) {
+		int at = (index + (direction < 0 ? n - i : i)) % n;
+
+		if (strcasestr(v->op->peak[at].remarks, text)) {
+			choose(v, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool detail_request(struct view_op *v, enum request request)
+{
+	switch (request) {
+	case REQUEST_EXPAND:
+		set_detail(v, DETAIL_SHOWN);
+		return true;
+	case REQUEST_COLLAPSE:
+		set_detail(v, DETAIL_HIDDEN);
+		if (v->pane == PANE_RELATED)
+			v->pane = PANE_PEAKS;
+		return true;
+	case REQUEST_EXPAND_ALL:
+	case REQUEST_COLLAPSE_ALL:
+		v->all = request == REQUEST_EXPAND_ALL ? DETAIL_SHOWN : DETAIL_HIDDEN;
+		v->nr_details = 0;
+		if (v->pane == PANE_RELATED && v->all == DETAIL_HIDDEN)
+			v->pane = PANE_PEAKS;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool op_request(struct view *view, enum request request, int key)
+{
+	struct view_op *v = op_of(view);
+	int index = -1;
+
+	if (move(v, request) || detail_request(v, request))
+		return true;
+	view_op_chosen(v, &index);
+	switch (request) {
+	case REQUEST_LEFT:
+		choose(v, index - 1);
+		return true;
+	case REQUEST_RIGHT:
+		choose(v, index + 1);
+		return true;
+	case REQUEST_CHOOSE_PEAK:
+		if (!v->op || key - '0' > (int)v->op->op.nr_peaks)
+			screen_message(view->screen, NOTE_INFO, "there is no such peak");
+		choose(v, key - '1');
+		return true;
+	case REQUEST_COSTLIEST:
+		costliest(v);
+		return true;
+	case REQUEST_NEXT_PANE:
+		next_pane(v, 1);
+		return true;
+	case REQUEST_PREVIOUS_PANE:
+		next_pane(v, -1);
+		return true;
+	case REQUEST_OPEN:
+		open_chosen(v);
+		return true;
+	case REQUEST_ASK_AGAIN:
+		ask_again(v);
+		return true;
+	case REQUEST_ALL_PEAKS:
+		all_peaks(v);
+		return true;
+	case REQUEST_SHORTER:
+	case REQUEST_LONGER:
+		if (v->op)
+			v->column_ns = heatmap_column_step(v->op->interval_ns, v->column_ns,
+							   request == REQUEST_LONGER ? 1 : -1);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int op_height(const struct view *view, int cols)
+{
+	const struct view_op *v = (const struct view_op *)view;
+	struct op_line lines[OP_MAX_LINES];
+
+	/* a map of 24 rows and all words */
+	return v->op ? 30 + view_op_lines(v, cols, lines) * 2 + (int)v->op->op.nr_open_calls : 0;
+}
+
+static void op_selection(const struct view *view, struct buf *out)
+{
+	const struct view_op *v = (const struct view_op *)view;
+
+	buf_printf(out, "%u %d", v->number, v->chosen);
+}
+
+static const struct view_hint hints[] = {
+    {REQUEST_OPEN, "descend"},	 {REQUEST_CHOOSE_PEAK, "choose peak"},
+    {REQUEST_NEXT_PANE, "pane"}, {REQUEST_LONGER, "longer"},
+    {REQUEST_PAUSE, "pause"},	 {REQUEST_HELP, "help"},
+    {REQUEST_CLOSE, "back"},	 {REQUEST_NONE, NULL},
+};
+
+static const struct view_methods methods = {
+    .name = "operation",
+    .keymap = KEYMAP_OPERATION,
+    .hints = hints,
+    .close = op_close,
+    .draw = view_op_draw,
+    .request = op_request,
+    .tick = op_tick,
+    .height = op_height,
+    .find = op_find,
+    .selection = op_selection,
+};
+
+struct view *view_operation_new(struct screen *s, uint32_t op, int peak)
+{
+	struct view_op *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->view.methods = &methods;
+	v->view.screen = s;
+	v->number = op;
+	v->chosen = peak;
+	return &v->view;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The peaks of one operation: a row of figures each, and what else is known in words. */
+#include "tui/report/format.h"
+#include "tui/report/sanitise.h"
+#include "tui/screen/theme.h"
+#include "tui/views/view_op.h"
+
+enum { INDENT = 7, ROW_WIDTH = 52 };
+
+/* The end of the line of at most `width` columns that begins at `s` and may go to `end`. */
+static const char *break_line(const char *s, const char *end, int width)
+{
+	size_t fit = text_fit(s, (unsigned int)(width > 1 ? width : 1)), cut;
+
+	if (!fit)
+		fit = 1;
+	if (s + fit >= end)
+		return end;
+	for (cut = fit; cut > 0 && s[cut] != ' '; cut--)
+		;
+	return s + (cut ? cut : fit);
+}
+
+static int nr_remarks(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
+/* Lines of one peak's remarks; those about related peaks stand last. */
+static int remark_lines(const struct view_op *v, int peak, int width, struct op_line *lines, int n)
+{
+	const struct frozen_peak *f = &v->op->peak[peak];
+	int remarks = nr_remarks(f->remarks), i = 0;
+	const char *at = f->remarks, *end, *next;
+
+	for (; *at && i < remarks; i++, at = end + 1) {
+		int related = i - (remarks - (int)f->nr_related);
+		bool first = true;
+
+		end = strchr(at, '\n');
+		for (; at < end && n < OP_MAX_LINES; at = next) {
+			next = break_line(at, end, width - INDENT - 2);
+			lines[n++] =
+			    (struct op_line){.peak = peak,
+					     .related = first && related >= 0 ? related : -1,
+					     .text = at,
+					     .bytes = (unsigned int)(next - at),
+					     .first = first};
+			first = false;
+			while (next < end && *next == ' ')
+				next++;
+		}
+	}
+	return n;
+}
+
+int view_op_lines(const struct view_op *v, int width, struct op_line *lines)
+{
+	unsigned int i;
+	int n = 0;
+
+	for (i = 0; i < v->op->op.nr_peaks && n < OP_MAX_LINES; i++) {
+		lines[n++] = (struct op_line){.peak = (int)i, .head = true, .related = -1};
+		if (view_op_detailed(v, &v->op->op.peaks[i]))
+			n = remark_lines(v, (int)i, width, lines, n);
+	}
+	return n;
+}
+
+/* What fits behind the figures when the details are hidden. */
+static void short_remark(const struct view_op *v, const struct peak *p, char *out, size_t size)
+{
+	char period[192] = "";
+
+	if (p->period_ns > 0)
+		snprintf(period, sizeof(period), "every %s%s%.100s%s%s", format_time((uint64_t)p->period_ns).s,
+			 p->period_near[0] ? " (" : "", p->period_near, p->period_near[0] ? ")" : "",
+			 p->near[0] ? "; " : "");
+	snprintf(out, size, "%s%s%s", period, p->near[0] ? "near " : "", p->near);
+}
+
+static void draw_head(const struct view_op *v, const struct peak *p, struct grid *g, struct rect r,
+		      bool chosen)
+{
+	unsigned int role = chosen ? ROLE_SELECTED : ROLE_TEXT;
+	bool focus = chosen && v->pane == PANE_PEAKS, detailed = view_op_detailed(v, p);
+	char text[320];
+
+	if (chosen)
+		grid_put(g, r.x, r.y, 1, role, ">");
+	grid_printf(g, r.x + 2, r.y, 2, chosen ? ROLE_PEAK_CHOSEN : role, "%2d", p->rank);
+	if (nr_remarks(v->op->peak[p - v->op->op.peaks].remarks))
+		grid_put(g, r.x + 5, r.y, 1, ROLE_DIM, detailed ? "-" : "+");
+	snprintf(text, sizeof(text), "%-17s %5s %8s %8s %8s/s",
+		 format_range(p->low_ns, p->high_ns).s, format_count(p->calls).s,
+		 format_percent(p->share_of_calls).s, format_percent(p->share_of_time).s,
+		 format_rate(p->rate_hz).s);
+	grid_put(g, r.x + INDENT, r.y, r.w - INDENT, role, text);
+	if (!detailed && r.w > INDENT + ROW_WIDTH + 8) {
+		short_remark(v, p, text, sizeof(text));
+		grid_put_cut(g, r.x + INDENT + ROW_WIDTH + 1, r.y, r.w - INDENT - ROW_WIDTH - 1,
+			     ROLE_DIM, text);
+	}
+	if (focus)
+		grid_cursor(g, r.x, r.y);
+}
+
+static void draw_remark(const struct view_op *v, const struct op_line *line, struct grid *g,
+			struct rect r, bool chosen)
+{
+	bool selected = chosen && v->pane == PANE_RELATED && line->related >= 0 &&
+			line->related == v->related.selected;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%.*s", (int)line->bytes, line->text);
+	if (selected) {
+		grid_put(g, r.x + INDENT - 2, r.y, 1, ROLE_SELECTED, ">");
+		grid_cursor(g, r.x + INDENT - 2, r.y);
+	}
+	grid_put(g, r.x + INDENT + (line->first ? 0 : 2), r.y, r.w - INDENT,
+		 selected ? ROLE_SELECTED : ROLE_TEXT, text);
+}
+
+/* Which of all lines are in sight. */
+struct shown {
+	int line[OP_MAX_LINES];
+	int n;
+	int first_remark, nr_remarks; /* of the chosen peak, among line[]; nr 0: none */
+	bool above, below;	      /* it has more remarks than are in sight */
+};
+
+/* Remarks of the chosen peak that are out of sight at the top. */
+static int first_remark(const struct view_op *v, const struct op_line *lines, int from, int n,
+			int room)
+{
+	int first = v->scroll, i;
+
+	if (v->pane == PANE_RELATED) {
+		for (i = 0; i < n; i++)
+			if (lines[from + i].related >= 0 &&
+			    lines[from + i].related <= v->related.selected)
+				first = i;
+		first = first - room + 1;
+	}
+	if (first > n - room)
+		first = n - room;
+	return first < 0 ? 0 : first;
+}
+
+/*
+ * Every peak keeps its row of figures as long as there is room; what is left
+ * is for the remarks of the chosen one.
+ */
+static void choose_lines(const struct view_op *v, const struct op_line *lines, int n, int height,
+			 struct shown *out)
+{
+	int index = -1, heads = (int)v->op->op.nr_peaks, i, own = 0, remarks = 0, room, rows, first;
+
+	*out = (struct shown){0};
+	view_op_chosen(v, &index);
+	for (i = 0; i < n; i++) {
+		if (lines[i].peak == index && lines[i].head)
+			own = i;
+		remarks += lines[i].peak == index && !lines[i].head;
+	}
+	if (n <= height) {
+		for (i = 0; i < n; i++)
+			out->line[out->n++] = i;
+		return;
+	}
+	room = height - heads;
+	if (room < 2 && (room < 0 || v->pane == PANE_RELATED))
+		room = height / 3 > 1 ? height / 3 : v->pane == PANE_RELATED && height > 1;
+	if (room > remarks)
+		room = remarks;
+	rows = height - room;
+	first = index >= rows ? index - rows + 1 : 0;
+	out->nr_remarks = room;
+	out->first_remark = first_remark(v, lines, own + 1, remarks, room);
+	out->above = out->first_remark > 0;
+	out->below = out->first_remark + room < remarks;
+	for (i = 0; i < n && out->n < height; i++) {
+		int remark = i - own - 1;
+
+		if (lines[i].head ? lines[i].peak >= first && lines[i].peak < first + rows
+				  : lines[i].peak == index && remark >= out->first_remark &&
+					remark < out->first_remark + room)
+			out->line[out->n++] = i;
+	}
+}
+
+static void draw_heading(const struct view_op *v, struct grid *g, struct rect r)
+{
+	unsigned int role = v->pane == PANE_OPEN ? ROLE_HEADING : ROLE_FOCUS;
+	char heading[128];
+
+	snprintf(heading, sizeof(heading), "peak   %-17s %5s %8s %8s %10s", "latency", "calls",
+		 "of calls", "of time", "rate");
+	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, role, " ");
+	grid_put(g, r.x, r.y, r.w, role, heading);
+}
+
+void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r)
+{
+	struct op_line lines[OP_MAX_LINES];
+	struct shown shown;
+	int n = view_op_lines(v, r.w, lines), i, index = -1, last = -1;
+	const char *mark;
+
+	if (r.h < 1)
+		return;
+	if (r.h >= 3) {
+		draw_heading(v, g, r);
+		r.y++;
+		r.h--;
+	}
+	view_op_chosen(v, &index);
+	choose_lines(v, lines, n, r.h, &shown);
+	for (i = 0; i < shown.n; i++) {
+		const struct op_line *line = &lines[shown.line[i]];
+		struct rect row = {r.x, r.y + i, r.w, 1};
+
+		if (line->head)
+			draw_head(v, &v->op->op.peaks[line->peak], g, row, line->peak == index);
+		else
+			draw_remark(v, line, g, row, line->peak == index);
+		if (!line->head && line->peak == index)
+			last = i;
+	}
+	mark = shown.below ? " PgDn: more" : shown.above ? " PgUp: more" : NULL;
+	if (mark && last >= 0 && r.w > 20)
+		grid_put_right(g, r.x, r.y + last, r.w, ROLE_DIM, mark);
+	if (!n)
+		grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM,
+			     v->op->op.total.calls ? "no peak can be told from so few calls"
+						   : "no call has ended yet");
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is open now: threads, ages, what they wait for, stacks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/screen/pager.h"
+#include "tui/screen/screen_open.h"
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+
+static const struct view_hint hints[] = {
+    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
+    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
+};
+
+static const struct view_methods methods = {
+    .name = "open-calls",
+    .keymap = KEYMAP_PAGER,
+    .hints = hints,
+    .close = pager_close,
+    .draw = pager_draw,
+    .request = pager_request,
+    .height = pager_height,
+    .find = pager_find,
+};
+
+void screen_show_open(struct screen *s, const char *lines)
+{
+	struct pager *p = calloc(1, sizeof(*p));
+	int columns = s->cols - 2;
+	char line[2048];
+	bool first = true;
+
+	if (!p) {
+		screen_push(s, NULL);
+		return;
+	}
+	pager_init(p, s, &methods);
+	while (*lines) {
+		size_t n = strcspn(lines, "\n"), indent = strspn(lines, " ");
+		size_t kept = n < sizeof(line) ? n : sizeof(line) - 1;
+
+		memcpy(line, lines, kept);
+		line[kept] = '\0';
+		/* frames are lines of their own; what a thread waits for may be long */
+		if (first || !n || (indent && strncmp(line + indent, "kernel:", 7) != 0))
+			pager_add(p, first ? ROLE_HEADING : ROLE_TEXT, line);
+		else
+			pager_wrap(p, indent ? ROLE_DIM : ROLE_TEXT, line + indent, columns, (int)indent);
+		first = false;
+		lines += n + (lines[n] == '\n');
+	}
+	list_resize(&p->list, p->nr_lines);
+	screen_push(s, &p->view);
+}

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Operations: one row each. Rows are copied from the model at every tick; a
+ * paused view keeps those it has.
+ */
+#include "tui/report/format.h"
+#include "tui/views/op_rows.h"
+#include "tui/report/sanitise.h"
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+
+#define STUCK_NS 10000000000ULL /* an open call this old is shown as an alert */
+#define SLOW_NS 1000000000ULL	/* ... as a warning */
+
+struct view_operations {
+	struct view view;
+	struct op_rows rows;
+	struct list list;
+	uint32_t selected; /* op; 0: whatever is on top */
+	char note[256];	   /* the latest */
+	size_t nr_notes;
+};
+
+static struct view_operations *ops_of(struct view *v)
+{
+	return (struct view_operations *)v;
+}
+
+static const struct view_operations *ops_of_const(const struct view *v)
+{
+	return (const struct view_operations *)v;
+}
+
+static void ops_close(struct view *v)
+{
+	op_rows_release(&ops_of(v)->rows);
+	free(v);
+}
+
+/* The list follows the rows; the selected operation stays selected where it goes. */
+static void follow_rows(struct view_operations *o)
+{
+	size_t i, n = o->rows.nr_shown;
+
+	list_resize(&o->list, (int)n);
+	if (!o->selected) {
+		list_select(&o->list, 0);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		if (op_rows_at(&o->rows, i)->op == o->selected)
+			list_select(&o->list, (int)i);
+}
+
+static void ops_tick(struct view *v)
+{
+	struct view_operations *o = ops_of(v);
+	struct model *m = v->screen->model;
+
+	op_rows_update(&o->rows, m);
+	follow_rows(o);
+	o->nr_notes = model_nr_notes(m);
+	o->note[0] = '\0';
+	if (o->nr_notes)
+		sanitise(o->note, sizeof(o->note), model_note(m, o->nr_notes - 1)->text);
+}
+
+/* --- drawing ------------------------------------------------------------------------ */
+
+struct columns {
+	int name, calls, wall, p50, p99, spark, peaks, open; /* x; -1: not shown */
+	int layer, total, sum, max;			     /* ... where there is much room */
+	int name_w, spark_w, open_w;
+};
+
+/* Columns from left to right; what does not fit goes in this order: histogram, peaks, p50, rate,
+ * p99, open. */
+static struct columns lay_out(int width)
+{
+	struct columns c = {.name = 2,
+			    .calls = -1,
+			    .wall = -1,
+			    .p50 = -1,
+			    .p99 = -1,
+			    .spark = -1,
+			    .peaks = -1,
+			    .open = -1,
+			    .open_w = 11,
+			    .layer = -1,
+			    .total = -1,
+			    .sum = -1,
+			    .max = -1};
+	enum { NAME_MIN = 11 };
+	int left = width - 2, x;
+	bool wall, open, p99, calls, p50, peaks, more;
+
+	wall = left >= NAME_MIN + 7;
+	open = left >= NAME_MIN + 7 + 12;
+	p99 = left >= NAME_MIN + 7 + 12 + 8;
+	calls = left >= NAME_MIN + 7 + 12 + 8 + 8;
+	p50 = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8;
+	peaks = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8 + 6;
+	left -= wall * 7 + open * 12 + p99 * 8 + calls * 8 + p50 * 8 + peaks * 6;
+	if (left >= NAME_MIN + 6 + 9) {
+		c.spark_w = left * 2 / 5 < 44 ? left * 2 / 5 : 44;
+		left -= c.spark_w + 1;
+	}
+	more = left >= 40 + 18 + 6 + 8 + 8;
+	left -= more * (18 + 6 + 8 + 8);
+	c.name_w = left;
+	x = 2 + left;
+	if (more) {
+		c.layer = x + 1, x += 18;
+		c.total = x + 1, x += 6;
+		c.sum = x + 1, x += 8;
+	}
+	if (calls)
+		c.calls = x + 1, x += 8;
+	if (wall)
+		c.wall = x + 1, x += 7;
+	if (p50)
+		c.p50 = x + 1, x += 8;
+	if (p99)
+		c.p99 = x + 1, x += 8;
+	if (more)
+		c.max = x + 1, x += 8;
+	if (c.spark_w)
+		c.spark = x + 1, x += c.spark_w + 1;
+	if (peaks)
+		c.peaks = x + 1, x += 6;
+	if (open)
+		c.open = x + 1;
+	return c;
+}
+
+static void heading(const struct view_operations *o, struct grid *g, int x, int y, int w,
+		    enum row_order order, const char *text)
+{
+	char marked[32];
+	bool by = o->rows.order == order;
+
+	if (x < 0)
+		return;
+	snprintf(marked, sizeof(marked), "%s%s", by ? o->rows.reverse ? "^" : "v" : "", text);
+	if (order == BY_NAME)
+		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+	else
+		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+}
+
+/* "1us", "1ms", "1s" over the small histograms. */
+static void spark_heading(const struct view_operations *o, struct grid *g, const struct columns *c,
+			  int y)
+{
+	static const struct {
+		int half; /* of 10^3k ns: 2 log2 */
+		const char *text;
+	} marks[] = {{20, "us"}, {40, "ms"}, {60, "s"}, {80, "1000s"}};
+	unsigned int i;
+	int x, end = c->spark;
+
+	if (c->spark < 0)
+		return;
+	grid_fill(g, (struct rect){c->spark, y, c->spark_w, 1}, ROLE_HEADING, " ");
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (marks[i].half < o->rows.low || marks[i].half >= o->rows.high)
+			continue;
+		x = c->spark +
+		    (marks[i].half - o->rows.low) * c->spark_w / (o->rows.high - o->rows.low);
+		if (x >= end && x + (int)strlen(marks[i].text) <= c->spark + c->spark_w)
+			end = x + 1 + grid_put(g, x, y, c->spark_w, ROLE_HEADING, marks[i].text);
+	}
+}
+
+static void draw_headings(const struct view_operations *o, struct grid *g, const struct columns *c,
+			  struct rect r)
+{
+	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
+	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "operation");
+	heading(o, g, c->calls, r.y, 7, BY_RATE, "calls/s");
+	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall");
+	heading(o, g, c->p50, r.y, 7, BY_P50, "p50");
+	heading(o, g, c->p99, r.y, 7, BY_P99, "p99");
+	if (c->layer >= 0) { /* these do not sort */
+		grid_put(g, c->layer, r.y, 17, ROLE_HEADING, "layer");
+		grid_put_right(g, c->total, r.y, 5, ROLE_HEADING, "calls");
+		grid_put_right(g, c->sum, r.y, 7, ROLE_HEADING, "total");
+		grid_put_right(g, c->max, r.y, 7, ROLE_HEADING, "max");
+	}
+	spark_heading(o, g, c, r.y);
+	heading(o, g, c->peaks, r.y, 5, BY_PEAKS, "peaks");
+	heading(o, g, c->open, r.y, c->open_w, BY_OPEN, "open");
+}
+
+static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		       int x, int y, int w)
+{
+	int span = o->rows.high - o->rows.low, i, k;
+
+	for (i = 0; i < w; i++) {
+		int from = o->rows.low + i * span / w, to = o->rows.low + (i + 1) * span / w;
+		unsigned int log = 0, level;
+
+		for (k = from; k < (to > from ? to : from + 1) && k < ROW_HALVES; k++)
+			if (row->log[k] > log)
+				log = row->log[k];
+		if (!log)
+			continue;
+		/* one call gives the lowest mark, the largest bucket the highest */
+		level = 1 + (log - 1) * 7U / (row->log_max > 1 ? row->log_max - 1U : 1U);
+		grid_put(g, x + i, y, 1, ROLE_BAR, theme_spark(level, g->ascii));
+	}
+}
+
+/* The age of the oldest open call; one that is stuck must be seen. */
+static void draw_open(const struct op_row *row, struct grid *g, int x, int y, int w,
+		      unsigned int plain)
+{
+	char text[96];
+	bool stuck = row->oldest_ns >= STUCK_NS;
+	unsigned int role = stuck ? ROLE_ALERT : row->oldest_ns >= SLOW_NS ? ROLE_WARNING : plain;
+
+	if (!row->open)
+		return;
+	if (row->open > 1)
+		snprintf(text, sizeof(text), "%s%s: %s", stuck ? "!" : "",
+			 format_count(row->open).s, format_time(row->oldest_ns).s);
+	else
+		snprintf(text, sizeof(text), "%s%s", stuck ? "!" : "",
+			 format_time(row->oldest_ns).s);
+	grid_put_right(g, x, y, w, role, text);
+}
+
+static void draw_name(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		      const struct columns *c, int y, unsigned int role)
+{
+	int used = grid_put_cut(g, c->name, y, c->name_w, role, row->name);
+	const char *hit = o->rows.filter[0] ? strcasestr(row->name, o->rows.filter) : NULL;
+
+	if (hit && (hit - row->name) + (long)strlen(o->rows.filter) <=
+		       used) /* ASCII names: bytes are columns */
+		grid_role(g,
+			  (struct rect){c->name + (int)(hit - row->name), y,
+					(int)strlen(o->rows.filter), 1},
+			  ROLE_MATCH);
+	if (row->module[0] && !strchr(row->name, '@') && c->name_w - used > 6)
+		grid_put_cut(g, c->name + used + 1, y, c->name_w - used - 1, ROLE_DIM, row->module);
+}
+
+static void right(struct grid *g, int x, int y, int w, unsigned int role, struct text text)
+{
+	if (x >= 0)
+		grid_put_right(g, x, y, w, role, text.s);
+}
+
+static void draw_figures(const struct view_operations *o, const struct op_row *row, struct grid *g,
+			 const struct columns *c, int y, unsigned int role)
+{
+	struct text rate = format_rate_fixed(row->rate), peaks;
+
+	if (row->seen < 0.9995) /* estimated */
+		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
+	snprintf(peaks.s, sizeof(peaks.s), "%u", row->peaks);
+	right(g, c->calls, y, 7, role, rate);
+	right(g, c->wall, y, 6, role, format_percent_fixed(row->wall));
+	right(g, c->p50, y, 7, role, format_time_fixed(row->p50_ns));
+	right(g, c->p99, y, 7, role, format_time_fixed(row->p99_ns));
+	right(g, c->peaks, y, 5, role, peaks);
+	right(g, c->total, y, 5, role, format_count_fixed(row->calls));
+	right(g, c->sum, y, 7, role, format_time_fixed(row->time_ns));
+	right(g, c->max, y, 7, role, format_time_fixed(row->max_ns));
+	if (c->spark >= 0)
+		draw_spark(o, row, g, c->spark, y, c->spark_w);
+	if (!row->adds_up && c->peaks >= 0)
+		grid_put(g, c->peaks, y, 1, ROLE_WARNING, "?");
+}
+
+static void draw_row(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		     const struct columns *c, int y, bool selected)
+{
+	unsigned int role = selected ? ROLE_SELECTED : ROLE_TEXT;
+
+	if (selected)
+		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
+	draw_name(o, row, g, c, y, role);
+	if (c->layer >= 0)
+		grid_put(g, c->layer, y, 17, ROLE_DIM, layer_name(row->layer));
+	if (row->calls)
+		draw_figures(o, row, g, c, y, role);
+	else if (c->calls >= 0)
+		grid_put_right(g, c->calls, y, 7, ROLE_DIM, "none");
+	if (c->open >= 0)
+		draw_open(row, g, c->open, y, c->open_w, role);
+}
+
+static void draw_empty(const struct view_operations *o, struct grid *g, struct rect r)
+{
+	const char *text = o->rows.filter[0] && o->rows.nr
+			       ? "no operation matches the filter (Esc drops it)"
+			   : o->rows.nr_ops ? "no call has ended yet"
+					    : "waiting for the first slice";
+
+	grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM, text);
+}
+
+/* The line under the table: what the figures are of, filter, layers, the latest note. */
+static void draw_foot(const struct view_operations *o, struct grid *g, int y, int w)
+{
+	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
+	char text[768];
+	int x;
+
+	snprintf(text, sizeof(text), "%d of %zu %s %s", o->list.n, o->rows.nr, dot,
+		 o->rows.last_slice ? "last slice" : "whole run");
+	x = 2 + grid_put(g, 2, y, w - 2, ROLE_DIM, text);
+	if (o->rows.filter[0]) {
+		snprintf(text, sizeof(text), " %s filter: %s", dot, o->rows.filter);
+		x += grid_put(g, x, y, w - x, ROLE_TEXT, text);
+	}
+	if (o->note[0]) {
+		snprintf(text, sizeof(text), " %s %s", dot, o->note);
+		grid_put_cut(g, x, y, w - x, ROLE_WARNING, text);
+	}
+}
+
+static void ops_draw(const struct view *v, struct grid *g, struct rect r)
+{
+	const struct view_operations *o = ops_of_const(v);
+	struct columns c = lay_out(r.w);
+	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0;
+	int height = r.h - head - foot, top = list_top(&o->list, height), i;
+
+	if (head)
+		draw_headings(o, g, &c, r);
+	if (!o->list.n && r.h > head)
+		draw_empty(o, g, (struct rect){r.x, r.y + head, r.w, 1});
+	for (i = 0; i < height && top + i < o->list.n; i++) {
+		bool selected = top + i == o->list.selected;
+
+		draw_row(o, op_rows_at(&o->rows, (size_t)(top + i)), g, &c, r.y + head + i,
+			 selected);
+		if (selected)
+			grid_cursor(g, 0, r.y + head + i);
+	}
+	if (foot)
+		draw_foot(o, g, r.y + r.h - 1, r.w);
+}
+
+static int ops_height(const struct view *v, int cols)
+{
+	return ops_of_const(v)->list.n + 2;
+}
+
+/* --- requests ------------------------------------------------------------------------- */
+
+static const struct op_row *selected_row(const struct view_operations *o)
+{
+	return op_rows_at(&o->rows, (size_t)o->list.selected);
+}
+
+static void follow_selection(struct view_operations *o)
+{
+	const struct op_row *row = selected_row(o);
+
+	o->selected = row ? row->op : 0;
+}
+
+static void ask(struct view_operations *o, enum screen_action_type type)
+{
+	const struct op_row *row = selected_row(o);
+	struct screen *s = o->view.screen;
+
+	if (!row)
+		return;
+	if (row->layer != LAYER_FUNCTION && row->layer != LAYER_KERNEL) {
+		screen_message(s, NOTE_INFO, "this one belongs to a layer: L switches layers");
+		return;
+	}
+	if (s->options.replay) {
+		screen_message(s, NOTE_WARNING,
+			       "a saved session is shown: nothing can be asked of it");
+		return;
+	}
+	screen_act(s, (struct screen_action){.type = type, .op = row->op});
+}
+
+static void costliest(struct view_operations *o)
+{
+	size_t i, best = 0;
+
+	for (i = 1; i < o->rows.nr_shown; i++)
+		if (op_row_time(op_rows_at(&o->rows, i)) > op_row_time(op_rows_at(&o->rows, best)))
+			best = i;
+	list_select(&o->list, (int)best);
+	follow_selection(o);
+}
+
+/* The text is a filter; next and previous go round through the rows that pass it. */
+static bool ops_find(struct view *v, const char *text, int direction)
+{
+	struct view_operations *o = ops_of(v);
+	int n;
+
+	if (strcmp(o->rows.filter, text)) {
+		snprintf(o->rows.filter, sizeof(o->rows.filter), "%s", text);
+		op_rows_arrange(&o->rows);
+		follow_rows(o);
+	}
+	n = o->list.n;
+	if (direction && n) {
+		list_select(&o->list, (o->list.selected + direction + n) % n);
+		follow_selection(o);
+	}
+	return n > 0;
+}
+
+static bool ops_request(struct view *v, enum request request, int key)
+{
+	struct view_operations *o = ops_of(v);
+	const struct op_row *row = selected_row(o);
+	struct rect body = screen_body(v->screen->cols, v->screen->rows);
+
+	if (list_request(&o->list, request, body.h - 2)) {
+		follow_selection(o);
+		return true;
+	}
+	switch (request) {
+	case REQUEST_LEFT:
+	case REQUEST_RIGHT:
+		o->rows.order =
+		    (o->rows.order + (request == REQUEST_RIGHT ? 1 : NR_ORDERS - 1)) % NR_ORDERS;
+		break;
+	case REQUEST_REVERSE:
+		o->rows.reverse = !o->rows.reverse;
+		break;
+	case REQUEST_SPAN:
+		o->rows.last_slice = !o->rows.last_slice;
+		if (!v->screen->paused)
+			ops_tick(v);
+		else
+			screen_message(v->screen, NOTE_INFO,
+				       "the view is frozen: this shows when it goes on");
+		return true;
+	case REQUEST_OPEN:
+		if (row)
+			screen_push(v->screen, view_operation_new(v->screen, row->op, 0));
+		return true;
+	case REQUEST_COSTLIEST:
+		costliest(o);
+		return true;
+	case REQUEST_UNWATCH:
+		ask(o, SCREEN_UNWATCH);
+		return true;
+	case REQUEST_ASK_AGAIN:
+		ask(o, SCREEN_ASK_AGAIN);
+		return true;
+	case REQUEST_BACK:
+		if (!o->rows.filter[0])
+			return false;
+		o->rows.filter[0] = '\0';
+		v->screen->search[0] = '\0';
+		break;
+	default:
+		return false;
+	}
+	op_rows_arrange(&o->rows);
+	follow_rows(o);
+	return true;
+}
+
+static void ops_selection(const struct view *v, struct buf *out)
+{
+	const struct op_row *row = selected_row(ops_of_const(v));
+
+	if (row)
+		buf_printf(out, "%u", row->op);
+}
+
+static void ops_restore(struct view *v, const char *selection)
+{
+	struct view_operations *o = ops_of(v);
+
+	o->selected = (uint32_t)strtoul(selection, NULL, 10);
+	op_rows_arrange(&o->rows);
+	follow_rows(o);
+}
+
+static const struct view_hint hints[] = {
+    {REQUEST_OPEN, "open"},	{REQUEST_SEARCH, "filter"}, {REQUEST_WATCH, "watch function"},
+    {REQUEST_LAYERS, "layers"}, {REQUEST_PAUSE, "pause"},   {REQUEST_HELP, "help"},
+    {REQUEST_CLOSE, "quit"},	{REQUEST_NONE, NULL},
+};
+
+static const struct view_methods methods = {
+    .name = "operations",
+    .keymap = KEYMAP_OPERATIONS,
+    .hints = hints,
+    .close = ops_close,
+    .draw = ops_draw,
+    .request = ops_request,
+    .tick = ops_tick,
+    .height = ops_height,
+    .find = ops_find,
+    .selection = ops_selection,
+    .restore = ops_restore,
+};
+
+struct view *view_operations_new(struct screen *s)
+{
+	struct view_operations *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->view.methods = &methods;
+	o->view.screen = s;
+	o->rows.order = BY_TIME;
+	return &o->view;
+}

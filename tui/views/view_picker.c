@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The process picker: a list that the front reads, filtered by what is typed. */
+#include "tui/report/sanitise.h"
+#include "tui/screen/screen_private.h"
+#include "tui/screen/theme.h"
+
+enum picker_order { BY_PID, BY_USER, BY_CPU, BY_STATE, BY_THREADS, BY_COMMAND, NR_ORDERS };
+enum { FILTER_MAX = 128, COMMAND_MAX = 256 };
+
+struct process {
+	uint32_t pid, threads;
+	double cpu;
+	char state;
+	bool permitted;
+	char user[24];
+	char command[COMMAND_MAX];
+};
+
+struct view_picker {
+	struct view view;
+	struct process *all;
+	size_t *shown;
+	size_t nr;
+	bool known; /* a list came */
+	struct list list;
+	uint32_t selected; /* pid; 0: whatever is on top */
+	enum picker_order order;
+	bool reverse;
+	char filter[FILTER_MAX];
+	bool typing; /* `/` was pressed: every character goes to the filter */
+};
+
+static struct view_picker *picker_of(struct view *v)
+{
+	return (struct view_picker *)v;
+}
+
+static const struct view_picker *picker_of_const(const struct view *v)
+{
+	return (const struct view_picker *)v;
+}
+
+static void picker_close(struct view *v)
+{
+	struct view_picker *p = picker_of(v);
+
+	free(p->all);
+	free(p->shown);
+	free(p);
+}
+
+/* --- the list ------------------------------------------------------------------------- */
+
+static int compare(const void *pa, const void *pb, void *ctx)
+{
+	const struct view_picker *p = ctx;
+	const struct process *a = &p->all[*(const size_t *)pa], *b = &p->all[*(const size_t *)pb];
+	int c = 0;
+
+	switch (p->order) {
+	case BY_USER:
+		c = strcmp(a->user, b->user);
+		break;
+	case BY_CPU:
+		c = a->cpu < b->cpu ? 1 : a->cpu > b->cpu ? -1 : 0;
+		break;
+	case BY_STATE:
+		c = (a->state != 'R') - (b->state != 'R');
+		if (!c)
+			c = a->state - b->state;
+		break;
+	case BY_THREADS:
+		c = a->threads < b->threads ? 1 : a->threads > b->threads ? -1 : 0;
+		break;
+	case BY_COMMAND:
+		c = strcmp(a->command, b->command);
+		break;
+	case BY_PID:
+	case NR_ORDERS:
+		break;
+	}
+	if (!c)
+		c = a->pid < b->pid ? -1 : a->pid > b->pid;
+	return p->reverse ? -c : c;
+}
+
+static bool matches(const struct process *p, const char *text)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%u", p->pid);
+	return !text[0] || strcasestr(p->command, text) || strcasestr(p->user, text) ||
+	       strstr(pid, text) == pid;
+}
+
+static void arrange(struct view_picker *p)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->nr; i++)
+		if (matches(&p->all[i], p->filter))
+			p->shown[n++] = i;
+	if (n)
+		qsort_r(p->shown, n, sizeof(*p->shown), compare, p);
+	list_resize(&p->list, (int)n);
+	if (!p->selected)
+		list_select(&p->list, 0);
+	for (i = 0; p->selected && i < n; i++)
+		if (p->all[p->shown[i]].pid == p->selected)
+			list_select(&p->list, (int)i);
+}
+
+static void fill(struct process *to, const struct picker_process *from)
+{
+	char raw[COMMAND_MAX];
+
+	*to = (struct process){.pid = from->pid,
+			       .threads = from->threads,
+			       .cpu = from->cpu_percent,
+			       .state = from->state > ' ' && from->state < 127 ? from->state : '?',
+			       .permitted = from->permitted};
+	sanitise(to->user, sizeof(to->user), from->user);
+	if (from->cmdline[0])
+		snprintf(raw, sizeof(raw), "%s", from->cmdline);
+	else
+		snprintf(raw, sizeof(raw), "[%s]", from->comm);
+	sanitise(to->command, sizeof(to->command), raw);
+	/* arguments can hide the name that the kernel knows it by */
+	if (from->cmdline[0] && !strstr(from->cmdline, from->comm)) {
+		snprintf(raw, sizeof(raw), "%s (%.64s)", from->cmdline, from->comm);
+		sanitise(to->command, sizeof(to->command), raw);
+	}
+}
+
+static const struct view_methods methods;
+
+void view_picker_set(struct view *v, const struct picker_process *list, size_t n)
+{
+	struct view_picker *p = picker_of(v);
+	struct process *all;
+	size_t *shown, i;
+
+	if (v->methods != &methods)
+		return;
+	if (n > SCREEN_MAX_PROCESSES)
+		n = SCREEN_MAX_PROCESSES;
+	all = malloc((n + 1) * sizeof(*all));
+	shown = malloc((n + 1) * sizeof(*shown));
+	if (!all || !shown) {
+		free(all);
+		free(shown);
+		return;
+	}
+	free(p->all);
+	free(p->shown);
+	p->all = all;
+	p->shown = shown;
+	p->nr = n;
+	p->known = true;
+	for (i = 0; i < n; i++)
+		fill(&p->all[i], &list[i]);
+	arrange(p);
+}
+
+/* --- drawing ---------------------------------------------------------------------------- */
+
+struct columns {
+	int pid, user, cpu, state, threads, command; /* x; -1: not shown */
+};
+
+static struct columns lay_out(int width)
+{
+	struct columns c = {.pid = 2, .user = -1, .cpu = -1, .state = -1, .threads = -1};
+	int x = 10;
+
+	if (width >= 60)
+		c.user = x, x += 11;
+	if (width >= 34)
+		c.cpu = x, x += 7;
+	if (width >= 44)
+		c.state = x, x += 3;
+	if (width >= 50)
+		c.threads = x, x += 6;
+	c.command = x;
+	return c;
+}
+
+static void heading(const struct view_picker *p, struct grid *g, int x, int y, int w,
+		    enum picker_order order, const char *text)
+{
+	char marked[32];
+	bool by = p->order == order;
+
+	if (x < 0)
+		return;
+	snprintf(marked, sizeof(marked), "%s%s", by ? p->reverse ? "^" : "v" : "", text);
+	if (order == BY_PID || order == BY_CPU || order == BY_THREADS)
+		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+	else
+		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+}
+
+static void draw_process(const struct process *p, struct grid *g, const struct columns *c, int y,
+			 bool selected)
+{
+	unsigned int role = selected ? ROLE_SELECTED : p->permitted ? ROLE_TEXT : ROLE_DIM;
+	char text[32];
+
+	if (selected) {
+		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
+		grid_cursor(g, 0, y);
+	}
+	snprintf(text, sizeof(text), "%u", p->pid);
+	grid_put_right(g, c->pid, y, 7, role, text);
+	if (c->user >= 0)
+		grid_put_cut(g, c->user, y, 10, role, p->user);
+	snprintf(text, sizeof(text), "%.1f", p->cpu);
+	if (c->cpu >= 0)
+		grid_put_right(g, c->cpu, y, 6, role, p->cpu < 0 ? "-" : text);
+	snprintf(text, sizeof(text), "%c", p->state);
+	if (c->state >= 0)
+		grid_put(g, c->state + 1, y, 1, role, text);
+	snprintf(text, sizeof(text), "%u", p->threads);
+	if (c->threads >= 0)
+		grid_put_right(g, c->threads, y, 5, role, text);
+	grid_put_cut(g, c->command, y, g->cols - c->command, role, p->command);
+}
+
+static void draw_foot(const struct view_picker *p, struct grid *g, int y, int w)
+{
+	bool cursor = p->typing || p->filter[0];
+	int x = grid_put(g, 2, y, w - 2, ROLE_PROMPT, "filter: ") + 2;
+
+	x += grid_put_cut(g, x, y, w - x - 1, ROLE_TEXT, p->filter);
+	if (cursor)
+		grid_put(g, x, y, 1, ROLE_PROMPT, "_");
+	else
+		grid_put_cut(g, x, y, w - x, ROLE_DIM,
+			     "type a pid, a user or a part of the command");
+}
+
+static void picker_draw(const struct view *v, struct grid *g, struct rect r)
+{
+	const struct view_picker *p = picker_of_const(v);
+	struct columns c = lay_out(r.w);
+	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 2 ? 1 : 0;
+	int height = r.h - head - foot, top = list_top(&p->list, height), i;
+
+	if (head) {
+		grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
+		heading(p, g, c.pid, r.y, 7, BY_PID, "pid");
+		heading(p, g, c.user, r.y, 10, BY_USER, "user");
+		heading(p, g, c.cpu, r.y, 6, BY_CPU, "cpu%");
+		heading(p, g, c.state, r.y, 2, BY_STATE, "s");
+		heading(p, g, c.threads, r.y, 5, BY_THREADS, "thr");
+		heading(p, g, c.command, r.y, r.w, BY_COMMAND, "command");
+	}
+	if (!p->list.n)
+		grid_put_cut(g, 2, r.y + head, r.w - 2, ROLE_DIM,
+			     p->known ? "no process matches" : "reading the list of processes");
+	for (i = 0; i < height && top + i < p->list.n; i++)
+		draw_process(&p->all[p->shown[top + i]], g, &c, r.y + head + i,
+			     top + i == p->list.selected);
+	if (foot)
+		draw_foot(p, g, r.y + r.h - 1, r.w);
+}
+
+static int picker_height(const struct view *v, int cols)
+{
+	return picker_of_const(v)->list.n + 2;
+}
+
+/* --- keys --------------------------------------------------------------------------------- */
+
+static void follow_selection(struct view_picker *p)
+{
+	p->selected = p->list.n ? p->all[p->shown[p->list.selected]].pid : 0;
+}
+
+static void filter_changed(struct view_picker *p)
+{
+	p->selected = 0;
+	arrange(p);
+}
+
+/* Characters go to the filter. While it is empty and not asked for by `/`, q and ? are commands. */
+static bool picker_key(struct view *v, int key)
+{
+	struct view_picker *p = picker_of(v);
+	size_t n = strlen(p->filter);
+
+	if (key < ' ' || key > '~')
+		return false;
+	if (!n && !p->typing && (key == 'q' || key == '?'))
+		return false;
+	if (!n && !p->typing && (key == '/' || key == ' ')) {
+		p->typing = key == '/';
+		return true;
+	}
+	if (n + 1 < sizeof(p->filter)) {
+		p->filter[n] = (char)key;
+		p->filter[n + 1] = '\0';
+		filter_changed(p);
+	}
+	return true;
+}
+
+static bool drop_filter(struct view_picker *p, bool all)
+{
+	size_t n = strlen(p->filter);
+
+	if (!n && !p->typing)
+		return false;
+	if (!n || all)
+		p->typing = false;
+	p->filter[n && !all ? n - 1 : 0] = '\0';
+	filter_changed(p);
+	return true;
+}
+
+static void pick(struct view_picker *p)
+{
+	const struct process *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
+	char text[128];
+
+	if (!at)
+		return;
+	if (!at->permitted) {
+		snprintf(text, sizeof(text),
+			 "pid %u: not permitted for this user; start peaktop as root or its owner",
+			 at->pid);
+		screen_message(p->view.screen, NOTE_ERROR, text);
+		return;
+	}
+	screen_act(p->view.screen,
+		   (struct screen_action){.type = SCREEN_PICK_TARGET, .pid = at->pid});
+}
+
+static bool picker_request(struct view *v, enum request request, int key)
+{
+	struct view_picker *p = picker_of(v);
+	struct rect body = screen_body(v->screen->cols, v->screen->rows);
+
+	if (list_request(&p->list, request, body.h - 2)) {
+		follow_selection(p);
+		return true;
+	}
+	switch (request) {
+	case REQUEST_OPEN:
+		pick(p);
+		return true;
+	case REQUEST_LEFT:
+	case REQUEST_RIGHT:
+		p->order = (p->order + (request == REQUEST_RIGHT ? 1 : NR_ORDERS - 1)) % NR_ORDERS;
+		arrange(p);
+		return true;
+	case REQUEST_REVERSE:
+		p->reverse = !p->reverse;
+		arrange(p);
+		return true;
+	case REQUEST_SEARCH: /* by its F-key */
+		p->typing = true;
+		return true;
+	case REQUEST_ERASE:
+	case REQUEST_ERASE_ALL:
+		drop_filter(p, request == REQUEST_ERASE_ALL);
+		return true;
+	case REQUEST_BACK:
+		return drop_filter(p, true);
+	case REQUEST_PAUSE:
+	case REQUEST_WATCH:
+	case REQUEST_LAYERS:
+		screen_message(v->screen, NOTE_INFO, "choose a process first");
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct view_hint hints[] = {
+    {REQUEST_OPEN, "watch it"}, {REQUEST_RIGHT, "sort"}, {REQUEST_REVERSE, "reverse"},
+    {REQUEST_HELP, "help"},	{REQUEST_CLOSE, "quit"}, {REQUEST_NONE, NULL},
+};
+
+static const struct view_methods methods = {
+    .name = "processes",
+    .keymap = KEYMAP_PICKER,
+    .hints = hints,
+    .close = picker_close,
+    .draw = picker_draw,
+    .key = picker_key,
+    .request = picker_request,
+    .height = picker_height,
+};
+
+struct view *view_picker_new(struct screen *s)
+{
+	struct view_picker *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->view.methods = &methods;
+	p->view.screen = s;
+	p->order = BY_CPU;
+	screen_act(s, (struct screen_action){.type = SCREEN_REFRESH_PROCESSES});
+	return &p->view;
+}
