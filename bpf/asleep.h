@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread sleeps on. What stands in its memory (the descriptors of a poll(), the time of a nanosleep(), the words of a
- * mutex) is noted as it falls asleep, because its memory can be read only while it is the current task; what a descriptor
- * stands for is read from the kernel when it wakes up.
+ * What a thread sleeps on. What stands in its memory (the descriptors of a poll(), the time of a
+ * nanosleep(), the words of a mutex) is noted as it falls asleep, because its memory can be read
+ * only while it is the current task; what a descriptor stands for is read from the kernel when it
+ * wakes up.
  */
 #ifndef PEAKTOP_BPF_ASLEEP_H
 #define PEAKTOP_BPF_ASLEEP_H
@@ -28,7 +29,13 @@ enum {
 	CALL_IO_URING_ENTER = 426,
 	CALL_EPOLL_PWAIT2 = 441,
 };
-enum { FUTEX_OPERATION = 127, FUTEX_WAIT_CALL = 0, FUTEX_LOCK_PI_CALL = 6, FUTEX_WAIT_BITSET_CALL = 9, FUTEX_LOCK_PI2_CALL = 13 };
+enum {
+	FUTEX_OPERATION = 127,
+	FUTEX_WAIT_CALL = 0,
+	FUTEX_LOCK_PI_CALL = 6,
+	FUTEX_WAIT_BITSET_CALL = 9,
+	FUTEX_LOCK_PI2_CALL = 13
+};
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
 enum { PAST_MIN_NS = 20000 };
 enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152 };
@@ -56,7 +63,8 @@ INLINE u32 retransmits_of(struct sock *sk)
 	struct tcp_sock *tcp = (struct tcp_sock *)sk;
 	u32 family = BPF_CORE_READ(sk, __sk_common.skc_family);
 
-	if ((family != AF_INET && family != AF_INET6) || BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
+	if ((family != AF_INET && family != AF_INET6) ||
+	    BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
 		return 0;
 	return BPF_CORE_READ(tcp, total_retrans);
 }
@@ -86,7 +94,9 @@ INLINE void unix_fill(struct pt_object *o, struct sock *sk)
 	HIDE(length);
 	if (!length || length > PT_SOCKET_PATH)
 		return;
-	bpf_probe_read_kernel(o->path, length, (void *)address + bpf_core_field_offset(struct unix_address, name) + 2);
+	bpf_probe_read_kernel(o->path, length,
+			      (void *)address + bpf_core_field_offset(struct unix_address, name) +
+				  2);
 }
 
 INLINE void socket_fill(struct pt_object *o, struct file *file)
@@ -124,7 +134,8 @@ INLINE void object_fill(struct pt_object *o, struct file *file)
 	if (o->mode == S_IFSOCK)
 		socket_fill(o, file);
 	else if (o->mode == S_IFREG || o->mode == S_IFIFO)
-		bpf_probe_read_kernel_str(o->file, sizeof(o->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+		bpf_probe_read_kernel_str(o->file, sizeof(o->file),
+					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
 /* The file that is ready first, which has ended the wait for an epoll. */
@@ -137,7 +148,8 @@ INLINE struct file *epoll_ready(struct file *epoll)
 	if (!bpf_core_type_exists(struct eventpoll) || !ep)
 		return 0;
 	first = BPF_CORE_READ(ep, rdllist.next);
-	if (!first || (void *)first == (void *)ep + bpf_core_field_offset(struct eventpoll, rdllist))
+	if (!first ||
+	    (void *)first == (void *)ep + bpf_core_field_offset(struct eventpoll, rdllist))
 		return 0;
 	item = (void *)first - bpf_core_field_offset(struct epitem, rdllink);
 	return BPF_CORE_READ(item, ffd.file);
@@ -148,7 +160,8 @@ INLINE bool is_epoll_wait(u64 call)
 	return call == CALL_EPOLL_WAIT || call == CALL_EPOLL_PWAIT || call == CALL_EPOLL_PWAIT2;
 }
 
-/* Of the two descriptors of a copying call: the file if it waits for a device, else the other one. */
+/* Of the two descriptors of a copying call: the file if it waits for a device, else the other one.
+ */
 INLINE u32 copied_fd(struct task_struct *task, u32 a, u32 b, bool io)
 {
 	return (mode_of(file_of(task, a)) == S_IFREG) == io ? a : b;
@@ -207,7 +220,8 @@ INLINE u64 timespec_ns(u64 at, u32 unit_ns)
 	return t[0] * 1000000000 + t[1] * unit_ns;
 }
 
-/* How long a call is to sleep at most; 0: it has no timer, or its end is told by a clock that is not read here. */
+/* How long a call is to sleep at most; 0: it has no timer, or its end is told by a clock that is
+ * not read here. */
 INLINE u64 asked_ns(u64 call, struct pt_regs *regs, u64 now)
 {
 	u64 until;
@@ -232,7 +246,8 @@ INLINE u64 asked_ns(u64 call, struct pt_regs *regs, u64 now)
 	case CALL_PSELECT6:
 		return timespec_ns(regs->r8, 1);
 	case CALL_FUTEX:
-		return (regs->si & FUTEX_OPERATION) == FUTEX_WAIT_CALL ? timespec_ns(regs->r10, 1) : 0;
+		return (regs->si & FUTEX_OPERATION) == FUTEX_WAIT_CALL ? timespec_ns(regs->r10, 1)
+								       : 0;
 	default:
 		return 0;
 	}
@@ -259,8 +274,9 @@ INLINE u32 awaited_fd(struct pt_asleep *a, u64 call, struct task_struct *task, s
 }
 
 /*
- * The state of a goroutine stands in its struct g (runtime2.go): an integer for the status, a lock, the number of the
- * goroutine, its next one, since when it waits, and why. Where this begins depends on the version. 0: it is not parked.
+ * The state of a goroutine stands in its struct g (runtime2.go): an integer for the status, a lock,
+ * the number of the goroutine, its next one, since when it waits, and why. Where this begins
+ * depends on the version. 0: it is not parked.
  */
 INLINE u32 parked_at(u64 at)
 {
@@ -270,7 +286,8 @@ INLINE u32 parked_at(u64 at)
 		unsigned char reason;
 	} g;
 
-	if (bpf_probe_read_user(&g, sizeof(g), (void *)at) || (g.status & ~GO_SCAN) != GO_WAITING || g.lock > 1)
+	if (bpf_probe_read_user(&g, sizeof(g), (void *)at) || (g.status & ~GO_SCAN) != GO_WAITING ||
+	    g.lock > 1)
 		return 0;
 	return g.number && g.number < 1ull << 40 && g.reason < 64 ? g.reason + 1 : 0;
 }
@@ -340,7 +357,8 @@ INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 		return;
 	for (int i = 0; i < PT_PASTS; i++) {
 		struct pt_past *p = &a->past[i];
-		u64 from = p->since > since ? p->since : since, to = p->until < until ? p->until : until;
+		u64 from = p->since > since ? p->since : since,
+		    to = p->until < until ? p->until : until;
 
 		if (p->since < oldest)
 			oldest = p->since;
@@ -362,20 +380,23 @@ INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 	r->did_ns = until - since - all;
 }
 
-/* Who owns the mutex that a futex call waited for; 0: it is none, or not of a C library that says so. */
+/* Who owns the mutex that a futex call waited for; 0: it is none, or not of a C library that says
+ * so. */
 INLINE u32 mutex_owner(struct pt_asleep *a, struct pt_regs *regs)
 {
 	u64 operation = regs->si & FUTEX_OPERATION;
 
 	if (operation == FUTEX_LOCK_PI_CALL || operation == FUTEX_LOCK_PI2_CALL)
 		return a->words[0] & FUTEX_TID;
-	if ((operation != FUTEX_WAIT_CALL && operation != FUTEX_WAIT_BITSET_CALL) || (u32)regs->dx != 2 || a->words[0] > 2)
+	if ((operation != FUTEX_WAIT_CALL && operation != FUTEX_WAIT_BITSET_CALL) ||
+	    (u32)regs->dx != 2 || a->words[0] > 2)
 		return 0;
 	return a->words[3] < 1 << 16 && a->words[4] < 1 << 9 ? a->words[2] : 0;
 }
 
 /* The rest of the record of a sleep that has ended. */
-INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, struct pt_regs *regs, u64 since, u64 until)
+INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, struct pt_regs *regs,
+			u64 since, u64 until)
 {
 	struct pt_asleep *a;
 	struct file *file;
@@ -399,7 +420,8 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	if (file && is_epoll_wait(r->syscall))
 		file = epoll_ready(file);
 	object_fill(&r->object, file);
-	if (a && a->since == since && !is_epoll_wait(r->syscall) && r->object.retransmits > a->retransmits)
+	if (a && a->since == since && !is_epoll_wait(r->syscall) &&
+	    r->object.retransmits > a->retransmits)
 		r->retransmits = r->object.retransmits - a->retransmits;
 	if (!by)
 		by = r->owner;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Latencies of system calls and of user functions. */
 #define PT_DEFINE_MAPS
-#include "bpf/measure.h"
 #include "bpf/descend.h"
+#include "bpf/measure.h"
 #include "bpf/phases.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -73,10 +73,12 @@ INLINE bool waited_for_lock(struct pt_thread *t)
 
 	if (t->sys_nr != SYS_FUTEX)
 		return false;
-	return op == FUTEX_LOCK_PI_OP || op == FUTEX_LOCK_PI2_OP || (op == FUTEX_WAIT_OP && (u32)t->sys_args[2] == 2);
+	return op == FUTEX_LOCK_PI_OP || op == FUTEX_LOCK_PI2_OP ||
+	       (op == FUTEX_WAIT_OP && (u32)t->sys_args[2] == 2);
 }
 
-INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64 id, u64 ns, long ret)
+INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64 id, u64 ns,
+			long ret)
 {
 	struct pt_record_sample *r = sample_begin(c, slot, id >> 32, (u32)id, t->sys_start, ns);
 
@@ -90,7 +92,8 @@ INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* The end of a call closes a phase; one that only ends what it began itself must have been seen to begin. */
+/* The end of a call closes a phase; one that only ends what it began itself must have been seen to
+ * begin. */
 INLINE void syscall_phase(struct pt_control *c, struct pt_thread *t, u64 nr, u32 tgid)
 {
 	if (c->phase_end_call != (u32)nr + 1)
@@ -126,11 +129,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			call_sample(c, t, slot, id, ns, ret);
 		}
 	}
-	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) && c->slot_lock < PT_SLOTS) {
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) &&
+	    c->slot_lock < PT_SLOTS) {
 		ns = hist_count(c, c->slot_lock, now - t->sys_start);
 		call_sample(c, t, c->slot_lock, id, ns, ret);
 	}
-	if (t->sys_open && ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
+	if (t->sys_open &&
+	    ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
 		record_send(c, PT_RECORD_MAPPED, 0, id >> 32, tid, t->sys_args[0]);
 	if (c->phase_end_call)
 		syscall_phase(c, t, regs->orig_ax, id >> 32);
@@ -192,14 +197,15 @@ INLINE struct pt_act *act_at(u32 hash, u32 i)
 	return bpf_map_lookup_elem(&activations, &index);
 }
 
-/* One frame of one process is entered and left by one thread at a time: no two look for the same key at once. */
+/* One frame of one process is entered and left by one thread at a time: no two look for the same
+ * key at once. */
 INLINE struct pt_act *act_find(struct pt_act_key *key, u32 hash)
 {
 	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
 		struct pt_act *a = act_at(hash, i);
 
-		if (a && (a->state & PT_ACT_STATE) == PT_ACT_OPEN && a->key.cfa == key->cfa && a->key.tgid == key->tgid &&
-		    a->key.slot == key->slot)
+		if (a && (a->state & PT_ACT_STATE) == PT_ACT_OPEN && a->key.cfa == key->cfa &&
+		    a->key.tgid == key->tgid && a->key.slot == key->slot)
 			return a;
 	}
 	return 0;
@@ -235,8 +241,8 @@ INLINE void act_state(struct pt_act *a, u64 state)
 }
 
 /* Count a call that has returned, and sample it. */
-INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struct pt_act *a, u64 ret, bool ret_valid,
-			     u64 now, u32 tid)
+INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struct pt_act *a,
+			     u64 ret, bool ret_valid, u64 now, u32 tid)
 {
 	struct pt_record_sample *r;
 	u64 ns = now - a->start;
@@ -248,7 +254,8 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	ns = hist_count(c, key->slot, ns);
 	r = sample_begin(c, key->slot, key->tgid, tid, a->start, ns);
 	if (r) {
-		/* a coroutine may end on another thread than it began on: its counters do not compare */
+		/* a coroutine may end on another thread than it began on: its counters do not
+		 * compare */
 		if (a->tid == tid)
 			sample_deltas(r, c, &a->snap, bpf_get_current_task_btf(),
 				      bpf_map_lookup_elem(&threads, &tid));
@@ -264,7 +271,8 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 }
 
 /* End the activation with this frame, if there is one. Returns whether there was. */
-INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid, u64 now, u32 tid)
+INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid,
+			   u64 now, u32 tid)
 {
 	struct pt_act *a = act_find(key, act_hash(key));
 
@@ -319,7 +327,8 @@ INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, 
  * was left by a throw or a longjmp, unless it was seen to pass an exit; at a site that
  * may be passed again it goes on (NULL).
  */
-INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, struct pt_hist *h, struct pt_act_key *key)
+INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, struct pt_hist *h,
+				       struct pt_act_key *key)
 {
 	u32 hash = act_hash(key);
 	struct pt_act *a = act_find(key, hash);
@@ -345,7 +354,8 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 
 /*
  * How a call of this slot that begins now counts: 0, or PT_ACT_OUTSIDE. Where the same
- * function ends phases, its own begin is told by nest_begin(), once it is sure that its end will be seen.
+ * function ends phases, its own begin is told by nest_begin(), once it is sure that its end will be
+ * seen.
  */
 INLINE u32 phase_of_start(struct pt_control *c, u32 slot, u32 tgid)
 {
@@ -367,10 +377,12 @@ INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
 }
 
 /*
- * How the thread got here from its last call of this function: in the same burst, or through a gap in which
- * nobody looked. From this follows what it would have done without the probes (analysis/latency/scale.h).
+ * How the thread got here from its last call of this function: in the same burst, or through a gap
+ * in which nobody looked. From this follows what it would have done without the probes
+ * (analysis/latency/scale.h).
  */
-/* The thread slept since its last call. From a sleep to a sleep it has gone once through what it does. */
+/* The thread slept since its last call. From a sleep to a sleep it has gone once through what it
+ * does. */
 INLINE void pace_sleep(struct pt_hist *h, struct pt_pace *p, u64 sleeps)
 {
 	if (p->slept) {
@@ -393,7 +405,8 @@ INLINE void pace_gap(struct pt_hist *h, struct pt_pace *p, u64 ran, u64 sleeps)
 	p->calls = 0;
 }
 
-INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct *task, u64 at, u32 burst)
+INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct *task, u64 at,
+		       u32 burst)
 {
 	u64 cpu = task->se.sum_exec_runtime, nvcsw = task->nvcsw, nivcsw = task->nivcsw;
 	u64 ran = cpu - p->cpu, sleeps = nvcsw - p->nvcsw;
@@ -460,7 +473,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	if (s->flags & PT_SITE_READ_RET) {
 		if (s->call_bytes)
 			ret = ctx->ip + s->call_bytes;
-		else if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(ctx->sp + (s64)s->start_cfa - 8)))
+		else if (bpf_probe_read_user(&ret, sizeof(ret),
+					     (void *)(ctx->sp + (s64)s->start_cfa - 8)))
 			ret = 0;
 		/* most calls come from where the last one came from */
 		if (ret && ret == s->last_ret && c->nr_targets == 1) {
@@ -477,7 +491,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a = activation_begin(c, s, h, &key);
 	if (!a)
 		return;
-	/* what stood at this frame is done with; the end of this one says something only if it closes a phase */
+	/* what stood at this frame is done with; the end of this one says something only if it
+	 * closes a phase */
 	if (outside && key.slot != c->phase_end_slot) {
 		act_state(a, 0);
 		return;
@@ -506,7 +521,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 }
 
-/* Too many hits? Told by the program itself: the collector may be busy, and a probe is hit from the moment it stands. */
+/* Too many hits? Told by the program itself: the collector may be busy, and a probe is hit from the
+ * moment it stands. */
 INLINE bool fuse_blows(struct pt_site *s)
 {
 	u64 hits = __sync_fetch_and_add(&s->hits, 1), now;
@@ -553,10 +569,12 @@ INLINE int site_hit(struct pt_regs *ctx)
 	now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
 	count_cold(now);
-	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it */
+	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it
+	 */
 	if (fuse_blows(s)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
-		if (s->start_slot && (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
+		if (s->start_slot &&
+		    (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
 			c->phase_blind = 1;
 	}
 	if (s->flags & PT_SITE_FNODE_END)
@@ -568,15 +586,16 @@ INLINE int site_hit(struct pt_regs *ctx)
 		return 0;
 	if (s->flags & PT_SITE_START)
 		site_start(c, s, ctx, id);
-	if (s->flags & PT_SITE_FNODE_START && !s->blown && !descent_fnode_start(c, s, index, ctx, (u32)id) &&
-	    !__sync_fetch_and_add(&s->blown, 1))
+	if (s->flags & PT_SITE_FNODE_START && !s->blown &&
+	    !descent_fnode_start(c, s, index, ctx, (u32)id) && !__sync_fetch_and_add(&s->blown, 1))
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
 	if (s->flags & PT_SITE_LEARN && !s->blown)
 		descent_learn(c, s, ctx);
 	return 0;
 }
 
-/* One program for uprobe_multi links (kernel 6.6), one for perf events: the attach type is fixed at load. */
+/* One program for uprobe_multi links (kernel 6.6), one for perf events: the attach type is fixed at
+ * load. */
 SEC("uprobe")
 int on_site_multi(struct pt_regs *ctx)
 {
@@ -610,7 +629,8 @@ int on_break(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* A kernel function: the thread and the operation tell its activation; the outermost one of a recursion counts. */
+/* A kernel function: the thread and the operation tell its activation; the outermost one of a
+ * recursion counts. */
 INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 {
 	key->cfa = 1ull << 63 | (u32)id;
@@ -619,8 +639,8 @@ INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 }
 
 /*
- * The site of a kernel function whose probe was hit by whomever; NULL if the hit is none of the target's. Every hit counts
- * for the fuse: all who call the function pay for its probes.
+ * The site of a kernel function whose probe was hit by whomever; NULL if the hit is none of the
+ * target's. Every hit counts for the fuse: all who call the function pay for its probes.
  */
 INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64 id)
 {

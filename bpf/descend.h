@@ -13,8 +13,9 @@
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
 
 /*
- * How often one call of f0 passes a site before that may be a loop too hot to be timed, and the part of the call that
- * its probes may take by their nominal cost: on a busy host they cost twice that, and nobody corrects the difference.
+ * How often one call of f0 passes a site before that may be a loop too hot to be timed, and the
+ * part of the call that its probes may take by their nominal cost: on a busy host they cost twice
+ * that, and nobody corrects the difference.
  */
 enum { DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
 
@@ -25,8 +26,8 @@ INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt
 }
 
 /*
- * The call of f0 that a thread is in; NULL: none. Where one was left open by a burst that ended, its end was missed. It may
- * have begun before this set was armed: see its epoch.
+ * The call of f0 that a thread is in; NULL: none. Where one was left open by a burst that ended,
+ * its end was missed. It may have begun before this set was armed: see its epoch.
  */
 INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *task)
 {
@@ -42,8 +43,8 @@ INLINE u64 taken(struct pt_descent *d)
 }
 
 /*
- * Close the fnode on top of the stack: its time goes to its sum. One that was left by a throw ends with the first event
- * above it: the handler's first call.
+ * Close the fnode on top of the stack: its time goes to its sum. One that was left by a throw ends
+ * with the first event above it: the handler's first call.
  */
 SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
@@ -120,7 +121,8 @@ INLINE u64 top_cfa(struct pt_descent *d)
 	return o ? o->cfa : ~0ull;
 }
 
-/* Let `look` stand on the innermost open fnode whose frame lies above `cfa`; with `same`, or is at it. */
+/* Let `look` stand on the innermost open fnode whose frame lies above `cfa`; with `same`, or is at
+ * it. */
 INLINE void look_above(struct pt_descent *d, u64 cfa, bool same)
 {
 #pragma nounroll
@@ -180,8 +182,9 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
 }
 
 /*
- * A site that one call of f0 passes again and again while probes take much of that call: timing this loop would
- * move the very peak that is asked for. On whatever path it is passed: a probe costs the same where it does not count.
+ * A site that one call of f0 passes again and again while probes take much of that call: timing
+ * this loop would move the very peak that is asked for. On whatever path it is passed: a probe
+ * costs the same where it does not count.
  */
 INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 {
@@ -235,7 +238,8 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 }
 
 /* False: it is passed too often in this call to be timed at all. */
-INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site, struct pt_regs *ctx, u32 tid)
+INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site,
+				struct pt_regs *ctx, u32 tid)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
 
@@ -253,7 +257,8 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	return !site_too_hot(s, d, bpf_ktime_get_ns());
 }
 
-INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u32 tid)
+INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now,
+			      u32 tid)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
 
@@ -380,13 +385,16 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snapshot *snap)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct pt_descent *d =
+	    bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct pt_thread *t;
 
 	if (!d)
 		return;
-	/* one further down the stack is inside the one that is open; else that one was left by a throw */
-	if (descent_of(c, task) && cfa < d->cfa && d->record.epoch == c->descend_epoch && !c->descend_call)
+	/* one further down the stack is inside the one that is open; else that one was left by a
+	 * throw */
+	if (descent_of(c, task) && cfa < d->cfa && d->record.epoch == c->descend_epoch &&
+	    !c->descend_call)
 		return;
 	d->active = 0;
 	d->cfa = cfa;
@@ -446,7 +454,9 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot,
 	HIDE(nr);
 	if (nr > PT_FNODES)
 		nr = PT_FNODES;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_call, sums) + nr * sizeof(struct pt_fnode_sum),
+	if (bpf_ringbuf_output(&ring, r,
+			       __builtin_offsetof(struct pt_record_call, sums) +
+				   nr * sizeof(struct pt_fnode_sum),
 			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
 	if (d->nr_callees)
@@ -482,7 +492,8 @@ INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
 	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
 }
 
-/* Who holds the locks that a thread in the kernel is most often seen to spin for: of its memory, of the file that it was called for. */
+/* Who holds the locks that a thread in the kernel is most often seen to spin for: of its memory, of
+ * the file that it was called for. */
 INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64 fd)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -496,15 +507,17 @@ INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64
 		return;
 	at = BPF_CORE_READ(table, fd);
 	if (!bpf_probe_read_kernel(&file, sizeof(file), at + fd) && file)
-		fill_owner(&r->owners[PT_OWNER_FILE], BPF_CORE_READ(file, f_inode, i_rwsem.owner.counter));
+		fill_owner(&r->owners[PT_OWNER_FILE],
+			   BPF_CORE_READ(file, f_inode, i_rwsem.owner.counter));
 }
 
 /*
- * Copy registers and the part of the stack that lies inside f0, where this thread is in a call of it (f0 a
- * system call: what called it), and the addresses of the kernel's part; `ctx`: of the program. In room 0 it goes to sleep.
+ * Copy registers and the part of the stack that lies inside f0, where this thread is in a call of
+ * it (f0 a system call: what called it), and the addresses of the kernel's part; `ctx`: of the
+ * program. In room 0 it goes to sleep.
  */
-INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task, struct pt_regs *regs, u32 room,
-			  bool in_kernel)
+INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task,
+			  struct pt_regs *regs, u32 room, bool in_kernel)
 {
 	struct pt_descent *d = descent_of(c, task);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
@@ -544,14 +557,16 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		bytes = 2048;
 		if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
 			bytes = 512;
-		if (bytes == 512 && bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
+		if (bytes == 512 &&
+		    bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
 			bytes = 0;
 	}
 	r->bytes = bytes;
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		return;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
+			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
 	/* a sample is timed as a whole */
 	if (sleeps)
@@ -567,8 +582,8 @@ INLINE u64 less_probes(u64 raw, u64 cost)
 }
 
 /*
- * Is the call in the peak? What a sample takes is known to a half: where that is much of the call, it may be, and its
- * latency counts for nothing.
+ * Is the call in the peak? What a sample takes is known to a half: where that is much of the call,
+ * it may be, and its latency counts for nothing.
  */
 INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 {

@@ -53,13 +53,15 @@ INLINE bool is_throttled(struct task_struct *task)
 
 	if (bpf_core_field_exists(task->throttled))
 		return BPF_CORE_READ(task, throttled);
-	if (!bpf_core_field_exists(queue->throttle_count) || !bpf_core_field_exists(task->se.cfs_rq))
+	if (!bpf_core_field_exists(queue->throttle_count) ||
+	    !bpf_core_field_exists(task->se.cfs_rq))
 		return false;
 	queue = BPF_CORE_READ(task, se.cfs_rq);
 	return queue && BPF_CORE_READ(queue, throttle_count) > 0;
 }
 
-/* The group of a task whose quota counts, as a number: the verifier lets no other address into a function of its own. */
+/* The group of a task whose quota counts, as a number: the verifier lets no other address into a
+ * function of its own. */
 INLINE u64 quota_group(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_task_group))
@@ -67,7 +69,8 @@ INLINE u64 quota_group(struct task_struct *task)
 	return (u64)BPF_CORE_READ(task, sched_task_group);
 }
 
-/* The cgroup whose quota it is: the innermost one that is throttled on this CPU; else the innermost that has a quota. */
+/* The cgroup whose quota it is: the innermost one that is throttled on this CPU; else the innermost
+ * that has a quota. */
 SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
 {
 	struct task_group *group = (struct task_group *)address, *found = 0;
@@ -111,7 +114,8 @@ SEPARATE int fill_memory_limit(struct pt_kernel_work *out)
 	out->group.part[0][0] = 0;
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return 0;
-	group = (struct mem_cgroup *)group_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	group = (struct mem_cgroup *)group_state(
+	    task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 #pragma nounroll
 	for (int i = 0; i < GROUP_DEPTH && group; i++) {
 		usage = BPF_CORE_READ(group, memory.usage.counter);

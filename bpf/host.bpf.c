@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel and other tasks do to a thread inside a call of f0: signals, requests of other CPUs, freeing and moving
- * memory, throttling of writers. Attached during descents only; a kernel may lack any of these tracepoints.
+ * What the kernel and other tasks do to a thread inside a call of f0: signals, requests of other
+ * CPUs, freeing and moving memory, throttling of writers. Attached during descents only; a kernel
+ * may lack any of these tracepoints.
  */
 #include "bpf/descend.h"
 #include "bpf/groups.h"
@@ -18,7 +19,8 @@ int BPF_PROG(on_signal_sent, int sig, void *info, struct task_struct *task)
 	struct pt_stopper s = {.signal = sig};
 	u32 tgid;
 
-	if (!c || !c->descend_slot || sig < SIGNAL_STOP || sig > SIGNAL_TTOU || !is_target(c, task->tgid))
+	if (!c || !c->descend_slot || sig < SIGNAL_STOP || sig > SIGNAL_TTOU ||
+	    !is_target(c, task->tgid))
 		return 0;
 	tgid = task->tgid;
 	s.pid = bpf_get_current_pid_tgid() >> 32;
@@ -169,7 +171,8 @@ int BPF_PROG(on_compaction_end)
 	return 0;
 }
 
-/* A writer is made to wait, or could have been: each process is noted with what it has dirtied, in order to say who writes most. */
+/* A writer is made to wait, or could have been: each process is noted with what it has dirtied, in
+ * order to say who writes most. */
 SEC("tp_btf/balance_dirty_pages")
 int BPF_PROG(on_dirty, struct bdi_writeback *wb)
 {
@@ -192,7 +195,8 @@ int BPF_PROG(on_dirty, struct bdi_writeback *wb)
 	}
 	__sync_fetch_and_add(&one->pages, BPF_CORE_READ(task, nr_dirtied));
 	if (bpf_core_field_exists(bdi->dev_name))
-		bpf_probe_read_kernel_str(one->device, PT_DEVICE_NAME, __builtin_preserve_access_index(&bdi->dev_name));
+		bpf_probe_read_kernel_str(one->device, PT_DEVICE_NAME,
+					  __builtin_preserve_access_index(&bdi->dev_name));
 	d = work_begin(PT_DOING_DIRTY);
 	if (d)
 		__builtin_memcpy(d->work.device, one->device, PT_DEVICE_NAME);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a thread inside a call of f0 does not run although it could: who has its CPU, its quota, who has stopped it. */
+/* Why a thread inside a call of f0 does not run although it could: who has its CPU, its quota, who
+ * has stopped it. */
 #ifndef PEAKTOP_BPF_HOST_WAITS_H
 #define PEAKTOP_BPF_HOST_WAITS_H
 
 #include "bpf/descend.h"
 #include "bpf/groups.h"
 
-/* Bits of task_struct.__state and, before 6.1, of its flags: macros of the kernel, not in its BTF. */
+/* Bits of task_struct.__state and, before 6.1, of its flags: macros of the kernel, not in its BTF.
+ */
 enum { STATE_STOPPED = 4, STATE_TRACED = 8, STATE_FROZEN = 0x8000, FLAG_FROZEN = 0x10000 };
 
 INLINE struct pt_cpu *cpu_of(u32 cpu)
@@ -58,7 +60,8 @@ SEPARATE int runners_join(struct pt_runners *to, struct pt_runners *from)
 	return 0;
 }
 
-/* A task has run on this CPU until now: each thread that waits for the CPU has waited for that task. */
+/* A task has run on this CPU until now: each thread that waits for the CPU has waited for that
+ * task. */
 SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 {
 	struct pt_runner task = {};
@@ -90,7 +93,8 @@ SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 	return 0;
 }
 
-/* From now on this thread waits for the CPU; it is not told who runs there if too many wait already. */
+/* From now on this thread waits for the CPU; it is not told who runs there if too many wait
+ * already. */
 SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 {
 	if (!cpu)
@@ -103,7 +107,8 @@ SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 		if (i >= PT_WAITING)
 			break;
 		w = &cpu->waiting[i];
-		/* one that waits for 10 s was forgotten, by a thread that has ended or waits elsewhere */
+		/* one that waits for 10 s was forgotten, by a thread that has ended or waits
+		 * elsewhere */
 		if (w->tid && w->tid != tid && now - w->since < 10000000000ull)
 			continue;
 		__builtin_memset(w, 0, sizeof(*w));
@@ -115,7 +120,8 @@ SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 	return 0;
 }
 
-/* The thread has got a CPU: what others ran meanwhile is added to its own account, or with `to` NULL forgotten. */
+/* The thread has got a CPU: what others ran meanwhile is added to its own account, or with `to`
+ * NULL forgotten. */
 SEPARATE int waiting_end(struct pt_cpu *cpu, u32 tid, struct pt_runners *to)
 {
 	if (!cpu)
@@ -189,7 +195,10 @@ INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns,
 	/* where it waited another one may be running on: it got its CPU elsewhere */
 	if (t->wait_cpu - 1 != bpf_get_smp_processor_id())
 		waiting_charge(cpu, now);
-	waiting_end(cpu, tid, !waits ? 0 : wait == PT_WAIT_PREEMPTED ? &waits->runners[1] : &waits->runners[0]);
+	waiting_end(cpu, tid,
+		    !waits			? 0
+		    : wait == PT_WAIT_PREEMPTED ? &waits->runners[1]
+						: &waits->runners[0]);
 	t->wait_cpu = 0;
 }
 
@@ -209,7 +218,8 @@ INLINE u32 stop_of(struct task_struct *task, u32 state)
 	return 0;
 }
 
-/* The cgroup by which it is frozen: of version 2, where that says so, else of the controller of version 1. */
+/* The cgroup by which it is frozen: of version 2, where that says so, else of the controller of
+ * version 1. */
 INLINE void fill_frozen(struct pt_host_waits *waits, struct task_struct *task)
 {
 	struct cgroup_subsys_state *css;

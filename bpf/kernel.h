@@ -214,7 +214,7 @@ struct task_struct {
 	struct thread_info thread_info; /* has `cpu` since 5.16 */
 	unsigned int cpu;		/* until then */
 	unsigned int flags;
-	bool throttled; /* 6.18: a task is throttled, not a queue */
+	bool throttled;	     /* 6.18: a task is throttled, not a queue */
 	unsigned int frozen; /* a bit; only of the freezer of cgroup v2 */
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;

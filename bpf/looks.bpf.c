@@ -28,7 +28,8 @@ INLINE u32 stack_copy(unsigned char *to, u64 sp)
 	if (!bpf_probe_read_user(to, PT_LOOK_STACK, (void *)sp))
 		return PT_LOOK_STACK;
 	for (u32 i = 0; i < PT_LOOK_STACK / PT_LOOK_STEP; i++) {
-		if (bpf_probe_read_user(to + i * PT_LOOK_STEP, PT_LOOK_STEP, (void *)(sp + i * PT_LOOK_STEP)))
+		if (bpf_probe_read_user(to + i * PT_LOOK_STEP, PT_LOOK_STEP,
+					(void *)(sp + i * PT_LOOK_STEP)))
 			break;
 		bytes += PT_LOOK_STEP;
 	}
@@ -74,7 +75,8 @@ int on_look(struct bpf_perf_event_data *ctx)
 	HIDE(bytes);
 	if (bytes > PT_LOOK_STACK)
 		return 0;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_look, stack) + bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_look, stack) + bytes,
+			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->looks_dropped, 1);
 	else
 		__sync_fetch_and_add(&c->looks_done, 1);
@@ -114,9 +116,9 @@ int on_share(struct bpf_perf_event_data *ctx)
 enum { PRIO_FAIR = 100 }; /* and above; below are the real-time ones */
 
 /*
- * Until when a task has run, or does: since it got its CPU, by a clock that all CPUs share (se.exec_start leaves out what
- * interrupts and the hypervisor took, so that those of two CPUs are seconds apart), and what it ran since then, which is
- * not kept for real-time tasks. 0: not known.
+ * Until when a task has run, or does: since it got its CPU, by a clock that all CPUs share
+ * (se.exec_start leaves out what interrupts and the hypervisor took, so that those of two CPUs are
+ * seconds apart), and what it ran since then, which is not kept for real-time tasks. 0: not known.
  */
 INLINE u64 ran_until(struct task_struct *task)
 {
@@ -125,7 +127,8 @@ INLINE u64 ran_until(struct task_struct *task)
 	if (!bpf_core_field_exists(task->sched_info.last_arrival))
 		return 0;
 	since = task->sched_info.last_arrival;
-	ran = task->prio >= PRIO_FAIR ? task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime : 0;
+	ran = task->prio >= PRIO_FAIR ? task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime
+				      : 0;
 	return since ? since + ran : 0;
 }
 

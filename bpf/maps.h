@@ -4,8 +4,8 @@
 #define PEAKTOP_MAPS_H
 
 #include "bpf/kernel.h"
-#include <bpf/bpf_helpers.h>
 #include "bpf/records.h"
+#include <bpf/bpf_helpers.h>
 
 #ifdef PT_DEFINE_MAPS
 #define PT_MAP
@@ -29,11 +29,12 @@ PT_MAP struct {
 	__type(value, struct pt_control);
 } control SEC(".maps");
 
-/* Index: slot * PT_MAX_SHARDS + shard; the collector lowers max_entries where fewer shards are used. */
+/* Index: slot * PT_MAX_SHARDS + shard; the collector lowers max_entries where fewer shards are
+ * used. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_SLOTS * PT_MAX_SHARDS);
+	__uint(max_entries, PT_SLOTS *PT_MAX_SHARDS);
 	__type(key, u32);
 	__type(value, struct pt_hist);
 } hists SEC(".maps");
@@ -41,7 +42,7 @@ PT_MAP struct {
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_SLOTS * PT_TOKENS);
+	__uint(max_entries, PT_SLOTS *PT_TOKENS);
 	__type(key, u32);
 	__type(value, u64);
 } tokens SEC(".maps");
@@ -83,7 +84,8 @@ PT_MAP struct {
 	__type(value, struct pt_pace);
 } paces SEC(".maps");
 
-/* One thread of which nothing is known; never written. A copy on the stack would take most of its 512 bytes. */
+/* One thread of which nothing is known; never written. A copy on the stack would take most of its
+ * 512 bytes. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -143,7 +145,8 @@ PT_MAP struct {
 	__type(value, struct pt_descent);
 } descents SEC(".maps");
 
-/* Room to build a record with a stack in: 0 for switches, 1 for samples, which may interrupt them. */
+/* Room to build a record with a stack in: 0 for switches, 1 for samples, which may interrupt them.
+ */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);

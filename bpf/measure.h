@@ -4,11 +4,11 @@
 #define PEAKTOP_MEASURE_H
 
 #include "bpf/kernel.h"
+#include "bpf/maps.h"
+#include "bpf/records.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
-#include "bpf/records.h"
-#include "bpf/maps.h"
 
 /*
  * clang drops a check or a mask that it can prove redundant, and the verifier,
@@ -17,10 +17,12 @@
 #define HIDE(x) asm volatile("" : "+r"(x))
 
 #define INLINE static inline __attribute__((always_inline))
-/* Verified once, not once for each state that it is called in: what has loops. Its pointers may be NULL for all it knows. */
+/* Verified once, not once for each state that it is called in: what has loops. Its pointers may be
+ * NULL for all it knows. */
 #define SEPARATE __attribute__((noinline, weak))
 
-/* enum sample_known and enum layer of analysis/session/record.h; checked by the collector at build time */
+/* enum sample_known and enum layer of analysis/session/record.h; checked by the collector at build
+ * time */
 enum {
 	KNOWN_RET = 1 << 0,
 	KNOWN_ARG0 = 1 << 1,
@@ -32,7 +34,8 @@ enum {
 	KNOWN_INTERRUPTS = 1 << 12,
 };
 enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
-/* Numbers of enum layer, for their gates. Functions have gates of their own (`closed` of pt_site). */
+/* Numbers of enum layer, for their gates. Functions have gates of their own (`closed` of pt_site).
+ */
 enum { GATE_SYSCALL = 0, GATE_KERNEL = 2, GATE_BLOCK = 3, GATE_LOCK = 4, GATE_RUNQUEUE = 5 };
 
 INLINE struct pt_control *the_control(void)
@@ -95,7 +98,8 @@ INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struc
 	s->runq_ns = t ? t->runq_ns : 0;
 	s->probe_ns = t ? t->probe_ns : 0;
 	s->irq_ns = t ? t->irq_ns : 0;
-	s->delay_ns = bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+	s->delay_ns =
+	    bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 	s->min_flt = task->min_flt;
 	s->maj_flt = task->maj_flt;
 	s->migrations = task->se.nr_migrations;
@@ -143,7 +147,8 @@ INLINE struct pt_hist *hist_of(struct pt_control *c, u32 slot)
 	return bpf_map_lookup_elem(&hists, &index);
 }
 
-/* Count one latency; returns its corrected value. Buckets first: a reader never sees calls without them. */
+/* Count one latency; returns its corrected value. Buckets first: a reader never sees calls without
+ * them. */
 INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 {
 	struct pt_hist *h = hist_of(c, slot);
@@ -154,7 +159,8 @@ INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 	HIDE(index);
 	index &= PT_SLOTS - 1;
 	correction = c->correction[index];
-	/* never more than three quarters: below that the correction's own error would be the figure */
+	/* never more than three quarters: below that the correction's own error would be the figure
+	 */
 	ns = ns > correction + (ns >> 2) ? ns - correction : (ns >> 2) + !ns;
 	bucket = pt_bucket(ns);
 	HIDE(bucket);
@@ -180,8 +186,8 @@ INLINE bool token_take(u32 slot, u64 ns)
 	return true;
 }
 
-INLINE struct pt_record_sample *sample_begin(struct pt_control *c, u32 slot, u32 tgid, u32 tid, u64 start,
-					     u64 ns)
+INLINE struct pt_record_sample *sample_begin(struct pt_control *c, u32 slot, u32 tgid, u32 tid,
+					     u64 start, u64 ns)
 {
 	struct pt_record_sample *r;
 
@@ -219,15 +225,18 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	delta->nivcsw = now.nivcsw - from->nivcsw;
 	delta->delay_ns = now.delay_ns - from->delay_ns;
 	/* time off the CPU is known only if the scheduler was watched all the while */
-	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst && now.sched_burst == c->sched_burst)
-		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU | KNOWN_RUNQUEUE | KNOWN_INTERRUPTS;
+	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst &&
+	    now.sched_burst == c->sched_burst)
+		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU |
+		       KNOWN_RUNQUEUE | KNOWN_INTERRUPTS;
 	/* but of that the waits for a CPU are what the kernel counts, where it does */
 	delta->runq_ns = delta->delay_ns;
-	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | (now.delay_ns ? KNOWN_RUNQUEUE : 0);
+	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES |
+	       (now.delay_ns ? KNOWN_RUNQUEUE : 0);
 }
 
-INLINE void sample_deltas(struct pt_record_sample *r, struct pt_control *c, struct pt_snapshot *from,
-			  struct task_struct *task, struct pt_thread *t)
+INLINE void sample_deltas(struct pt_record_sample *r, struct pt_control *c,
+			  struct pt_snapshot *from, struct task_struct *task, struct pt_thread *t)
 {
 	r->known |= snapshot_delta(&r->delta, c, from, task, t);
 }

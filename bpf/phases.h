@@ -43,7 +43,8 @@ INLINE void phase_begin(struct pt_control *c, u32 tgid)
 		p->depth = 0;
 		p->epoch = c->phase_epoch;
 	}
-	was = phase_nests(c) ? __sync_fetch_and_add(&p->depth, 1) : __sync_lock_test_and_set(&p->depth, 1);
+	was = phase_nests(c) ? __sync_fetch_and_add(&p->depth, 1)
+			     : __sync_lock_test_and_set(&p->depth, 1);
 	if (!was) {
 		p->since = bpf_ktime_get_ns();
 		__sync_fetch_and_add(&c->phases, 1);
@@ -58,7 +59,8 @@ INLINE void phase_end(struct pt_control *c, u32 tgid)
 
 	if (!p || !p->depth || p->epoch != c->phase_epoch)
 		return;
-	was = phase_nests(c) ? __sync_fetch_and_add(&p->depth, -1) : __sync_lock_test_and_set(&p->depth, 0);
+	was = phase_nests(c) ? __sync_fetch_and_add(&p->depth, -1)
+			     : __sync_lock_test_and_set(&p->depth, 0);
 	if (was == 1)
 		__sync_fetch_and_add(&c->phase_ns, bpf_ktime_get_ns() - p->since);
 }

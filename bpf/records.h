@@ -23,37 +23,40 @@ typedef __s64 pt_s64;
 #include "bpf/buckets.h"
 
 enum {
-	PT_SLOTS = 256,	     /* operations with a histogram; slot 0 means none */
-	PT_SYSCALLS = 512,   /* system call numbers that are told apart */
-	PT_MAX_SHARDS = 8,   /* copies of a histogram, to keep CPUs apart */
-	PT_SITES = 4096,     /* entries of the site table */
+	PT_SLOTS = 256,	   /* operations with a histogram; slot 0 means none */
+	PT_SYSCALLS = 512, /* system call numbers that are told apart */
+	PT_MAX_SHARDS = 8, /* copies of a histogram, to keep CPUs apart */
+	PT_SITES = 4096,   /* entries of the site table */
 	PT_ACTIVATIONS = 16384,
 	PT_THREADS = 16384,
 	PT_TARGETS = 1024,
 	PT_RING_BYTES = 1 << 20,
-	PT_FNODES = 256,     /* armed in one descent */
-	PT_DEPTH = 64,	     /* fnodes open at once in a thread */
-	PT_LEARNS = 32,	     /* sites whose callees are learnt at the same time */
-	PT_CALLEES = 16,     /* that one call of f0 tells of them */
+	PT_FNODES = 256, /* armed in one descent */
+	PT_DEPTH = 64,	 /* fnodes open at once in a thread */
+	PT_LEARNS = 32,	 /* sites whose callees are learnt at the same time */
+	PT_CALLEES = 16, /* that one call of f0 tells of them */
 	PT_COMM = 16,
 	PT_FILE_NAME = 64,
 	PT_SOCKET_PATH = 108, /* sun_path */
-	PT_FUTEX_WORDS = 5, /* of a pthread_mutex_t: lock, count, owner, users, kind */
-	PT_PASTS = 4,	     /* times off a CPU that are kept of a thread */
-	PT_RUNNERS = 4,	     /* tasks remembered that ran while a thread waited for the CPU */
-	PT_GROUP_LEVELS = 3, PT_GROUP_NAME = 32, /* of the path of a cgroup, the innermost ones */
-	PT_DEVICE_NAME = 16, PT_DIRTIERS = 256,
-	PT_WAITING = 4, /* threads of targets that wait for one CPU, of which it is known who runs there */
+	PT_FUTEX_WORDS = 5,   /* of a pthread_mutex_t: lock, count, owner, users, kind */
+	PT_PASTS = 4,	      /* times off a CPU that are kept of a thread */
+	PT_RUNNERS = 4,	      /* tasks remembered that ran while a thread waited for the CPU */
+	PT_GROUP_LEVELS = 3,
+	PT_GROUP_NAME = 32, /* of the path of a cgroup, the innermost ones */
+	PT_DEVICE_NAME = 16,
+	PT_DIRTIERS = 256,
+	PT_WAITING =
+	    4, /* threads of targets that wait for one CPU, of which it is known who runs there */
 	PT_CPUS = 1024,
-	PT_REGS = 21,	     /* of struct pt_regs, in its order */
-	PT_STACK = 8192,     /* bytes of a stack copied at most */
+	PT_REGS = 21,	       /* of struct pt_regs, in its order */
+	PT_STACK = 8192,       /* bytes of a stack copied at most */
 	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
 	PT_LOOK_STEP = 256,
 	PT_LOOK_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
-	PT_SHARES = 8,	     /* functions too short to be timed whose share is sampled */
-	PT_GATES = 8,	     /* layers that have a gate: enum layer */
+	PT_SHARES = 8,		  /* functions too short to be timed whose share is sampled */
+	PT_GATES = 8,		  /* layers that have a gate: enum layer */
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
 
@@ -67,12 +70,14 @@ struct pt_hist {
 	pt_u64 unseen;
 	pt_u64 entries; /* activations begun */
 	/*
-	 * The pace of the threads that call a function, from one call's begin to the next one's in the same thread.
-	 * In one burst: intervals in which it kept its CPU, and those in which it was switched out.
+	 * The pace of the threads that call a function, from one call's begin to the next one's in
+	 * the same thread. In one burst: intervals in which it kept its CPU, and those in which it
+	 * was switched out.
 	 */
 	pt_u64 run_calls, run_ns;
 	pt_u64 switch_calls, switch_cpu_ns; /* CPU time only */
-	pt_u64 cycle_calls, cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
+	pt_u64 cycle_calls,
+	    cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
 	/* From the last call in a burst to the first in a later one. */
 	pt_u64 gaps, gap_cpu_ns;
 	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* of threads that slept in the earlier burst */
@@ -80,17 +85,20 @@ struct pt_hist {
 };
 
 enum pt_site_flags {
-	PT_SITE_START = 1 << 0,	   /* begins an activation of `start_slot` */
-	PT_SITE_END = 1 << 4,	   /* ends one of `end_slot`, before it begins another */
-	PT_SITE_FNODE_CALL = 1 << 7,  /* a call that a descent times; found in `contexts` */
-	PT_SITE_FNODE_END = 1 << 8,   /* its return */
-	PT_SITE_FNODE_ENTRY = 1 << 10, /* the entry of a callee that a descent times: some want a return address */
-	PT_SITE_LEARN = 1 << 11,      /* a call or jump through a pointer; `learn` */
-	PT_SITE_YIELDS = 1 << 9, /* an exit before the return value is there: leaves the end to the caller's side */
-	PT_SITE_REPEATS = 1 << 5,  /* may be passed again in the same activation */
-	PT_SITE_GO = 1 << 6,	   /* Go: stacks move, frames are told by their distance from the stack's top */
-	PT_SITE_READ_RET = 1 << 1, /* look at the return address; report unknown ones */
-	PT_SITE_NEED_RET = 1 << 2, /* do not begin one that no armed site would end */
+	PT_SITE_START = 1 << 0,	     /* begins an activation of `start_slot` */
+	PT_SITE_END = 1 << 4,	     /* ends one of `end_slot`, before it begins another */
+	PT_SITE_FNODE_CALL = 1 << 7, /* a call that a descent times; found in `contexts` */
+	PT_SITE_FNODE_END = 1 << 8,  /* its return */
+	PT_SITE_FNODE_ENTRY =
+	    1 << 10, /* the entry of a callee that a descent times: some want a return address */
+	PT_SITE_LEARN = 1 << 11,  /* a call or jump through a pointer; `learn` */
+	PT_SITE_YIELDS = 1 << 9,  /* an exit before the return value is there: leaves the end to the
+				     caller's side */
+	PT_SITE_REPEATS = 1 << 5, /* may be passed again in the same activation */
+	PT_SITE_GO =
+	    1 << 6, /* Go: stacks move, frames are told by their distance from the stack's top */
+	PT_SITE_READ_RET = 1 << 1,  /* look at the return address; report unknown ones */
+	PT_SITE_NEED_RET = 1 << 2,  /* do not begin one that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
 	PT_SITE_FNODE_START = PT_SITE_FNODE_CALL | PT_SITE_FNODE_ENTRY,
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
@@ -105,24 +113,25 @@ struct pt_site {
 	pt_s32 end_cfa;
 	pt_u32 arg_mask; /* argument registers that are intact */
 	pt_u32 class;	 /* enum site_class */
-	pt_u32 learn;  /* index of the entry of `learns` */
-	pt_u32 closed; /* begins nothing at the moment */
-	pt_u32 seen;   /* hits as of the governor's last look */
+	pt_u32 learn;	 /* index of the entry of `learns` */
+	pt_u32 closed;	 /* begins nothing at the moment */
+	pt_u32 seen;	 /* hits as of the governor's last look */
 	pt_s32 call_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
-	pt_u64 fuse; /* hits after which the site counts as blown */
+	pt_u64 fuse;		    /* hits after which the site counts as blown */
 	pt_u64 fuse_since, fuse_ns; /* only if they came within fuse_ns; 0: however slowly */
-	pt_u64 last; /* when it began a call last */
-	pt_u64 of_call; /* the call of f0 that `passes` are of, by its start */
+	pt_u64 last;		    /* when it began a call last */
+	pt_u64 of_call;		    /* the call of f0 that `passes` are of, by its start */
 	pt_u32 passes;
 	pt_s32 entry_cfa; /* and a function with the call that is its first */
 	pt_u32 fuse_hits; /* that a fuse_ns allows */
 	pt_u32 blown;
-	pt_u32 op; /* of the front: for the collector only */
-	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the function */
-	pt_u32 burst; /* of the function that begins here: counted by the collector */
-	pt_u32 pace;  /* 1: count the pace of its callers */
+	pt_u32 op;	   /* of the front: for the collector only */
+	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the
+			      function */
+	pt_u32 burst;	   /* of the function that begins here: counted by the collector */
+	pt_u32 pace;	   /* 1: count the pace of its callers */
 };
 
 /* One open activation of a user function: address space and CFA, not thread. */
@@ -148,22 +157,30 @@ struct pt_snapshot {
 
 /* In arg_mask: an armed site will see this activation return in its caller. */
 #define PT_ACT_RETURNS (1u << 31)
-/* In arg_mask: it began outside of a phase and counts for nothing; kept because its end closes a phase. */
+/* In arg_mask: it began outside of a phase and counts for nothing; kept because its end closes a
+ * phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
 
-enum { PT_ACT_TAKEN = 1, PT_ACT_OPEN = 2, PT_ACT_STATE = 3, PT_ACT_START_SHIFT = 2, PT_ACT_PROBES = 8 };
+enum {
+	PT_ACT_TAKEN = 1,
+	PT_ACT_OPEN = 2,
+	PT_ACT_STATE = 3,
+	PT_ACT_START_SHIFT = 2,
+	PT_ACT_PROBES = 8
+};
 
 /*
  * An entry of the table of activations: an array, found by the hash of the key among
  * PT_ACT_PROBES neighbours. A hash map would cost every call two locked updates.
  */
 struct pt_act {
-	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` above it, so that no two calls have the same */
+	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` above it, so that no two
+	 * calls have the same */
 	pt_u64 state;
 	struct pt_act_key key;
 	pt_u64 start;
 	pt_u64 exit; /* when it passed an exit that left the end to the caller's side; 0: not yet */
-	pt_u64 ret; /* return address, 0 if not read */
+	pt_u64 ret;  /* return address, 0 if not read */
 	pt_u32 tid;
 	pt_u32 arg_mask;
 	pt_u64 args[PT_ARGS];
@@ -185,12 +202,13 @@ struct pt_context {
 	pt_u64 ret;    /* return address that counts; 0: any */
 };
 
-/* An indirect call of which the callees are to be learnt; struct rec_operand of analysis/session/record.h. */
+/* An indirect call of which the callees are to be learnt; struct rec_operand of
+ * analysis/session/record.h. */
 enum { PT_ANY_PARENT = 0xffffffff };
 struct pt_learn {
-	pt_u32 id;     /* never used again */
-	pt_u32 parent; /* index + 1 of the fnode that makes the call; PT_ANY_PARENT */
-	pt_u32 memory; /* 0: the target stands in the register `base` */
+	pt_u32 id;	    /* never used again */
+	pt_u32 parent;	    /* index + 1 of the fnode that makes the call; PT_ANY_PARENT */
+	pt_u32 memory;	    /* 0: the target stands in the register `base` */
 	pt_u32 base, index; /* in the order of struct pt_regs; PT_REGS: none */
 	pt_u32 scale;
 	pt_u32 cost; /* ns of one hit */
@@ -206,8 +224,8 @@ struct pt_callee {
 
 struct pt_fnode_open {
 	pt_u64 cfa, start, off_ns, runq_ns, irq_ns;
-	pt_u64 cost; /* of the thread's probes in this call of f0, as it began */
-	pt_u32 fnode; /* index */
+	pt_u64 cost;   /* of the thread's probes in this call of f0, as it began */
+	pt_u32 fnode;  /* index */
 	pt_u32 faults; /* minor ones of the thread, as it began */
 };
 
@@ -221,8 +239,8 @@ struct pt_fnode_sum {
 
 /* Where a thread was when it called a function last. Key: slot and thread. */
 struct pt_pace {
-	pt_u64 at;    /* ns; 0: never */
-	pt_u64 cpu;   /* CPU time of the thread as the kernel had it: up to its last tick or switch */
+	pt_u64 at;  /* ns; 0: never */
+	pt_u64 cpu; /* CPU time of the thread as the kernel had it: up to its last tick or switch */
 	pt_u64 ahead; /* CPU time that was counted by the clock and that `cpu` did not have yet */
 	pt_u64 nvcsw, nivcsw;
 	pt_u64 calls; /* since it slept last in this burst */
@@ -239,8 +257,8 @@ enum pt_ret_state { PT_RET_REPORTED = 1, PT_RET_ENDED = 2 };
 
 enum pt_sys_open {
 	PT_SYS_NONE = 0,
-	PT_SYS_COUNTS, /* in a system call */
-	PT_SYS_BEFORE, /* in one since before we came */
+	PT_SYS_COUNTS,	/* in a system call */
+	PT_SYS_BEFORE,	/* in one since before we came */
 	PT_SYS_OUTSIDE, /* in one that began outside of a phase */
 };
 
@@ -297,14 +315,15 @@ struct pt_host_waits {
 
 /* What the kernel does for a thread, by pairs of tracepoints: bits. */
 enum pt_doing {
-	PT_DOING_RECLAIM = 1 << 0, /* frees pages because the host is short of memory */
+	PT_DOING_RECLAIM = 1 << 0,	 /* frees pages because the host is short of memory */
 	PT_DOING_GROUP_RECLAIM = 1 << 1, /* ... because a cgroup is */
 	PT_DOING_COMPACTION = 1 << 2,
 	PT_DOING_DIRTY = 1 << 3, /* waits until dirty pages were written */
 	PT_DOING_LOCK = 1 << 4,	 /* contends for a lock of the kernel */
 };
 
-/* What goes with a sleep or a sample: what the kernel was doing for the thread, and for whose sake. */
+/* What goes with a sleep or a sample: what the kernel was doing for the thread, and for whose sake.
+ */
 struct pt_kernel_work {
 	pt_u32 doing;
 	pt_u32 holder_pid; /* thread that holds the lock that is contended for; 0: not known */
@@ -354,7 +373,7 @@ struct pt_dirtier {
 /* One thread of a target. */
 struct pt_thread {
 	pt_u32 tgid;
-	pt_u32 sys_open;  /* enum pt_sys_open */
+	pt_u32 sys_open; /* enum pt_sys_open */
 	pt_u32 sys_nr;
 	pt_u32 lock_open; /* kernel lock contention */
 	pt_u64 sys_start;
@@ -366,8 +385,8 @@ struct pt_thread {
 	pt_u64 last_start, last_cfa; /* of the activation that it began last */
 	pt_u64 lock_start, lock_address;
 	pt_u32 lock_flags;
-	pt_u32 wait; /* enum pt_wait: what the wait now going on is for */
-	pt_u32 sys_burst; /* of control: in which the call now open began */
+	pt_u32 wait;	    /* enum pt_wait: what the wait now going on is for */
+	pt_u32 sys_burst;   /* of control: in which the call now open began */
 	pt_u32 sched_burst; /* in which the scheduling state was written */
 	pt_u64 preempt_ns;  /* waited after preemptions, so far */
 	pt_u64 irq_ns, irq_longest;
@@ -377,7 +396,7 @@ struct pt_thread {
 	char waker_comm[PT_COMM];
 	pt_u32 wake_outside; /* the wait for a CPU now going on began outside of a phase */
 	pt_u32 spare;
-	pt_u64 fault; /* address of its last page fault */
+	pt_u64 fault;	 /* address of its last page fault */
 	pt_u32 wait_cpu; /* number + 1 of the CPU on whose queue it waits; 0: not known */
 	pt_u32 off_wait; /* enum pt_wait: what it left the CPU for, if it was stopped; else 0 */
 	pt_u32 next_pid; /* who ran next on its CPU, when it was preempted */
@@ -396,8 +415,8 @@ struct pt_past {
 };
 
 /*
- * What a thread notes about its sleep as it falls asleep inside a call of f0, because its memory can be read only then; and
- * its last times off a CPU, for those that wait for it.
+ * What a thread notes about its sleep as it falls asleep inside a call of f0, because its memory
+ * can be read only then; and its last times off a CPU, for those that wait for it.
  */
 struct pt_asleep {
 	pt_u64 since; /* pt_thread.off_since of the sleep that this is about */
@@ -405,10 +424,11 @@ struct pt_asleep {
 	pt_u32 fd;    /* that it waits for, where that is not the first argument; PT_NO_FD */
 	pt_u32 io;    /* 1: it waits in the kernel for I/O to a device */
 	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex that it waits for */
-	pt_u32 retransmits; /* of the connection that it waits for, since it was made */
-	pt_u32 parked;	    /* the goroutine in f0 waits by itself: its wait reason + 1; 0: it does not */
+	pt_u32 retransmits;	      /* of the connection that it waits for, since it was made */
+	pt_u32
+	    parked; /* the goroutine in f0 waits by itself: its wait reason + 1; 0: it does not */
 	pt_u32 spare;
-	pt_u32 uring_fd;    /* of the last request that it gave to an io_uring; PT_NO_FD */
+	pt_u32 uring_fd; /* of the last request that it gave to an io_uring; PT_NO_FD */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };
@@ -419,8 +439,8 @@ struct pt_object {
 	pt_u32 family; /* of a socket; 0: it is none */
 	pt_u32 protocol;
 	pt_u32 port, own_port; /* of its peer, and its own; 0: not connected */
-	pt_u32 peer_pid; /* of a Unix socket: who made the other end */
-	pt_u32 retransmits; /* of a TCP connection, since it was made */
+	pt_u32 peer_pid;       /* of a Unix socket: who made the other end */
+	pt_u32 retransmits;    /* of a TCP connection, since it was made */
 	pt_u32 spare;
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
@@ -456,8 +476,9 @@ struct pt_control {
 	pt_u32 nr_targets; /* 0: measure nothing */
 	pt_u32 only_tgid;  /* the target, when there is one */
 	pt_u32 shard_mask;
-	pt_u32 follow; /* children become targets */
-	pt_u32 check_exec; /* a target that executes a program is suspended until the collector resumes it */
+	pt_u32 follow;	   /* children become targets */
+	pt_u32 check_exec; /* a target that executes a program is suspended until the collector
+			      resumes it */
 	pt_u32 exec_spare;
 	pt_u32 layers; /* 1 << enum layer */
 	pt_u32 next_slot;
@@ -465,17 +486,17 @@ struct pt_control {
 	pt_u32 nr_cpus;
 	pt_u32 sys_burst, sched_burst; /* number of the burst: state of an older one says nothing */
 	pt_u32 spare;
-	pt_u32 descend_slot; /* f0; 0: no descent */
+	pt_u32 descend_slot;  /* f0; 0: no descent */
 	pt_u32 descend_burst; /* of f0: what began before it counts no more */
 	pt_u32 descend_epoch;
-	pt_u32 descend_fnodes; /* armed */
-	pt_u32 descend_call; /* f0 is this system call, number + 1; 0: a function */
+	pt_u32 descend_fnodes;		  /* armed */
+	pt_u32 descend_call;		  /* f0 is this system call, number + 1; 0: a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
-	pt_u32 nested; /* several functions are watched: calls may hold probes of others */
-	pt_u32 hit_ns[2]; /* what a hit costs, by class */
-	pt_u32 tick_ns;	  /* what a tick of the clocks costs before it does anything */
+	pt_u32 nested;	    /* several functions are watched: calls may hold probes of others */
+	pt_u32 hit_ns[2];   /* what a hit costs, by class */
+	pt_u32 tick_ns;	    /* what a tick of the clocks costs before it does anything */
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
-	pt_u32 looks; /* stacks of running threads are wanted, wherever they are */
+	pt_u32 looks;	    /* stacks of running threads are wanted, wherever they are */
 	pt_s32 looks_left;
 	pt_u64 looks_done, looks_dropped, look_ns; /* looks taken, not taken, and what they took */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
@@ -487,8 +508,9 @@ struct pt_control {
 	pt_u32 phase_spare;
 	pt_u64 phases, phase_ns; /* seen to begin; time in those that ended */
 	/*
-	 * By layer: when its gate was opened, 0: closed. Only what begins behind an open gate counts. A layer is
-	 * attached before its gate opens and detached after it closed, so that the time armed is exact.
+	 * By layer: when its gate was opened, 0: closed. Only what begins behind an open gate
+	 * counts. A layer is attached before its gate opens and detached after it closed, so that
+	 * the time armed is exact.
 	 */
 	pt_u64 gate_ns[PT_GATES];
 	struct pt_share shares[PT_SHARES];
@@ -510,7 +532,8 @@ enum pt_counter {
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
 	PT_HIT_KERNEL_OTHER, /* kernel functions, called by everyone else */
-	PT_HIT_COLD, /* also in one of the first two: other code ran on this CPU since the last one */
+	PT_HIT_COLD, /* also in one of the first two: other code ran on this CPU since the last one
+		      */
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* no counter: when the last hit of a site was */
 	PT_COUNTERS_ROOM
@@ -524,8 +547,9 @@ enum { PT_VECTOR_RESCHEDULE = 0, PT_VECTOR_CALL, PT_VECTOR_CALL_SINGLE, PT_VECTO
 /* What the map of targets holds for a process. */
 enum pt_target_state {
 	PT_TARGET_WATCHED = 1 << 0,
-	PT_TARGET_NEW = 1 << 1,	      /* a child that the collector has not confirmed yet */
-	PT_TARGET_SUSPENDED = 1 << 2, /* it executed a program: the collector checks its rights again */
+	PT_TARGET_NEW = 1 << 1, /* a child that the collector has not confirmed yet */
+	PT_TARGET_SUSPENDED =
+	    1 << 2, /* it executed a program: the collector checks its rights again */
 };
 
 #include "bpf/ring.h"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which file an io_uring was asked for: io_uring_enter() itself has only the descriptor of the ring. */
+/* Which file an io_uring was asked for: io_uring_enter() itself has only the descriptor of the
+ * ring. */
 #include "bpf/asleep.h"
 
-/* The first argument differs between kernels. A registered file has no descriptor and does not pass here. */
+/* The first argument differs between kernels. A registered file has no descriptor and does not pass
+ * here. */
 SEC("tp_btf/io_uring_file_get")
 int BPF_PROG(on_uring_file, void *request, int fd)
 {

@@ -6,7 +6,14 @@
 #include "bpf/phases.h"
 
 /* Flags of the contention tracepoints. */
-enum { CONTENDS_SPIN = 1, CONTENDS_READ = 2, CONTENDS_WRITE = 4, CONTENDS_RT = 8, CONTENDS_PERCPU = 16, CONTENDS_MUTEX = 32 };
+enum {
+	CONTENDS_SPIN = 1,
+	CONTENDS_READ = 2,
+	CONTENDS_WRITE = 4,
+	CONTENDS_RT = 8,
+	CONTENDS_PERCPU = 16,
+	CONTENDS_MUTEX = 32
+};
 enum { IRQ_LOCAL_TIMER = PT_IRQ_LOCAL_TIMER, IRQ_SOFT = PT_IRQ_SOFT };
 
 INLINE void irq_forget(void)
@@ -55,7 +62,8 @@ INLINE void woken(struct task_struct *p)
 	t->wake_outside = !in_phase(c, tgid);
 	t->wait = PT_WAIT_WOKEN;
 	if (descent_of(c, p))
-		wait_begin(t, tid, is_throttled(p) ? PT_WAIT_QUOTA : PT_WAIT_WOKEN, cpu_of_task(p), now);
+		wait_begin(t, tid, is_throttled(p) ? PT_WAIT_QUOTA : PT_WAIT_WOKEN, cpu_of_task(p),
+			   now);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -73,8 +81,8 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 }
 
 /*
- * What a thread that is runnable waits for as it leaves the CPU: nothing can have preempted it where the CPU
- * is idle afterwards.
+ * What a thread that is runnable waits for as it leaves the CPU: nothing can have preempted it
+ * where the CPU is idle afterwards.
  */
 INLINE u32 wait_of(struct task_struct *prev, struct task_struct *next)
 {
@@ -83,7 +91,8 @@ INLINE u32 wait_of(struct task_struct *prev, struct task_struct *next)
 	return next->pid ? PT_WAIT_PREEMPTED : PT_WAIT_WOKEN;
 }
 
-INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *prev, struct task_struct *next, u64 now)
+INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *prev,
+			 struct task_struct *next, u64 now)
 {
 	u32 tid = prev->pid, state;
 	struct pt_thread *t = thread_of(c, prev->tgid, tid);
@@ -165,7 +174,8 @@ INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A thread that was stopped did not sleep for a reason of its own: that is time of the host, as waiting for a CPU is. */
+/* A thread that was stopped did not sleep for a reason of its own: that is time of the host, as
+ * waiting for a CPU is. */
 INLINE void stop_end(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
 	u64 until = t->wake_since > t->off_since ? t->wake_since : now, wait = t->off_wait;
@@ -213,7 +223,8 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	wait_end(d, t, tid, ns, now);
 	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
 		fill_quota(&d->record.waits, quota_group(next));
-	if (slot && slot < PT_SLOTS && !t->wake_outside && gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
+	if (slot && slot < PT_SLOTS && !t->wake_outside &&
+	    gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
 		ns = hist_count(c, slot, ns);
 		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
 		if (r) {
@@ -235,7 +246,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!c)
 		return 0;
-	/* an interrupt never spans a switch: without this one missed exit spoils everything after it */
+	/* an interrupt never spans a switch: without this one missed exit spoils everything after
+	 * it */
 	irq_forget();
 	out = is_target(c, prev->tgid);
 	in = is_target(c, next->tgid);
@@ -427,7 +439,8 @@ INLINE void contention_note(struct pt_control *c, void *lock, unsigned int flags
 	d->work.doing |= PT_DOING_LOCK;
 	if (flags & CONTENDS_MUTEX)
 		fill_owner(&owner, BPF_CORE_READ((struct mutex *)lock, owner.counter));
-	else if (flags & (CONTENDS_READ | CONTENDS_WRITE) && !(flags & (CONTENDS_SPIN | CONTENDS_RT | CONTENDS_PERCPU)))
+	else if (flags & (CONTENDS_READ | CONTENDS_WRITE) &&
+		 !(flags & (CONTENDS_SPIN | CONTENDS_RT | CONTENDS_PERCPU)))
 		fill_owner(&owner, BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter));
 	d->work.holder_pid = owner.pid;
 	__builtin_memcpy(d->work.holder, owner.comm, PT_COMM);
@@ -520,7 +533,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* The program may have given the process rights that the invoking user must not look into: nothing counts until that is known. */
+/* The program may have given the process rights that the invoking user must not look into: nothing
+ * counts until that is known. */
 INLINE void target_suspend(struct pt_control *c, u32 tgid)
 {
 	u32 *state = bpf_map_lookup_elem(&targets, &tgid);
@@ -584,8 +598,9 @@ int BPF_PROG(on_exit, struct task_struct *p)
 }
 
 /*
- * What a sample has taken is not time of the call that it fell into, nor of the target's interrupts: a call that
- * is longer for it would not be in the peak any more that its stack is asked for.
+ * What a sample has taken is not time of the call that it fell into, nor of the target's
+ * interrupts: a call that is longer for it would not be in the peak any more that its stack is
+ * asked for.
  */
 INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 began)
 {
@@ -614,7 +629,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!c || !c->descend_slot || !is_target(c, task->tgid))
 		return 0;
 	/* where it was in user code when the clock, or the kernel before it, interrupted */
-	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1, !(ctx->regs.cs & 3));
+	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1,
+		      !(ctx->regs.cs & 3));
 	sample_charge(c, task, began);
 	return 0;
 }

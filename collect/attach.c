@@ -51,8 +51,8 @@ static int link_create(struct link_create *attr)
 static int tiny_program(void)
 {
 	struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
-		{.code = BPF_JMP | BPF_EXIT},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
+	    {.code = BPF_JMP | BPF_EXIT},
 	};
 	union bpf_attr attr;
 	int fd;
@@ -75,7 +75,8 @@ bool attach_has_multi(void)
 
 	if (prog < 0)
 		return false;
-	/* a folder is no file to probe: EBADF from a kernel that knows the type, EINVAL from one that does not */
+	/* a folder is no file to probe: EBADF from a kernel that knows the type, EINVAL from one
+	 * that does not */
 	attr.prog_fd = (uint32_t)prog;
 	attr.uprobe_multi.path = (uint64_t)(uintptr_t) "/";
 	attr.uprobe_multi.offsets = (uint64_t)(uintptr_t)&offset;
@@ -87,7 +88,8 @@ bool attach_has_multi(void)
 	return fd == -EBADF;
 }
 
-static int attach_multi(struct attachment *a, int prog, int file_fd, int pid, const struct attach_point *points, size_t n)
+static int attach_multi(struct attachment *a, int prog, int file_fd, int pid,
+			const struct attach_point *points, size_t n)
 {
 	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *cookies;
 	struct link_create attr = {.attach_type = ATTACH_TRACE_UPROBE_MULTI};
@@ -140,7 +142,8 @@ static int uprobe_pmu(void)
 }
 
 /* A perf event, and the link of the program to it; both in fds. */
-static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu, uint64_t cookie, int fds[2])
+static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu, uint64_t cookie,
+			int fds[2])
 {
 	struct link_create link = {.attach_type = PERF_EVENT_ATTACH};
 
@@ -160,7 +163,8 @@ static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu
 	return 0;
 }
 
-static int attach_perf_one(int prog, int pmu, const char *path, int pid, const struct attach_point *point, int fds[2])
+static int attach_perf_one(int prog, int pmu, const char *path, int pid,
+			   const struct attach_point *point, int fds[2])
 {
 	struct perf_event_attr attr;
 
@@ -197,13 +201,15 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 	return 0;
 }
 
-int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return, uint64_t cookie)
+int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return,
+		  uint64_t cookie)
 {
 	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d"), bit = 0, err;
 	struct perf_event_attr attr;
 
 	if (at_return)
-		bit = event_source("/sys/bus/event_source/devices/kprobe/format/retprobe", "config:%d");
+		bit = event_source("/sys/bus/event_source/devices/kprobe/format/retprobe",
+				   "config:%d");
 	if (type < 0 || bit < 0 || bit > 63)
 		return -EOPNOTSUPP;
 	memset(&attr, 0, sizeof(attr));
@@ -247,8 +253,8 @@ int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 	return 0;
 }
 
-static int attach_perf(struct attachment *a, int prog, int file_fd, int pid, const struct attach_point *points, size_t n,
-		       size_t *bad)
+static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
+		       const struct attach_point *points, size_t n, size_t *bad)
 {
 	int pmu = uprobe_pmu(), err = 0;
 	char path[64];
@@ -271,7 +277,8 @@ static int attach_perf(struct attachment *a, int prog, int file_fd, int pid, con
 }
 
 /* Which point did the kernel refuse? Halve until one is left. */
-static size_t find_refused(int prog, int file_fd, int pid, const struct attach_point *points, size_t n)
+static size_t find_refused(int prog, int file_fd, int pid, const struct attach_point *points,
+			   size_t n)
 {
 	size_t low = 0;
 
@@ -291,8 +298,8 @@ static size_t find_refused(int prog, int file_fd, int pid, const struct attach_p
 	return low;
 }
 
-int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid, const struct attach_point *points,
-		  size_t n, size_t *bad)
+int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
+		  const struct attach_point *points, size_t n, size_t *bad)
 {
 	int err;
 
@@ -313,8 +320,9 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 }
 
 /*
- * Descriptors wait here to be closed. The kernel takes its probes out at once, and then waits until nobody runs them, 40 ms
- * and more: one thread would let the probes of the next one stand for as long.
+ * Descriptors wait here to be closed. The kernel takes its probes out at once, and then waits until
+ * nobody runs them, 40 ms and more: one thread would let the probes of the next one stand for as
+ * long.
  */
 enum { DETACH_THREADS = 8 };
 
@@ -324,7 +332,9 @@ static struct {
 	int *fd;
 	size_t nr, cap;
 	unsigned int threads, idle;
-} detaching = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+} detaching = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	       .more = PTHREAD_COND_INITIALIZER,
+	       .done = PTHREAD_COND_INITIALIZER};
 
 static void *detach(void *arg)
 {

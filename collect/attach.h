@@ -34,8 +34,8 @@ bool attach_has_multi(void);
  * point that the kernel refused (n if it refused all): negative errno,
  * -ENOTSUPP's 524 as -EOPNOTSUPP.
  */
-int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid, const struct attach_point *points,
-		  size_t n, size_t *bad);
+int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
+		  const struct attach_point *points, size_t n, size_t *bad);
 
 /*
  * Run `prog` with this cookie whenever one thread executes `address`: a hardware
@@ -47,10 +47,12 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
 
 /*
- * Run `prog` with this cookie at the entry (or, with `at_return`, at the return) of a function of the kernel, whoever
- * calls it. Negative errno: -EOPNOTSUPP if the kernel has no kprobes, -ENOENT if it has no such function.
+ * Run `prog` with this cookie at the entry (or, with `at_return`, at the return) of a function of
+ * the kernel, whoever calls it. Negative errno: -EOPNOTSUPP if the kernel has no kprobes, -ENOENT
+ * if it has no such function.
  */
-int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return, uint64_t cookie);
+int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return,
+		  uint64_t cookie);
 
 /*
  * Detach. The probes stop within microseconds, but the kernel keeps the caller

@@ -14,18 +14,24 @@ enum { COLLECTOR_NICE = -10 };
 void begin_load_refused(struct collector *c, int err)
 {
 	if (err == -EPERM)
-		send_refused(c, 0, 0, err, "not permitted to load BPF programs; run peaktop as root (peaktop doctor says what is missing)");
+		send_refused(c, 0, 0, err,
+			     "not permitted to load BPF programs; run peaktop as root (peaktop "
+			     "doctor says what is missing)");
 	else if (kernel_side_too_old())
-		send_refused(c, 0, 0, -EOPNOTSUPP, "this kernel is too old for the BPF programs: peaktop needs Linux 5.15 or later");
+		send_refused(c, 0, 0, -EOPNOTSUPP,
+			     "this kernel is too old for the BPF programs: peaktop needs Linux "
+			     "5.15 or later");
 	else /* EACCES is the verifier's word: a fault of ours, not of the user's rights */
 		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
-			     "this kernel does not take the BPF programs (%s); PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it",
+			     "this kernel does not take the BPF programs (%s); "
+			     "PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it",
 			     strerror(-err));
 }
 
 /*
- * On a busy host a probe that costs too much stands until the collector gets a CPU, and the kernel's check of the
- * programs takes seconds. Respect a nice value that the user set. A command that is started gets the usual one back.
+ * On a busy host a probe that costs too much stands until the collector gets a CPU, and the
+ * kernel's check of the programs takes seconds. Respect a nice value that the user set. A command
+ * that is started gets the usual one back.
  */
 void begin_hurry(struct collector *c)
 {
@@ -33,7 +39,8 @@ void begin_hurry(struct collector *c)
 		c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
 }
 
-/* Only now are programs loaded, and there are no other threads yet, which would keep what this one gives up. */
+/* Only now are programs loaded, and there are no other threads yet, which would keep what this one
+ * gives up. */
 int begin_launch_and_limit(struct collector *c)
 {
 	const struct collector_options *o = c->options;
@@ -42,13 +49,17 @@ int begin_launch_and_limit(struct collector *c)
 	if (o->command) {
 		err = launch_start(c);
 		if (err) {
-			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0], strerror(-err));
+			send_refused(c, 0, 0, err, "cannot start %s: %s", o->command[0],
+				     strerror(-err));
 			return err;
 		}
 	}
 	err = privileges_limit_collector(o->command != NULL);
 	if (err)
-		send_refused(c, 0, 0, err, "the collector cannot give up the privileges that it does not need: %s", strerror(-err));
+		send_refused(
+		    c, 0, 0, err,
+		    "the collector cannot give up the privileges that it does not need: %s",
+		    strerror(-err));
 	return err;
 }
 

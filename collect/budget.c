@@ -15,17 +15,19 @@ enum {
 	BORROW_TIMES = 3,
 	ADVANCE_S = 2,
 	/*
-	 * Six sevenths of the allowance are given out: a burst is noticed to have spent its part some milliseconds late, and
-	 * what is still attached at the end costs to be removed.
+	 * Six sevenths of the allowance are given out: a burst is noticed to have spent its part
+	 * some milliseconds late, and what is still attached at the end costs to be removed.
 	 */
 	GIVEN_PERCENT = 85,
 	/*
-	 * In a program a hit costs more than in the loop of the calibration, whose code and data never leave the caches. Measured
-	 * with tests/bench/budget.py: 1.07 to 1.39 times.
+	 * In a program a hit costs more than in the loop of the calibration, whose code and data
+	 * never leave the caches. Measured with tests/bench/budget.py: 1.07 to 1.39 times.
 	 */
 	COLD_PERCENT = 125,
-	ATTACH_NS = 60000,	/* per link: the target's memory is locked, its other threads wait at page faults */
-	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault and empty caches */
+	ATTACH_NS = 60000, /* per link: the target's memory is locked, its other threads wait at
+			      page faults */
+	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault
+				   and empty caches */
 	BURST_NS = 3000000,
 	BURST_PART = 4, /* of a second's allowance */
 };
@@ -37,7 +39,8 @@ bool budget_is_unlimited(const struct collector *c)
 
 int64_t budget_of(const struct collector *c, uint64_t ns)
 {
-	return (int64_t)(ns * c->options->budget_ppm / 1000000 * (c->budget.borrows ? BORROW_TIMES : 1) * GIVEN_PERCENT / 100);
+	return (int64_t)(ns * c->options->budget_ppm / 1000000 *
+			 (c->budget.borrows ? BORROW_TIMES : 1) * GIVEN_PERCENT / 100);
 }
 
 int64_t budget_left(const struct collector *c)
@@ -69,11 +72,13 @@ uint64_t budget_hit_ns(const struct collector *c, uint32_t class)
 
 uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others)
 {
-	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other + (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
+	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
+		  (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
 		  n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
-	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) + n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) +
-	       n[PT_HIT_COLD] * c->cost.cold +
-	       n[PT_HIT_SYSCALL] * c->cost.syscall + (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) +
+	       n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) + n[PT_HIT_COLD] * c->cost.cold +
+	       n[PT_HIT_SYSCALL] * c->cost.syscall +
+	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
 }
 
 /* Hits and stacks; stacks are timed, not estimated. */
@@ -85,7 +90,8 @@ static uint64_t hits_cost(const struct collector *c)
 	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->look_ns;
 }
 
-/* The first turn: two seconds' allowance in advance. What the calibration cost was not the targets'. */
+/* The first turn: two seconds' allowance in advance. What the calibration cost was not the
+ * targets'. */
 static void account_open(struct collector *c, uint64_t now)
 {
 	struct budget *b = &c->budget;
@@ -102,7 +108,8 @@ static void account_open(struct collector *c, uint64_t now)
 static void earn(struct collector *c, uint64_t base)
 {
 	struct budget *b = &c->budget;
-	int64_t got = budget_of(c, base), most = budget_of(c, SECOND_NS), back = got < b->advance ? got : b->advance;
+	int64_t got = budget_of(c, base), most = budget_of(c, SECOND_NS),
+		back = got < b->advance ? got : b->advance;
 
 	b->allowed_ns += base * c->options->budget_ppm / 1000000 * (b->borrows ? BORROW_TIMES : 1);
 	b->advance -= back;
@@ -112,7 +119,8 @@ static void earn(struct collector *c, uint64_t base)
 		b->left = most;
 }
 
-/* CPU time of all targets since the last turn. Of one that is new it counts from now on; of one that is gone it is not known. */
+/* CPU time of all targets since the last turn. Of one that is new it counts from now on; of one
+ * that is gone it is not known. */
 static uint64_t targets_ran(struct collector *c)
 {
 	uint64_t sum = 0;
@@ -144,7 +152,8 @@ void budget_turn(struct collector *c, uint64_t now)
 	earn(c, b->ran > base ? b->ran : base);
 	hits = hits_cost(c);
 	spent = hits > b->hits_ns ? hits - b->hits_ns : 0;
-	/* probes cannot have taken more than the targets ran, whatever their price by the calibration */
+	/* probes cannot have taken more than the targets ran, whatever their price by the
+	 * calibration */
 	if (spent > b->ran)
 		spent = b->ran;
 	b->left -= (int64_t)spent + (int64_t)(attached - b->attach_told);
@@ -194,8 +203,9 @@ void budget_calibrated(struct collector *c)
 	struct rusage u;
 
 	if (!getrusage(RUSAGE_CHILDREN, &u))
-		c->budget.helpers_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * SECOND_NS +
-				       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+		c->budget.helpers_ns =
+		    (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * SECOND_NS +
+		    (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
 }
 
 uint64_t budget_own_cpu(const struct collector *c)
@@ -226,15 +236,22 @@ uint64_t budget_own_cpu(const struct collector *c)
 void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall)
 {
 	const struct budget *b = &c->budget;
-	uint64_t advance = ADVANCE_S * SECOND_NS * c->options->budget_ppm / 1000000 * (b->borrows ? BORROW_TIMES : 1);
+	uint64_t advance = ADVANCE_S * SECOND_NS * c->options->budget_ppm / 1000000 *
+			   (b->borrows ? BORROW_TIMES : 1);
 
 	if (budget_is_unlimited(c) || ns <= b->allowed_ns)
 		return;
 	if (ns <= advance && wall < ADVANCE_S * SECOND_NS)
-		send_note(c, NOTE_INFO, "probes took %.1f ms, more than the %.1f ms that --max-overhead %g allows for %.1f s: the allowance of two seconds may be spent at once",
-			  (double)ns / 1e6, (double)b->allowed_ns / 1e6, c->options->budget_ppm / 1e4, (double)wall / 1e9);
+		send_note(c, NOTE_INFO,
+			  "probes took %.1f ms, more than the %.1f ms that --max-overhead %g "
+			  "allows for %.1f s: the allowance of two seconds may be spent at once",
+			  (double)ns / 1e6, (double)b->allowed_ns / 1e6,
+			  c->options->budget_ppm / 1e4, (double)wall / 1e9);
 	else
-		send_note(c, NOTE_WARNING, "probes took %.1f ms (%.1f%% of the target's CPU time, %.1f%% of one CPU), more than the %.1f ms that --max-overhead %g allows%s",
-			  (double)ns / 1e6, cpu ? 100. * (double)ns / (double)cpu : 0., wall ? 100. * (double)ns / (double)wall : 0.,
-			  (double)b->allowed_ns / 1e6, c->options->budget_ppm / 1e4, b->borrows ? " a descent" : "");
+		send_note(c, NOTE_WARNING,
+			  "probes took %.1f ms (%.1f%% of the target's CPU time, %.1f%% of one "
+			  "CPU), more than the %.1f ms that --max-overhead %g allows%s",
+			  (double)ns / 1e6, cpu ? 100. * (double)ns / (double)cpu : 0.,
+			  wall ? 100. * (double)ns / (double)wall : 0., (double)b->allowed_ns / 1e6,
+			  c->options->budget_ppm / 1e4, b->borrows ? " a descent" : "");
 }

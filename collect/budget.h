@@ -2,9 +2,10 @@
 /*
  * The account of --max-overhead: what the targets may lose, and what they have lost.
  *
- * The allowance is P percent of the targets' CPU time or P percent of one CPU, whichever is larger; a descent may borrow three
- * times that. The account may be spent two seconds in advance, so that it holds over any run of more than two seconds,
- * and saves up at most one second, so that it holds over any ten seconds. All times are ns.
+ * The allowance is P percent of the targets' CPU time or P percent of one CPU, whichever is larger;
+ * a descent may borrow three times that. The account may be spent two seconds in advance, so that
+ * it holds over any run of more than two seconds, and saves up at most one second, so that it holds
+ * over any ten seconds. All times are ns.
  */
 #ifndef PEAKTOP_COLLECT_BUDGET_H
 #define PEAKTOP_COLLECT_BUDGET_H
@@ -15,20 +16,21 @@
 struct collector;
 
 struct budget {
-	bool began;	     /* the targets are known, and nothing is attached yet */
-	bool borrows;	     /* a descent goes on, or this run is for one */
+	bool began;   /* the targets are known, and nothing is attached yet */
+	bool borrows; /* a descent goes on, or this run is for one */
 	uint64_t began_ns;
-	uint64_t at;	     /* the time of the last turn */
-	int64_t left;	     /* may be spent now; negative: overdrawn */
-	int64_t advance;     /* part of what was given in advance that was not earned yet */
-	uint64_t hits_ns;    /* cost of all hits, as of the last turn */
-	uint64_t ran, ran_ever; /* by the targets in the last turn, and since it began; of those that ended, too */
-	int64_t earned;	     /* in the last turn */
-	int64_t spilt;	     /* earned by layers that had no use for it */
-	uint64_t allowed_ns; /* since it began */
-	uint64_t helpers_ns; /* CPU time of the calibration's helper */
-	uint64_t attach_ns;  /* what attaching and removing probes cost, ever */
-	uint64_t attach_told;   /* ... as of the last turn */
+	uint64_t at;		/* the time of the last turn */
+	int64_t left;		/* may be spent now; negative: overdrawn */
+	int64_t advance;	/* part of what was given in advance that was not earned yet */
+	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
+	uint64_t ran, ran_ever; /* by the targets in the last turn, and since it began; of those
+				   that ended, too */
+	int64_t earned;		/* in the last turn */
+	int64_t spilt;		/* earned by layers that had no use for it */
+	uint64_t allowed_ns;	/* since it began */
+	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
+	uint64_t attach_ns;	/* what attaching and removing probes cost, ever */
+	uint64_t attach_told;	/* ... as of the last turn */
 };
 
 /* Whether there is no budget: --max-overhead 100. */
@@ -61,7 +63,8 @@ uint64_t budget_attach_cost(uint64_t sites);
 /* What one hit of a site of this class costs a program. */
 uint64_t budget_hit_ns(const struct collector *c, uint32_t class);
 
-/* What probes have cost the targets, ever; *others: what they cost other processes. `n`: counters of hits. */
+/* What probes have cost the targets, ever; *others: what they cost other processes. `n`: counters
+ * of hits. */
 uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others);
 
 /* CPU time of peaktop's processes: collector, front, parser, and what they started. */
@@ -70,7 +73,8 @@ uint64_t budget_own_cpu(const struct collector *c);
 /* The calibration is over: what its helper ran is peaktop's own CPU time. */
 void budget_calibrated(struct collector *c);
 
-/* Say so when the allowance was not kept. `ns`: what probes cost the targets, `cpu`: what these ran, `wall`: since the begin. */
+/* Say so when the allowance was not kept. `ns`: what probes cost the targets, `cpu`: what these
+ * ran, `wall`: since the begin. */
 void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall);
 
 #endif

@@ -11,9 +11,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -49,8 +49,8 @@ void peaktop_calibrate_stepped(void);
 extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_end[];
 
 /*
- * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would be
- * interrupted, and the best of all is better than what a target gets.
+ * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would
+ * be interrupted, and the best of all is better than what a target gets.
  */
 enum {
 	ROUNDS = 60,
@@ -69,7 +69,8 @@ enum {
 
 /* What the helper is asked to time; its answer: ns of a typical round. */
 struct order {
-	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches; 4: page faults; 5: function 0 with cold caches; -1: end */
+	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches;
+		     4: page faults; 5: function 0 with cold caches; -1: end */
 	int calls;
 };
 
@@ -112,7 +113,8 @@ static uint64_t helper_faults(int pages)
 	uint64_t start;
 
 	if (!memory) {
-		void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *mapped =
+		    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (mapped == MAP_FAILED)
 			_exit(1);
@@ -140,7 +142,8 @@ static uint64_t helper_cold(int calls)
 	uint64_t ns[COLD_CALLS], start;
 
 	if (!memory) {
-		void *mapped = mmap(NULL, CACHES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		void *mapped = mmap(NULL, CACHES, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 		if (mapped == MAP_FAILED)
 			_exit(1);
@@ -182,7 +185,8 @@ static uint64_t helper_time(const struct order *o)
 	return now_ns() - start;
 }
 
-/* A typical round. A batch whose typical one is far from its best was disturbed all along: again, and the best batch counts. */
+/* A typical round. A batch whose typical one is far from its best was disturbed all along: again,
+ * and the best batch counts. */
 static uint64_t helper_typical(const struct order *o)
 {
 	/* the round that counts switches begins with a fork: long, and few */
@@ -203,7 +207,8 @@ static uint64_t helper_typical(const struct order *o)
 	return best;
 }
 
-/* It keeps no link, no map and not the front's socket: it may be the last of peaktop's processes for a moment. */
+/* It keeps no link, no map and not the front's socket: it may be the last of peaktop's processes
+ * for a moment. */
 static void helper(int socket, pid_t parent)
 {
 	struct order o;
@@ -258,7 +263,8 @@ static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
 	struct order o = {.what = what, .calls = calls};
 	uint64_t ns = 0;
 
-	if (write(h->socket, &o, sizeof(o)) != (ssize_t)sizeof(o) || read(h->socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+	if (write(h->socket, &o, sizeof(o)) != (ssize_t)sizeof(o) ||
+	    read(h->socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 		return 0;
 	return ns;
 }
@@ -284,7 +290,8 @@ static uint64_t mean_ns(const struct pt_hist *h)
 	return h->calls ? h->sum / h->calls : 0;
 }
 
-/* Where the bulk of the latencies lies, without the few that an interrupt hit: the lower quartile's bucket. */
+/* Where the bulk of the latencies lies, without the few that an interrupt hit: the lower quartile's
+ * bucket. */
 static uint64_t typical_ns(const struct pt_hist *h)
 {
 	uint64_t seen = 0;
@@ -301,13 +308,15 @@ static uint64_t typical_ns(const struct pt_hist *h)
 	return 0;
 }
 
-/* Half of the distance between the first and the last eighth of the latencies: what one call differs from another by. */
+/* Half of the distance between the first and the last eighth of the latencies: what one call
+ * differs from another by. */
 static uint32_t spread_ns(const struct pt_hist *h)
 {
 	uint64_t seen = 0, low = 0, high = 0;
 
 	for (unsigned int i = 0; i < PT_BUCKETS && !high; i++) {
-		uint64_t ns = (1ull << (i / PT_RESOLUTION)) * (PT_RESOLUTION + i % PT_RESOLUTION) / PT_RESOLUTION;
+		uint64_t ns = (1ull << (i / PT_RESOLUTION)) * (PT_RESOLUTION + i % PT_RESOLUTION) /
+			      PT_RESOLUTION;
 
 		seen += h->count[i];
 		if (!low && seen * 8 >= h->calls && seen)
@@ -319,12 +328,15 @@ static uint32_t spread_ns(const struct pt_hist *h)
 	return high > low ? (uint32_t)((high - low) / 2) : (uint32_t)(low / PT_RESOLUTION / 2);
 }
 
-static void calibrate_class(struct collector *c, const struct helper_process *h, int class, uint32_t slot)
+static void calibrate_class(struct collector *c, const struct helper_process *h, int class,
+			    uint32_t slot)
 {
-	struct find_self start = {.address = class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped :
-						     (uint64_t)(uintptr_t)peaktop_calibrate_emulated};
-	struct find_self end = {.address = class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped_end :
-						   (uint64_t)(uintptr_t)peaktop_calibrate_emulated_end};
+	struct find_self start = {.address =
+				      class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped
+					    : (uint64_t)(uintptr_t)peaktop_calibrate_emulated};
+	struct find_self end = {.address =
+				    class ? (uint64_t)(uintptr_t)peaktop_calibrate_stepped_end
+					  : (uint64_t)(uintptr_t)peaktop_calibrate_emulated_end};
 	struct pt_site *sites = kernel_side_sites(c->kernel);
 	int calls = class ? STEPPED_CALLS : CALLS, fd;
 	struct attach_point points[2];
@@ -333,23 +345,29 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	struct pt_hist hist;
 	size_t bad;
 
-	if (target_mappings(getpid(), find_mapping, &start) != 1 || target_mappings(getpid(), find_mapping, &end) != 1)
+	if (target_mappings(getpid(), find_mapping, &start) != 1 ||
+	    target_mappings(getpid(), find_mapping, &end) != 1)
 		return;
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	/* entries 1 and 2 are free: nothing is armed before the calibration */
-	sites[1] = (struct pt_site){.flags = PT_SITE_START | PT_SITE_READ_RET, .start_slot = slot, .start_cfa = 8,
-				    .class = (uint32_t)class, .fuse = UINT64_MAX,
+	sites[1] = (struct pt_site){.flags = PT_SITE_START | PT_SITE_READ_RET,
+				    .start_slot = slot,
+				    .start_cfa = 8,
+				    .class = (uint32_t) class,
+				    .fuse = UINT64_MAX,
 				    .pace = c->options->budget_ppm < 1000000};
-	sites[2] = (struct pt_site){.flags = PT_SITE_END, .end_slot = slot, .end_cfa = 8, .fuse = UINT64_MAX};
+	sites[2] = (struct pt_site){
+	    .flags = PT_SITE_END, .end_slot = slot, .end_cfa = 8, .fuse = UINT64_MAX};
 	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
 	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
 	bare = helper_ask(h, class, calls);
 	if (class == SITE_EMULATED)
 		bare_cold = helper_ask(h, 5, COLD_CALLS);
-	if (!attach_points(&a, kernel_side_site_program(c->kernel), kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd,
-			   h->pid, points, 2, &bad)) {
+	if (!attach_points(&a, kernel_side_site_program(c->kernel),
+			   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, h->pid, points, 2,
+			   &bad)) {
 		probed = helper_ask(h, class, calls);
 		if (class == SITE_EMULATED)
 			cold = helper_ask(h, 5, COLD_CALLS);
@@ -440,9 +458,9 @@ static long switches(void)
 }
 
 /*
- * What an interrupt of a clock takes of the code that it falls into, ns: with clocks attached, the gaps that a loop
- * sees in time. As many of the longest ones as there were ticks, but those in which another thread ran; of these the
- * lower quartile, for some are more than a tick.
+ * What an interrupt of a clock takes of the code that it falls into, ns: with clocks attached, the
+ * gaps that a loop sees in time. As many of the longest ones as there were ticks, but those in
+ * which another thread ran; of these the lower quartile, for some are more than a tick.
  */
 uint64_t calibrate_tick(unsigned int hz)
 {
@@ -457,7 +475,8 @@ uint64_t calibrate_tick(unsigned int hz)
 			now = switches();
 			/* ascending; the shortest makes room */
 			for (i = 0; now == switched && i < TICKS && at - last > gap[i]; i++)
-				gap[i] = i + 1 < TICKS && gap[i + 1] < at - last ? gap[i + 1] : at - last;
+				gap[i] = i + 1 < TICKS && gap[i + 1] < at - last ? gap[i + 1]
+										 : at - last;
 			switched = now;
 			at = now_ns();
 		}

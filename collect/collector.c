@@ -20,23 +20,24 @@
 #define MS 1000000ull
 
 enum {
-	DESCENT_RING_MS = 5,   /* what is armed costs the target until it is taken off */
-	RING_MS = 20,	       /* the ring buffer is read on a timer: waking up from the programs would trace itself */
+	DESCENT_RING_MS = 5, /* what is armed costs the target until it is taken off */
+	RING_MS = 20, /* the ring buffer is read on a timer: waking up from the programs would trace
+			 itself */
 	TOKENS_MS = 50,
-	HEARTBEAT_MS = 2000,   /* dead man's switch */
+	HEARTBEAT_MS = 2000, /* dead man's switch */
 	ALIVE_MS = 200,
-	FIRST_SLICE_MS = 250,  /* the first frame comes early */
+	FIRST_SLICE_MS = 250, /* the first frame comes early */
 	READER_KEEP_MS = 50,
 	READER_KEEP_LOOKING_MS = 5000,
-	GO_MS = 10000,	       /* a front that asks for nothing lets -- CMD start after this */
+	GO_MS = 10000, /* a front that asks for nothing lets -- CMD start after this */
 };
 
 struct loop {
 	struct collector *c;
 	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
 	uint64_t next_ring, next_govern, next_tokens, next_looks, next_alive;
-	bool going; /* the targets are measured */
-	bool waiting; /* for REQ_TARGET */
+	bool going;	    /* the targets are measured */
+	bool waiting;	    /* for REQ_TARGET */
 	bool descend_waits; /* the set to be armed next */
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];
@@ -57,8 +58,10 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_LEARNED:
 		if (rec->slot < PT_SLOTS && c->slots[rec->slot].function) {
-			out.learned = (struct rec_learned){.op = c->slots[rec->slot].op, .pid = rec->tgid,
-							   .address = ((const struct pt_record_address *)rec)->address};
+			out.learned = (struct rec_learned){
+			    .op = c->slots[rec->slot].op,
+			    .pid = rec->tgid,
+			    .address = ((const struct pt_record_address *)rec)->address};
 			send_record(c, &out);
 		}
 		break;
@@ -129,7 +132,8 @@ static void give_file(struct collector *c, const struct req_file *req, bool debu
 	} else {
 		fd = module_content(c, req->module);
 	}
-	rec.file = (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
+	rec.file =
+	    (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
 	/* what cannot be sent stays ours */
 	if (channel_send(c->front, &rec, fd >= 0 ? fd : -1) && fd >= 0)
 		close(fd);
@@ -142,14 +146,19 @@ static void set_layers(struct collector *c, uint32_t mask)
 	c->layers = want;
 	units_layers(c);
 	for (unsigned int l = 0; l < LAYER_MAX; l++) {
-		static const char *const names[] = {"system calls", "functions", "kernel functions", "block requests", "locks",
-						    "run queue"};
+		static const char *const names[] = {
+		    "system calls",   "functions", "kernel functions",
+		    "block requests", "locks",	   "run queue"};
 
 		if ((want & ~c->layers) & 1u << l)
-			send_note(c, NOTE_WARNING, "%s cannot be measured on this kernel (peaktop doctor says why)", names[l]);
+			send_note(c, NOTE_WARNING,
+				  "%s cannot be measured on this kernel (peaktop doctor says why)",
+				  names[l]);
 	}
 	if (c->layers & 1u << LAYER_LOCK && !kernel_side_own_locks(c->kernel))
-		send_note(c, NOTE_INFO, "this kernel does not tell of waits for its own locks (Linux 5.19 does): lock is those for user-space locks");
+		send_note(c, NOTE_INFO,
+			  "this kernel does not tell of waits for its own locks (Linux 5.19 does): "
+			  "lock is those for user-space locks");
 }
 
 /* The measurement begins: what was counted while things were being armed is forgotten. */
@@ -158,8 +167,9 @@ static void slices_begin(struct loop *l)
 	struct collector *c = l->c;
 
 	c->start_ns = c->slice_start = now_ns();
-	c->slice_end = c->slice_start +
-		       (c->interval_ns < FIRST_SLICE_MS * MS ? c->interval_ns : FIRST_SLICE_MS * MS);
+	c->slice_end =
+	    c->slice_start +
+	    (c->interval_ns < FIRST_SLICE_MS * MS ? c->interval_ns : FIRST_SLICE_MS * MS);
 	slots_begin(c);
 }
 
@@ -227,9 +237,13 @@ static void wake_up(struct collector *c)
 	kernel_functions_wake(c);
 	descend_wake(c);
 	/* it may have been before the first slice */
-	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
-		  c->held_up ? "the collector did not get on for more than 3 s, and all probes were removed" : "peaktop was stopped",
-		  c->slice_start > c->start_ns ? (double)(c->slice_start - c->start_ns) / 1e9 : 0., (double)session_ns(c) / 1e9);
+	send_note(
+	    c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
+	    c->held_up
+		? "the collector did not get on for more than 3 s, and all probes were removed"
+		: "peaktop was stopped",
+	    c->slice_start > c->start_ns ? (double)(c->slice_start - c->start_ns) / 1e9 : 0.,
+	    (double)session_ns(c) / 1e9);
 	c->held_up = false;
 	c->slice_start = now_ns();
 	c->slice_end = c->slice_start + c->interval_ns;
@@ -243,8 +257,8 @@ static void descend_now(struct loop *l)
 }
 
 /*
- * Of several sets that came at once only the last is armed, as when several fuses have blown: to attach and detach
- * each of them costs the target more than their probes.
+ * Of several sets that came at once only the last is armed, as when several fuses have blown: to
+ * attach and detach each of them costs the target more than their probes.
  */
 static void descend_later(struct loop *l, const struct req_descend *req)
 {
@@ -319,7 +333,8 @@ static void on_request(struct loop *l, const struct record *rec)
 		c->stopping = true;
 		break;
 	default:
-		send_refused(c, 0, 0, -EINVAL, "a request that the collector does not know: %d", rec->type);
+		send_refused(c, 0, 0, -EINVAL, "a request that the collector does not know: %d",
+			     rec->type);
 	}
 }
 
@@ -421,7 +436,10 @@ static void timers(struct loop *l)
 
 	if (now >= l->next_ring) {
 		ring_read(c);
-		l->next_ring = now + (functions_waiting(c) ? 2 : descend_is_armed(c) ? DESCENT_RING_MS : RING_MS) * MS;
+		l->next_ring = now + (functions_waiting(c)  ? 2
+				      : descend_is_armed(c) ? DESCENT_RING_MS
+							    : RING_MS) *
+					 MS;
 	}
 	if (now >= l->next_tokens) {
 		tokens_refill(c);
@@ -452,8 +470,8 @@ static void timers(struct loop *l)
 }
 
 /*
- * Polled anew: the records and requests since the loop's own poll may have dropped or added targets, so that its answers
- * do not belong to the same places of the table any more.
+ * Polled anew: the records and requests since the loop's own poll may have dropped or added
+ * targets, so that its answers do not belong to the same places of the table any more.
  */
 static void targets_end(struct collector *c, struct pollfd *fds)
 {
@@ -478,8 +496,9 @@ static void loop_run(struct loop *l)
 		unsigned int n = c->nr_targets;
 		bool ended = false;
 
-		fds[0] = (struct pollfd){.fd = channel_fd(c->front),
-					 .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
+		fds[0] = (struct pollfd){
+		    .fd = channel_fd(c->front),
+		    .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
 		for (unsigned int i = 0; i < n; i++)
 			fds[i + 1] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
 		poll(fds, n + 1, timeout_ms(l, now_ns()));
@@ -542,9 +561,10 @@ static int begin(struct collector *c)
 	if (!err && begin_front_is_gone(c))
 		return -EPIPE;
 	if (err) {
-		send_refused(c, 0, 0, err, "%s", err == -ENODEV ?
-			     "this kernel has no BTF (/sys/kernel/btf/vmlinux); peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF" :
-			     strerror(-err));
+		send_refused(c, 0, 0, err, "%s",
+			     err == -ENODEV ? "this kernel has no BTF (/sys/kernel/btf/vmlinux); "
+					      "peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF"
+					    : strerror(-err));
 		return err;
 	}
 	err = kernel_side_load(c->kernel);
@@ -557,7 +577,9 @@ static int begin(struct collector *c)
 	control = kernel_side_control(c->kernel);
 	err = kernel_side_attach_life(c->kernel);
 	if (err) {
-		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; peaktop doctor says what is missing", strerror(-err));
+		send_refused(c, 0, 0, err,
+			     "cannot attach tracepoints: %s; peaktop doctor says what is missing",
+			     strerror(-err));
 		return err;
 	}
 	err = begin_launch_and_limit(c);

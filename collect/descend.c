@@ -20,7 +20,7 @@
 enum {
 	MAX_NODE_LINKS = 1024,
 	SAMPLE_HZ = 997,
-	STACKS = 25, /* per refill, 20 times a second */
+	STACKS = 25,		 /* per refill, 20 times a second */
 	STACK_LATE_NS = 1000000, /* longer than from the switch to the copy */
 };
 
@@ -63,7 +63,8 @@ static void clocks_release(struct descent_arming *d)
 	d->nr_clocks = 0;
 }
 
-/* Nothing of the set is left, and nothing of f0 belongs to one; that a call of f0 ends is seen all the same. */
+/* Nothing of the set is left, and nothing of f0 belongs to one; that a call of f0 ends is seen all
+ * the same. */
 static void set_release(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
@@ -107,14 +108,15 @@ static uint32_t shared_with_f0(const struct descent_arming *d, const struct rec_
 	for (uint32_t i = 0; i < d->function->nr_sites; i++) {
 		const struct function_site *fs = &d->function->sites[i];
 
-		if ((fs->site.role == SITE_ENTRY || fs->site.role == SITE_CALL) && !fs->dead && fs->site.module == s->module &&
-		    fs->site.offset == s->offset)
+		if ((fs->site.role == SITE_ENTRY || fs->site.role == SITE_CALL) && !fs->dead &&
+		    fs->site.module == s->module && fs->site.offset == s->offset)
 			return fs->index;
 	}
 	return 0;
 }
 
-static struct node_site *site_at(struct collector *c, struct descent_arming *d, const struct rec_site *s)
+static struct node_site *site_at(struct collector *c, struct descent_arming *d,
+				 const struct rec_site *s)
 {
 	struct node_site *n;
 	uint32_t shared;
@@ -127,17 +129,24 @@ static struct node_site *site_at(struct collector *c, struct descent_arming *d, 
 	shared = d->nr_sites < MAX_NODE_SITES ? shared_with_f0(d, s) : 0;
 	if (shared) {
 		n = &d->sites[d->nr_sites++];
-		*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = shared, .shared = true};
+		*n = (struct node_site){.module = s->module,
+					.offset = s->offset,
+					.class = s->class,
+					.index = shared,
+					.shared = true};
 		return n;
 	}
 	index = site_index_take(c);
 	if (index < 0 || d->nr_sites == MAX_NODE_SITES)
 		return NULL;
 	n = &d->sites[d->nr_sites++];
-	*n = (struct node_site){.module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
-	kernel_side_sites(c->kernel)[index] =
-		(struct pt_site){.class = s->class, .op = d->op, .fuse_ns = DESCEND_FUSE_NS,
-				 .fuse_hits = s->class == SITE_STEPPED ? DESCEND_FUSE_HITS / 5 : DESCEND_FUSE_HITS};
+	*n = (struct node_site){
+	    .module = s->module, .offset = s->offset, .class = s->class, .index = (uint32_t)index};
+	kernel_side_sites(c->kernel)[index] = (struct pt_site){
+	    .class = s->class,
+	    .op = d->op,
+	    .fuse_ns = DESCEND_FUSE_NS,
+	    .fuse_hits = s->class == SITE_STEPPED ? DESCEND_FUSE_HITS / 5 : DESCEND_FUSE_HITS};
 	return n;
 }
 
@@ -171,7 +180,8 @@ static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t 
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
 		const struct file_mapping *m = &c->mappings[i];
 
-		if (m->module == module && offset >= m->offset && offset - m->offset < m->end - m->start)
+		if (m->module == module && offset >= m->offset &&
+		    offset - m->offset < m->end - m->start)
 			return m->start + (offset - m->offset);
 	}
 	return 0;
@@ -229,13 +239,15 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 			if (d->sites[i].dead || d->sites[i].shared || d->sites[i].module != module)
 				continue;
 			of[n] = i;
-			points[n++] = (struct attach_point){.offset = d->sites[i].offset, .cookie = d->sites[i].index};
+			points[n++] = (struct attach_point){.offset = d->sites[i].offset,
+							    .cookie = d->sites[i].index};
 		}
 		err = module_answers(c, module, points, n);
 		if (err)
 			return err;
 		err = attach_points(&a, kernel_side_site_program(c->kernel),
-				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
+				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points,
+				    n, &bad);
 		if (!err || bad >= n)
 			break;
 		d->sites[of[bad]].dead = true;
@@ -243,7 +255,8 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 	}
 	if (err || !a.nr)
 		return err;
-	grown = d->nr_links < MAX_NODE_LINKS ? realloc(d->links, (d->nr_links + 1) * sizeof(*grown)) : NULL;
+	grown = d->nr_links < MAX_NODE_LINKS ? realloc(d->links, (d->nr_links + 1) * sizeof(*grown))
+					     : NULL;
 	if (!grown) {
 		attachment_release(&a, false);
 		return -ENOMEM;
@@ -282,7 +295,8 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
 
 	for (uint32_t cpu = 0; cpu < cpus && cpu < MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&d->clocks[d->nr_clocks], kernel_side_sample_program(c->kernel), (int)cpu, SAMPLE_HZ))
+		if (!attach_clock(&d->clocks[d->nr_clocks], kernel_side_sample_program(c->kernel),
+				  (int)cpu, SAMPLE_HZ))
 			d->nr_clocks++;
 	}
 	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
@@ -304,7 +318,8 @@ void descend_wake(struct collector *c)
 void descend_refill(struct collector *c)
 {
 	if (c->descent && budget_left(c) > 0)
-		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS, __ATOMIC_RELAXED);
+		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS,
+				 __ATOMIC_RELAXED);
 }
 
 /* The system call that an operation is, number + 1; 0: it is none. */
@@ -326,7 +341,8 @@ bool descend_needs_syscalls(const struct collector *c)
 	return c->descent && !c->descent->function;
 }
 
-static const char *request_check(struct collector *c, const struct req_descend *req, const struct function *f)
+static const char *request_check(struct collector *c, const struct req_descend *req,
+				 const struct function *f)
 {
 	const struct rec_site *sites[2 * PT_FNODES];
 	size_t nr = 0;
@@ -373,8 +389,13 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 
 	if (!d)
 		return -ENOMEM;
-	*d = (struct descent_arming){.function = f, .op = req->op, .slot = f ? f->slot : req->op, .epoch = req->epoch, .low_ns = req->low_ns,
-				     .high_ns = req->high_ns, .nr_nodes = req->nr_nodes};
+	*d = (struct descent_arming){.function = f,
+				     .op = req->op,
+				     .slot = f ? f->slot : req->op,
+				     .epoch = req->epoch,
+				     .low_ns = req->low_ns,
+				     .high_ns = req->high_ns,
+				     .nr_nodes = req->nr_nodes};
 	memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
 	c->descent = d;
 	err = nodes_write(c, d);
@@ -448,8 +469,8 @@ static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_
 	return r->sums[i].call == r->call ? &r->sums[i] : &none;
 }
 
-static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d, const struct pt_record_call *r,
-			   struct rec_call_node *out)
+static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d,
+			   const struct pt_record_call *r, struct rec_call_node *out)
 {
 	uint32_t nr = 0;
 
@@ -460,14 +481,14 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 		if (!s->count)
 			continue;
 		out[nr++] = (struct rec_call_node){
-			.node = d->nodes[i].node,
-			.count = s->count,
-			.max_ns = less(s->max, inside),
-			.sum_ns = less(s->sum, s->count * inside),
-			.blocked_ns = s->blocked,
-			.runqueue_ns = s->runq,
-			.interrupt_ns = s->irq,
-			.fault_ns = s->faults * c->cost.minor_fault,
+		    .node = d->nodes[i].node,
+		    .count = s->count,
+		    .max_ns = less(s->max, inside),
+		    .sum_ns = less(s->sum, s->count * inside),
+		    .blocked_ns = s->blocked,
+		    .runqueue_ns = s->runq,
+		    .interrupt_ns = s->irq,
+		    .fault_ns = s->faults * c->cost.minor_fault,
 		};
 	}
 	return nr;
@@ -486,31 +507,32 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
 		return;
 	*call = (struct rec_call){
-		.epoch = r->epoch,
-		.op = d->op,
-		.pid = r->head.tgid,
-		.tid = r->head.tid,
-		.start_ns = less(r->head.at, c->start_ns),
-		.raw_ns = r->raw,
-		.latency_ns = r->latency,
-		.outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
-		.known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT |
-			 CALL_KNOWN_NODE_INTERRUPT,
-		.interrupt_ns = r->irq_ns,
-		.interrupt = irq_number(r->irq_number),
-		.interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
-		.minor_faults = r->delta.min_flt,
-		.major_faults = r->delta.maj_flt,
-		.preemptions = r->delta.nivcsw,
-		.preempted_by = "",
-		.nodes = nodes,
-		.handlers = r->handlers,
-		.handler_signal = r->handler_signal,
+	    .epoch = r->epoch,
+	    .op = d->op,
+	    .pid = r->head.tgid,
+	    .tid = r->head.tid,
+	    .start_ns = less(r->head.at, c->start_ns),
+	    .raw_ns = r->raw,
+	    .latency_ns = r->latency,
+	    .outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
+	    .known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT |
+		     CALL_KNOWN_NODE_INTERRUPT,
+	    .interrupt_ns = r->irq_ns,
+	    .interrupt = irq_number(r->irq_number),
+	    .interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
+	    .minor_faults = r->delta.min_flt,
+	    .major_faults = r->delta.maj_flt,
+	    .preemptions = r->delta.nivcsw,
+	    .preempted_by = "",
+	    .nodes = nodes,
+	    .handlers = r->handlers,
+	    .handler_signal = r->handler_signal,
 	};
 	if (r->handlers)
 		call->handler = code_at(c, call->pid, r->handler);
 	if (r->known & SAMPLE_ONCPU) {
-		call->known |= CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE | CALL_KNOWN_NODE_RUNQUEUE;
+		call->known |= CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE |
+			       CALL_KNOWN_NODE_RUNQUEUE;
 		call->runqueue_ns = r->delta.runq_ns;
 		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
 		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
@@ -553,7 +575,14 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 void armed_stack(struct collector *c, const struct pt_record_stack *r)
 {
 	struct descent_arming *d = c->descent;
-	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = "", .about = ""}};
+	struct rec_stack out = {.kind = WITNESS_RUN,
+				.sleep = {.syscall = -1,
+					  .call = "",
+					  .name = "",
+					  .waker = "",
+					  .holder = "",
+					  .doing = "",
+					  .about = ""}};
 	struct pt_record_stack **keep;
 	struct kernel_work work;
 
@@ -578,13 +607,15 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 }
 
 /* The stack with which this thread went to sleep; NULL if it was not copied. */
-static const struct pt_record_stack *stack_of(const struct descent_arming *d, const struct pt_record_sleep *r)
+static const struct pt_record_stack *stack_of(const struct descent_arming *d,
+					      const struct pt_record_sleep *r)
 {
 	const struct pt_record_stack *s = d->asleep[r->head.tid % MAX_ASLEEP];
 
-	return s && s->head.tid == r->head.tid && s->head.at >= r->since && s->head.at <= r->since + STACK_LATE_NS ?
-		       s :
-		       NULL;
+	return s && s->head.tid == r->head.tid && s->head.at >= r->since &&
+		       s->head.at <= r->since + STACK_LATE_NS
+		   ? s
+		   : NULL;
 }
 
 /* Where the texts of a sleep are kept until it is sent. */
@@ -592,17 +623,26 @@ struct sleep_texts {
 	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[64];
 };
 
-static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s,
-		       struct sleep_texts *text)
+static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
+		       struct rec_sleep *s, struct sleep_texts *text)
 {
-	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->syscall) : NULL;
+	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS
+			       ? syscall_name((unsigned int)r->syscall)
+			       : NULL;
 
 	memset(text, 0, sizeof(*text));
 	if (sleep_of_goroutine(r, s))
 		return;
 	snprintf(text->waker, sizeof(text->waker), "%.*s", PT_COMM, r->waker_comm);
-	*s = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1, .call = call ? call : "", .name = "", .waker = "",
-				.holder = "", .doing = "", .slept_ns = r->slept, .asked_ns = r->asked, .slack_ns = r->slack,
+	*s = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1,
+				.call = call ? call : "",
+				.name = "",
+				.waker = "",
+				.holder = "",
+				.doing = "",
+				.slept_ns = r->slept,
+				.asked_ns = r->asked,
+				.slack_ns = r->slack,
 				.retransmits = r->retransmits};
 	sleep_object(r, s, text->name, sizeof(text->name));
 	sleep_refine(r, stack, s, text->name, sizeof(text->name));
@@ -611,13 +651,15 @@ static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_s
 		s->waker_pid = r->waker_tgid;
 		s->waker_tid = r->waker_tid;
 		s->waker = text->waker;
-		if (s->exclusive || s->object == SLEEP_ON_KERNEL_LOCK || s->object == SLEEP_ON_FILE_LOCK)
+		if (s->exclusive || s->object == SLEEP_ON_KERNEL_LOCK ||
+		    s->object == SLEEP_ON_FILE_LOCK)
 			s->holder = text->waker;
 	} else if (r->waker_irq) {
 		s->waker = irq_name(r->waker_irq - 1, text->irq, sizeof(text->irq));
 	}
 	if (s->exclusive && s->ended_by != ENDED_TASK && r->owner) {
-		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, text->owner, sizeof(text->owner));
+		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, text->owner,
+				   sizeof(text->owner));
 		s->holder = text->owner;
 	}
 	sleep_doing(r, s, text->doing, sizeof(text->doing));
@@ -636,13 +678,13 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
 		return;
 	*w = (struct rec_witness){
-		.op = d->op,
-		.tid = r->head.tid,
-		.at_ns = less(r->head.at, c->start_ns),
-		.weight_ns = r->slept,
-		.kind = WITNESS_SLEEP,
-		.epoch = d->epoch,
-		.node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
+	    .op = d->op,
+	    .tid = r->head.tid,
+	    .at_ns = less(r->head.at, c->start_ns),
+	    .weight_ns = r->slept,
+	    .kind = WITNESS_SLEEP,
+	    .epoch = d->epoch,
+	    .node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
 	};
 	stack = stack_of(d, r);
 	sleep_fill(r, stack, &w->sleep, &text);
@@ -652,6 +694,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 		send_record(c, &rec);
 		return;
 	}
-	out = (struct rec_stack){.at_ns = w->at_ns, .weight_ns = w->weight_ns, .kind = w->kind, .sleep = w->sleep};
+	out = (struct rec_stack){
+	    .at_ns = w->at_ns, .weight_ns = w->weight_ns, .kind = w->kind, .sleep = w->sleep};
 	stack_send(c, stack, &out);
 }

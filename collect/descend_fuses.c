@@ -3,11 +3,12 @@
 #include "collect/descend_state.h"
 
 enum {
-	SET_FUSE_PART = 2,   /* of what the target ran meanwhile: so much all sites may take */
+	SET_FUSE_PART = 2,    /* of what the target ran meanwhile: so much all sites may take */
 	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
 };
 
-void descend_node_lost(struct collector *c, const struct descent_arming *d, const struct node_site *s, uint32_t reason)
+void descend_node_lost(struct collector *c, const struct descent_arming *d,
+		       const struct node_site *s, uint32_t reason)
 {
 	struct record rec = {.type = REC_FNODE_LOST};
 
@@ -17,7 +18,8 @@ void descend_node_lost(struct collector *c, const struct descent_arming *d, cons
 		if ((n->start.module != s->module || n->start.offset != s->offset) &&
 		    (n->end.module != s->module || n->end.offset != s->offset))
 			continue;
-		rec.fnode_lost = (struct rec_fnode_lost){.epoch = d->epoch, .node = n->node, .reason = reason};
+		rec.fnode_lost =
+		    (struct rec_fnode_lost){.epoch = d->epoch, .node = n->node, .reason = reason};
 		send_record(c, &rec);
 	}
 }
@@ -30,13 +32,16 @@ static void site_blow(struct collector *c, struct descent_arming *d, struct node
 }
 
 /*
- * The programs only know loops in calls of f0 that they saw begin. In one that began before it was armed, or outside of
- * f0, several sites of a loop may take nearly all of the target's time while each stays below its own fuse: the dearest goes.
+ * The programs only know loops in calls of f0 that they saw begin. In one that began before it was
+ * armed, or outside of f0, several sites of a loop may take nearly all of the target's time while
+ * each stays below its own fuse: the dearest goes.
  */
 static void set_fuse(struct collector *c, struct descent_arming *d)
 {
-	uint64_t begun = function_starts(c, d->function, NULL), calls = begun - d->renewed_begun, most = 0;
-	uint64_t cpu = targets_cpu_ns(c), ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
+	uint64_t begun = function_starts(c, d->function, NULL), calls = begun - d->renewed_begun,
+		 most = 0;
+	uint64_t cpu = targets_cpu_ns(c),
+		 ran = cpu > d->renewed_cpu_ns ? cpu - d->renewed_cpu_ns : 0;
 	struct node_site *dearest = NULL;
 
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
@@ -44,7 +49,8 @@ static void set_fuse(struct collector *c, struct descent_arming *d)
 		uint32_t hits = s->seen - s->renewed;
 
 		s->renewed = s->seen;
-		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES || hits * (uint64_t)c->cost.hit[s->class] <= most)
+		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES ||
+		    hits * (uint64_t)c->cost.hit[s->class] <= most)
 			continue;
 		most = hits * (uint64_t)c->cost.hit[s->class];
 		dearest = s;
@@ -75,7 +81,8 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 
 		if (d->sites[i].shared)
 			continue;
-		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) * budget_hit_ns(c, d->sites[i].class);
+		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) *
+			budget_hit_ns(c, d->sites[i].class);
 		d->sites[i].seen = (uint32_t)now;
 	}
 	d->spent_ns += cost;

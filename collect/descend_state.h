@@ -18,11 +18,12 @@ struct node_site {
 	uint32_t module;
 	uint64_t offset;
 	uint32_t class;
-	uint32_t index; /* in the site table */
-	uint32_t seen;	/* hits as of the last look */
+	uint32_t index;	  /* in the site table */
+	uint32_t seen;	  /* hits as of the last look */
 	uint32_t renewed; /* ... at the last look at all of the set */
 	bool dead;
-	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its fuse */
+	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its
+			fuse */
 };
 
 struct descent_arming {
@@ -37,12 +38,12 @@ struct descent_arming {
 	uint32_t nr_sites;
 	struct attachment *links;
 	uint32_t nr_links;
-	uint64_t spent_ns;   /* by the hits of its sites, since the last profile */
-	uint64_t renewed_ns; /* when all of the set was looked at last */
+	uint64_t spent_ns;	 /* by the hits of its sites, since the last profile */
+	uint64_t renewed_ns;	 /* when all of the set was looked at last */
 	uint64_t renewed_cpu_ns; /* what the targets had run by then */
 	uint64_t renewed_begun;	 /* calls of f0 by then */
-	uint64_t window_ns;  /* spent since then */
-	bool attach_again;   /* without the sites whose fuses have blown */
+	uint64_t window_ns;	 /* spent since then */
+	bool attach_again;	 /* without the sites whose fuses have blown */
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks;
 	struct pt_record_stack *asleep[MAX_ASLEEP]; /* stacks of threads that went to sleep */
@@ -50,7 +51,9 @@ struct descent_arming {
 
 void descend_links_release(struct descent_arming *d);
 
-/* Tell the front that what is timed at this site is not timed any more; `reason`: enum fnode_lost. */
-void descend_node_lost(struct collector *c, const struct descent_arming *d, const struct node_site *s, uint32_t reason);
+/* Tell the front that what is timed at this site is not timed any more; `reason`: enum fnode_lost.
+ */
+void descend_node_lost(struct collector *c, const struct descent_arming *d,
+		       const struct node_site *s, uint32_t reason);
 
 #endif

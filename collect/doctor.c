@@ -12,11 +12,13 @@
 
 #include "collect/state.h"
 
-static void check(struct collector *c, const char *name, bool ok, const char *needed_for, const char *remedy)
+static void check(struct collector *c, const char *name, bool ok, const char *needed_for,
+		  const char *remedy)
 {
 	struct record rec = {.type = REC_CHECK};
 
-	rec.check = (struct rec_check){.name = name, .ok = ok, .needed_for = needed_for, .remedy = ok ? "" : remedy};
+	rec.check = (struct rec_check){
+	    .name = name, .ok = ok, .needed_for = needed_for, .remedy = ok ? "" : remedy};
 	send_record(c, &rec);
 }
 
@@ -47,22 +49,27 @@ static void check_descents(struct collector *c)
 
 	kernel_side_missing(c->kernel, missing, sizeof(missing));
 	snprintf(remedy, sizeof(remedy), "this kernel has no tracepoint %s", missing);
-	check(c, "tracepoints of causes", !missing[0], "causes by their own names: quota, reclaim, throttling, signals, interrupts", remedy);
+	check(c, "tracepoints of causes", !missing[0],
+	      "causes by their own names: quota, reclaim, throttling, signals, interrupts", remedy);
 }
 
 static void check_layers(struct collector *c)
 {
 	uint32_t can = kernel_side_available(c->kernel), run;
 
-	check(c, "life of targets", !kernel_side_attach_life(c->kernel), "following fork, exec and exit",
-	      "a kernel with raw tracepoints and BTF (CONFIG_DEBUG_INFO_BTF), not locked down to integrity");
+	check(c, "life of targets", !kernel_side_attach_life(c->kernel),
+	      "following fork, exec and exit",
+	      "a kernel with raw tracepoints and BTF (CONFIG_DEBUG_INFO_BTF), not locked down to "
+	      "integrity");
 	run = kernel_side_layers(c->kernel, can);
 	check(c, "system calls", run & 1u << LAYER_SYSCALL, "profiles of system calls",
 	      "a kernel with CONFIG_FTRACE_SYSCALLS and BTF");
 	check(c, "scheduler", run & 1u << LAYER_RUNQUEUE, "run-queue delay, on-CPU time of calls",
 	      "a kernel with BTF whose tracepoints can be attached");
-	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests", "a kernel with CONFIG_BLOCK and BTF");
-	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel), "profiles of lock contention",
+	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests",
+	      "a kernel with CONFIG_BLOCK and BTF");
+	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel),
+	      "profiles of lock contention",
 	      "Linux 5.19 has the tracepoint; waits for user-space locks are still seen");
 	check_descents(c);
 	kernel_side_layers(c->kernel, 0);
@@ -72,15 +79,20 @@ static void check_probes(struct collector *c)
 {
 	enum uprobe_method method = kernel_side_uprobes(c->kernel);
 
-	check(c, "uprobes", method != UPROBE_NONE, "latencies of user functions", "a kernel with CONFIG_UPROBE_EVENTS");
-	check(c, "many uprobes in one link", method == UPROBE_MULTI, "arming quickly, bursts within a small budget",
+	check(c, "uprobes", method != UPROBE_NONE, "latencies of user functions",
+	      "a kernel with CONFIG_UPROBE_EVENTS");
+	check(c, "many uprobes in one link", method == UPROBE_MULTI,
+	      "arming quickly, bursts within a small budget",
 	      "Linux 6.10; until then one perf event per site: slower to arm, coarser bursts");
 	calibrate(c);
 	check(c, "calibration", method == UPROBE_NONE || c->cost.hit[SITE_EMULATED] > 0,
-	      "correcting latencies, holding the budget", "probes attach but do not fire here: latencies are not corrected");
-	check(c, "kernel functions", access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
-				     file_says("/sys/bus/event_source/devices/kprobe/type", ""),
-	      "profiles of kernel functions", "a kernel with CONFIG_KPROBES; kernel paths then come from stacks only");
+	      "correcting latencies, holding the budget",
+	      "probes attach but do not fire here: latencies are not corrected");
+	check(c, "kernel functions",
+	      access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
+		  file_says("/sys/bus/event_source/devices/kprobe/type", ""),
+	      "profiles of kernel functions",
+	      "a kernel with CONFIG_KPROBES; kernel paths then come from stacks only");
 }
 
 int collector_doctor(int fd)
@@ -100,30 +112,42 @@ int collector_doctor(int fd)
 	c->start_ns = now_ns();
 	send_meta(c);
 	err = kernel_side_new(&c->kernel);
-	check(c, "BTF", !err, "everything", "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)");
+	check(c, "BTF", !err, "everything",
+	      "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)");
 	if (!err) {
 		err = kernel_side_load(c->kernel);
 		check(c, err && err != -EPERM ? "BPF programs" : "privileges", !err, "everything",
-		      err == -EPERM		? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
-		      : kernel_side_too_old() ? "Linux 5.15 or later: this kernel cannot do what they need"
-					      : "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop doctor shows why");
+		      err == -EPERM ? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "
+				      "CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
+		      : kernel_side_too_old()
+			  ? "Linux 5.15 or later: this kernel cannot do what they need"
+			  : "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop "
+			    "doctor shows why");
 	}
 	if (!err) {
 		check_layers(c);
 		check_probes(c);
 		send_constants(c);
-		send_note(c, NOTE_INFO, "a probe hit costs %u ns emulated, %u ns stepped (%u and %u ns of it inside the latency); a system call %u ns more (%u inside), of other processes %u ns; a switch %u ns",
-			  c->cost.hit[SITE_EMULATED], c->cost.hit[SITE_STEPPED], c->cost.inside[SITE_EMULATED],
-			  c->cost.inside[SITE_STEPPED], c->cost.syscall, c->cost.syscall_inside, c->cost.syscall_other, c->cost.sched);
-		send_note(c, NOTE_INFO, "this host: system call %u ns, context switch %u ns", c->cost.system_call, c->cost.context_switch);
+		send_note(c, NOTE_INFO,
+			  "a probe hit costs %u ns emulated, %u ns stepped (%u and %u ns of it "
+			  "inside the latency); a system call %u ns more (%u inside), of other "
+			  "processes %u ns; a switch %u ns",
+			  c->cost.hit[SITE_EMULATED], c->cost.hit[SITE_STEPPED],
+			  c->cost.inside[SITE_EMULATED], c->cost.inside[SITE_STEPPED],
+			  c->cost.syscall, c->cost.syscall_inside, c->cost.syscall_other,
+			  c->cost.sched);
+		send_note(c, NOTE_INFO, "this host: system call %u ns, context switch %u ns",
+			  c->cost.system_call, c->cost.context_switch);
 	}
 	snprintf(maps, sizeof(maps), "/proc/%d/map_files", getppid());
 	self = open(maps, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	check(c, "files of targets", self >= 0, "names of functions", "CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, and CAP_SYS_PTRACE");
+	check(c, "files of targets", self >= 0, "names of functions",
+	      "CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, and CAP_SYS_PTRACE");
 	if (self >= 0)
 		close(self);
 	check(c, "Landlock", has_landlock(), "a second wall around the parser and the front",
-	      "Linux 5.13 with CONFIG_SECURITY_LANDLOCK in lsm=; the seccomp filters stand without it");
+	      "Linux 5.13 with CONFIG_SECURITY_LANDLOCK in lsm=; the seccomp filters stand without "
+	      "it");
 	bye.bye.error = 0;
 	send_record(c, &bye);
 	while (channel_flush(c->front) == 1)

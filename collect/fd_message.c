@@ -35,12 +35,16 @@ int fd_message_receive(int socket, void *data, size_t size, int *fd, int flags)
 {
 	union fd_message control;
 	struct iovec iov = {.iov_base = data, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof(control.buf)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.buf,
+			     .msg_controllen = sizeof(control.buf)};
 	ssize_t got = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC | flags);
 	struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
 
 	*fd = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 	if (got == (ssize_t)size)
 		return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions: their sites, checked and armed. When they are armed is the governor's affair (govern.c). */
+/* Functions: their sites, checked and armed. When they are armed is the governor's affair
+ * (govern.c). */
 #include "collect/site_check.h"
 #include "collect/state.h"
 
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a function may spend before it has earned anything: half of what may be spent in advance, the other half is the layers'. */
+/* What a function may spend before it has earned anything: half of what may be spent in advance,
+ * the other half is the layers'. */
 enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
 
 /* Probes are detached a little after their site was dropped: an entry is not used again soon. */
@@ -46,7 +48,8 @@ bool site_is_mapped(const struct collector *c, const struct rec_site *s)
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
 		const struct file_mapping *m = &c->mappings[i];
 
-		if (m->module == s->module && s->offset >= m->offset && s->offset - m->offset < m->end - m->start)
+		if (m->module == s->module && s->offset >= m->offset &&
+		    s->offset - m->offset < m->end - m->start)
 			return true;
 	}
 	return false;
@@ -66,7 +69,8 @@ static bool has_exits(const struct function *f)
 static pt_u32 site_flags(const struct rec_site *r)
 {
 	return (r->role == SITE_EXIT && !r->ret_valid ? PT_SITE_YIELDS : 0) |
-	       (r->flags & SITE_REPEATS ? PT_SITE_REPEATS : 0) | (r->flags & SITE_GO ? PT_SITE_GO : 0);
+	       (r->flags & SITE_REPEATS ? PT_SITE_REPEATS : 0) |
+	       (r->flags & SITE_GO ? PT_SITE_GO : 0);
 }
 
 /* Write one site into the table that the programs read. */
@@ -86,9 +90,11 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->pace = c->options->budget_ppm < 1000000;
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
-		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET | site_flags(r);
+		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET |
+			   site_flags(r);
 		/* the call has pushed no return address yet: it is the instruction behind it */
-		s->call_bytes = r->role == SITE_CALL && r->ret > r->offset ? (pt_u32)(r->ret - r->offset) : 0;
+		s->call_bytes =
+		    r->role == SITE_CALL && r->ret > r->offset ? (pt_u32)(r->ret - r->offset) : 0;
 		if (!has_exits(f))
 			s->flags |= PT_SITE_NEED_RET;
 	} else {
@@ -104,14 +110,18 @@ static void sites_write(struct collector *c, struct function *f)
 		site_write(c, f, &f->sites[i]);
 }
 
-/* Whether an armed site ends the calls that return to where this one stands, for every mapping of its file. */
-static void return_publish(struct collector *c, const struct function *f, const struct rec_site *s, bool ends)
+/* Whether an armed site ends the calls that return to where this one stands, for every mapping of
+ * its file. */
+static void return_publish(struct collector *c, const struct function *f, const struct rec_site *s,
+			   bool ends)
 {
 	for (unsigned int j = 0; j < c->nr_mappings; j++) {
 		const struct file_mapping *m = &c->mappings[j];
 
-		if (m->module == s->module && s->ret >= m->offset && s->ret - m->offset < m->end - m->start)
-			kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot, m->start + (s->ret - m->offset), ends);
+		if (m->module == s->module && s->ret >= m->offset &&
+		    s->ret - m->offset < m->end - m->start)
+			kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot,
+						 m->start + (s->ret - m->offset), ends);
 	}
 }
 
@@ -133,7 +143,8 @@ void function_return_give_up(struct collector *c, struct function *f, struct fun
 	sites_write(c, f);
 }
 
-static void site_report(struct collector *c, const struct function *f, const struct function_site *fs, uint32_t state)
+static void site_report(struct collector *c, const struct function *f,
+			const struct function_site *fs, uint32_t state)
 {
 	struct record rec = {.type = REC_SITE};
 
@@ -159,8 +170,8 @@ bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
 }
 
 /* Attach the starts or the ends of `f` from site `from` on that lie in one file, in one process. */
-static int attach_group(struct collector *c, struct function *f, unsigned int from, enum group group, pid_t pid,
-			uint32_t module, struct attachment *a)
+static int attach_group(struct collector *c, struct function *f, unsigned int from,
+			enum group group, pid_t pid, uint32_t module, struct attachment *a)
 {
 	struct attach_point points[MAX_FUNCTION_SITES];
 	unsigned int of[MAX_FUNCTION_SITES];
@@ -177,7 +188,8 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 			if (fs->dead || fs->site.module != module || group_of(&fs->site) != group)
 				continue;
 			of[n] = i;
-			points[n++] = (struct attach_point){.offset = fs->site.offset, .cookie = fs->index};
+			points[n++] =
+			    (struct attach_point){.offset = fs->site.offset, .cookie = fs->index};
 		}
 		if (!n)
 			return 0;
@@ -185,40 +197,47 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 		if (err)
 			return err;
 		err = attach_points(a, kernel_side_site_program(c->kernel),
-				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points, n, &bad);
+				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points,
+				    n, &bad);
 		if (!err || bad >= n)
 			return err;
 		/* leave the refused one out, say so, and go on with the rest */
 		f->sites[of[bad]].dead = true;
 		site_report(c, f, &f->sites[of[bad]], SITE_REFUSED);
-		send_note(c, NOTE_WARNING, "%s: the kernel refuses a probe at 0x%llx (%s); left out", f->meta.name,
+		send_note(c, NOTE_WARNING,
+			  "%s: the kernel refuses a probe at 0x%llx (%s); left out", f->meta.name,
 			  (unsigned long long)points[bad].offset, strerror(-err));
 	}
 }
 
-static struct attachment *links_add(struct function *f, enum group group, pid_t pid, uint32_t module)
+static struct attachment *links_add(struct function *f, enum group group, pid_t pid,
+				    uint32_t module)
 {
 	struct function_links *grown = realloc(f->links, (f->nr_links + 1) * sizeof(*grown));
 
 	if (!grown)
 		return NULL;
 	f->links = grown;
-	f->links[f->nr_links] = (struct function_links){.pid = pid, .module = module,
-							  .exits = group == GROUP_EXITS};
+	f->links[f->nr_links] =
+	    (struct function_links){.pid = pid, .module = module, .exits = group == GROUP_EXITS};
 	f->nr_links++;
-	return group == GROUP_STARTS ? &f->links[f->nr_links - 1].starts : &f->links[f->nr_links - 1].ends;
+	return group == GROUP_STARTS ? &f->links[f->nr_links - 1].starts
+				     : &f->links[f->nr_links - 1].ends;
 }
 
-static uint64_t attached_sites(const struct function *f, unsigned int from, enum group group, uint32_t module)
+static uint64_t attached_sites(const struct function *f, unsigned int from, enum group group,
+			       uint32_t module)
 {
 	uint64_t n = 0;
 
 	for (unsigned int i = from; i < f->nr_sites; i++)
-		n += !f->sites[i].dead && f->sites[i].site.module == module && group_of(&f->sites[i].site) == group;
+		n += !f->sites[i].dead && f->sites[i].site.module == module &&
+		     group_of(&f->sites[i].site) == group;
 	return n;
 }
 
-static int attach_one(struct collector *c, struct function *f, unsigned int from, enum group g, pid_t pid, uint32_t module)
+static int attach_one(struct collector *c, struct function *f, unsigned int from, enum group g,
+		      pid_t pid, uint32_t module)
 {
 	struct attachment a = {0}, *slot;
 	int err = attach_group(c, f, from, g, pid, module, &a);
@@ -397,7 +416,8 @@ void function_free(struct collector *c, struct function *f)
 }
 
 /* Is a request in order? Returns the reason in words, or NULL. */
-static const char *arm_check(struct collector *c, const struct req_arm *arm, const struct function *f)
+static const char *arm_check(struct collector *c, const struct req_arm *arm,
+			     const struct function *f)
 {
 	const struct rec_site *sites[MAX_FUNCTION_SITES];
 
@@ -405,7 +425,8 @@ static const char *arm_check(struct collector *c, const struct req_arm *arm, con
 		return "this kernel has no uprobes";
 	if (arm->op.layer != LAYER_FUNCTION)
 		return "only functions are armed by sites";
-	if ((!arm->nr_sites && !(f && (arm->drop_exits || arm->keep_exits))) || (f ? f->nr_sites : 0) + arm->nr_sites > MAX_FUNCTION_SITES)
+	if ((!arm->nr_sites && !(f && (arm->drop_exits || arm->keep_exits))) ||
+	    (f ? f->nr_sites : 0) + arm->nr_sites > MAX_FUNCTION_SITES)
 		return "too many sites for one function";
 	for (uint32_t i = 0; i < arm->nr_sites; i++) {
 		const struct rec_site *s = &arm->sites[i];
@@ -424,8 +445,8 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
 		const struct rec_site *have = &f->sites[i].site;
 
-		if (have->module == s->module && have->offset == s->offset && starts(have) == starts(s) &&
-		    have->cfa == s->cfa && have->ret == s->ret)
+		if (have->module == s->module && have->offset == s->offset &&
+		    starts(have) == starts(s) && have->cfa == s->cfa && have->ret == s->ret)
 			return true;
 	}
 	return false;
@@ -433,7 +454,8 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 
 static int sites_add(struct collector *c, struct function *f, const struct req_arm *arm)
 {
-	struct function_site *grown = realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
+	struct function_site *grown =
+	    realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
 	uint64_t before;
 
 	if (!grown)
@@ -481,7 +503,8 @@ static void op_announce(struct collector *c, const struct function *f)
 	send_record(c, &rec);
 }
 
-/* A hot function's stepped exits would stop the target for as long as it takes to remove them again. */
+/* A hot function's stepped exits would stop the target for as long as it takes to remove them
+ * again. */
 static bool exits_should_wait(const struct collector *c, const struct function *f)
 {
 	if (c->options->budget_ppm >= 1000000 || f->keep_exits || f->exits_dropped)
@@ -530,7 +553,8 @@ void function_exits_drop(struct collector *c, struct function *f)
 	}
 }
 
-static void arm_answer(struct collector *c, struct function *f, const struct req_arm *arm, unsigned int from, int err)
+static void arm_answer(struct collector *c, struct function *f, const struct req_arm *arm,
+		       unsigned int from, int err)
 {
 	struct record rec = {.type = REC_ACK};
 	bool entry = false;
@@ -539,10 +563,12 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 		entry |= starts(&f->sites[i].site) && !f->sites[i].dead;
 	if (err || !entry) {
 		f->hopeless = !entry;
-		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP, err == -ENOEXEC ?
-			     "%s: the kernel cannot step over an instruction of it that a probe would stand on (%s); watch what calls it" :
-			     "%s: the kernel refuses the probes (%s)", f->meta.name,
-			     strerror(err ? -err : EOPNOTSUPP));
+		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP,
+			     err == -ENOEXEC
+				 ? "%s: the kernel cannot step over an instruction of it that a "
+				   "probe would stand on (%s); watch what calls it"
+				 : "%s: the kernel refuses the probes (%s)",
+			     f->meta.name, strerror(err ? -err : EOPNOTSUPP));
 		return;
 	}
 	for (unsigned int i = from; i < f->nr_sites; i++) {
@@ -573,8 +599,8 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	if (!f)
 		f = function_new(c, &arm->op);
 	if (!f) {
-		send_refused(c, arm->epoch, arm->op.op, -ENOSPC, "%s: too many operations are watched; remove one first",
-			     arm->op.name);
+		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
+			     "%s: too many operations are watched; remove one first", arm->op.name);
 		return;
 	}
 	from = f->nr_sites;
@@ -588,7 +614,9 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		struct pt_control *control = kernel_side_control(c->kernel);
 
 		control->nested = 1;
-		send_note(c, NOTE_INFO, "several functions are watched: where one calls another many times, its latency less the probes' cost is an estimate");
+		send_note(c, NOTE_INFO,
+			  "several functions are watched: where one calls another many times, its "
+			  "latency less the probes' cost is an estimate");
 	}
 	if (fresh)
 		f->exits_wait = exits_should_wait(c, f);

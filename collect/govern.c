@@ -2,10 +2,10 @@
 /*
  * The governor: what probing of functions may cost the target (budget.h).
  *
- * Each watched function earns credit, its part of the budget, and spends it with every hit. One that earns as fast as it
- * spends stays armed; another is armed in bursts. A burst ends by removing the
- * entries; the ends stay until the open activations have closed, so that slow
- * calls are seen with the same chance as fast ones.
+ * Each watched function earns credit, its part of the budget, and spends it with every hit. One
+ * that earns as fast as it spends stays armed; another is armed in bursts. A burst ends by removing
+ * the entries; the ends stay until the open activations have closed, so that slow calls are seen
+ * with the same chance as fast ones.
  */
 #include "collect/state.h"
 
@@ -20,20 +20,21 @@ enum {
 	BURST_MIN_MS = 4,
 	OFF_MIN_MS = 45,
 	BURST_NS = 200000, /* a burst may cost this much whatever is left */
-	HITS_MIN = 64,	    /* of one site in a burst */
+	HITS_MIN = 64,	   /* of one site in a burst */
 	HITS_MAX = 40000,
 	CALLERS_QUIET_MS = 30,
 	DRAIN_MAX_MS = 1500,
 	DRAIN_ENDS_MS = 4,	/* then breakpoints take over from the ends */
 	DRAIN_STARTS_MS = 1000, /* a kernel that takes longer to remove probes counts as done */
 	EXITS_LOOK_MS = 15,
-	DETACH_MS = 80, /* the kernel's, about */
+	DETACH_MS = 80,	     /* the kernel's, about */
 	DETACH_NS = 2000000, /* that stepped exits may cost the target meanwhile */
-	RETURNS_DEAR = 2, /* times what ends in the function itself would have cost */
+	RETURNS_DEAR = 2,    /* times what ends in the function itself would have cost */
 	RETURNS_LOOK_NS = 1000000,
 	MAX_BREAKS = 64,
 	MOMENT_NS = 250000000,
-	MOMENT_SPENT_NS = 50000000, /* of each thread that runs; what the kernel takes to remove probes comes to that */
+	MOMENT_SPENT_NS = 50000000, /* of each thread that runs; what the kernel takes to remove
+				       probes comes to that */
 	MOMENT_BUDGET_PPM = 300000, /* who allows more than this means it */
 };
 
@@ -60,7 +61,8 @@ struct armed_clock clock_now(const struct collector *c)
  */
 uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class)
 {
-	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS, price = budget_hit_ns(c, class);
+	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS,
+		 price = budget_hit_ns(c, class);
 	uint64_t hits = ns / (price ? price : 1);
 
 	if (budget_is_unlimited(c))
@@ -151,7 +153,8 @@ static void break_one(void *ctx, uint32_t index, const struct pt_act *a)
 		return;
 	}
 	w->f->breaks = grown;
-	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel), (int)a->tid, a->ret, a->key.slot))
+	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel),
+			      (int)a->tid, a->ret, a->key.slot))
 		w->failed = true;
 	else
 		w->f->nr_breaks++;
@@ -222,7 +225,8 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 	return hits;
 }
 
-/* No start was passed since the last look. The burst was over one mean gap after the last call began. */
+/* No start was passed since the last look. The burst was over one mean gap after the last call
+ * began. */
 static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 {
 	struct armed_clock clock;
@@ -278,7 +282,9 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	if (armed_cut(&f->time, clock_now(c)))
 		slots_cut(c, LAYER_FUNCTION, f);
 	if (open && f->censored > before)
-		send_note(c, NOTE_WARNING, "%s: calls longer than %d ms may be missing: watched in bursts to hold the budget",
+		send_note(c, NOTE_WARNING,
+			  "%s: calls longer than %d ms may be missing: watched in bursts to hold "
+			  "the budget",
 			  f->meta.name, DRAIN_MAX_MS);
 }
 
@@ -333,8 +339,8 @@ static uint64_t exit_price(const struct collector *c, const struct function *f)
 }
 
 /*
- * Where one call instruction calls many functions, an interpreter's dispatch, an end behind it is passed by all of
- * their calls: those of this function are better ended by itself.
+ * Where one call instruction calls many functions, an interpreter's dispatch, an end behind it is
+ * passed by all of their calls: those of this function are better ended by itself.
  */
 static bool returns_too_dear(struct collector *c, struct function *f)
 {
@@ -347,7 +353,8 @@ static bool returns_too_dear(struct collector *c, struct function *f)
 		uint64_t hits = __atomic_load_n(&table[s->index].hits, __ATOMIC_RELAXED);
 
 		if (s->site.role != SITE_RETURN || s->dead ||
-		    hits * c->cost.hit[s->site.class] < RETURNS_DEAR * (starts - s->starts_before) * price + RETURNS_LOOK_NS)
+		    hits * c->cost.hit[s->site.class] <
+			RETURNS_DEAR * (starts - s->starts_before) * price + RETURNS_LOOK_NS)
 			continue;
 		function_return_give_up(c, f, s);
 		found = true;
@@ -369,10 +376,11 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
 }
 
 /*
- * Whatever credit there is, as at the begin of a descent: of its speed in any quarter of a second a target keeps about half.
- * Is this over for now?
+ * Whatever credit there is, as at the begin of a descent: of its speed in any quarter of a second a
+ * target keeps about half. Is this over for now?
  */
-static bool moment_over(const struct collector *c, struct function *f, uint64_t now, uint64_t spent, uint64_t ran)
+static bool moment_over(const struct collector *c, struct function *f, uint64_t now, uint64_t spent,
+			uint64_t ran)
 {
 	struct moment *m = &f->moment;
 	uint64_t threads;
@@ -382,7 +390,8 @@ static bool moment_over(const struct collector *c, struct function *f, uint64_t 
 	m->spent_ns += spent;
 	m->ran_ns += ran;
 	threads = now > m->since ? (m->ran_ns + (now - m->since) / 2) / (now - m->since) : 0;
-	return c->options->budget_ppm < MOMENT_BUDGET_PPM && m->spent_ns > (threads ? threads : 1) * MOMENT_SPENT_NS;
+	return c->options->budget_ppm < MOMENT_BUDGET_PPM &&
+	       m->spent_ns > (threads ? threads : 1) * MOMENT_SPENT_NS;
 }
 
 /* A descent has the whole account: its functions are armed one after the other. */
@@ -411,15 +420,16 @@ static void credit_turn(struct collector *c, struct function *f, int64_t earned,
 }
 
 /*
- * Has this burst had its part? Several short bursts see more of the program than one that takes all there is, and leave
- * something for the rounds of a descent that come after the first look.
+ * Has this burst had its part? Several short bursts see more of the program than one that takes all
+ * there is, and leave something for the rounds of a descent that come after the first look.
  */
 static bool burst_over(const struct collector *c, const struct function *f)
 {
 	/* a call of a descent is of no use when nobody knows what its thread waited for */
 	if (descend_is_of(c, f) && !units_are_on(c))
 		return true;
-	return f->credit_ns < 0 || budget_left(c) < 0 || (has_account(c, f) && f->burst_spent_ns > f->burst_max_ns);
+	return f->credit_ns < 0 || budget_left(c) < 0 ||
+	       (has_account(c, f) && f->burst_spent_ns > f->burst_max_ns);
 }
 
 static void burst_start(struct collector *c, struct function *f)
@@ -433,11 +443,14 @@ static bool burst_affordable(const struct collector *c, const struct function *f
 {
 	int64_t needed = budget_burst(c);
 
-	return (!descend_is_of(c, f) || units_are_on(c)) && f->credit_ns > needed && budget_left(c) > needed;
+	return (!descend_is_of(c, f) || units_are_on(c)) && f->credit_ns > needed &&
+	       budget_left(c) > needed;
 }
 
-/* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever their price by the calibration. */
-static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned, uint64_t most)
+/* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever
+ * their price by the calibration. */
+static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned,
+			   uint64_t most)
 {
 	uint64_t spent = function_spending(c, f);
 	bool pause;
@@ -453,24 +466,31 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 		exits_look(c, f, now);
 		if (spent > (uint64_t)earned && exits_too_dear(f, now))
 			function_exits_drop(c, f);
-		if (returns_too_dear(c, f) || ((burst_over(c, f) || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
+		if (returns_too_dear(c, f) ||
+		    ((burst_over(c, f) || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
 			burst_stop(c, f, now_ns());
 			return now + CHECK_FAST_MS * MS;
 		}
 		/* one that spends as it earns is left alone for longer */
-		return now + (spent > (uint64_t)earned || now - f->state_since < 100 * MS ? CHECK_FAST_MS : CHECK_MS) * MS;
+		return now + (spent > (uint64_t)earned || now - f->state_since < 100 * MS
+				  ? CHECK_FAST_MS
+				  : CHECK_MS) *
+				 MS;
 	case FUNCTION_DRAINING:
 		return govern_drain(c, f, now);
 	case FUNCTION_OFF:
-		if (!f->hopeless && !pause && burst_affordable(c, f) && now - f->state_since > OFF_MIN_MS * MS)
+		if (!f->hopeless && !pause && burst_affordable(c, f) &&
+		    now - f->state_since > OFF_MIN_MS * MS)
 			burst_start(c, f);
 		return now + CHECK_MS * MS;
 	}
 	return now + CHECK_MS * MS;
 }
 
-/* Govern the functions that are edges of phases, or the others; returns what they spent of what they share. */
-static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, uint64_t most, bool edges, uint64_t *next)
+/* Govern the functions that are edges of phases, or the others; returns what they spent of what
+ * they share. */
+static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, uint64_t most,
+			   bool edges, uint64_t *next)
 {
 	unsigned int nr = 0;
 	int64_t spent = 0;
@@ -497,7 +517,8 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, ui
 
 uint64_t functions_govern(struct collector *c, uint64_t now)
 {
-	uint64_t next = now + CHECK_MS * MS, when, wall = c->budget.at && now > c->budget.at ? now - c->budget.at : 0;
+	uint64_t next = now + CHECK_MS * MS, when,
+		 wall = c->budget.at && now > c->budget.at ? now - c->budget.at : 0;
 	int64_t earned;
 
 	budget_turn(c, now);
@@ -514,7 +535,8 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 
 void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 {
-	if (kernel_function_blown(c, site_index, at) || learn_blown(c, site_index) || descend_blown(c, site_index))
+	if (kernel_function_blown(c, site_index, at) || learn_blown(c, site_index) ||
+	    descend_blown(c, site_index))
 		return;
 	for (unsigned int i = 0; i < c->nr_functions; i++) {
 		struct function *f = c->functions[i];

@@ -45,8 +45,9 @@ static bool is_owned(int fd)
 }
 
 /*
- * Put /dev/null in the place of a probe. The probe lives on in a copy, which is to be closed: closing waits for the
- * kernel to remove it. Returns the copy, or -1 if there is none. With the lock.
+ * Put /dev/null in the place of a probe. The probe lives on in a copy, which is to be closed:
+ * closing waits for the kernel to remove it. Returns the copy, or -1 if there is none. With the
+ * lock.
  */
 static int take_away(int fd)
 {
@@ -115,7 +116,8 @@ static void *watch(void *arg)
 		if (!atomic_load(&guard.on))
 			continue;
 		pthread_mutex_lock(&guard.lock);
-		if (!guard.fired && (now > atomic_load(&guard.turn_ms) + GUARD_MS || now > atomic_load(&guard.beat_ms) + GUARD_MS)) {
+		if (!guard.fired && (now > atomic_load(&guard.turn_ms) + GUARD_MS ||
+				     now > atomic_load(&guard.beat_ms) + GUARD_MS)) {
 			fire();
 			fires = true;
 		}

@@ -2,12 +2,14 @@
 /*
  * The dead man's switch: a thread that waits for nothing but time.
  *
- * It removes every probe of peaktop when the collector's loop has not gone round for GUARD_MS, or when the front has not
- * said for as long that it lives. The loop does the latter itself and earlier, if it can. If the front is gone and the
- * loop does not go round either, the thread ends the process.
+ * It removes every probe of peaktop when the collector's loop has not gone round for GUARD_MS, or
+ * when the front has not said for as long that it lives. The loop does the latter itself and
+ * earlier, if it can. If the front is gone and the loop does not go round either, the thread ends
+ * the process.
  *
- * Whatever attaches a probe hands the descriptor over with guard_own(). To remove a probe, the thread puts a descriptor
- * of /dev/null in its place: the number stays the owner's to close, and nothing else can get it meanwhile.
+ * Whatever attaches a probe hands the descriptor over with guard_own(). To remove a probe, the
+ * thread puts a descriptor of /dev/null in its place: the number stays the owner's to close, and
+ * nothing else can get it meanwhile.
  */
 #ifndef PEAKTOP_GUARD_H
 #define PEAKTOP_GUARD_H

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert((int)HOST_WAIT_QUEUE == (int)PT_WAIT_WOKEN && (int)HOST_WAIT_PREEMPTED == (int)PT_WAIT_PREEMPTED &&
-		   (int)HOST_WAIT_QUOTA == (int)PT_WAIT_QUOTA && (int)HOST_WAIT_STOPPED == (int)PT_WAIT_STOPPED &&
-		   (int)HOST_WAIT_TRACED == (int)PT_WAIT_TRACED && (int)HOST_WAIT_FROZEN == (int)PT_WAIT_FROZEN,
+_Static_assert((int)HOST_WAIT_QUEUE == (int)PT_WAIT_WOKEN &&
+		   (int)HOST_WAIT_PREEMPTED == (int)PT_WAIT_PREEMPTED &&
+		   (int)HOST_WAIT_QUOTA == (int)PT_WAIT_QUOTA &&
+		   (int)HOST_WAIT_STOPPED == (int)PT_WAIT_STOPPED &&
+		   (int)HOST_WAIT_TRACED == (int)PT_WAIT_TRACED &&
+		   (int)HOST_WAIT_FROZEN == (int)PT_WAIT_FROZEN,
 	       "bpf/records.h repeats enum host_wait");
 
 void group_path(const struct pt_group *g, char *out, size_t n)
@@ -19,7 +22,8 @@ void group_path(const struct pt_group *g, char *out, size_t n)
 		used = (size_t)snprintf(out, n, "...");
 	for (int i = PT_GROUP_LEVELS; i-- > 0;) {
 		if (g->part[i][0] && used < n)
-			used += (size_t)snprintf(out + used, n - used, "/%.*s", PT_GROUP_NAME, g->part[i]);
+			used += (size_t)snprintf(out + used, n - used, "/%.*s", PT_GROUP_NAME,
+						 g->part[i]);
 	}
 }
 
@@ -32,7 +36,8 @@ static struct rec_host_wait *wait_add(struct host_waits *out, uint32_t kind, uin
 }
 
 /* Who ran meanwhile; what nobody is known for has no name. */
-static void runners_fill(struct host_waits *out, uint32_t kind, uint64_t ns, const struct pt_runners *runners)
+static void runners_fill(struct host_waits *out, uint32_t kind, uint64_t ns,
+			 const struct pt_runners *runners)
 {
 	uint64_t known = 0, longest = 0;
 	struct rec_host_wait *w;
@@ -108,8 +113,8 @@ void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w)
 		one = wait_add(out, HOST_WAIT_QUOTA, w->ns[HOST_WAIT_QUOTA]);
 		one->name = out->quota_of;
 		if (w->quota_ns && w->quota_period_ns) {
-			snprintf(out->quota, sizeof(out->quota), "%g ms of CPU time each %g ms", (double)w->quota_ns / 1e6,
-				 (double)w->quota_period_ns / 1e6);
+			snprintf(out->quota, sizeof(out->quota), "%g ms of CPU time each %g ms",
+				 (double)w->quota_ns / 1e6, (double)w->quota_period_ns / 1e6);
 			one->detail = out->quota;
 		}
 	}

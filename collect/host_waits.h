@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a call of f0 waited for although it could have run: the kernel's account as records. Pure. */
+/* What a call of f0 waited for although it could have run: the kernel's account as records. Pure.
+ */
 #ifndef PEAKTOP_COLLECT_HOST_WAITS_H
 #define PEAKTOP_COLLECT_HOST_WAITS_H
 

@@ -11,9 +11,11 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 
 	for (unsigned int i = 0; i < k->nr_links; i++) {
 		const struct layer_link *l = &k->links[i];
-		bool optional = l->prog == k->skel->progs.on_block_start || l->prog == k->skel->progs.on_block_insert ||
+		bool optional = l->prog == k->skel->progs.on_block_start ||
+				l->prog == k->skel->progs.on_block_insert ||
 				l->prog == k->skel->progs.on_contention_begin ||
-				l->prog == k->skel->progs.on_contention_end || (l->layers & KERNEL_SIDE_DESCENT);
+				l->prog == k->skel->progs.on_contention_end ||
+				(l->layers & KERNEL_SIDE_DESCENT);
 
 		if (l->layers == UINT32_MAX)
 			continue;
@@ -34,8 +36,10 @@ const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n
 	for (const struct layer_link *l = k->links; l < k->links + k->nr_links && used < n; l++) {
 		const char *name = strchr(bpf_program__section_name(l->prog), '/');
 
-		if (l->layers & KERNEL_SIDE_DESCENT && l->layers != UINT32_MAX && !l->exists && name)
-			used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "", name + 1);
+		if (l->layers & KERNEL_SIDE_DESCENT && l->layers != UINT32_MAX && !l->exists &&
+		    name)
+			used += (size_t)snprintf(out + used, n - used, "%s%s", used ? ", " : "",
+						 name + 1);
 	}
 	return out;
 }

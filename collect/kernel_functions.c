@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel functions as operations, by kprobes. Their probes are hit by whoever calls the function: the hits of the targets
- * are charged to the budget of the targets, all hits to that of the host (--max-overhead of all CPUs). A function that
- * costs more than it earns is armed in bursts. A burst ends by closing its gate; then the entry is detached, the return
- * when no call is open any more. When the fuse has blown both go at once.
+ * Kernel functions as operations, by kprobes. Their probes are hit by whoever calls the function:
+ * the hits of the targets are charged to the budget of the targets, all hits to that of the host
+ * (--max-overhead of all CPUs). A function that costs more than it earns is armed in bursts. A
+ * burst ends by closing its gate; then the entry is detached, the return when no call is open any
+ * more. When the fuse has blown both go at once.
  */
 #include "collect/state.h"
 
@@ -21,9 +22,9 @@ enum {
 	DRAIN_MAX_MS = 1000,
 	CREDIT_NS = 4000000, /* to begin with */
 	CREDIT_MAX_NS = 20000000,
-	HITS_MIN = 64, /* of a burst */
+	HITS_MIN = 64,	    /* of a burst */
 	SWITCH_NS = 200000, /* of the host's time: attach and detach */
-	SHARE = 2, /* this part of the budget is for kernel functions, together */
+	SHARE = 2,	    /* this part of the budget is for kernel functions, together */
 };
 
 static void links_release(struct kernel_function *f)
@@ -49,10 +50,12 @@ static int links_attach(struct collector *c, struct kernel_function *f)
 
 	if (!kernel_side_has_kprobes(c->kernel))
 		return -EOPNOTSUPP;
-	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), f->name, true, f->site);
+	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), f->name, true,
+			    f->site);
 	if (err)
 		return err;
-	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), f->name, false, f->site);
+	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), f->name, false,
+			    f->site);
 	if (err)
 		links_release(f);
 	return err;
@@ -102,7 +105,9 @@ static void burst_stop(struct collector *c, struct kernel_function *f, uint64_t 
 {
 	burst_end(c, f, at);
 	if (!f->bursts)
-		send_note(c, NOTE_INFO, "kernel:%s is watched in bursts to hold the budget of %g%% (--max-overhead); calls longer than a burst may be missing",
+		send_note(c, NOTE_INFO,
+			  "kernel:%s is watched in bursts to hold the budget of %g%% "
+			  "(--max-overhead); calls longer than a burst may be missing",
 			  f->name, c->options->budget_ppm / 1e4);
 	f->bursts = true;
 }
@@ -125,7 +130,8 @@ static void open_one(void *ctx, uint32_t index, const struct pt_act *a)
 		kernel_side_activation_drop(w->c->kernel, index, a);
 }
 
-/* Calls that are open; with `drop` they are forgotten: the next one of the thread would be taken for a part of it. */
+/* Calls that are open; with `drop` they are forgotten: the next one of the thread would be taken
+ * for a part of it. */
 static unsigned int calls_open(struct collector *c, const struct kernel_function *f, bool drop)
 {
 	struct open_walk w = {.c = c, .slot = f->slot, .drop = drop};
@@ -153,14 +159,17 @@ static void credit_add(int64_t *credit, int64_t ns)
 /* What it earned since the last look, and what its hits cost. */
 static void credits_turn(struct collector *c, struct kernel_function *f, uint64_t now)
 {
-	uint64_t hits = __atomic_load_n(&site_of(c, f)->hits, __ATOMIC_RELAXED), wall = now - f->looked_ns;
-	int64_t earned = (int64_t)(wall * c->options->budget_ppm / 1000000 / SHARE / c->nr_kernel_functions);
+	uint64_t hits = __atomic_load_n(&site_of(c, f)->hits, __ATOMIC_RELAXED),
+		 wall = now - f->looked_ns;
+	int64_t earned =
+	    (int64_t)(wall * c->options->budget_ppm / 1000000 / SHARE / c->nr_kernel_functions);
 	int64_t cost = (int64_t)((hits - f->hits) * price(c));
 
 	f->hits = hits;
 	f->looked_ns = now;
 	credit_add(&f->host_ns, earned * (int64_t)kernel_side_control(c->kernel)->nr_cpus - cost);
-	/* hits of the targets are not told from others' for each function: no more than one CPU's part for a target */
+	/* hits of the targets are not told from others' for each function: no more than one CPU's
+	 * part for a target */
 	credit_add(&f->target_ns, earned - cost / (int64_t)kernel_side_control(c->kernel)->nr_cpus);
 }
 
@@ -193,7 +202,8 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000; i++) {
+	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000;
+	     i++) {
 		struct kernel_function *f = &c->kernel_functions[i];
 		uint64_t when;
 
@@ -212,7 +222,8 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 
 		if (f->site != site)
 			continue;
-		/* everybody passes the return as well: it does not wait for calls that are still open */
+		/* everybody passes the return as well: it does not wait for calls that are still
+		 * open */
 		burst_stop(c, f, at);
 		detach(c, f);
 		f->host_ns -= SWITCH_NS;
@@ -221,17 +232,21 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 	return false;
 }
 
-bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last, uint64_t *start, uint64_t *armed)
+bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
+			    uint64_t *start, uint64_t *armed)
 {
 	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
 		struct kernel_function *f = &c->kernel_functions[i];
 
 		if (f->slot != slot)
 			continue;
-		*armed = f->armed_ns + (f->state == FUNCTION_ON && now > f->state_since ? now - f->state_since : 0);
+		*armed =
+		    f->armed_ns +
+		    (f->state == FUNCTION_ON && now > f->state_since ? now - f->state_since : 0);
 		*armed -= *armed > f->told_armed_ns ? f->told_armed_ns : *armed;
 		*start = f->told_ns > c->start_ns ? f->told_ns : c->start_ns;
-		/* too little was seen to stand for the time since: it is told with the next slice */
+		/* too little was seen to stand for the time since: it is told with the next slice
+		 */
 		if (f->bursts && *armed < BURST_MIN_MS * MS && !last)
 			return false;
 		f->told_armed_ns += *armed;
@@ -270,16 +285,24 @@ void kernel_functions_wake(struct collector *c)
 	}
 }
 
-static int kernel_function_new(struct collector *c, const struct req_arm *arm, struct kernel_function *f)
+static int kernel_function_new(struct collector *c, const struct req_arm *arm,
+			       struct kernel_function *f)
 {
 	const char *colon = strchr(arm->op.name, ':'), *name = colon ? colon + 1 : arm->op.name;
-	uint32_t slot = __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
+	uint32_t slot =
+	    __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
 	int site = slot < PT_SLOTS ? site_index_take(c) : -ENOSPC, err;
 
 	if (site < 0)
 		return site;
-	*f = (struct kernel_function){.op = arm->op.op, .slot = slot, .site = (uint32_t)site, .name = strdup(name),
-				      .host_ns = CREDIT_NS, .target_ns = CREDIT_NS, .looked_ns = now_ns(), .told_ns = now_ns()};
+	*f = (struct kernel_function){.op = arm->op.op,
+				      .slot = slot,
+				      .site = (uint32_t)site,
+				      .name = strdup(name),
+				      .host_ns = CREDIT_NS,
+				      .target_ns = CREDIT_NS,
+				      .looked_ns = now_ns(),
+				      .told_ns = now_ns()};
 	site_of(c, f)->start_slot = slot;
 	site_of(c, f)->class = SITE_EMULATED;
 	err = f->name ? burst_begin(c, f) : -ENOMEM;
@@ -297,7 +320,8 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	int err;
 
 	if (c->nr_kernel_functions == MAX_KERNEL_FUNCTIONS) {
-		send_refused(c, arm->epoch, arm->op.op, -ENOSPC, "%s: more than %d kernel functions are watched", arm->op.name,
+		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
+			     "%s: more than %d kernel functions are watched", arm->op.name,
 			     MAX_KERNEL_FUNCTIONS);
 		return;
 	}
@@ -305,9 +329,11 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	err = kernel_function_new(c, arm, f);
 	if (err) {
 		send_refused(c, arm->epoch, arm->op.op, err, "%s: %s", arm->op.name,
-			     err == -EOPNOTSUPP ? "this kernel has no kprobes; watch system calls and block requests instead" :
-			     err == -ENOENT	? "no such kernel function, or one that may not be probed (see /proc/kallsyms)" :
-						  strerror(-err));
+			     err == -EOPNOTSUPP ? "this kernel has no kprobes; watch system calls "
+						  "and block requests instead"
+			     : err == -ENOENT	? "no such kernel function, or one that may not be "
+						  "probed (see /proc/kallsyms)"
+						: strerror(-err));
 		return;
 	}
 	c->nr_kernel_functions++;

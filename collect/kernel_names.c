@@ -76,7 +76,8 @@ static void names_read(void)
 	while (fgets(line, sizeof(line), f)) {
 		size_t n;
 
-		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || !address || !strchr("tTwW", type))
+		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || !address ||
+		    !strchr("tTwW", type))
 			continue;
 		if (!strcmp(name, "_stext"))
 			base = address;
@@ -111,7 +112,8 @@ bool kernel_place_of(uint64_t address, struct kernel_place *out)
 	/* one address may have several names: always the same one */
 	while (low && names[low - 1].address == names[low].address)
 		low--;
-	*out = (struct kernel_place){.name = texts + names[low].text, .start = names[low].address, .index = low};
+	*out = (struct kernel_place){
+	    .name = texts + names[low].text, .start = names[low].address, .index = low};
 	return true;
 }
 
@@ -140,7 +142,8 @@ void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, si
 
 	out[0] = '\0';
 	for (size_t i = nr; i > 0; i--) {
-		/* all but the innermost are return addresses: one byte before they belong to the caller for sure */
+		/* all but the innermost are return addresses: one byte before they belong to the
+		 * caller for sure */
 		const char *name = kernel_name(innermost_first[i - 1] - (i > 1));
 		int n = name ? snprintf(out + at, size - at, "%s%s", at ? ";" : "", name) : 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of functions of the kernel, by address: /proc/kallsyms, read when the first one is asked for. */
+/* Names of functions of the kernel, by address: /proc/kallsyms, read when the first one is asked
+ * for. */
 #ifndef PEAKTOP_KERNEL_NAMES_H
 #define PEAKTOP_KERNEL_NAMES_H
 

@@ -19,7 +19,8 @@
 #include "collect/guard.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
-_Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 && SAMPLE_RUNQUEUE == 1 << 11,
+_Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
+		   SAMPLE_RUNQUEUE == 1 << 11,
 	       "bpf/measure.h repeats enum sample_known");
 _Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5,
 	       "bpf/measure.h repeats enum layer");
@@ -36,7 +37,8 @@ static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32
 	k->links[k->nr_links++] = (struct layer_link){.layers = layers, .prog = prog};
 }
 
-/* Does the kernel have this tracepoint? libbpf_find_vmlinux_btf_id() would read all types of the kernel for each. */
+/* Does the kernel have this tracepoint? libbpf_find_vmlinux_btf_id() would read all types of the
+ * kernel for each. */
 static bool link_exists(const struct layer_link *l, const struct btf *types)
 {
 	const char *name = strchr(bpf_program__section_name(l->prog), '/');
@@ -50,14 +52,22 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 static void descent_links_declare(struct kernel_side *k)
 {
 	struct bpf_program *const programs[] = {
-	    k->skel->progs.on_signal_sent,	k->skel->progs.on_signal,
-	    k->skel->progs.on_reschedule_entry, k->skel->progs.on_reschedule_exit,
-	    k->skel->progs.on_call_entry,	k->skel->progs.on_call_exit,
-	    k->skel->progs.on_call_single_entry, k->skel->progs.on_call_single_exit,
-	    k->skel->progs.on_irq_work_entry,	k->skel->progs.on_irq_work_exit,
-	    k->skel->progs.on_reclaim_begin,	k->skel->progs.on_reclaim_end,
-	    k->skel->progs.on_group_reclaim_begin, k->skel->progs.on_group_reclaim_end,
-	    k->skel->progs.on_compaction_begin, k->skel->progs.on_compaction_end,
+	    k->skel->progs.on_signal_sent,
+	    k->skel->progs.on_signal,
+	    k->skel->progs.on_reschedule_entry,
+	    k->skel->progs.on_reschedule_exit,
+	    k->skel->progs.on_call_entry,
+	    k->skel->progs.on_call_exit,
+	    k->skel->progs.on_call_single_entry,
+	    k->skel->progs.on_call_single_exit,
+	    k->skel->progs.on_irq_work_entry,
+	    k->skel->progs.on_irq_work_exit,
+	    k->skel->progs.on_reclaim_begin,
+	    k->skel->progs.on_reclaim_end,
+	    k->skel->progs.on_group_reclaim_begin,
+	    k->skel->progs.on_group_reclaim_end,
+	    k->skel->progs.on_compaction_begin,
+	    k->skel->progs.on_compaction_end,
 	    k->skel->progs.on_dirty,
 	};
 
@@ -67,9 +77,12 @@ static void descent_links_declare(struct kernel_side *k)
 
 static void links_declare(struct kernel_side *k)
 {
-	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES, sched = 1u << LAYER_RUNQUEUE;
+	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES,
+		       sched = 1u << LAYER_RUNQUEUE;
 	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
-	const uint32_t interrupts = sched | KERNEL_SIDE_DESCENT; /* what they take of a call is told with its time off the CPU */
+	const uint32_t interrupts =
+	    sched |
+	    KERNEL_SIDE_DESCENT; /* what they take of a call is told with its time off the CPU */
 
 	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
 	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
@@ -125,7 +138,8 @@ static bool kernel_at_least(int major, int minor)
 	return a > major || (a == major && b >= minor);
 }
 
-/* The programs use attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(): 5.15, or what a vendor has backported. */
+/* The programs use attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(): 5.15, or what
+ * a vendor has backported. */
 bool kernel_side_too_old(void)
 {
 	return !kernel_at_least(5, 15);
@@ -164,8 +178,8 @@ int kernel_side_new(struct kernel_side **out)
 	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
 	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
 	if (k->uprobes == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(k->skel->progs.on_site_multi,
-						      (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(
+		    k->skel->progs.on_site_multi, (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
 	*out = k;
 	return 0;
 }
@@ -174,14 +188,15 @@ static void *map_share(struct bpf_map *map)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t size = ((size_t)bpf_map__value_size(map) + 7) / 8 * 8 * bpf_map__max_entries(map);
-	void *p = mmap(NULL, (size + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	void *p = mmap(NULL, (size + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       bpf_map__fd(map), 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
 /*
- * Children of the collector get none of the memory that it shares with the programs: a map lives as long as somebody
- * has it mapped, and a helper that hangs may outlive the collector.
+ * Children of the collector get none of the memory that it shares with the programs: a map lives as
+ * long as somebody has it mapped, and a helper that hangs may outlive the collector.
  */
 static void maps_keep_from_children(void)
 {
@@ -314,7 +329,8 @@ enum uprobe_method kernel_side_uprobes(const struct kernel_side *k)
 
 int kernel_side_site_program(const struct kernel_side *k)
 {
-	return bpf_program__fd(k->uprobes == UPROBE_MULTI ? k->skel->progs.on_site_multi : k->skel->progs.on_site);
+	return bpf_program__fd(k->uprobes == UPROBE_MULTI ? k->skel->progs.on_site_multi
+							  : k->skel->progs.on_site);
 }
 
 int kernel_side_break_program(const struct kernel_side *k)
@@ -347,7 +363,8 @@ static int tasks_link(struct kernel_side *k, uint32_t pid)
 	bpf_link__destroy(k->tasks);
 	k->tasks_pid = pid;
 	k->tasks = pid ? bpf_program__attach_iter(k->skel->progs.on_task, &opts) : NULL;
-	/* older kernels (6.0) know no single process: the program itself passes over who is no target */
+	/* older kernels (6.0) know no single process: the program itself passes over who is no
+	 * target */
 	if (!k->tasks)
 		k->tasks = bpf_program__attach_iter(k->skel->progs.on_task, NULL);
 	return k->tasks ? 0 : -errno;
@@ -365,7 +382,8 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 	fd = bpf_iter_create(bpf_link__fd(k->tasks));
 	if (fd < 0)
 		return -errno;
-	while ((got = read(fd, (char *)tasks + have, sizeof(tasks) - have)) > 0 || (got < 0 && errno == EAGAIN)) {
+	while ((got = read(fd, (char *)tasks + have, sizeof(tasks) - have)) > 0 ||
+	       (got < 0 && errno == EAGAIN)) {
 		have += got > 0 ? (size_t)got : 0;
 		n = have / sizeof(tasks[0]);
 		for (size_t i = 0; i < n; i++)
@@ -390,7 +408,8 @@ bool kernel_side_has_kprobes(const struct kernel_side *k)
 
 int kernel_side_kernel_program(const struct kernel_side *k, bool at_return)
 {
-	return bpf_program__fd(at_return ? k->skel->progs.on_kernel_exit : k->skel->progs.on_kernel_entry);
+	return bpf_program__fd(at_return ? k->skel->progs.on_kernel_exit
+					 : k->skel->progs.on_kernel_entry);
 }
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k)
@@ -405,7 +424,8 @@ struct pt_learn *kernel_side_learns(struct kernel_side *k)
 
 int kernel_side_context_add(struct kernel_side *k, const struct pt_context *key, uint32_t index)
 {
-	int err = bpf_map_update_elem(bpf_map__fd(k->skel->maps.contexts), key, &index, BPF_NOEXIST);
+	int err =
+	    bpf_map_update_elem(bpf_map__fd(k->skel->maps.contexts), key, &index, BPF_NOEXIST);
 
 	return err == -EEXIST ? 0 : err;
 }
@@ -499,7 +519,8 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid)
 {
 	uint32_t state = PT_TARGET_WATCHED;
-	int fd = bpf_map__fd(k->skel->maps.targets), err = bpf_map_update_elem(fd, &tgid, &state, BPF_NOEXIST);
+	int fd = bpf_map__fd(k->skel->maps.targets),
+	    err = bpf_map_update_elem(fd, &tgid, &state, BPF_NOEXIST);
 
 	/* the programs have added a child: now it is confirmed */
 	if (err == -EEXIST)
@@ -542,7 +563,8 @@ void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
 	__atomic_fetch_sub(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Call `each` for every entry of a hash table, in chunks; delete those for which it returns nonzero. */
+/* Call `each` for every entry of a hash table, in chunks; delete those for which it returns
+ * nonzero. */
 typedef int (*entry_fn)(void *ctx, const void *key, const void *value);
 
 static int table_each(int fd, size_t key_size, size_t value_size, entry_fn each, void *ctx)
@@ -593,7 +615,8 @@ int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void 
 {
 	struct typed_walk w = {.thread = each, .ctx = ctx};
 
-	return table_each(bpf_map__fd(k->skel->maps.threads), sizeof(uint32_t), sizeof(struct pt_thread), each_thread, &w);
+	return table_each(bpf_map__fd(k->skel->maps.threads), sizeof(uint32_t),
+			  sizeof(struct pt_thread), each_thread, &w);
 }
 
 void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)
@@ -618,8 +641,9 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 {
 	pt_u64 state = a->state;
 
-	return index < PT_ACTIVATIONS && __atomic_compare_exchange_n(&k->activations[index].state, &state, 0, false,
-								     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return index < PT_ACTIVATIONS &&
+	       __atomic_compare_exchange_n(&k->activations[index].state, &state, 0, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)
@@ -637,7 +661,8 @@ int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt
 	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.threads), &tid, t, BPF_NOEXIST);
 }
 
-int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address, bool ends)
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
+			     bool ends)
 {
 	struct pt_ret_key key = {.address = address, .tgid = tgid, .slot = slot};
 	uint32_t state = ends ? PT_RET_ENDED : PT_RET_REPORTED;
@@ -649,5 +674,6 @@ void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot)
 {
 	struct typed_walk w = {.slot = slot};
 
-	table_each(bpf_map__fd(k->skel->maps.returns), sizeof(struct pt_ret_key), sizeof(uint32_t), each_return, &w);
+	table_each(bpf_map__fd(k->skel->maps.returns), sizeof(struct pt_ret_key), sizeof(uint32_t),
+		   each_return, &w);
 }

@@ -20,7 +20,8 @@
 enum uprobe_method {
 	UPROBE_NONE = 0,
 	UPROBE_PERF,  /* one perf event per site */
-	UPROBE_MULTI, /* one link for many sites (kernel 6.6; used from 6.10, whose pid filter is right) */
+	UPROBE_MULTI, /* one link for many sites (kernel 6.6; used from 6.10, whose pid filter is
+			 right) */
 };
 
 struct kernel_side;
@@ -39,7 +40,8 @@ int kernel_side_new(struct kernel_side **out);
 int kernel_side_load(struct kernel_side *k);
 void kernel_side_free(struct kernel_side *k);
 
-/* Attach the tracepoints of these layers (1 << enum layer) and detach the others. Returns the layers that run. */
+/* Attach the tracepoints of these layers (1 << enum layer) and detach the others. Returns the
+ * layers that run. */
 uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted);
 /* Detach what begins system calls of the layers attached now, and keep what ends them. */
 void kernel_side_syscalls_drain(struct kernel_side *k);
@@ -47,13 +49,16 @@ void kernel_side_syscalls_drain(struct kernel_side *k);
 int kernel_side_attach_life(struct kernel_side *k);
 /* Layers that this kernel can measure. */
 uint32_t kernel_side_available(const struct kernel_side *k);
-/* Whether it tells of its own locks (5.19); without, LAYER_LOCK is the waits for user-space locks. */
+/* Whether it tells of its own locks (5.19); without, LAYER_LOCK is the waits for user-space locks.
+ */
 bool kernel_side_own_locks(const struct kernel_side *k);
-/* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns `out`. */
+/* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns
+ * `out`. */
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
 /* The table of struct pt_dirtier, by process. */
 int kernel_side_dirtiers(const struct kernel_side *k);
-/* Whether the running kernel is older than what peaktop is made for; only a reason to look for when it refuses something. */
+/* Whether the running kernel is older than what peaktop is made for; only a reason to look for when
+ * it refuses something. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 int kernel_side_site_program(const struct kernel_side *k);
@@ -64,12 +69,14 @@ int kernel_side_share_program(const struct kernel_side *k);
 
 /*
  * Show every thread of the targets as it is now; of one process, where it is the
- * only one asked about (`pid`, else 0). Negative errno: -EOPNOTSUPP where the kernel has no iterators.
+ * only one asked about (`pid`, else 0). Negative errno: -EOPNOTSUPP where the kernel has no
+ * iterators.
  */
 typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
 
-/* Probes of kernel functions: whether this kernel has them, and the programs for entry and return. */
+/* Probes of kernel functions: whether this kernel has them, and the programs for entry and return.
+ */
 bool kernel_side_has_kprobes(const struct kernel_side *k);
 int kernel_side_kernel_program(const struct kernel_side *k, bool at_return);
 
@@ -97,7 +104,8 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 /* Targets of the filter. Threads are told apart by the programs. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
-/* Count again what a target does that was suspended when it executed a program (control.check_exec). False: it was not. */
+/* Count again what a target does that was suspended when it executed a program
+ * (control.check_exec). False: it was not. */
 bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid);
 
 /* Iterate over the threads; return nonzero from `each` to delete the entry. */
@@ -113,8 +121,10 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
-/* A return address whose calls are ended by an armed site; else (`ends` false) by something else, and it is not to be told. */
-int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address, bool ends);
+/* A return address whose calls are ended by an armed site; else (`ends` false) by something else,
+ * and it is not to be told. */
+int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
+			     bool ends);
 /* Forget the return addresses of a slot (0: of all). */
 void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot);
 

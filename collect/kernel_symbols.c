@@ -25,7 +25,9 @@ void kernel_symbols_load(struct collector *c)
 	if (k)
 		k->told = calloc(kernel_names_count() / 32 + 1, sizeof(*k->told));
 	if (!kernel_names_count())
-		send_note(c, NOTE_WARNING, "the names of kernel functions cannot be read (CAP_SYSLOG, kernel.kptr_restrict): no kernel stacks");
+		send_note(c, NOTE_WARNING,
+			  "the names of kernel functions cannot be read (CAP_SYSLOG, "
+			  "kernel.kptr_restrict): no kernel stacks");
 }
 
 void kernel_symbols_free(struct collector *c)
@@ -37,11 +39,15 @@ void kernel_symbols_free(struct collector *c)
 	c->symbols = NULL;
 }
 
-static void symbol_tell(struct collector *c, uint64_t offset, const char *symbol, const char *function)
+static void symbol_tell(struct collector *c, uint64_t offset, const char *symbol,
+			const char *function)
 {
 	struct record rec = {.type = REC_SYMBOL};
 
-	rec.symbol = (struct rec_symbol){.module = REC_KERNEL_MODULE, .offset = offset, .symbol = symbol, .function = function,
+	rec.symbol = (struct rec_symbol){.module = REC_KERNEL_MODULE,
+					 .offset = offset,
+					 .symbol = symbol,
+					 .function = function,
 					 .file = ""};
 	send_record(c, &rec);
 }
@@ -50,7 +56,8 @@ static void symbol_tell(struct collector *c, uint64_t offset, const char *symbol
 static struct rec_frame call_frame(struct collector *c, int64_t nr)
 {
 	struct kernel_symbols *k = c->symbols;
-	uint64_t offset = nr >= 0 && nr < PT_SYSCALLS ? REC_KERNEL_CALL | (uint64_t)nr : REC_KERNEL_FAULT;
+	uint64_t offset =
+	    nr >= 0 && nr < PT_SYSCALLS ? REC_KERNEL_CALL | (uint64_t)nr : REC_KERNEL_FAULT;
 	char name[64];
 
 	if (offset == REC_KERNEL_FAULT) {
@@ -62,7 +69,8 @@ static struct rec_frame call_frame(struct collector *c, int64_t nr)
 		symbol_tell(c, offset, "", name);
 		k->calls_told[nr / 32] |= 1u << nr % 32;
 	}
-	return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = offset, .function = offset};
+	return (struct rec_frame){
+	    .module = REC_KERNEL_MODULE, .offset = offset, .function = offset};
 }
 
 static bool begins_with(const char *s, const char *begin)
@@ -73,16 +81,18 @@ static bool begins_with(const char *s, const char *begin)
 /* The way into the kernel is the same for all: the system call stands for it. */
 static bool is_entry(const char *s)
 {
-	return begins_with(s, "entry_SYSCALL") || begins_with(s, "do_syscall_") || begins_with(s, "x64_sys_call") ||
-	       begins_with(s, "__x64_sys_") || begins_with(s, "__se_sys_") || begins_with(s, "__do_sys_") ||
-	       begins_with(s, "asm_") || begins_with(s, "exc_page_fault") || begins_with(s, "do_user_addr_fault") ||
-	       begins_with(s, "ret_from_fork");
+	return begins_with(s, "entry_SYSCALL") || begins_with(s, "do_syscall_") ||
+	       begins_with(s, "x64_sys_call") || begins_with(s, "__x64_sys_") ||
+	       begins_with(s, "__se_sys_") || begins_with(s, "__do_sys_") ||
+	       begins_with(s, "asm_") || begins_with(s, "exc_page_fault") ||
+	       begins_with(s, "do_user_addr_fault") || begins_with(s, "ret_from_fork");
 }
 
 /* Of going to sleep, only what asked for it is of interest. */
 static bool is_schedule(const char *s)
 {
-	return begins_with(s, "__schedule") || !strcmp(s, "schedule") || begins_with(s, "schedule_preempt");
+	return begins_with(s, "__schedule") || !strcmp(s, "schedule") ||
+	       begins_with(s, "schedule_preempt");
 }
 
 static const char *name_of(uint64_t address)
@@ -99,15 +109,19 @@ static struct rec_frame frame_of(struct collector *c, uint64_t address)
 	struct kernel_place p;
 
 	if (!kernel_place_of(address, &p))
-		return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = address - base, .function = address - base};
+		return (struct rec_frame){.module = REC_KERNEL_MODULE,
+					  .offset = address - base,
+					  .function = address - base};
 	if (!(k->told[p.index / 32] & 1u << p.index % 32)) {
 		symbol_tell(c, p.start - base, p.name, p.name);
 		k->told[p.index / 32] |= 1u << p.index % 32;
 	}
-	return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = address - base, .function = p.start - base};
+	return (struct rec_frame){
+	    .module = REC_KERNEL_MODULE, .offset = address - base, .function = p.start - base};
 }
 
-/* Where the innermost frame that counts is: the last steps of going to sleep, and whoever looks, are left out. */
+/* Where the innermost frame that counts is: the last steps of going to sleep, and whoever looks,
+ * are left out. */
 static uint32_t first_that_counts(const struct pt_record_stack *r, uint32_t nr)
 {
 	uint32_t first = 0;
@@ -130,8 +144,9 @@ static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 }
 
 /*
- * Is it in the kernel for a probe: the breakpoint, the step behind it, or a call of the trampoline that newer kernels put
- * in its place? A sample of that tells of whoever probes, not of the program.
+ * Is it in the kernel for a probe: the breakpoint, the step behind it, or a call of the trampoline
+ * that newer kernels put in its place? A sample of that tells of whoever probes, not of the
+ * program.
  */
 bool kernel_in_probe(const struct pt_record_stack *r)
 {
@@ -141,7 +156,8 @@ bool kernel_in_probe(const struct pt_record_stack *r)
 		const char *name = name_of(r->kernel[i]);
 
 		if (begins_with(name, "asm_exc_int3") || begins_with(name, "asm_exc_debug") ||
-		    begins_with(name, "uprobe_notify_resume") || begins_with(name, "__x64_sys_uprobe") ||
+		    begins_with(name, "uprobe_notify_resume") ||
+		    begins_with(name, "__x64_sys_uprobe") ||
 		    begins_with(name, "__x64_sys_uretprobe"))
 			return true;
 	}
@@ -150,7 +166,8 @@ bool kernel_in_probe(const struct pt_record_stack *r)
 
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
 {
-	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES, first;
+	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES,
+		 first;
 
 	if (!nr || !c->symbols || !c->symbols->told || !kernel_names_count())
 		return 0;

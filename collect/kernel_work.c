@@ -9,7 +9,8 @@
 #include "collect/kernel_names.h"
 #include "collect/state.h"
 
-/* Functions that only such work calls, by how their names begin; of two that are on one stack the first rule counts. */
+/* Functions that only such work calls, by how their names begin; of two that are on one stack the
+ * first rule counts. */
 static const struct rule {
 	uint32_t object;
 	const char *begins[14];
@@ -17,30 +18,49 @@ static const struct rule {
     {SLEEP_IN_DIRTY, {"balance_dirty_pages"}},
     {SLEEP_IN_RECLAIM,
      /* not try_to_free_buffers(): truncating a file calls it, too */
-     {"try_to_free_pages", "try_to_free_mem_cgroup", "do_try_to_free_pages", "shrink_node", "shrink_lruvec",
-      "reclaim_throttle", "reclaim_high", "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high",
-      "__alloc_pages_direct_reclaim", "throttle_direct_reclaim", "throttle_vm_writeout"}},
+     {"try_to_free_pages", "try_to_free_mem_cgroup", "do_try_to_free_pages", "shrink_node",
+      "shrink_lruvec", "reclaim_throttle", "reclaim_high", "mem_cgroup_handle_over_high",
+      "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim", "throttle_direct_reclaim",
+      "throttle_vm_writeout"}},
     {SLEEP_IN_COMPACTION, {"try_to_compact_", "compact_zone", "__alloc_pages_direct_compact"}},
-    {SLEEP_IN_SWAP, {"do_swap_page", "swapin_", "swap_cluster_readahead", "swap_vma_readahead", "shmem_swapin", "swap_read"}},
+    {SLEEP_IN_SWAP,
+     {"do_swap_page", "swapin_", "swap_cluster_readahead", "swap_vma_readahead", "shmem_swapin",
+      "swap_read"}},
     {SLEEP_IN_HUGE_PAGE,
-     {"do_huge_pmd_", "__do_huge_pmd_", "clear_huge_page", "vma_alloc_anon_folio_pmd", "collapse_huge_page", "hugetlb_no_page",
-      "hugetlb_fault"}},
+     {"do_huge_pmd_", "__do_huge_pmd_", "clear_huge_page", "vma_alloc_anon_folio_pmd",
+      "collapse_huge_page", "hugetlb_no_page", "hugetlb_fault"}},
 };
 
 /* Where the kernel waits for one of its own locks without going to sleep, or is about to. */
-static const char *const lock_functions[] = {
-    "osq_lock", "rwsem_spin_on_owner", "rwsem_optimistic_spin", "rwsem_down_", "mutex_spin_on_owner", "mutex_optimistic_spin",
-    "__mutex_lock", "native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath", "queued_spin_lock_slowpath",
-    "queued_read_lock_slowpath", "queued_write_lock_slowpath", "percpu_rwsem_wait", "__percpu_down", NULL};
+static const char *const lock_functions[] = {"osq_lock",
+					     "rwsem_spin_on_owner",
+					     "rwsem_optimistic_spin",
+					     "rwsem_down_",
+					     "mutex_spin_on_owner",
+					     "mutex_optimistic_spin",
+					     "__mutex_lock",
+					     "native_queued_spin_lock_slowpath",
+					     "__pv_queued_spin_lock_slowpath",
+					     "queued_spin_lock_slowpath",
+					     "queued_read_lock_slowpath",
+					     "queued_write_lock_slowpath",
+					     "percpu_rwsem_wait",
+					     "__percpu_down",
+					     NULL};
 /* Between those and who wants the lock. */
-static const char *const lock_wrappers[] = {"down_", "__down_", "mutex_lock", "_raw_", "__raw_", "do_raw_", "queued_", "rwsem_",
-					    "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
+static const char *const lock_wrappers[] = {
+    "down_",	    "__down_",		"mutex_lock",	     "_raw_",
+    "__raw_",	    "do_raw_",		"queued_",	     "rwsem_",
+    "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
 /* Locks that a task owns; nobody knows who has a spinlock. */
-static const char *const owned_locks[] = {"osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
-static const char *const memory_functions[] = {"vm_mmap", "do_mmap", "__vm_munmap", "vm_munmap", "do_mprotect", "do_madvise",
-					       "madvise", "lock_mm_", "vm_brk", "__do_sys_brk", "__x64_sys_brk", "mremap",
-					       "__do_sys_mremap", "__x64_sys_mremap", "mm_populate", "__mm_populate", "dup_mm",
-					       "do_user_addr_fault", "exit_mmap", "mlock", "do_mlock", NULL};
+static const char *const owned_locks[] = {
+    "osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
+static const char *const memory_functions[] = {
+    "vm_mmap",	     "do_mmap", "__vm_munmap",	      "vm_munmap",	  "do_mprotect",
+    "do_madvise",    "madvise", "lock_mm_",	      "vm_brk",		  "__do_sys_brk",
+    "__x64_sys_brk", "mremap",	"__do_sys_mremap",    "__x64_sys_mremap", "mm_populate",
+    "__mm_populate", "dup_mm",	"do_user_addr_fault", "exit_mmap",	  "mlock",
+    "do_mlock",	     NULL};
 
 static bool begins_with_any(const char *name, const char *const *list)
 {
@@ -60,13 +80,15 @@ static bool any_begins(const char *const *names, uint32_t nr, const char *const 
 	return false;
 }
 
-uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps, const char **caller)
+uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
+			      const char **caller)
 {
 	uint32_t outermost = 0;
 
 	*caller = "";
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		/* huge pages last: a thread that spins for a lock in their making waits for the lock */
+		/* huge pages last: a thread that spins for a lock in their making waits for the
+		 * lock */
 		if (rules[i].object == SLEEP_IN_HUGE_PAGE)
 			break;
 		if (any_begins(names, nr, rules[i].begins))
@@ -84,7 +106,9 @@ uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps
 			*caller = names[outermost];
 		return SLEEP_IN_SPIN;
 	}
-	return any_begins(names, nr, rules[sizeof(rules) / sizeof(rules[0]) - 1].begins) ? SLEEP_IN_HUGE_PAGE : 0;
+	return any_begins(names, nr, rules[sizeof(rules) / sizeof(rules[0]) - 1].begins)
+		   ? SLEEP_IN_HUGE_PAGE
+		   : 0;
 }
 
 bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
@@ -120,12 +144,15 @@ static void reclaim_fill(const struct pt_kernel_work *w, bool of_group, struct k
 	if (w->doing & PT_DOING_GROUP_RECLAIM)
 		group_path(&w->group, out->name, sizeof(out->name));
 	if (w->doing & PT_DOING_GROUP_RECLAIM && w->limit)
-		snprintf(out->about, sizeof(out->about), "memory limit of %.4g MiB reached", (double)w->limit / (1 << 20));
+		snprintf(out->about, sizeof(out->about), "memory limit of %.4g MiB reached",
+			 (double)w->limit / (1 << 20));
 	else
-		snprintf(out->about, sizeof(out->about), "the memory limit of its cgroup is reached");
+		snprintf(out->about, sizeof(out->about),
+			 "the memory limit of its cgroup is reached");
 }
 
-/* The process that has dirtied most pages of this device since it was seen first; false: none is known. */
+/* The process that has dirtied most pages of this device since it was seen first; false: none is
+ * known. */
 static bool top_dirtier(struct collector *c, const char *device, struct pt_dirtier *out)
 {
 	int fd = kernel_side_dirtiers(c->kernel);
@@ -154,16 +181,22 @@ static void dirty_fill(struct collector *c, const struct pt_kernel_work *w, stru
 		snprintf(out->holder, sizeof(out->holder), "%.*s", PT_COMM, top.comm);
 }
 
-static void work_fill(struct collector *c, const struct pt_kernel_work *w, const char *const *names, uint32_t nr,
-		      struct kernel_work *out)
+static void work_fill(struct collector *c, const struct pt_kernel_work *w, const char *const *names,
+		      uint32_t nr, struct kernel_work *out)
 {
-	static const char *const group_functions[] = {"try_to_free_mem_cgroup", "try_charge", "reclaim_high",
-						      "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high", NULL};
+	static const char *const group_functions[] = {"try_to_free_mem_cgroup",
+						      "try_charge",
+						      "reclaim_high",
+						      "mem_cgroup_handle_over_high",
+						      "__mem_cgroup_handle_over_high",
+						      NULL};
 
 	if (out->object == SLEEP_IN_DIRTY)
 		dirty_fill(c, w, out);
 	else if (out->object == SLEEP_IN_RECLAIM)
-		reclaim_fill(w, w->doing & PT_DOING_GROUP_RECLAIM || any_begins(names, nr, group_functions), out);
+		reclaim_fill(
+		    w, w->doing & PT_DOING_GROUP_RECLAIM || any_begins(names, nr, group_functions),
+		    out);
 }
 
 static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
@@ -172,20 +205,24 @@ static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
 }
 
 /* Who holds the lock that it spins for: as the tracepoint said, else by what the lock must be. */
-static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr, const char *caller,
-		      struct kernel_work *out)
+static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr,
+		      const char *caller, struct kernel_work *out)
 {
-	const struct pt_lock_owner *owner = &r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_FILE];
+	const struct pt_lock_owner *owner =
+	    &r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_FILE];
 
-	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid && r->work.holder_pid != r->head.tid)
+	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
+	    r->work.holder_pid != r->head.tid)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 	else if (owner->pid && owner->pid != r->head.tid && any_begins(names, nr, owned_locks))
 		holder_fill(owner->comm, owner->pid, out->holder, sizeof(out->holder));
 	snprintf(out->name, sizeof(out->name), "%s", caller);
-	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s", *caller ? " in " : "", caller);
+	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s",
+		 *caller ? " in " : "", caller);
 }
 
-void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r, struct kernel_work *out)
+void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
+			   struct kernel_work *out)
 {
 	const char *names[PT_KERNEL_FRAMES], *caller = "";
 	uint32_t nr = names_of(r, names);
@@ -199,17 +236,19 @@ void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 		work_fill(c, &r->work, names, nr, out);
 }
 
-void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r, const struct pt_record_stack *stack,
-			  struct kernel_work *out)
+void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
+			  const struct pt_record_stack *stack, struct kernel_work *out)
 {
 	const char *names[PT_KERNEL_FRAMES], *caller;
 	uint32_t nr = names_of(stack, names);
 
 	*out = (struct kernel_work){0};
-	out->object = nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
+	out->object =
+	    nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
 	work_fill(c, &r->work, names, nr, out);
 	/* a lock for which it slept after all */
-	if (!out->object && r->work.doing & PT_DOING_LOCK && r->work.holder_pid && r->work.holder_pid != r->head.tid)
+	if (!out->object && r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
+	    r->work.holder_pid != r->head.tid)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 }
 

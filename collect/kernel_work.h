@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel was doing for a thread that a stack was taken of: freeing memory, swapping, throttling a writer,
- * spinning for a lock. Told by the functions of the kernel on the stack, and by pairs of tracepoints where there are any.
+ * What the kernel was doing for a thread that a stack was taken of: freeing memory, swapping,
+ * throttling a writer, spinning for a lock. Told by the functions of the kernel on the stack, and
+ * by pairs of tracepoints where there are any.
  */
 #ifndef PEAKTOP_COLLECT_KERNEL_WORK_H
 #define PEAKTOP_COLLECT_KERNEL_WORK_H
@@ -20,17 +21,20 @@ struct kernel_work {
 };
 
 /*
- * By the names of the functions on the stack, innermost first (NULL: not known): an object SLEEP_IN_...; 0: none of
- * them. With SLEEP_IN_SPIN, *caller is the function that wants the lock; "" if it is not known.
+ * By the names of the functions on the stack, innermost first (NULL: not known): an object
+ * SLEEP_IN_...; 0: none of them. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
+ * "" if it is not known.
  */
-uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps, const char **caller);
+uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
+			      const char **caller);
 /* Is it the lock of the address space that a stack like this wants? */
 bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr);
 
-void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r, struct kernel_work *out);
+void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
+			   struct kernel_work *out);
 /* `stack` NULL: it was not copied. */
-void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r, const struct pt_record_stack *stack,
-			  struct kernel_work *out);
+void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
+			  const struct pt_record_stack *stack, struct kernel_work *out);
 /* Fill in a sleep with it, if there is anything to say; `s` then points into `w`. */
 void kernel_work_tell(const struct kernel_work *w, struct rec_sleep *s);
 

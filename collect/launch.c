@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* -- CMD: started as the invoking user and held before its first instruction until everything is armed. */
+/* -- CMD: started as the invoking user and held before its first instruction until everything is
+ * armed. */
 #include "collect/state.h"
 
 #include <errno.h>
@@ -60,7 +61,8 @@ static void child_run(const struct collector *c, pid_t parent, int report)
 		}
 	}
 	err = child_user(o);
-	/* after the change of user, which clears it; a set-user-id program does, too: then the keeper ends it */
+	/* after the change of user, which clears it; a set-user-id program does, too: then the
+	 * keeper ends it */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(127);
@@ -77,14 +79,18 @@ static void child_run(const struct collector *c, pid_t parent, int report)
 
 enum { KEEPER_SOCKET = 3, KEEPER_CHILD, KEEPER_GRACE_MS = 3000 };
 
-/* Keep two descriptors, as KEEPER_SOCKET and KEEPER_CHILD, and no right but that to send signals. */
+/* Keep two descriptors, as KEEPER_SOCKET and KEEPER_CHILD, and no right but that to send signals.
+ */
 static int keeper_limit(int socket, int pidfd)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct caps[2] = {{.effective = 1u << CAP_KILL, .permitted = 1u << CAP_KILL}};
-	int a = fcntl(socket, F_DUPFD, KEEPER_CHILD + 1), b = fcntl(pidfd, F_DUPFD, KEEPER_CHILD + 1);
+	struct __user_cap_data_struct caps[2] = {
+	    {.effective = 1u << CAP_KILL, .permitted = 1u << CAP_KILL}};
+	int a = fcntl(socket, F_DUPFD, KEEPER_CHILD + 1),
+	    b = fcntl(pidfd, F_DUPFD, KEEPER_CHILD + 1);
 
-	if (dup2(a, KEEPER_SOCKET) < 0 || dup2(b, KEEPER_CHILD) < 0 || close_range(KEEPER_CHILD + 1, ~0U, 0))
+	if (dup2(a, KEEPER_SOCKET) < 0 || dup2(b, KEEPER_CHILD) < 0 ||
+	    close_range(KEEPER_CHILD + 1, ~0U, 0))
 		return -errno;
 	for (int fd = 0; fd < KEEPER_SOCKET; fd++)
 		close(fd);
@@ -97,12 +103,14 @@ static int keeper_limit(int socket, int pidfd)
 }
 
 /*
- * A process of its own ends the command when the collector has ended, however that came: the kernel's signal at the
- * death of a parent (PR_SET_PDEATHSIG) does not reach a set-user-id program, and may be ignored.
+ * A process of its own ends the command when the collector has ended, however that came: the
+ * kernel's signal at the death of a parent (PR_SET_PDEATHSIG) does not reach a set-user-id program,
+ * and may be ignored.
  */
 static void keeper(int socket, int pidfd)
 {
-	struct pollfd fds[2] = {{.fd = KEEPER_SOCKET, .events = POLLIN}, {.fd = KEEPER_CHILD, .events = POLLIN}};
+	struct pollfd fds[2] = {{.fd = KEEPER_SOCKET, .events = POLLIN},
+				{.fd = KEEPER_CHILD, .events = POLLIN}};
 
 	prctl(PR_SET_NAME, "peaktop-keeper");
 	signal(SIGTERM, SIG_IGN);
@@ -139,8 +147,9 @@ static int keeper_start(struct collector *c, pid_t child)
 }
 
 /*
- * Wait until the child has executed the command (it is stopped then) or ended. A signal that comes before that, Ctrl-C for
- * one, stops it as well, since it is traced: it is passed on, or nobody would ever let it go on.
+ * Wait until the child has executed the command (it is stopped then) or ended. A signal that comes
+ * before that, Ctrl-C for one, stops it as well, since it is traced: it is passed on, or nobody
+ * would ever let it go on.
  */
 static int exec_wait(pid_t child)
 {
@@ -180,7 +189,8 @@ int launch_start(struct collector *c)
 	close(report[0]);
 	if (!err && !WIFSTOPPED(status))
 		err = -ECHILD;
-	/* were this process killed before it lets the command go, the command would run on its own */
+	/* were this process killed before it lets the command go, the command would run on its own
+	 */
 	if (!err && ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)PTRACE_O_EXITKILL))
 		err = -errno;
 	if (err)

@@ -54,11 +54,13 @@ struct learning {
 	uint32_t last_id;
 };
 
-static void answer(struct collector *c, uint32_t node, int error, const struct rec_code *callees, uint32_t nr)
+static void answer(struct collector *c, uint32_t node, int error, const struct rec_code *callees,
+		   uint32_t nr)
 {
 	struct record rec = {.type = REC_LEARNT};
 
-	rec.learnt = (struct rec_learnt){.node = node, .error = error, .nr_callees = nr, .callees = callees};
+	rec.learnt =
+	    (struct rec_learnt){.node = node, .error = error, .nr_callees = nr, .callees = callees};
 	send_record(c, &rec);
 }
 
@@ -108,7 +110,9 @@ static int slot_read(const struct collector *c, const struct req_learn *req, str
 {
 	for (unsigned int i = 0; i < c->nr_mappings; i++) {
 		const struct file_mapping *m = &c->mappings[i];
-		uint64_t at = m->start + (req->site.offset - m->offset) + (uint64_t)req->operand.disp, value = 0;
+		uint64_t at = m->start + (req->site.offset - m->offset) +
+			      (uint64_t)req->operand.disp,
+			 value = 0;
 
 		if (m->module != req->site.module || req->site.offset < m->offset ||
 		    req->site.offset - m->offset >= m->end - m->start)
@@ -135,14 +139,14 @@ static void bind(struct collector *c, struct learner *l)
 	/* where it is timed too, the step is paid there */
 	armed = descend_site_is_armed(c, &l->req.site);
 	*p = (struct pt_learn){
-		.cost = armed ? c->cost.hit[SITE_EMULATED] / 2 : c->cost.hit[l->req.site.class],
-		.id = l->id,
-		.parent = parent,
-		.memory = l->req.operand.kind == OPERAND_MEMORY,
-		.base = l->req.operand.base,
-		.index = l->req.operand.index,
-		.scale = l->req.operand.scale,
-		.disp = l->req.operand.disp,
+	    .cost = armed ? c->cost.hit[SITE_EMULATED] / 2 : c->cost.hit[l->req.site.class],
+	    .id = l->id,
+	    .parent = parent,
+	    .memory = l->req.operand.kind == OPERAND_MEMORY,
+	    .base = l->req.operand.base,
+	    .index = l->req.operand.index,
+	    .scale = l->req.operand.scale,
+	    .disp = l->req.operand.disp,
 	};
 }
 
@@ -169,8 +173,9 @@ static int attach_in(struct collector *c, struct learner *l, pid_t pid)
 	err = module_answers(c, l->req.site.module, &point, 1);
 	if (err)
 		return err;
-	err = attach_points(&grown[l->nr_links], kernel_side_site_program(c->kernel),
-			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, &point, 1, &bad);
+	err =
+	    attach_points(&grown[l->nr_links], kernel_side_site_program(c->kernel),
+			  kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, &point, 1, &bad);
 	if (!err) {
 		l->nr_links++;
 		budget_attached(c, 1);
@@ -182,7 +187,8 @@ static int burst_begin(struct collector *c, struct learner *l)
 {
 	struct pt_site *s = &kernel_side_sites(c->kernel)[l->site];
 	uint64_t hits = BURST_HITS * (descend_site_is_armed(c, &l->req.site) ? ARMED_FACTOR : 1);
-	uint64_t price = budget_hit_ns(c, l->req.site.class), affordable = (uint64_t)budget_left(c) / BURST_PART / (price ? price : 1);
+	uint64_t price = budget_hit_ns(c, l->req.site.class),
+		 affordable = (uint64_t)budget_left(c) / BURST_PART / (price ? price : 1);
 	int err = -ESRCH;
 
 	s->blown = 0;
@@ -254,7 +260,8 @@ static void seen_add(struct learner *l, struct rec_code code, uint32_t hits)
 	struct seen *s = NULL;
 
 	for (uint32_t i = 0; i < l->nr_seen && !s; i++) {
-		if (l->seen[i].code.module == code.module && (!code.module || l->seen[i].code.offset == code.offset))
+		if (l->seen[i].code.module == code.module &&
+		    (!code.module || l->seen[i].code.offset == code.offset))
 			s = &l->seen[i];
 	}
 	if (!s && l->nr_seen == MAX_SEEN) {
@@ -341,7 +348,8 @@ void learn_turn(struct collector *c, uint64_t now)
 			learner_answer(c, l, l->bursts ? 0 : -ETIMEDOUT);
 			continue;
 		}
-		if (l->nr_links || l->bursts == MAX_BURSTS || now < l->next_ns || !f || f->state != FUNCTION_ON || budget_left(c) < budget_burst(c))
+		if (l->nr_links || l->bursts == MAX_BURSTS || now < l->next_ns || !f ||
+		    f->state != FUNCTION_ON || budget_left(c) < budget_burst(c))
 			continue;
 		err = burst_begin(c, l);
 		if (err)
@@ -367,15 +375,18 @@ static int learner_new(struct collector *c, const struct req_learn *req)
 	site = l ? site_index_take(c) : -ENOSPC;
 	if (site < 0)
 		return site;
-	*l = (struct learner){.used = true, .req = *req, .id = ++c->learning->last_id, .site = (uint32_t)site,
+	*l = (struct learner){.used = true,
+			      .req = *req,
+			      .id = ++c->learning->last_id,
+			      .site = (uint32_t)site,
 			      .began_ns = now_ns()};
 	bind(c, l);
 	kernel_side_sites(c->kernel)[site] = (struct pt_site){
-		.flags = PT_SITE_LEARN,
-		.class = req->site.class,
-		.op = req->op,
-		.start_cfa = (pt_s32)req->site.cfa,
-		.learn = (uint32_t)(l - c->learning->one),
+	    .flags = PT_SITE_LEARN,
+	    .class = req->site.class,
+	    .op = req->op,
+	    .start_cfa = (pt_s32)req->site.cfa,
+	    .learn = (uint32_t)(l - c->learning->one),
 	};
 	return 0;
 }
@@ -387,15 +398,16 @@ static int request_check(struct collector *c, const struct req_learn *req)
 
 	if (!f || f->op != req->op)
 		return -ESRCH;
-	if (req->site.class >= SITE_CLASSES || !site_is_mapped(c, &req->site) || req->operand.base > OPERAND_NO_REG ||
-	    req->operand.index > OPERAND_NO_REG || req->operand.scale > 8)
+	if (req->site.class >= SITE_CLASSES || !site_is_mapped(c, &req->site) ||
+	    req->operand.base > OPERAND_NO_REG || req->operand.index > OPERAND_NO_REG ||
+	    req->operand.scale > 8)
 		return -EINVAL;
 	if (req->operand.kind != OPERAND_SLOT && sites_check(c, &site, 1))
 		return -EINVAL;
 	return req->operand.kind == OPERAND_REGISTER || req->operand.kind == OPERAND_MEMORY ||
-			       req->operand.kind == OPERAND_SLOT ?
-		       0 :
-		       -EOPNOTSUPP;
+		       req->operand.kind == OPERAND_SLOT
+		   ? 0
+		   : -EOPNOTSUPP;
 }
 
 void learn_request(struct collector *c, const struct req_learn *req)

@@ -15,7 +15,15 @@
 #include "collect/target.h"
 
 /* Registers of a system call, in the order of its arguments: indices in struct pt_regs. */
-enum { REG_R10 = 7, REG_R9 = 8, REG_R8 = 9, REG_DX = 12, REG_SI = 13, REG_DI = 14, REG_ORIG_AX = 15 };
+enum {
+	REG_R10 = 7,
+	REG_R9 = 8,
+	REG_R8 = 9,
+	REG_DX = 12,
+	REG_SI = 13,
+	REG_DI = 14,
+	REG_ORIG_AX = 15
+};
 enum { TCP_LISTEN = 10, MAX_LINES = 4096, PID_RESERVED = 300 };
 
 /* ---- sockets */
@@ -28,8 +36,9 @@ struct socket {
 
 static bool loopback(const char *hex, bool six)
 {
-	return six ? !strcmp(hex, "00000000000000000000000001000000") || !strncmp(hex, "0000000000000000FFFF0000", 24) :
-		     strlen(hex) == 8 && !strcmp(hex + 6, "7F");
+	return six ? !strcmp(hex, "00000000000000000000000001000000") ||
+			 !strncmp(hex, "0000000000000000FFFF0000", 24)
+		   : strlen(hex) == 8 && !strcmp(hex + 6, "7F");
 }
 
 static void peer_text(struct socket *s, const char *hex, unsigned int port, bool six)
@@ -64,8 +73,10 @@ static void inet_find(struct socket *s, uint32_t pid, const char *table)
 		if (!f)
 			return;
 		while (lines++ < 2 * MAX_LINES && fgets(line, sizeof(line), f)) {
-			if (sscanf(line, " %*[^:]: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*s %*s %lu", here, &port, there,
-				   &far, &state, &inode) != 6)
+			if (sscanf(
+				line,
+				" %*[^:]: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*s %*s %lu",
+				here, &port, there, &far, &state, &inode) != 6)
 				continue;
 			if (!pass && inode == s->inode) {
 				s->found = true;
@@ -100,7 +111,8 @@ static void unix_find(struct socket *s, uint32_t pid)
 		unsigned int flags;
 
 		name[0] = '\0';
-		got = sscanf(line, "%*x: %*x %*x %x %x %x %lu %199[^\n]", &flags, &type, &state, &inode, name);
+		got = sscanf(line, "%*x: %*x %*x %x %x %x %lu %199[^\n]", &flags, &type, &state,
+			     &inode, name);
 		if (got < 4 || inode != s->inode)
 			continue;
 		s->found = s->local = true;
@@ -156,8 +168,8 @@ static bool in_our_namespace(uint32_t pid)
 	char mine[64] = "", theirs[64] = "";
 
 	snprintf(path, sizeof(path), "/proc/%u/ns/pid_for_children", pid);
-	return readlink("/proc/self/ns/pid", mine, sizeof(mine) - 1) > 0 && readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
-	       !strcmp(mine, theirs);
+	return readlink("/proc/self/ns/pid", mine, sizeof(mine) - 1) > 0 &&
+	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && !strcmp(mine, theirs);
 }
 
 /* What the holder of a lock does now. */
@@ -177,20 +189,25 @@ static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct
 	s->doing = text->doing;
 }
 
-/* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell. */
+/* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell.
+ */
 static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
 {
-	uint32_t op = out->args[1] & FUTEX_CMD_MASK, value = (uint32_t)out->args[2], owner = 0, word[5] = {0};
-	bool priority = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	uint32_t op = out->args[1] & FUTEX_CMD_MASK, value = (uint32_t)out->args[2], owner = 0,
+		 word[5] = {0};
+	bool priority = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2,
+	     waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 	struct rec_sleep *s = &out->sleep;
 
-	if (!in_our_namespace(t->tgid) || target_read((pid_t)t->tgid, s->lock, word, priority ? 4 : sizeof(word)))
+	if (!in_our_namespace(t->tgid) ||
+	    target_read((pid_t)t->tgid, s->lock, word, priority ? 4 : sizeof(word)))
 		return;
 	if (priority)
 		owner = word[0] & FUTEX_TID_MASK;
 	else if (waits && value == 2 && word[0] <= 2 && word[3] < 1 << 16 && word[4] < 1 << 9)
 		owner = word[2]; /* pthread_mutex_t: lock, count, owner, users, kind */
-	if (s->exclusive && owner && owner != t->tid && thread_of(t->tgid, owner, text->holder, sizeof(text->holder)))
+	if (s->exclusive && owner && owner != t->tid &&
+	    thread_of(t->tgid, owner, text->holder, sizeof(text->holder)))
 		s->holder = text->holder;
 	if (s->holder[0])
 		holder_doing(t->tgid, owner, s, text);
@@ -209,8 +226,13 @@ void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_te
 	const char *call = nr >= 0 && nr < PT_SYSCALLS ? syscall_name((unsigned int)nr) : NULL;
 
 	*text = (struct wait_text){0};
-	*s = (struct rec_sleep){.syscall = call ? (int32_t)nr : -1, .call = call ? call : "", .name = "", .waker = "",
-				.holder = "", .doing = "", .about = ""};
+	*s = (struct rec_sleep){.syscall = call ? (int32_t)nr : -1,
+				.call = call ? call : "",
+				.name = "",
+				.waker = "",
+				.holder = "",
+				.doing = "",
+				.about = ""};
 	for (int i = 0; call && i < SAMPLE_ARGS; i++)
 		out->args[i] = t->regs[registers[i]];
 	as_sleep.syscall = call ? nr : -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread that sleeps waits for, from its system call and /proc: descriptor, lock and holder, peer. */
+/* What a thread that sleeps waits for, from its system call and /proc: descriptor, lock and holder,
+ * peer. */
 #ifndef PEAKTOP_LOOK_WAIT_H
 #define PEAKTOP_LOOK_WAIT_H
 

@@ -23,31 +23,31 @@ enum {
 	MAX_THREADS = 2048,
 	BUCKETS = 4096,
 	MAX_CLOCKS = 256,
-	MAX_MOVING = 64,	/* stacks read in one scan: the others have their turn later */
+	MAX_MOVING = 64, /* stacks read in one scan: the others have their turn later */
 	WALK_HZ = 99,
 	OPEN_HZ = 499,
-	SAMPLES = 20,	      /* stacks of running threads per refill, 20 times a second */
-	SCAN_MS = 20,	      /* between two scans; longer if that is too dear */
+	SAMPLES = 20, /* stacks of running threads per refill, 20 times a second */
+	SCAN_MS = 20, /* between two scans; longer if that is too dear */
 	SCAN_MAX_MS = 1000,
-	TELL_MS = 250,	      /* a sleep that goes on is told this often */
-	OPEN_MS = 300,	      /* how long running threads are waited for */
+	TELL_MS = 250, /* a sleep that goes on is told this often */
+	OPEN_MS = 300, /* how long running threads are waited for */
 	MAX_RUNNING = 256,
-	OPEN_PASSES = 4,      /* looks at a thread that moves all the time */
+	OPEN_PASSES = 4, /* looks at a thread that moves all the time */
 	KERNEL_LINE = 1024,
 	REG_ORIG_AX = 15, /* in struct pt_regs */
 };
 
 struct look_thread {
-	struct pt_task_now now; /* at the last scan; while `held`: as it went to sleep */
-	uint64_t at;		/* of the last scan */
+	struct pt_task_now now;	  /* at the last scan; while `held`: as it went to sleep */
+	uint64_t at;		  /* of the last scan */
 	uint64_t wall, cpu, runq; /* since they were told last */
-	uint64_t carried; /* slept, and not known where */
-	uint64_t pending; /* ns that the held look stands for and that were not told */
+	uint64_t carried;	  /* slept, and not known where */
+	uint64_t pending;	  /* ns that the held look stands for and that were not told */
 	uint64_t told;
-	uint32_t scan;	/* in which it was seen */
-	uint32_t next;	/* in its bucket: index + 1 */
+	uint32_t scan; /* in which it was seen */
+	uint32_t next; /* in its bucket: index + 1 */
 	bool used, held;
-	bool moved;	/* its stack could not be read while it stood still */
+	bool moved; /* its stack could not be read while it stood still */
 	uint32_t bytes;
 	unsigned char *stack;
 };
@@ -92,7 +92,8 @@ static struct look_thread *thread_new(struct looking *l, const struct pt_task_no
 		t = &l->threads[(l->nr_threads + i) % MAX_THREADS];
 		if (t->used)
 			continue;
-		*t = (struct look_thread){.used = true, .now = *now, .next = l->bucket[now->tid % BUCKETS]};
+		*t = (struct look_thread){
+		    .used = true, .now = *now, .next = l->bucket[now->tid % BUCKETS]};
 		l->bucket[now->tid % BUCKETS] = (uint32_t)(t - l->threads) + 1;
 		l->nr_threads++;
 		return t;
@@ -125,8 +126,8 @@ static uint64_t since_start(const struct collector *c, uint64_t at)
 }
 
 /* Send a look, with its stack if there is one. */
-static void look_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now, const unsigned char *stack,
-		      uint32_t bytes)
+static void look_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now,
+		      const unsigned char *stack, uint32_t bytes)
 {
 	static uint64_t words[PT_LOOK_STACK / 8];
 	struct record rec = {.type = REC_LOOKED};
@@ -140,16 +141,22 @@ static void look_send(struct collector *c, struct rec_look *look, const struct p
 	look->comm = comm;
 	look->kernel = kernel;
 	look->stop_text = "";
-	rec.looked = (struct rec_looked){.look = *look, .nr_regs = PT_REGS, .regs = (const uint64_t *)now->regs,
-					 .nr_words = stack ? bytes / 8 : 0, .words = words};
+	rec.looked = (struct rec_looked){.look = *look,
+					 .nr_regs = PT_REGS,
+					 .regs = (const uint64_t *)now->regs,
+					 .nr_words = stack ? bytes / 8 : 0,
+					 .words = words};
 	send_record(c, &rec);
 }
 
 /* Tell what a thread slept through, where it stood. */
 static void thread_tell(struct collector *c, struct look_thread *t, uint64_t now)
 {
-	struct rec_look look = {.reason = LOOK_WALK, .kind = WITNESS_SLEEP, .weight_ns = t->pending,
-				.at_ns = since_start(c, now), .state = letter(t->now.state)};
+	struct rec_look look = {.reason = LOOK_WALK,
+				.kind = WITNESS_SLEEP,
+				.weight_ns = t->pending,
+				.at_ns = since_start(c, now),
+				.state = letter(t->now.state)};
 	struct wait_text text;
 
 	if (!t->held || !t->pending)
@@ -167,8 +174,14 @@ static void thread_times(struct collector *c, struct look_thread *t, bool ended)
 	if (!t->wall && !ended)
 		return;
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, t->now.comm);
-	rec.thread = (struct rec_thread){.pid = t->now.tgid, .tid = t->now.tid, .comm = comm, .at_ns = since_start(c, t->at),
-					 .wall_ns = t->wall, .cpu_ns = t->cpu, .runqueue_ns = t->runq, .ended = ended};
+	rec.thread = (struct rec_thread){.pid = t->now.tgid,
+					 .tid = t->now.tid,
+					 .comm = comm,
+					 .at_ns = since_start(c, t->at),
+					 .wall_ns = t->wall,
+					 .cpu_ns = t->cpu,
+					 .runqueue_ns = t->runq,
+					 .ended = ended};
 	send_record(c, &rec);
 	t->wall = t->cpu = t->runq = 0;
 }
@@ -181,7 +194,8 @@ struct scan {
 	uint64_t now;
 };
 
-/* Read the stacks of those that moved; whether they stood still all the while is seen afterwards. */
+/* Read the stacks of those that moved; whether they stood still all the while is seen afterwards.
+ */
 static void stacks_take(struct looking *l)
 {
 	struct reader_piece pieces[MAX_MOVING];
@@ -191,8 +205,10 @@ static void stacks_take(struct looking *l)
 
 		if (!t->stack)
 			t->stack = malloc(PT_LOOK_STACK);
-		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid, .address = t->now.regs[PT_REG_SP],
-						  .bytes = t->stack ? PT_LOOK_STACK : 0, .to = t->stack};
+		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid,
+						  .address = t->now.regs[PT_REG_SP],
+						  .bytes = t->stack ? PT_LOOK_STACK : 0,
+						  .to = t->stack};
 	}
 	reader_memory(pieces, l->moving);
 	for (uint32_t i = 0; i < l->moving; i++)
@@ -202,7 +218,8 @@ static void stacks_take(struct looking *l)
 /* How it has spent the time since the last scan. */
 static uint64_t account(struct look_thread *t, const struct pt_task_now *now, uint64_t at)
 {
-	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns, runq = now->runq_ns - t->now.runq_ns;
+	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns,
+		 runq = now->runq_ns - t->now.runq_ns;
 
 	if (now->cpu_ns < t->now.cpu_ns || cpu > wall)
 		cpu = now->cpu_ns < t->now.cpu_ns ? 0 : wall;
@@ -309,7 +326,8 @@ static void scan(struct collector *c, uint64_t now)
 		err = kernel_side_tasks(c->kernel, only_pid(c), verify_task, &s);
 	if (err && !l->error) {
 		l->error = (uint32_t)-err;
-		send_note(c, NOTE_WARNING, "threads cannot be looked at on this kernel: %s", strerror(-err));
+		send_note(c, NOTE_WARNING, "threads cannot be looked at on this kernel: %s",
+			  strerror(-err));
 	}
 	for (uint32_t i = 0; i < l->moving; i++) {
 		struct look_thread *t = &l->threads[l->list[i]];
@@ -332,7 +350,8 @@ static void scan(struct collector *c, uint64_t now)
 	}
 	if (l->too_many) {
 		l->too_many = false;
-		send_note(c, NOTE_WARNING, "more than %d threads: the others are not looked at", MAX_THREADS);
+		send_note(c, NOTE_WARNING, "more than %d threads: the others are not looked at",
+			  MAX_THREADS);
 	}
 }
 
@@ -386,15 +405,18 @@ static void found_stacks(struct opening *o)
 	for (uint32_t i = 0; i < o->nr_found; i++) {
 		struct found *f = &o->found[i];
 
-		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid, .address = f->now.regs[PT_REG_SP],
-						  .bytes = PT_LOOK_STACK, .to = f->stack};
+		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
+						  .address = f->now.regs[PT_REG_SP],
+						  .bytes = PT_LOOK_STACK,
+						  .to = f->stack};
 	}
 	reader_memory(pieces, o->nr_found);
 	for (uint32_t i = 0; i < o->nr_found; i++)
 		o->found[i].bytes = pieces[i].got;
 }
 
-/* How long the call that is asked about has been open in this thread, as far as it was seen to begin. */
+/* How long the call that is asked about has been open in this thread, as far as it was seen to
+ * begin. */
 struct age {
 	uint32_t tid, slot;
 	uint64_t start;
@@ -404,7 +426,8 @@ static void age_of(void *ctx, uint32_t index, const struct pt_act *a)
 {
 	struct age *age = ctx;
 
-	if (a->key.slot == age->slot && a->tid == age->tid && (!age->start || a->start < age->start))
+	if (a->key.slot == age->slot && a->tid == age->tid &&
+	    (!age->start || a->start < age->start))
 		age->start = a->start;
 }
 
@@ -423,19 +446,25 @@ static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 		return age.start;
 	}
 	/* one that was going on when we came began before, nobody knows when */
-	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE || t.sys_open == PT_SYS_BEFORE ||
-	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst || t.sys_nr != (uint32_t)now->regs[REG_ORIG_AX])
+	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE ||
+	    t.sys_open == PT_SYS_BEFORE ||
+	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst ||
+	    t.sys_nr != (uint32_t)now->regs[REG_ORIG_AX])
 		return 0;
 	return t.sys_start;
 }
 
-static void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind, const unsigned char *stack,
-		      uint32_t bytes)
+static void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind,
+		      const unsigned char *stack, uint32_t bytes)
 {
 	struct looking *l = c->looking;
 	uint64_t at = now_ns(), since = open_since(c, now);
-	struct rec_look look = {.reason = LOOK_OPEN, .round = l->open.round, .op = l->open.op, .kind = kind,
-				.at_ns = since_start(c, at), .state = letter(now->state)};
+	struct rec_look look = {.reason = LOOK_OPEN,
+				.round = l->open.round,
+				.op = l->open.op,
+				.kind = kind,
+				.at_ns = since_start(c, at),
+				.state = letter(now->state)};
 	struct wait_text text;
 
 	look_wait(now, &look, &text);
@@ -459,7 +488,8 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_told == MAX_THREADS)
 			continue;
 		mappings_check(o->c, &f->now);
-		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL, f->bytes);
+		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
+			  f->bytes);
 		o->told[o->nr_told++] = now->tid;
 	}
 }
@@ -489,7 +519,8 @@ static void open_begin(struct collector *c)
 		o->found = calloc(MAX_MOVING, sizeof(*o->found));
 	l->nr_running = 0;
 	reader_prepare();
-	for (int pass = 1; o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
+	for (int pass = 1;
+	     o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
 		o->c = c;
 		o->last = pass >= OPEN_PASSES && !full;
 		o->nr_found = 0;
@@ -511,11 +542,15 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 {
 	struct looking *l = c->looking;
 	struct pt_task_now now = {.tgid = r->head.tgid, .tid = r->head.tid};
-	struct rec_look look = {.reason = LOOK_WALK, .kind = WITNESS_RUN, .state = 'R', .at_ns = since_start(c, r->head.at)};
+	struct rec_look look = {.reason = LOOK_WALK,
+				.kind = WITNESS_RUN,
+				.state = 'R',
+				.at_ns = since_start(c, r->head.at)};
 	struct look_thread *t;
 	struct wait_text text;
 
-	if (!l || r->bytes > PT_LOOK_STACK || size < offsetof(struct pt_record_look, stack) + r->bytes ||
+	if (!l || r->bytes > PT_LOOK_STACK ||
+	    size < offsetof(struct pt_record_look, stack) + r->bytes ||
 	    r->nr_kernel > PT_LOOK_KERNEL)
 		return;
 	memcpy(now.regs, r->regs, sizeof(now.regs));
@@ -556,7 +591,8 @@ void looks_refill(struct collector *c)
 	dropped = __atomic_load_n(&control->looks_dropped, __ATOMIC_RELAXED);
 	/* the few that are taken stand for all */
 	if (done != l->done)
-		l->scale = 0.9 * l->scale + 0.1 * ((double)(done - l->done + dropped - l->dropped) / (double)(done - l->done));
+		l->scale = 0.9 * l->scale + 0.1 * ((double)(done - l->done + dropped - l->dropped) /
+						   (double)(done - l->done));
 	l->done = done;
 	l->dropped = dropped;
 	__atomic_store_n(&control->looks_left, SAMPLES, __ATOMIC_RELAXED);
@@ -576,11 +612,14 @@ static void clocks_start(struct collector *c, uint32_t hz)
 	control->looks_left = SAMPLES;
 	control->looks = 1;
 	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_look_program(c->kernel), (int)cpu, hz))
+		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_look_program(c->kernel),
+				  (int)cpu, hz))
 			l->nr_clocks++;
 	}
 	if (!l->nr_clocks)
-		send_note(c, NOTE_WARNING, "no clock could be attached to a CPU: what runs is not seen, only what sleeps");
+		send_note(
+		    c, NOTE_WARNING,
+		    "no clock could be attached to a CPU: what runs is not seen, only what sleeps");
 }
 
 static void clocks_stop(struct collector *c)
@@ -650,7 +689,8 @@ void look_request(struct collector *c, const struct req_look *req)
 /* When the next scan is due: later, the more of the host's budget one takes. */
 static uint64_t next_scan(struct collector *c, uint64_t began)
 {
-	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus, took = now_ns() - began;
+	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus,
+		 took = now_ns() - began;
 	uint64_t pause = SCAN_MS * MS;
 
 	if (ppm && ppm < 1000000 && took * 1000000 / (ppm * cpus) > pause)

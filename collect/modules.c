@@ -19,7 +19,8 @@ struct scan {
 	struct target *target;
 	uint32_t perf_map; /* module of code of no file; 0: none */
 	bool perf_map_tried;
-	unsigned int at; /* behind the mapping that was seen last: the next one is likely to be the next of the list */
+	unsigned int at; /* behind the mapping that was seen last: the next one is likely to be the
+			    next of the list */
 };
 
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
@@ -35,7 +36,8 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (c->nr_modules == MAX_MODULES)
 		return 0;
 	mod = &c->modules[c->nr_modules];
-	*mod = (struct file_module){.dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
+	*mod = (struct file_module){
+	    .dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
 	mod->start = m->start;
 	mod->end = m->end;
 	mod->path = strdup(m->path);
@@ -48,7 +50,10 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		mod->size = about.size;
 		mod->remote = about.remote;
 	}
-	rec.module = (struct rec_module){.module = c->nr_modules, .dev = m->dev, .inode = m->inode, .path = mod->path,
+	rec.module = (struct rec_module){.module = c->nr_modules,
+					 .dev = m->dev,
+					 .inode = m->inode,
+					 .path = mod->path,
 					 .size = mod->size};
 	send_record(c, &rec);
 	return c->nr_modules;
@@ -56,7 +61,8 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 
 /*
  * The map that a compiler at run time writes for perf, as a module of its own: offsets in it are
- * addresses of the process. Only the target's own user, or root, may have written it. 0: there is none.
+ * addresses of the process. Only the target's own user, or root, may have written it. 0: there is
+ * none.
  */
 static uint32_t perf_map_of(struct collector *c, const struct target *t)
 {
@@ -75,7 +81,8 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 	if (fd < 0)
 		return 0;
 	m.path = path;
-	module = !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t->pid, &m) : 0;
+	module =
+	    !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t->pid, &m) : 0;
 	if (module)
 		c->modules[module - 1].fd = fd;
 	else
@@ -87,8 +94,12 @@ static void mapping_send(struct collector *c, const struct file_mapping *fm, boo
 {
 	struct record rec = {.type = REC_MAPPING};
 
-	rec.mapping = (struct rec_mapping){.pid = (uint32_t)fm->pid, .module = fm->module, .start = fm->start,
-					   .end = fm->end, .offset = fm->offset, .gone = gone};
+	rec.mapping = (struct rec_mapping){.pid = (uint32_t)fm->pid,
+					   .module = fm->module,
+					   .start = fm->start,
+					   .end = fm->end,
+					   .offset = fm->offset,
+					   .gone = gone};
 	send_record(c, &rec);
 }
 
@@ -103,8 +114,9 @@ static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m
 		if (s->at >= c->nr_mappings)
 			s->at = 0;
 		fm = &c->mappings[s->at];
-		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end && fm->offset == m->offset &&
-		    c->modules[fm->module - 1].inode == m->inode && c->modules[fm->module - 1].dev == m->dev) {
+		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end &&
+		    fm->offset == m->offset && c->modules[fm->module - 1].inode == m->inode &&
+		    c->modules[fm->module - 1].dev == m->dev) {
 			s->at++;
 			return fm;
 		}
@@ -126,8 +138,12 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 		s->perf_map_tried = true;
 		if (!s->perf_map)
 			return 0;
-		made = (struct mapping){.start = m->start, .end = m->end, .offset = m->start, .dev = PERF_MAP_DEV,
-					.inode = (uint64_t)s->target->pid, .path = ""};
+		made = (struct mapping){.start = m->start,
+					.end = m->end,
+					.offset = m->start,
+					.dev = PERF_MAP_DEV,
+					.inode = (uint64_t)s->target->pid,
+					.path = ""};
 		m = &made;
 	}
 
@@ -149,8 +165,12 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 		c->cap_mappings = cap;
 	}
 	fm = &c->mappings[c->nr_mappings++];
-	*fm = (struct file_mapping){.pid = s->target->pid, .module = module, .start = m->start, .end = m->end,
-				    .offset = m->offset, .seen = true};
+	*fm = (struct file_mapping){.pid = s->target->pid,
+				    .module = module,
+				    .start = m->start,
+				    .end = m->end,
+				    .offset = m->offset,
+				    .seen = true};
 	mapping_send(c, fm, false);
 	c->maps_changed = true;
 	return 0;
@@ -247,7 +267,8 @@ int module_content(struct collector *c, uint32_t module)
 	return fd < 0 ? -errno : fd;
 }
 
-int module_answers(struct collector *c, uint32_t module, const struct attach_point *points, size_t n)
+int module_answers(struct collector *c, uint32_t module, const struct attach_point *points,
+		   size_t n)
 {
 	const struct file_mapping *fm = module_mapping(c, module);
 	int err = 0;
@@ -255,7 +276,8 @@ int module_answers(struct collector *c, uint32_t module, const struct attach_poi
 	if (!module || module > c->nr_modules || !c->modules[module - 1].remote)
 		return 0;
 	for (size_t i = 0; i < n && !err; i++)
-		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points[i].offset) : -ENOENT;
+		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points[i].offset)
+			 : -ENOENT;
 	return err;
 }
 

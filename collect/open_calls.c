@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls that have not returned. The programs do not see a call that is left by an exception or longjmp, nor one that
- * returns while nothing is armed: those that may have ended so are checked against their thread's registers and stack.
- * The reader reads these, all of one slice together.
+ * Calls that have not returned. The programs do not see a call that is left by an exception or
+ * longjmp, nor one that returns while nothing is armed: those that may have ended so are checked
+ * against their thread's registers and stack. The reader reads these, all of one slice together.
  */
 #include "collect/state.h"
 
@@ -52,8 +52,8 @@ struct open_calls {
 	unsigned int per_slot[PT_SLOTS];
 };
 
-static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32_t tid, uint64_t start, uint32_t known,
-		      const pt_u64 *args)
+static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32_t tid,
+		      uint64_t start, uint32_t known, const pt_u64 *args)
 {
 	struct slot_info *info = &w->c->slots[slot];
 	uint64_t age = w->now > start ? w->now - start : 0;
@@ -74,7 +74,8 @@ static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32
 		if (!o || o->start <= start)
 			return;
 	}
-	*o = (struct open_one){.slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
+	*o = (struct open_one){
+	    .slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
 	memcpy(o->args, args, sizeof(o->args));
 }
 
@@ -82,7 +83,8 @@ static struct doubtful *doubtful_add(struct open_calls *w)
 {
 	if (w->nr_doubtful == w->cap_doubtful) {
 		size_t cap = w->cap_doubtful ? 2 * w->cap_doubtful : 64;
-		struct doubtful *grown = cap <= MAX_DOUBTFUL ? realloc(w->doubtful, cap * sizeof(*grown)) : NULL;
+		struct doubtful *grown =
+		    cap <= MAX_DOUBTFUL ? realloc(w->doubtful, cap * sizeof(*grown)) : NULL;
 
 		if (!grown)
 			return NULL;
@@ -94,7 +96,8 @@ static struct doubtful *doubtful_add(struct open_calls *w)
 
 /* ---- system calls ----------------------------------------------------- */
 
-static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t tid, uint64_t start, const pt_u64 *args)
+static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t tid,
+		      uint64_t start, const pt_u64 *args)
 {
 	struct pt_control *control = kernel_side_control(w->c->kernel);
 	uint32_t slot = control->sys_slot[nr];
@@ -116,7 +119,8 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	struct pt_control *control = kernel_side_control(w->c->kernel);
 	struct doubtful *d;
 
-	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS || !(w->c->layers & 1u << LAYER_SYSCALL))
+	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS ||
+	    !(w->c->layers & 1u << LAYER_SYSCALL))
 		return 0;
 	/* what began before we came began outside of any phase that we know of */
 	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
@@ -136,9 +140,11 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	return 0;
 }
 
-static void call_decide(struct open_calls *w, const struct doubtful *d, const struct thread_now *now)
+static void call_decide(struct open_calls *w, const struct doubtful *d,
+			const struct thread_now *now)
 {
-	if (now->known && now->nr == (long)d->call.nr && !memcmp(now->args, d->call.args, sizeof(now->args)))
+	if (now->known && now->nr == (long)d->call.nr &&
+	    !memcmp(now->args, d->call.args, sizeof(now->args)))
 		call_note(w, d->call.nr, d->tgid, d->tid, d->call.start, d->call.args);
 }
 
@@ -161,8 +167,8 @@ static bool outer_begun(struct collector *c, const struct pt_act_key *key, const
 {
 	struct pt_thread t;
 
-	return !kernel_side_thread(c->kernel, a->tid, &t) && t.last_start > a->start && t.last_cfa > key->cfa &&
-	       t.last_cfa - key->cfa < (32u << 10);
+	return !kernel_side_thread(c->kernel, a->tid, &t) && t.last_start > a->start &&
+	       t.last_cfa > key->cfa && t.last_cfa - key->cfa < (32u << 10);
 }
 
 static bool thread_exited(const struct collector *c, uint32_t tid)
@@ -189,7 +195,8 @@ static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *
 static void act_open(struct open_calls *w, const struct pt_act *a)
 {
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
-		open_note(w, a->key.slot, a->key.tgid, a->tid, a->start, (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
+		open_note(w, a->key.slot, a->key.tgid, a->tid, a->start,
+			  (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
 }
 
 static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
@@ -203,19 +210,25 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 		kernel_side_activation_drop(w->c->kernel, index, a);
 	} else if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid)) {
 		act_left(w, index, a);
-	} else if ((!w->last && a->start + STALE_NS > w->now) || (info->function && function_is_go(info->function))) {
+	} else if ((!w->last && a->start + STALE_NS > w->now) ||
+		   (info->function && function_is_go(info->function))) {
 		/* one may have begun since the walk did */
 		act_open(w, a);
 	} else if (a->exit || outer_begun(w->c, key, a)) {
 		act_left(w, index, a);
 	} else if ((d = doubtful_add(w))) {
-		*d = (struct doubtful){.tgid = key->tgid, .tid = a->tid, .activation = true, .index = index, .act = *a};
+		*d = (struct doubtful){.tgid = key->tgid,
+				       .tid = a->tid,
+				       .activation = true,
+				       .index = index,
+				       .act = *a};
 	} else {
 		act_open(w, a);
 	}
 }
 
-/* Has the thread left the frame of this activation, or ended? `ret` is what stands now where its return address stood. */
+/* Has the thread left the frame of this activation, or ended? `ret` is what stands now where its
+ * return address stood. */
 static bool frame_left(const struct pt_act *a, const struct thread_now *now, const uint64_t *ret)
 {
 	/* a process that does not answer is asked again later */
@@ -247,8 +260,10 @@ static void threads_read(const struct open_calls *w, struct thread_now *threads,
 	for (size_t i = 0; i < w->nr_doubtful; i++) {
 		const struct doubtful *d = &w->doubtful[i];
 
-		if (!nr || threads[nr - 1].tid != (pid_t)d->tid || threads[nr - 1].pid != (pid_t)d->tgid)
-			threads[nr++] = (struct thread_now){.pid = (pid_t)d->tgid, .tid = (pid_t)d->tid};
+		if (!nr || threads[nr - 1].tid != (pid_t)d->tid ||
+		    threads[nr - 1].pid != (pid_t)d->tgid)
+			threads[nr++] =
+			    (struct thread_now){.pid = (pid_t)d->tgid, .tid = (pid_t)d->tid};
 		of[i] = nr - 1;
 	}
 	target_threads_now(threads, nr);
@@ -269,8 +284,10 @@ static void doubtful_decide(struct open_calls *w)
 			const struct doubtful *d = &w->doubtful[i];
 
 			if (d->activation && d->act.ret)
-				pieces[i] = (struct reader_piece){.pid = (pid_t)d->tgid, .bytes = sizeof(*ret),
-								  .address = d->act.key.cfa - 8, .to = &ret[i]};
+				pieces[i] = (struct reader_piece){.pid = (pid_t)d->tgid,
+								  .bytes = sizeof(*ret),
+								  .address = d->act.key.cfa - 8,
+								  .to = &ret[i]};
 		}
 		reader_memory(pieces, n);
 		for (size_t i = 0; i < n; i++) {
@@ -279,7 +296,8 @@ static void doubtful_decide(struct open_calls *w)
 
 			if (!d->activation)
 				call_decide(w, d, now);
-			else if (frame_left(&d->act, now, pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
+			else if (frame_left(&d->act, now,
+					    pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
 				act_left(w, d->index, &d->act);
 			else
 				act_open(w, &d->act);
@@ -317,9 +335,14 @@ void open_calls_send(struct collector *c, struct open_calls *w)
 		const struct open_one *o = &w->one[i];
 
 		target_thread_comm((pid_t)o->tgid, (pid_t)o->tid, comm, sizeof(comm));
-		rec.open = (struct rec_open){.op = c->slots[o->slot].op, .pid = o->tgid, .tid = o->tid, .comm = comm,
-					     .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
-					     .age_ns = w->now > o->start ? w->now - o->start : 0, .known = o->known};
+		rec.open = (struct rec_open){
+		    .op = c->slots[o->slot].op,
+		    .pid = o->tgid,
+		    .tid = o->tid,
+		    .comm = comm,
+		    .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
+		    .age_ns = w->now > o->start ? w->now - o->start : 0,
+		    .known = o->known};
 		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
 		send_record(c, &rec);
 	}

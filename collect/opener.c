@@ -29,7 +29,8 @@ enum { MAX_HUNG = 16, GIVE_UP_S = 5, CODE_CPU_S = 20, SOCKET = 3 };
 
 typedef int (*code_serve_fn)(int socket, int fd);
 
-/* What the helper is asked for, with a descriptor: of a root folder, or of a file of machine code. */
+/* What the helper is asked for, with a descriptor: of a root folder, or of a file of machine code.
+ */
 enum request_kind { REQUEST_OPEN, REQUEST_CODE };
 
 struct request {
@@ -45,14 +46,15 @@ struct answer {
 
 struct opener {
 	int socket;
-	uint32_t number; /* of the last request */
+	uint32_t number;      /* of the last request */
 	pid_t hung[MAX_HUNG]; /* processes whose files could not be looked up in time */
 	unsigned int nr_hung;
 };
 
 /* ---- in the helper ---------------------------------------------------- */
 
-/* Open what `path_fd` (O_PATH) stands for, if it is a regular file: opening a device or a FIFO has effects. */
+/* Open what `path_fd` (O_PATH) stands for, if it is a regular file: opening a device or a FIFO has
+ * effects. */
 static int reopen_regular(int path_fd)
 {
 	struct stat st;
@@ -70,7 +72,8 @@ static int reopen_regular(int path_fd)
 
 static int open_in_root(int root, const char *path)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	int fd, path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	if (path_fd < 0)
@@ -80,7 +83,8 @@ static int open_in_root(int root, const char *path)
 	return fd;
 }
 
-/* Become a process that answers questions about the code in `file`: it has that file and one socket, and nothing else. */
+/* Become a process that answers questions about the code in `file`: it has that file and one
+ * socket, and nothing else. */
 static void serve_code_and_exit(int socket, int file, uint32_t number, code_serve_fn serve)
 {
 	struct answer a = {.number = number};
@@ -91,8 +95,8 @@ static void serve_code_and_exit(int socket, int file, uint32_t number, code_serv
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		a.error = -errno;
 	fd_message_send(socket, &a, sizeof(a), a.error ? -1 : pair[1], MSG_DONTWAIT);
-	if (a.error || dup2(pair[0], SOCKET) < 0 || dup2(file, SOCKET + 1) < 0 || close_range(SOCKET + 2, ~0U, 0) ||
-	    setrlimit(RLIMIT_CPU, &cpu))
+	if (a.error || dup2(pair[0], SOCKET) < 0 || dup2(file, SOCKET + 1) < 0 ||
+	    close_range(SOCKET + 2, ~0U, 0) || setrlimit(RLIMIT_CPU, &cpu))
 		_exit(1);
 	_exit(serve(SOCKET, SOCKET + 1) ? 1 : 0);
 }
@@ -112,8 +116,8 @@ static void serve_and_exit(int socket, int root, const struct request *r)
 }
 
 /*
- * Each request is a process of its own, so that one that hangs delays no other. This one touches no file of a target
- * and therefore always reads the next request.
+ * Each request is a process of its own, so that one that hangs delays no other. This one touches no
+ * file of a target and therefore always reads the next request.
  */
 static void helper_run(int socket, pid_t parent, const struct collector_options *options)
 {
@@ -122,7 +126,8 @@ static void helper_run(int socket, pid_t parent, const struct collector_options 
 
 	prctl(PR_SET_NAME, "peaktop-open");
 	signal(SIGCHLD, SIG_IGN);
-	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) || privileges_limit_opener(options->uid, options->gid))
+	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) ||
+	    privileges_limit_opener(options->uid, options->gid))
 		_exit(1);
 	/* a change of the user takes this back, so it comes after */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -256,7 +261,8 @@ void opener_stop(struct opener *o)
 {
 	if (!o)
 		return;
-	/* the helper reads the end of the socket and ends; nobody waits for it, as one of its own may hang */
+	/* the helper reads the end of the socket and ends; nobody waits for it, as one of its own
+	 * may hang */
 	close(o->socket);
 	free(o);
 }

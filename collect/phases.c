@@ -15,7 +15,8 @@
 static uint32_t slot_of(const struct collector *c, uint32_t op)
 {
 	for (uint32_t s = 1; op && s < PT_SLOTS; s++) {
-		if (c->slots[s].op == op && (c->slots[s].function || c->slots[s].layer == LAYER_KERNEL))
+		if (c->slots[s].op == op &&
+		    (c->slots[s].function || c->slots[s].layer == LAYER_KERNEL))
 			return s;
 	}
 	return 0;
@@ -28,7 +29,8 @@ bool phases_need_syscalls(const struct collector *c)
 
 bool phases_edge(const struct collector *c, const struct function *f)
 {
-	return c->options->phases && (f->op == c->phases.asked.begin_op || f->op == c->phases.asked.end_op);
+	return c->options->phases &&
+	       (f->op == c->phases.asked.begin_op || f->op == c->phases.asked.end_op);
 }
 
 static bool edges_watched(const struct collector *c)

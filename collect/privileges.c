@@ -31,8 +31,8 @@ static int capabilities_set(uint64_t permitted, uint64_t effective)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
-		{.permitted = (uint32_t)permitted, .effective = (uint32_t)effective},
-		{.permitted = (uint32_t)(permitted >> 32), .effective = (uint32_t)(effective >> 32)},
+	    {.permitted = (uint32_t)permitted, .effective = (uint32_t)effective},
+	    {.permitted = (uint32_t)(permitted >> 32), .effective = (uint32_t)(effective >> 32)},
 	};
 
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
@@ -43,7 +43,8 @@ static int capabilities_keep(uint64_t permitted, uint64_t keep)
 {
 	if (permitted & UINT64_C(1) << CAP_SETPCAP) {
 		for (unsigned int cap = 0; cap <= LAST_POSSIBLE_CAPABILITY; cap++) {
-			if (!(keep & UINT64_C(1) << cap) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
+			if (!(keep & UINT64_C(1) << cap) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) &&
+			    errno != EINVAL)
 				return -errno;
 		}
 	}
@@ -52,7 +53,8 @@ static int capabilities_keep(uint64_t permitted, uint64_t keep)
 	return capabilities_set(keep, keep);
 }
 
-/* Kernels of some distributions want CAP_SYS_ADMIN for events of a whole CPU (perf_event_paranoid 3 and 4). */
+/* Kernels of some distributions want CAP_SYS_ADMIN for events of a whole CPU (perf_event_paranoid 3
+ * and 4). */
 static bool may_open_events(void)
 {
 	struct perf_event_attr attr;

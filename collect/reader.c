@@ -22,7 +22,7 @@
 
 enum {
 	SOCKET = 3,
-	STEP_MS = 20,	/* between two looks at a reader that does not answer */
+	STEP_MS = 20, /* between two looks at a reader that does not answer */
 	MAX_HUNG = 64,
 	MAX_ENDED = 64,
 	MAX_TRIES = 4, /* of one request, if processes hang */
@@ -61,7 +61,7 @@ static struct {
 	int socket;
 	struct shared *shared;
 	uint64_t used_ns;
-	uint64_t cpu_ns; /* CPU time of those that were ended */
+	uint64_t cpu_ns;	/* CPU time of those that were ended */
 	pid_t ended[MAX_ENDED]; /* not collected yet */
 	unsigned int nr_ended;
 	struct hung hung[MAX_HUNG];
@@ -138,7 +138,8 @@ static int start(void)
 
 	if (reader.pid)
 		return 0;
-	reader.shared = mmap(NULL, sizeof(*reader.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	reader.shared = mmap(NULL, sizeof(*reader.shared), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (reader.shared == MAP_FAILED)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
@@ -332,7 +333,8 @@ static int take_answer(struct answer *a, int *fd)
 	return fd_message_receive(reader.socket, a, sizeof(*a), fd, MSG_DONTWAIT);
 }
 
-int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument, size_t size, int *fd)
+int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
+		    size_t size, int *fd)
 {
 	struct order o = {.work = work};
 	struct answer a;
@@ -349,14 +351,16 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 		return err;
 	memcpy(reader.shared->argument, argument, size);
 	reader.shared->about = about;
-	err = send(reader.socket, &o, sizeof(o), MSG_NOSIGNAL) == (ssize_t)sizeof(o) ? wait_answer() : -EPIPE;
+	err = send(reader.socket, &o, sizeof(o), MSG_NOSIGNAL) == (ssize_t)sizeof(o) ? wait_answer()
+										     : -EPIPE;
 	if (!err)
 		err = take_answer(&a, &got);
 	if (err) {
 		if (err == -ETIMEDOUT)
 			hung_note(reader.shared->about, kind);
 		reader_end();
-		/* or it got too little time of a CPU, or somebody killed it: no answer in any case */
+		/* or it got too little time of a CPU, or somebody killed it: no answer in any case
+		 */
 		return -ETIMEDOUT;
 	}
 	hung_forget(about, kind);
@@ -383,7 +387,8 @@ static int64_t text_work(void *argument, int *unused)
 	(void)unused;
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (got < READER_MAX_TEXT - 1 && (r = read(fd, text + got, READER_MAX_TEXT - 1 - got)) > 0) {
+	while (got < READER_MAX_TEXT - 1 &&
+	       (r = read(fd, text + got, READER_MAX_TEXT - 1 - got)) > 0) {
 		got += (size_t)r;
 		reader.shared->steps++;
 	}
@@ -423,7 +428,8 @@ struct memory_order {
 	struct wanted one[READER_MAX_PIECES];
 };
 
-/* How many of `n` pages from `page` on are in memory or in swap. All of them, if that cannot be found out. */
+/* How many of `n` pages from `page` on are in memory or in swap. All of them, if that cannot be
+ * found out. */
 static unsigned int pages_present(int pagemap, uint64_t page, unsigned int n)
 {
 	const uint64_t is_there = 3ull << 62; /* present, swapped */
@@ -432,7 +438,8 @@ static unsigned int pages_present(int pagemap, uint64_t page, unsigned int n)
 
 	if (pagemap < 0)
 		return n;
-	if (pread(pagemap, entry, n * sizeof(entry[0]), (off_t)(page * sizeof(entry[0]))) != (ssize_t)(n * sizeof(entry[0])))
+	if (pread(pagemap, entry, n * sizeof(entry[0]), (off_t)(page * sizeof(entry[0]))) !=
+	    (ssize_t)(n * sizeof(entry[0])))
 		return 0;
 	for (i = 0; i < n && entry[i] & is_there; i++)
 		;
@@ -443,7 +450,8 @@ static ssize_t piece_read(int pagemap, const struct wanted *w, char *to)
 {
 	const uint64_t page = 4096;
 	struct iovec local = {.iov_base = to}, remote[PIECE_PAGES + 1];
-	uint64_t first = w->address / page, last = (w->address + w->bytes - 1) / page, at = w->address;
+	uint64_t first = w->address / page, last = (w->address + w->bytes - 1) / page,
+		 at = w->address;
 	unsigned int n = pages_present(pagemap, first, (unsigned int)(last - first + 1));
 
 	/* a part that cannot be read whole is not read at all: a part for each page */
@@ -488,7 +496,8 @@ static int64_t memory_work(void *argument, int *unused)
 	return 0;
 }
 
-/* Read as many of the pieces as fit into one request. Returns how many were dealt with, or a negative errno. */
+/* Read as many of the pieces as fit into one request. Returns how many were dealt with, or a
+ * negative errno. */
 static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_order *o)
 {
 	size_t used = 0, taken = 0;
@@ -504,7 +513,8 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 		/* a process that hangs must not keep the others from being read */
 		if (!p->bytes || p->bytes > MAX_PIECE_BYTES || is_hung(p->pid, READER_MEMORY))
 			continue;
-		o->one[o->nr++] = (struct wanted){.pid = p->pid, .bytes = p->bytes, .address = p->address};
+		o->one[o->nr++] =
+		    (struct wanted){.pid = p->pid, .bytes = p->bytes, .address = p->address};
 		used += p->bytes;
 	}
 	if (!o->nr)
@@ -514,7 +524,8 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 		return err;
 	from = reader.shared->text;
 	for (size_t i = 0, j = 0; i < taken && j < o->nr; i++) {
-		if (pieces[i].pid != o->one[j].pid || pieces[i].address != o->one[j].address || pieces[i].bytes != o->one[j].bytes)
+		if (pieces[i].pid != o->one[j].pid || pieces[i].address != o->one[j].address ||
+		    pieces[i].bytes != o->one[j].bytes)
 			continue;
 		pieces[i].got = o->one[j].got;
 		memcpy(pieces[i].to, from, pieces[i].got);

@@ -2,17 +2,20 @@
 /*
  * The reader: a helper process that does for the collector whatever can wait for a target.
  *
- * Reading the memory of a target waits for a page that a userfaultfd, FUSE or NFS provides; opening or reading a file
- * behind its mappings waits for its file system; several files of /proc/PID wait for a lock of the target's memory
- * (mmap_lock) or of its execve(). The collector itself never does any of this. It asks the reader and waits for at most
- * READER_WAIT_MS while the reader sleeps. A reader that does not answer is killed and not waited for: what it waits for
- * may be uninterruptible. It holds no probe, no BPF map and no socket of the front. The next request starts another one.
+ * Reading the memory of a target waits for a page that a userfaultfd, FUSE or NFS provides; opening
+ * or reading a file behind its mappings waits for its file system; several files of /proc/PID wait
+ * for a lock of the target's memory (mmap_lock) or of its execve(). The collector itself never does
+ * any of this. It asks the reader and waits for at most READER_WAIT_MS while the reader sleeps. A
+ * reader that does not answer is killed and not waited for: what it waits for may be
+ * uninterruptible. It holds no probe, no BPF map and no socket of the front. The next request
+ * starts another one.
  *
- * After a request that was not answered, the same kind of request for the same process fails at once for some seconds
+ * After a request that was not answered, the same kind of request for the same process fails at
+ * once for some seconds
  * (-ETIMEDOUT), so that a target that hangs costs the collector little time.
  *
- * The reader is started when it is needed and ended by reader_idle(). It has the collector's privileges.
- * Call these functions from the collector's main thread only.
+ * The reader is started when it is needed and ended by reader_idle(). It has the collector's
+ * privileges. Call these functions from the collector's main thread only.
  */
 #ifndef PEAKTOP_READER_H
 #define PEAKTOP_READER_H
@@ -34,25 +37,28 @@ enum {
 enum reader_kind { READER_MEMORY = 0, READER_PROC, READER_FILES, READER_KINDS };
 
 /*
- * Run `work(argument, fd)` in the reader. `argument` has `size` bytes, which are copied there and, if the reader
- * answers, back. If `work` sets *fd to a descriptor, it arrives in *fd here (`fd` may be NULL). Returns what `work`
- * returned (not negative, or a negative errno), -ETIMEDOUT if it did not answer, or the error of starting it.
+ * Run `work(argument, fd)` in the reader. `argument` has `size` bytes, which are copied there and,
+ * if the reader answers, back. If `work` sets *fd to a descriptor, it arrives in *fd here (`fd` may
+ * be NULL). Returns what `work` returned (not negative, or a negative errno), -ETIMEDOUT if it did
+ * not answer, or the error of starting it.
  */
 typedef int64_t (*reader_work)(void *argument, int *fd);
-int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument, size_t size, int *fd);
+int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
+		    size_t size, int *fd);
 
 /* In `work`: this process is read from now on; it is to blame if the reader does not answer. */
 void reader_reads(pid_t pid);
 
 /*
- * The content of a small file of /proc. Returns its length; *text is the caller's to free and ends with '\0'.
- * Negative errno: -ESRCH if the process is gone.
+ * The content of a small file of /proc. Returns its length; *text is the caller's to free and ends
+ * with '\0'. Negative errno: -ESRCH if the process is gone.
  */
 ssize_t reader_text(pid_t about, const char *path, char **text);
 
 /*
- * Read pieces of memory of processes. Only pages that are there are read: none is made to appear in the target.
- * `got` bytes are read of each piece, from its beginning; 0: nothing there or not readable now.
+ * Read pieces of memory of processes. Only pages that are there are read: none is made to appear in
+ * the target. `got` bytes are read of each piece, from its beginning; 0: nothing there or not
+ * readable now.
  */
 struct reader_piece {
 	pid_t pid;
@@ -62,7 +68,8 @@ struct reader_piece {
 };
 int reader_memory(struct reader_piece *pieces, size_t n);
 
-/* End a reader that has not been used for `keep_ms`, and collect those that have ended. Call it now and then. */
+/* End a reader that has not been used for `keep_ms`, and collect those that have ended. Call it now
+ * and then. */
 void reader_idle(uint64_t now_ns, unsigned int keep_ms);
 /* Start it now: the next request does not wait for that. */
 void reader_prepare(void);
@@ -74,7 +81,8 @@ uint64_t reader_cpu_ns(void);
 /* A process that did not answer for the first time since the last call; 0: none. */
 pid_t reader_next_hung(enum reader_kind *kind);
 
-/* In a child process: close every descriptor but `keep`, which becomes 3; standard input, output and error are /dev/null. */
+/* In a child process: close every descriptor but `keep`, which becomes 3; standard input, output
+ * and error are /dev/null. */
 int reader_close_all_but(int keep);
 
 #endif

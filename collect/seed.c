@@ -27,7 +27,8 @@ static void thread_listed(void *ctx, pid_t tid)
 	l->one[l->nr++] = (struct thread_now){.pid = l->pid, .tid = tid};
 }
 
-/* System calls that are open already: their age counts from here, and their end is not counted as a call. */
+/* System calls that are open already: their age counts from here, and their end is not counted as a
+ * call. */
 void threads_seed(struct collector *c, pid_t pid)
 {
 	struct thread_list l = {.pid = pid};

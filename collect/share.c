@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The share of the CPU time of functions whose calls are shorter than their own probes: such latencies say nothing
- * about where the time goes. A clock on each CPU looks at the program counter of the targets while nothing is armed.
+ * The share of the CPU time of functions whose calls are shorter than their own probes: such
+ * latencies say nothing about where the time goes. A clock on each CPU looks at the program counter
+ * of the targets while nothing is armed.
  */
 #include "collect/state.h"
 
@@ -23,7 +24,8 @@ struct sharing {
 /* Are most calls of this function shorter than what its probes add, less what that differs by? */
 static bool is_short(const struct function *f, const struct pt_hist *h, uint32_t correction)
 {
-	uint64_t limit = correction / 3 > f->error_ns ? correction / 3 : f->error_ns, below = 0, calls = 0;
+	uint64_t limit = correction / 3 > f->error_ns ? correction / 3 : f->error_ns, below = 0,
+		 calls = 0;
 
 	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
 		calls += h->count[i];
@@ -38,7 +40,8 @@ static void clocks_attach(struct collector *c, struct sharing *s)
 	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
 
 	for (uint32_t cpu = 0; cpu < cpus && cpu < SHARE_MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&s->clocks[s->nr_clocks], kernel_side_share_program(c->kernel), (int)cpu, SHARE_HZ))
+		if (!attach_clock(&s->clocks[s->nr_clocks], kernel_side_share_program(c->kernel),
+				  (int)cpu, SHARE_HZ))
 			s->nr_clocks++;
 	}
 }
@@ -49,9 +52,11 @@ static bool range_of(const struct collector *c, const struct function *f, struct
 	for (unsigned int i = 0; f->meta.size && i < c->nr_mappings; i++) {
 		const struct file_mapping *m = &c->mappings[i];
 
-		if (m->module != f->meta.module_id || f->meta.offset < m->offset || f->meta.offset - m->offset >= m->end - m->start)
+		if (m->module != f->meta.module_id || f->meta.offset < m->offset ||
+		    f->meta.offset - m->offset >= m->end - m->start)
 			continue;
-		*out = (struct pt_share){.low = m->start + (f->meta.offset - m->offset), .tgid = (uint32_t)m->pid};
+		*out = (struct pt_share){.low = m->start + (f->meta.offset - m->offset),
+					 .tgid = (uint32_t)m->pid};
 		out->high = out->low + f->meta.size;
 		return true;
 	}
@@ -64,7 +69,8 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
 	const struct function *f = c->slots[slot].function;
 	struct pt_share share;
 
-	if (!f || c->slots[slot].share || !is_short(f, h, control->correction[slot]) || !range_of(c, f, &share))
+	if (!f || c->slots[slot].share || !is_short(f, h, control->correction[slot]) ||
+	    !range_of(c, f, &share))
 		return;
 	if (!c->sharing)
 		c->sharing = calloc(1, sizeof(*c->sharing));

@@ -29,7 +29,8 @@ struct site_checks {
 	struct code_reader readers[MAX_READERS];
 	uint64_t questions;
 	char reason[512];
-	uint64_t known[KNOWN]; /* good sites by their hash; 0: none. A later one takes the place of an earlier one. */
+	uint64_t known[KNOWN]; /* good sites by their hash; 0: none. A later one takes the place of
+				  an earlier one. */
 };
 
 static uint64_t site_key(uint32_t module, uint64_t offset)
@@ -77,7 +78,8 @@ static struct code_reader *reader_of(struct collector *c, uint32_t module)
 }
 
 /* Ask about `nr` offsets in one module. 0; or -ETIMEDOUT, -EPIPE, and the process is gone. */
-static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, size_t nr, uint8_t *verdicts)
+static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, size_t nr,
+	       uint8_t *verdicts)
 {
 	struct code_reader *r = reader_of(c, module);
 	struct pollfd p;
@@ -86,7 +88,8 @@ static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, si
 	if (!r)
 		return -EPIPE;
 	r->used = ++c->checks->questions;
-	if (send(r->socket, offsets, nr * sizeof(*offsets), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(nr * sizeof(*offsets))) {
+	if (send(r->socket, offsets, nr * sizeof(*offsets), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)(nr * sizeof(*offsets))) {
 		reader_close(r);
 		return -EPIPE;
 	}
@@ -106,11 +109,13 @@ static const char *why(int err, uint8_t verdict)
 		return "the code could not be checked in time, so no probe is put there; try again";
 	if (err)
 		return "the code could not be checked, so no probe is put there";
-	return verdict == VERDICT_INSIDE ? "the site is in the middle of an instruction" : "no instruction begins at the site";
+	return verdict == VERDICT_INSIDE ? "the site is in the middle of an instruction"
+					 : "no instruction begins at the site";
 }
 
 /* Check those of one module that are not known yet. */
-static const char *module_check(struct collector *c, uint32_t module, const struct rec_site *const *sites, size_t nr)
+static const char *module_check(struct collector *c, uint32_t module,
+				const struct rec_site *const *sites, size_t nr)
 {
 	uint64_t offsets[ASK];
 	uint8_t verdicts[ASK];
@@ -131,8 +136,9 @@ static const char *module_check(struct collector *c, uint32_t module, const stru
 		uint64_t key = site_key(module, offsets[i]);
 
 		if (err || verdicts[i] != VERDICT_GOOD) {
-			snprintf(c->checks->reason, sizeof(c->checks->reason), "%s: 0x%" PRIx64 " in %s", why(err, verdicts[i]),
-				 offsets[i], c->modules[module - 1].path);
+			snprintf(c->checks->reason, sizeof(c->checks->reason),
+				 "%s: 0x%" PRIx64 " in %s", why(err, verdicts[i]), offsets[i],
+				 c->modules[module - 1].path);
 			return c->checks->reason;
 		}
 		*known_at(c->checks, key) = key;

@@ -21,15 +21,18 @@ enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec, DN
 
 const char *irq_name(uint32_t number, char *out, size_t n)
 {
-	static const char *const soft[] = {"HI",	 "TIMER",   "NET_TX",  "NET_RX",  "BLOCK",
-					   "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
+	static const char *const soft[] = {"HI",       "TIMER",	  "NET_TX", "NET_RX",  "BLOCK",
+					   "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
 
-	static const char *const vectors[] = {"reschedule", "call_function", "call_function_single", "irq_work"};
+	static const char *const vectors[] = {"reschedule", "call_function", "call_function_single",
+					      "irq_work"};
 
 	if (number == PT_IRQ_LOCAL_TIMER)
 		return "local timer";
 	if (number >= PT_IRQ_VECTOR)
-		return number - PT_IRQ_VECTOR < sizeof(vectors) / sizeof(vectors[0]) ? vectors[number - PT_IRQ_VECTOR] : "IPI";
+		return number - PT_IRQ_VECTOR < sizeof(vectors) / sizeof(vectors[0])
+			   ? vectors[number - PT_IRQ_VECTOR]
+			   : "IPI";
 	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
 		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
 		return out;
@@ -80,8 +83,9 @@ static bool ends_with(const char *path, const char *name)
 }
 
 /*
- * The same, of the descriptor that a call slept on. Which file that was is known from the kernel; by now the descriptor
- * may be closed, or be that of another file: then only the last part of the name is left.
+ * The same, of the descriptor that a call slept on. Which file that was is known from the kernel;
+ * by now the descriptor may be closed, or be that of another file: then only the last part of the
+ * name is left.
  */
 static uint32_t file_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
@@ -105,10 +109,12 @@ static void unix_name(const struct pt_object *o, uint32_t pid, char *name, size_
 {
 	char comm[TARGET_COMM] = "", path[PT_SOCKET_PATH + 1];
 
-	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1, o->path[0] ? o->path : o->path + 1);
+	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1,
+		 o->path[0] ? o->path : o->path + 1);
 	if (o->peer_pid && o->peer_pid != pid)
 		target_thread_comm((pid_t)o->peer_pid, (pid_t)o->peer_pid, comm, sizeof(comm));
-	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path, comm[0] ? " of " : "", comm);
+	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path,
+		 comm[0] ? " of " : "", comm);
 	if (comm[0])
 		snprintf(name + strlen(name), n - strlen(name), " %u", o->peer_pid);
 }
@@ -140,8 +146,9 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 		return SLEEP_ON_SOCKET;
 	snprintf(name, n, family == AF_INET6 ? "[%s]:%u%s" : "%s:%u%s", text, o->port,
 		 o->port == DNS_PORT ? " (DNS server)" : "");
-	return is_loopback(family, peer) || !memcmp(peer, own, family == AF_INET ? 4 : 16) ? SLEEP_ON_LOCAL :
-											     SLEEP_ON_SOCKET;
+	return is_loopback(family, peer) || !memcmp(peer, own, family == AF_INET ? 4 : 16)
+		   ? SLEEP_ON_LOCAL
+		   : SLEEP_ON_SOCKET;
 }
 
 /* What a call slept on, by the descriptor that it waited for. */
@@ -181,20 +188,23 @@ static bool mapping_find(uint32_t pid, uint64_t address)
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) < 2 || address < start ||
-		    address >= end)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) <
+			2 ||
+		    address < start || address >= end)
 			continue;
 		found = true;
 		mapped.pid = pid;
 		mapped.start = start;
 		mapped.end = end;
-		snprintf(mapped.name, sizeof(mapped.name), "%.*s", NAME_BYTES - 1, at && line[at] == '/' ? line + at : "");
+		snprintf(mapped.name, sizeof(mapped.name), "%.*s", NAME_BYTES - 1,
+			 at && line[at] == '/' ? line + at : "");
 	}
 	free(text);
 	return found;
 }
 
-/* The file that is mapped at this address, "" if none. The maps of a large program take a while to read. */
+/* The file that is mapped at this address, "" if none. The maps of a large program take a while to
+ * read. */
 static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 {
 	uint64_t now = now_ns();
@@ -208,8 +218,9 @@ static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 }
 
 /*
- * A futex says nothing of what it is for; the value that its word must have for the sleep does: that of a mutex
- * somebody waits for is 2 in the C libraries and in Rust's, those of a read-write lock of glibc are 2 and 3.
+ * A futex says nothing of what it is for; the value that its word must have for the sleep does:
+ * that of a mutex somebody waits for is 2 in the C libraries and in Rust's, those of a read-write
+ * lock of glibc are 2 and 3.
  */
 static bool futex_is_lock(uint64_t op, uint32_t value)
 {
@@ -228,30 +239,36 @@ static bool futex_is_lock(uint64_t op, uint32_t value)
 
 static bool takes_a_descriptor(const char *call)
 {
-	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) || !strncmp(call, "send", 4) ||
-	       !strncmp(call, "accept", 6) || !strcmp(call, "splice") || !strcmp(call, "copy_file_range") || !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
+	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) ||
+	       !strncmp(call, "send", 4) || !strncmp(call, "accept", 6) ||
+	       !strcmp(call, "splice") || !strcmp(call, "copy_file_range") ||
+	       !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
 	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl");
 }
 
 static bool locks_a_file(const char *call, uint64_t command)
 {
-	return !strcmp(call, "flock") || (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
+	return !strcmp(call, "flock") ||
+	       (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
 }
 
 /* Calls that wait for several things at once: the first, or the one that was ready first. */
 static bool waits_for_several(const char *call)
 {
-	return !strcmp(call, "poll") || !strcmp(call, "ppoll") || !strcmp(call, "select") || !strcmp(call, "pselect6") ||
-	       !strncmp(call, "epoll_", 6) || !strcmp(call, "io_uring_enter");
+	return !strcmp(call, "poll") || !strcmp(call, "ppoll") || !strcmp(call, "select") ||
+	       !strcmp(call, "pselect6") || !strncmp(call, "epoll_", 6) ||
+	       !strcmp(call, "io_uring_enter");
 }
 
 /* What is known of that thing from the kernel; of a thread that is only looked at nothing is. */
-static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
+static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name,
+			      size_t n)
 {
 	const char *call = s->call;
 	bool polls = strstr(call, "poll") && call[0] != 'e', selects = strstr(call, "select");
 
-	s->object = (polls && !r->args[1]) || (selects && !r->args[0]) ? SLEEP_ON_NOTHING : SLEEP_ON_OTHER;
+	s->object =
+	    (polls && !r->args[1]) || (selects && !r->args[0]) ? SLEEP_ON_NOTHING : SLEEP_ON_OTHER;
 	if (s->object == SLEEP_ON_NOTHING || r->fd == PT_NO_FD || !r->object.mode)
 		return;
 	/* the descriptor of an epoll is not that of the file which was ready */
@@ -295,14 +312,23 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	}
 }
 
-/* Those that a call can park for; 21 and above since Go 1.20, before which nothing that a program calls had these. */
+/* Those that a call can park for; 21 and above since Go 1.20, before which nothing that a program
+ * calls had these. */
 static const char *park_reason(uint32_t reason)
 {
-	static const char *const text[] = {[2] = "IO wait",	 [3] = "chan receive (nil chan)", [4] = "chan send (nil chan)",
-					   [9] = "select",	 [10] = "select (no cases)",	  [14] = "chan receive",
-					   [15] = "chan send",	 [18] = "semacquire",		  [19] = "sleep",
-					   [20] = "sync.Cond.Wait", [21] = "sync.Mutex.Lock",
-					   [22] = "sync.RWMutex.RLock", [23] = "sync.RWMutex.Lock"};
+	static const char *const text[] = {[2] = "IO wait",
+					   [3] = "chan receive (nil chan)",
+					   [4] = "chan send (nil chan)",
+					   [9] = "select",
+					   [10] = "select (no cases)",
+					   [14] = "chan receive",
+					   [15] = "chan send",
+					   [18] = "semacquire",
+					   [19] = "sleep",
+					   [20] = "sync.Cond.Wait",
+					   [21] = "sync.Mutex.Lock",
+					   [22] = "sync.RWMutex.RLock",
+					   [23] = "sync.RWMutex.Lock"};
 
 	return reason < sizeof(text) / sizeof(text[0]) && text[reason] ? text[reason] : "";
 }
@@ -311,14 +337,22 @@ bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s)
 {
 	if (!r->parked)
 		return false;
-	*s = (struct rec_sleep){.syscall = -1, .call = "", .object = SLEEP_ON_GOROUTINE, .name = park_reason(r->parked - 1),
-				.waker = "", .holder = "", .doing = "", .slept_ns = r->slept};
+	*s = (struct rec_sleep){.syscall = -1,
+				.call = "",
+				.object = SLEEP_ON_GOROUTINE,
+				.name = park_reason(r->parked - 1),
+				.waker = "",
+				.holder = "",
+				.doing = "",
+				.slept_ns = r->slept};
 	return true;
 }
 
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n)
 {
-	const char *call = r->did_syscall >= 0 && r->did_syscall < PT_SYSCALLS ? syscall_name((unsigned int)r->did_syscall) : NULL;
+	const char *call = r->did_syscall >= 0 && r->did_syscall < PT_SYSCALLS
+			       ? syscall_name((unsigned int)r->did_syscall)
+			       : NULL;
 
 	switch ((enum pt_did)r->did) {
 	case PT_DID_RUN:
@@ -357,9 +391,11 @@ static bool sleeps_in(const struct pt_record_stack *s, const char *const *list)
 	return false;
 }
 
-static const char *const lock_functions[] = {"rwsem_down_", "__mutex_lock", "__ww_mutex_lock", "percpu_rwsem_wait",
-					      "percpu_down_",	 "__down",	 NULL};
-static const char *const fault_functions[] = {"handle_mm_fault", "asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", NULL};
+static const char *const lock_functions[] = {
+    "rwsem_down_", "__mutex_lock", "__ww_mutex_lock", "percpu_rwsem_wait", "percpu_down_", "__down",
+    NULL};
+static const char *const fault_functions[] = {"handle_mm_fault", "asm_exc_page_fault",
+					      "exc_page_fault", "do_user_addr_fault", NULL};
 static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
 
 /* An io_uring says that it waits for I/O also where it waits for the network. */
@@ -369,29 +405,33 @@ static bool waited_for_device(const struct pt_record_sleep *r, const struct rec_
 }
 
 /* What the kernel itself slept in says more than what was called. */
-void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n)
+void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
+		  struct rec_sleep *s, char *name, size_t n)
 {
-	if (s->object == SLEEP_ON_PAGE && stack && stack->nr_kernel && !sleeps_in(stack, fault_functions)) {
+	if (s->object == SLEEP_ON_PAGE && stack && stack->nr_kernel &&
+	    !sleeps_in(stack, fault_functions)) {
 		/* called neither by the program nor for a page: on the way back to it */
 		s->object = SLEEP_ON_OTHER;
 	} else if (s->object == SLEEP_ON_PAGE) {
 		mapped_file(r->head.tgid, r->fault, name, n);
 		s->name = name;
-	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK && sleeps_in(stack, lock_functions)) {
+	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK &&
+		   sleeps_in(stack, lock_functions)) {
 		s->object = SLEEP_ON_KERNEL_LOCK;
 		s->lock = 0;
-	} else if (s->object == SLEEP_ON_OTHER && (waited_for_device(r, s) || sleeps_in(stack, io_functions))) {
+	} else if (s->object == SLEEP_ON_OTHER &&
+		   (waited_for_device(r, s) || sleeps_in(stack, io_functions))) {
 		s->object = SLEEP_ON_FILE;
 	}
 }
 
-/* A packet of this host: the softirq runs in the task that sent it, if it does not run in the kernel's own. */
+/* A packet of this host: the softirq runs in the task that sent it, if it does not run in the
+ * kernel's own. */
 static bool sent_by_waker(const struct pt_record_sleep *r, const struct rec_sleep *s)
 {
 	return s->object == SLEEP_ON_LOCAL && r->waker_irq == PT_IRQ_SOFT + 3 + 1 && r->waker_tid &&
 	       strncmp(r->waker_comm, "ksoftirqd/", 10) != 0;
 }
-
 
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
 {
@@ -405,7 +445,8 @@ uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
 		return ENDED_TASK;
 	if (irq == PT_IRQ_LOCAL_TIMER || irq == PT_IRQ_SOFT + 1 || irq == PT_IRQ_SOFT + 8)
 		return ENDED_TIMER;
-	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE || waited_for_device(r, s))
+	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE ||
+	    waited_for_device(r, s))
 		return ENDED_REQUEST;
 	return irq == PT_IRQ_SOFT + 3 ? ENDED_NETWORK : ENDED_INTERRUPT;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread slept on, and who ended it: from the system call that it slept in and from its waker. */
+/* What a thread slept on, and who ended it: from the system call that it slept in and from its
+ * waker. */
 #ifndef PEAKTOP_COLLECT_SLEEPS_H
 #define PEAKTOP_COLLECT_SLEEPS_H
 
@@ -10,15 +11,19 @@
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
-/* Fills in object, lock and exclusive of `s`, whose call is known; a name goes into `name`, which `s` then points to. */
+/* Fills in object, lock and exclusive of `s`, whose call is known; a name goes into `name`, which
+ * `s` then points to. */
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
-/* The same by where in the kernel it slept (NULL: not known), and the file of a page that was missing. */
-void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack, struct rec_sleep *s, char *name, size_t n);
+/* The same by where in the kernel it slept (NULL: not known), and the file of a page that was
+ * missing. */
+void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
+		  struct rec_sleep *s, char *name, size_t n);
 /* "irq 11", "softirq NET_RX", ...; enum PT_IRQ_... of bpf/records.h. */
 const char *irq_name(uint32_t number, char *out, size_t n);
 /* As the kernel numbers it: the line, the soft interrupt, or the local timer's vector. */
 uint32_t irq_number(uint32_t number);
-/* The goroutine in f0 waits by itself: what its thread sleeps in, having nothing else to do, says nothing. False: it does not. */
+/* The goroutine in f0 waits by itself: what its thread sleeps in, having nothing else to do, says
+ * nothing. False: it does not. */
 bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s);
 /* What the waker, or the owner of the mutex, did meanwhile: `doing`; `text` is where it is kept. */
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);

@@ -11,19 +11,26 @@
 #include "analysis/base/syscall_names.h"
 
 enum {
-	TOKENS = 3,	      /* samples per operation and doubling, per refill */
-	MAX_SAMPLES = 20000,  /* per slice */
+	TOKENS = 3,	     /* samples per operation and doubling, per refill */
+	MAX_SAMPLES = 20000, /* per slice */
 };
 
-static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name, const char *label,
-		    uint32_t nr)
+static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name,
+		    const char *label, uint32_t nr)
 {
 	struct record rec = {.type = REC_OP};
 
 	c->slots[slot].op = slot;
 	c->slots[slot].layer = layer;
-	rec.op = (struct rec_op){.op = slot, .layer = layer, .name = name, .label = label, .requested = "", .module = "",
-				 .placement = layer == LAYER_SYSCALL ? "system call tracepoints" : "scheduler, block and lock tracepoints",
+	rec.op = (struct rec_op){.op = slot,
+				 .layer = layer,
+				 .name = name,
+				 .label = label,
+				 .requested = "",
+				 .module = "",
+				 .placement = layer == LAYER_SYSCALL
+						  ? "system call tracepoints"
+						  : "scheduler, block and lock tracepoints",
 				 .syscall_nr = nr};
 	send_record(c, &rec);
 }
@@ -46,9 +53,9 @@ void slots_announce(struct collector *c)
 		enum layer layer;
 		const char *name;
 	} fixed[] = {
-		{offsetof(struct pt_control, slot_block), LAYER_BLOCK, "block"},
-		{offsetof(struct pt_control, slot_lock), LAYER_LOCK, "lock"},
-		{offsetof(struct pt_control, slot_runqueue), LAYER_RUNQUEUE, "runqueue"},
+	    {offsetof(struct pt_control, slot_block), LAYER_BLOCK, "block"},
+	    {offsetof(struct pt_control, slot_lock), LAYER_LOCK, "lock"},
+	    {offsetof(struct pt_control, slot_runqueue), LAYER_RUNQUEUE, "runqueue"},
 	};
 
 	for (unsigned int i = 0; i < 3; i++) {
@@ -108,18 +115,18 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 	r = &c->samples[c->nr_samples];
 	c->sample_slot[c->nr_samples++] = s->head.slot;
 	*r = (struct rec_sample){
-		.tid = s->head.tid,
-		.start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
-		.latency_ns = s->latency,
-		.known = s->known,
-		.ret = s->ret,
-		.runqueue_ns = s->delta.runq_ns,
-		.minor_faults = s->delta.min_flt,
-		.major_faults = s->delta.maj_flt,
-		.migrations = s->delta.migrations,
-		.sleeps = s->delta.nvcsw,
-		.preempted = s->delta.nivcsw,
-		.interrupt_ns = s->delta.irq_ns,
+	    .tid = s->head.tid,
+	    .start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
+	    .latency_ns = s->latency,
+	    .known = s->known,
+	    .ret = s->ret,
+	    .runqueue_ns = s->delta.runq_ns,
+	    .minor_faults = s->delta.min_flt,
+	    .major_faults = s->delta.maj_flt,
+	    .migrations = s->delta.migrations,
+	    .sleeps = s->delta.nvcsw,
+	    .preempted = s->delta.nivcsw,
+	    .interrupt_ns = s->delta.irq_ns,
 	};
 	memcpy(r->args, s->args, sizeof(r->args));
 	if (s->known & SAMPLE_ONCPU)
@@ -145,7 +152,8 @@ static void samples_send(struct collector *c, uint32_t slot, const uint64_t call
 		d = pt_bucket(c->samples[i].latency_ns) / PT_RESOLUTION;
 		rec.sample = c->samples[i];
 		rec.sample.op = c->slots[slot].op;
-		rec.sample.chance_ppm = calls[d] > taken[d] ? taken[d] * 1000000 / calls[d] : 1000000;
+		rec.sample.chance_ppm =
+		    calls[d] > taken[d] ? taken[d] * 1000000 / calls[d] : 1000000;
 		if (!rec.sample.chance_ppm)
 			rec.sample.chance_ppm = 1;
 		send_record(c, &rec);
@@ -185,7 +193,8 @@ static struct slot_spent slot_spent(struct collector *c, uint32_t slot)
 	struct governed_unit *unit = unit_of(c, info->layer);
 
 	if (info->function)
-		return (struct slot_spent){.ns = info->function->spent_ns, .starts = function_starts(c, info->function, NULL)};
+		return (struct slot_spent){.ns = info->function->spent_ns,
+					   .starts = function_starts(c, info->function, NULL)};
 	return (struct slot_spent){.ns = unit ? unit->spent_ns : 0};
 }
 
@@ -211,7 +220,8 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f)
 	}
 }
 
-/* The first call of an operation comes after bursts that have seen none: they say how rare it is. */
+/* The first call of an operation comes after bursts that have seen none: they say how rare it is.
+ */
 static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 {
 	const struct armed_time *t = slot_time(c, slot);
@@ -220,31 +230,35 @@ static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 	if (!t || !t->past_on_ns || t->begin >= until || t->past_on_ns >= until - t->begin)
 		return;
 	rec.profile = (struct rec_profile){
-		.op = c->slots[slot].op,
-		.start_ns = t->begin > c->start_ns ? t->begin - c->start_ns : 0,
-		.end_ns = until - c->start_ns,
-		.armed_ns = t->past_on_ns,
-		.correction_ns = kernel_side_control(c->kernel)->correction[slot],
+	    .op = c->slots[slot].op,
+	    .start_ns = t->begin > c->start_ns ? t->begin - c->start_ns : 0,
+	    .end_ns = until - c->start_ns,
+	    .armed_ns = t->past_on_ns,
+	    .correction_ns = kernel_side_control(c->kernel)->correction[slot],
 	};
 	send_record(c, &rec);
 }
 
 /*
- * What the probes cost that counted since the last record: some of a function's were hit before its gate opened or
- * after it closed. Each call that counted was seen to begin once.
+ * What the probes cost that counted since the last record: some of a function's were hit before its
+ * gate opened or after it closed. Each call that counted was seen to begin once.
  */
-static uint64_t spent_on(const struct slot_info *info, const struct slot_spent *spent, const struct pt_hist *h)
+static uint64_t spent_on(const struct slot_info *info, const struct slot_spent *spent,
+			 const struct pt_hist *h)
 {
 	uint64_t ns = spent->ns > info->last_spent.ns ? spent->ns - info->last_spent.ns : 0;
 	uint64_t starts = spent->starts - info->last_spent.starts, begun;
 
 	begun = h->entries - info->last_entries + h->unseen - info->last->unseen;
-	return info->function && begun < starts ? (uint64_t)((double)ns * (double)begun / (double)starts) : ns;
+	return info->function && begun < starts
+		   ? (uint64_t)((double)ns * (double)begun / (double)starts)
+		   : ns;
 }
 
-/* What a slot has counted from its last record up to `h`; until then its probes had cost `spent`. */
-static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h, const struct armed_period *period,
-			 const struct slot_spent *spent)
+/* What a slot has counted from its last record up to `h`; until then its probes had cost `spent`.
+ */
+static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h,
+			 const struct armed_period *period, const struct slot_spent *spent)
 {
 	struct slot_info *info = &c->slots[slot];
 	uint32_t buckets[PT_BUCKETS], nr = 0;
@@ -254,33 +268,34 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	struct pt_hist *old = info->last;
 
 	*p = (struct rec_profile){
-		.op = info->op,
-		.start_ns = period->start_ns > c->start_ns ? period->start_ns - c->start_ns : 0,
-		.end_ns = period->end_ns > c->start_ns ? period->end_ns - c->start_ns : 0,
-		.sum_ns = h->sum - old->sum,
-		.abnormal = h->abnormal - old->abnormal + info->extra_abnormal,
-		.open = info->open,
-		.oldest_open_ns = info->oldest_ns,
-		.unseen = h->unseen - old->unseen,
-		.armed_ns = period->armed_ns,
-		.cpu_ns = period->cpu_ns,
-		.armed_cpu_ns = period->armed_cpu_ns,
-		.probe_ns = spent_on(info, spent, h),
-		.run_calls = h->run_calls - old->run_calls,
-		.run_ns = h->run_ns - old->run_ns,
-		.switch_calls = h->switch_calls - old->switch_calls,
-		.switch_cpu_ns = h->switch_cpu_ns - old->switch_cpu_ns,
-		.cycle_calls = h->cycle_calls - old->cycle_calls,
-		.cycles = h->cycles - old->cycles,
-		.gaps = h->gaps - old->gaps,
-		.gap_cpu_ns = h->gap_cpu_ns - old->gap_cpu_ns,
-		.gap_sleeper_cpu_ns = h->gap_sleeper_cpu_ns - old->gap_sleeper_cpu_ns,
-		.gap_sleeps = h->gap_sleeps - old->gap_sleeps,
-		.correction_ns = kernel_side_control(c->kernel)->correction[slot],
-		.bucket = buckets,
-		.count = counts,
+	    .op = info->op,
+	    .start_ns = period->start_ns > c->start_ns ? period->start_ns - c->start_ns : 0,
+	    .end_ns = period->end_ns > c->start_ns ? period->end_ns - c->start_ns : 0,
+	    .sum_ns = h->sum - old->sum,
+	    .abnormal = h->abnormal - old->abnormal + info->extra_abnormal,
+	    .open = info->open,
+	    .oldest_open_ns = info->oldest_ns,
+	    .unseen = h->unseen - old->unseen,
+	    .armed_ns = period->armed_ns,
+	    .cpu_ns = period->cpu_ns,
+	    .armed_cpu_ns = period->armed_cpu_ns,
+	    .probe_ns = spent_on(info, spent, h),
+	    .run_calls = h->run_calls - old->run_calls,
+	    .run_ns = h->run_ns - old->run_ns,
+	    .switch_calls = h->switch_calls - old->switch_calls,
+	    .switch_cpu_ns = h->switch_cpu_ns - old->switch_cpu_ns,
+	    .cycle_calls = h->cycle_calls - old->cycle_calls,
+	    .cycles = h->cycles - old->cycles,
+	    .gaps = h->gaps - old->gaps,
+	    .gap_cpu_ns = h->gap_cpu_ns - old->gap_cpu_ns,
+	    .gap_sleeper_cpu_ns = h->gap_sleeper_cpu_ns - old->gap_sleeper_cpu_ns,
+	    .gap_sleeps = h->gap_sleeps - old->gap_sleeps,
+	    .correction_ns = kernel_side_control(c->kernel)->correction[slot],
+	    .bucket = buckets,
+	    .count = counts,
 	};
-	/* calls are the sum of the buckets: one that is counted while we read is told whole with the next record */
+	/* calls are the sum of the buckets: one that is counted while we read is told whole with
+	 * the next record */
 	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
 		if (h->count[i] == old->count[i])
 			continue;
@@ -304,7 +319,8 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		p->min_ns = h->min - 1;
 		p->max_ns = h->max;
 	}
-	/* of bursts those are told too in which nothing came, and the time between them: the model fills it */
+	/* of bursts those are told too in which nothing came, and the time between them: the model
+	 * fills it */
 	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
 	    (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
 		if (!info->told)
@@ -321,12 +337,14 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	info->extra_abnormal = 0;
 }
 
-/* The records of one slot at the end of a slice. While there are bursts, only periods that are over are told. */
+/* The records of one slot at the end of a slice. While there are bursts, only periods that are over
+ * are told. */
 static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now)
 {
 	struct armed_time *t = slot_time(c, slot);
 	struct slot_info *info = &c->slots[slot];
-	struct armed_period p = {.start_ns = c->slice_start, .end_ns = now.ns, .armed_ns = now.ns - c->slice_start};
+	struct armed_period p = {
+	    .start_ns = c->slice_start, .end_ns = now.ns, .armed_ns = now.ns - c->slice_start};
 	struct slot_spent spent;
 	struct pt_hist h;
 
@@ -338,7 +356,8 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 		return;
 	if (t)
 		p = armed_period(t, now);
-	if (info->layer == LAYER_KERNEL && !kernel_function_period(c, slot, now.ns, c->stopping, &p.start_ns, &p.armed_ns))
+	if (info->layer == LAYER_KERNEL &&
+	    !kernel_function_period(c, slot, now.ns, c->stopping, &p.start_ns, &p.armed_ns))
 		return;
 	kernel_side_hist(c->kernel, slot, true, &h);
 	spent = slot_spent(c, slot);
@@ -486,7 +505,8 @@ void slice_end(struct collector *c, bool last)
 	phases_tell(c);
 	cost_send(c, now);
 	loss_send(c);
-	rec.tick = (struct rec_tick){.slice = c->slice, .start_ns = c->slice_start - c->start_ns,
+	rec.tick = (struct rec_tick){.slice = c->slice,
+				     .start_ns = c->slice_start - c->start_ns,
 				     .end_ns = now - c->start_ns};
 	send_record(c, &rec);
 	c->slice++;

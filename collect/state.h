@@ -6,12 +6,12 @@
 #include <time.h>
 
 #include "analysis/latency/armed.h"
-#include "collect/process/channel.h"
 #include "analysis/session/record.h"
 #include "collect/attach.h"
 #include "collect/budget.h"
 #include "collect/collector.h"
 #include "collect/kernel_side.h"
+#include "collect/process/channel.h"
 #include "collect/target.h"
 
 enum {
@@ -27,9 +27,10 @@ enum {
 struct file_module {
 	uint64_t dev, inode, size;
 	char *path;
-	int fd; /* -1: not opened yet; if `remote`, of O_PATH only: no file system that can hang is touched by using it */
+	int fd; /* -1: not opened yet; if `remote`, of O_PATH only: no file system that can hang is
+		   touched by using it */
 	bool remote;
-	int copy; /* if `remote`: the content, in memory; -1: not copied yet */
+	int copy;  /* if `remote`: the content, in memory; -1: not copied yet */
 	pid_t pid; /* whose mapping it was first seen in */
 	uint64_t start, end;
 };
@@ -44,9 +45,10 @@ struct file_mapping {
 /* What probes cost, ns; measured at start on this host. */
 struct probe_cost {
 	bool measured;
-	uint32_t hit[SITE_CLASSES];    /* one hit, in all */
-	uint32_t cold;		       /* ... and so much more, if other code ran since the last one */
-	uint32_t inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
+	uint32_t hit[SITE_CLASSES]; /* one hit, in all */
+	uint32_t cold;		    /* ... and so much more, if other code ran since the last one */
+	uint32_t
+	    inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
 	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
@@ -65,8 +67,8 @@ enum unit { UNIT_SYSCALLS = 0, UNIT_SCHED, UNITS };
 struct governed_unit {
 	enum function_state state;
 	struct armed_time time;
-	int64_t credit_ns; /* of the targets' time */
-	int64_t host_ns;   /* of the host's */
+	int64_t credit_ns;		  /* of the targets' time */
+	int64_t host_ns;		  /* of the host's */
 	uint64_t hits_target, hits_other; /* as of the last look */
 	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
@@ -75,8 +77,8 @@ struct governed_unit {
 
 struct function_site {
 	struct rec_site site;
-	uint32_t index; /* in the site table */
-	bool dead;	/* refused by the kernel, or not worth its price */
+	uint32_t index;		/* in the site table */
+	bool dead;		/* refused by the kernel, or not worth its price */
 	uint64_t starts_before; /* of the function, when this one was added */
 };
 
@@ -98,27 +100,29 @@ struct function {
 	struct function_links *links;
 	unsigned int nr_links;
 	enum function_state state;
-	int64_t credit_ns;   /* what may still be spent */
+	int64_t credit_ns; /* what may still be spent */
 	struct moment {
 		uint64_t since, spent_ns, ran_ns; /* ran: the targets, probes included */
 	} moment;
 	struct armed_time time;
-	uint64_t spent_ns;   /* estimated cost so far */
-	uint64_t burst_spent_ns, burst_max_ns; /* in this burst, and what it may spend of a descent's account */
+	uint64_t spent_ns; /* estimated cost so far */
+	uint64_t burst_spent_ns,
+	    burst_max_ns; /* in this burst, and what it may spend of a descent's account */
 	uint64_t state_since;
 	uint64_t hits_seen;
 	struct attachment *breaks; /* draining: one for each call that is still open */
 	unsigned int nr_breaks;
-	bool ends_gone; /* draining: the ends are detached, the breakpoints wait */
+	bool ends_gone;	   /* draining: the ends are detached, the breakpoints wait */
 	uint64_t censored; /* open calls given up at the end of a burst */
 	bool hopeless;	   /* every site was refused */
 	bool exits_dropped, keep_exits;
 	bool exits_wait; /* stepped ones are not armed before it is known how often it is called */
-	bool starts_going; /* draining: the starts are being detached, calls that begin still count */
-	uint32_t burst; /* number of the present one, or of the last */
+	bool starts_going; /* draining: the starts are being detached, calls that begin still count
+			    */
+	uint32_t burst;	   /* number of the present one, or of the last */
 	uint64_t burst_hits;  /* of the starts before the burst */
 	uint64_t starts_hits; /* of the starts, as of the last look while that lasts */
-	uint64_t changed_ns; /* when sites were last added */
+	uint64_t changed_ns;  /* when sites were last added */
 };
 
 struct kernel_function {
@@ -127,9 +131,9 @@ struct kernel_function {
 	struct attachment entry, exit;
 	enum function_state state;
 	uint64_t state_since;
-	bool bursts; /* there has been more than one */
+	bool bursts;		    /* there has been more than one */
 	int64_t target_ns, host_ns; /* credit: of the targets' time, and of all CPUs' */
-	uint64_t hits, looked_ns; /* as of the governor's last look */
+	uint64_t hits, looked_ns;   /* as of the governor's last look */
 	uint64_t armed_ns, told_armed_ns, told_ns; /* in bursts that are over; as last told */
 };
 
@@ -139,14 +143,16 @@ struct slot_info {
 	enum layer layer;
 	struct function *function;
 	struct pt_hist *last; /* as reported */
-	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its armed_time has a cut */
+	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its
+				 armed_time has a cut */
 	struct slot_spent {
-		uint64_t ns, starts; /* what the probes of its unit or function had cost; hits of those that begin a call */
-	} cut_spent, last_spent; /* at the cut; as reported */
-	uint64_t last_entries;	 /* as reported */
+		uint64_t ns, starts;  /* what the probes of its unit or function had cost; hits of
+					 those that begin a call */
+	} cut_spent, last_spent;      /* at the cut; as reported */
+	uint64_t last_entries;	      /* as reported */
 	uint32_t share;		      /* of `shares` of the control block: index + 1; 0: none */
 	uint64_t last_ticks, last_in; /* of it, as reported */
-	uint64_t extra_abnormal; /* found by the collector itself, not yet reported */
+	uint64_t extra_abnormal;      /* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
 	bool told;
@@ -162,8 +168,8 @@ struct collector {
 	struct target *targets[COLLECTOR_MAX_TARGETS];
 	unsigned int nr_targets;
 	bool hurried; /* this process has a higher priority than the user gave it */
-	pid_t child; /* -- CMD */
-	int keeper;  /* its end of the socket: closed, the command is ended */
+	pid_t child;  /* -- CMD */
+	int keeper;   /* its end of the socket: closed, the command is ended */
 	int child_status;
 	bool child_ended;
 	struct file_module modules[MAX_MODULES];
@@ -180,7 +186,7 @@ struct collector {
 	struct budget budget;
 	struct slot_info slots[PT_SLOTS];
 	struct probe_cost cost;
-	struct sharing *sharing; /* NULL: no function is too short to be timed */
+	struct sharing *sharing;	/* NULL: no function is too short to be timed */
 	struct descent_arming *descent; /* NULL: none going on */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct {
@@ -188,8 +194,8 @@ struct collector {
 		char *begin, *end; /* as the user gave them */
 		uint64_t blind_times;
 	} phases;
-	struct looking *looking;	/* NULL: nobody asks where threads are */
-	struct learning *learning;	/* NULL: nothing is learnt */
+	struct looking *looking;   /* NULL: nobody asks where threads are */
+	struct learning *learning; /* NULL: nothing is learnt */
 	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
 	uint64_t interval_ns, slice, slice_start, slice_end;
 	uint64_t hits_before[PT_COUNTERS]; /* of the calibration */
@@ -204,7 +210,7 @@ struct collector {
 	uint32_t *sample_slot;
 	unsigned int nr_samples, cap_samples;
 	bool held_up; /* asleep because this loop did not get on */
-	bool asleep; /* no heartbeat: everything is detached until one comes */
+	bool asleep;  /* no heartbeat: everything is detached until one comes */
 	bool stopping;
 	int error; /* why it ends */
 };
@@ -229,16 +235,17 @@ void phases_tell(struct collector *c);
 /* stream.c: records to the front. A full queue counts as loss, never blocks. */
 int send_record(struct collector *c, const struct record *rec);
 void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+    __attribute__((format(printf, 5, 6)));
 /* Say which processes do not let themselves be read, once each. */
 void send_reader_notes(struct collector *c);
 void send_meta(struct collector *c);
 void send_target(struct collector *c, const struct target *t);
 void send_constants(struct collector *c);
 
-/* begin.c: priority, refusals, the command and the privileges; each step may take seconds on a busy host. */
+/* begin.c: priority, refusals, the command and the privileges; each step may take seconds on a busy
+ * host. */
 void begin_hurry(struct collector *c);
 void begin_load_refused(struct collector *c, int err);
 int begin_launch_and_limit(struct collector *c);
@@ -249,8 +256,9 @@ bool begin_front_is_gone(const struct collector *c);
 void threads_seed(struct collector *c, pid_t pid);
 
 /*
- * targets.c: add a process. `born_ns`: when the kernel says that it began, since boot; 0: not known. Another process may
- * have its pid by now. 0 or a negative errno, in words by target_why_not().
+ * targets.c: add a process. `born_ns`: when the kernel says that it began, since boot; 0: not
+ * known. Another process may have its pid by now. 0 or a negative errno, in words by
+ * target_why_not().
  */
 int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
 const char *target_why_not(int err);
@@ -259,23 +267,26 @@ struct target *target_by_pid(struct collector *c, uint32_t pid);
 void target_ended(struct collector *c, unsigned int i);
 void target_forked(struct collector *c, const struct pt_record_fork *r);
 void target_executed(struct collector *c, uint32_t pid);
-/* Drop the targets that the invoking user may not trace any more: rights change without exec, too. */
+/* Drop the targets that the invoking user may not trace any more: rights change without exec, too.
+ */
 void targets_check(struct collector *c);
 
 /* modules.c: files and mappings of the targets. */
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);
-/* The process runs another program, or another process has its pid: the map of the code it made is another file. */
+/* The process runs another program, or another process has its pid: the map of the code it made is
+ * another file. */
 void perf_map_forget(struct collector *c, pid_t pid);
 /* Descriptor of a module's file, kept by the table. */
 int module_file(struct collector *c, uint32_t module);
 /* A descriptor of its content, for the parser; the caller's. */
 int module_content(struct collector *c, uint32_t module);
 /*
- * Does the file system answer for the instructions at these points? Ask before attaching to them: the kernel reads them
- * from the file, and nothing can interrupt it there. 0 or a negative errno.
+ * Does the file system answer for the instructions at these points? Ask before attaching to them:
+ * the kernel reads them from the file, and nothing can interrupt it there. 0 or a negative errno.
  */
-int module_answers(struct collector *c, uint32_t module, const struct attach_point *points, size_t n);
+int module_answers(struct collector *c, uint32_t module, const struct attach_point *points,
+		   size_t n);
 /* Open a separate debug file under the fixed debug roots. */
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
 void modules_release(struct collector *c);
@@ -308,7 +319,8 @@ void functions_release(struct collector *c);
 void functions_sleep(struct collector *c);
 void functions_wake(struct collector *c);
 void function_exits_drop(struct collector *c, struct function *f);
-/* Calls that return there are ended by the exits of the function from now on; the site goes with the burst. */
+/* Calls that return there are ended by the exits of the function from now on; the site goes with
+ * the burst. */
 void function_return_give_up(struct collector *c, struct function *f, struct function_site *s);
 /* The opposite: arm the exits that wait or were dropped. 0 or the first errno. */
 int function_exits_arm(struct collector *c, struct function *f);
@@ -338,7 +350,8 @@ uint32_t descend_node_index(const struct collector *c, uint32_t node);
 /* Does a probe of the armed set stand there already? */
 bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
 uint64_t descend_spending(struct collector *c, const struct function *f);
-/* What the armed fnodes took of each of these calls of f0, on average, since this was asked last. */
+/* What the armed fnodes took of each of these calls of f0, on average, since this was asked last.
+ */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
 /* A site's fuse has blown: true if it was one of the descent's. */
 bool descend_blown(struct collector *c, uint32_t site_index);
@@ -363,7 +376,8 @@ bool kernel_in_probe(const struct pt_record_stack *r);
 
 /* Allow some more stacks to be copied. */
 void descend_refill(struct collector *c);
-/* The clocks that sample the CPUs: off while nobody looks, and on again. The sites go with those of f0. */
+/* The clocks that sample the CPUs: off while nobody looks, and on again. The sites go with those of
+ * f0. */
 void descend_sleep(struct collector *c);
 void descend_wake(struct collector *c);
 void descend_end(struct collector *c);
@@ -408,8 +422,10 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now);
 bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at);
 /* The measurement begins. */
 void kernel_functions_begin(struct collector *c, uint64_t now);
-/* The period that a record of this slot covers, from *start to now, and how much of it was armed. False: tell nothing yet. */
-bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last, uint64_t *start, uint64_t *armed);
+/* The period that a record of this slot covers, from *start to now, and how much of it was armed.
+ * False: tell nothing yet. */
+bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
+			    uint64_t *start, uint64_t *armed);
 void kernel_functions_sleep(struct collector *c);
 void kernel_functions_wake(struct collector *c);
 void kernel_functions_release(struct collector *c);
@@ -428,7 +444,8 @@ void cost_note(struct collector *c);
 void tokens_refill(struct collector *c);
 void sample_take(struct collector *c, const struct pt_record_sample *s);
 
-/* open_calls.c: look for calls that have not returned, count them in the slots, then send the oldest (which frees them). */
+/* open_calls.c: look for calls that have not returned, count them in the slots, then send the
+ * oldest (which frees them). */
 struct open_calls;
 struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last);
 void open_calls_send(struct collector *c, struct open_calls *open);
@@ -451,7 +468,8 @@ void gates_close(struct collector *c);
 struct governed_unit *unit_of(struct collector *c, enum layer layer);
 
 /* share.c: the CPU time of functions that are too short to be timed. */
-/* Look from now on at the share of this slot's function, if `h` says that its calls are too short. */
+/* Look from now on at the share of this slot's function, if `h` says that its calls are too short.
+ */
 void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
 /* Only while nothing is armed: probes would be seen. */
 void share_hold(struct collector *c);

@@ -63,22 +63,26 @@ void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rec.refused = (struct rec_refused){.epoch = epoch, .op = op, .error = error, .reason = text};
+	rec.refused =
+	    (struct rec_refused){.epoch = epoch, .op = op, .error = error, .reason = text};
 	send_record(c, &rec);
 }
 
 void send_reader_notes(struct collector *c)
 {
 	static const char *const words[READER_KINDS] = {
-		"stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
-		"/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not known",
-		"the file system of a file that it maps does not answer: functions in that file cannot be found or probed",
+	    "stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
+	    "/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not "
+	    "known",
+	    "the file system of a file that it maps does not answer: functions in that file cannot "
+	    "be found or probed",
 	};
 	enum reader_kind kind;
 	pid_t pid;
 
 	while ((pid = reader_next_hung(&kind)))
-		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid, words[kind]);
+		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid,
+			  words[kind]);
 }
 
 void send_meta(struct collector *c)
@@ -95,17 +99,17 @@ void send_meta(struct collector *c)
 	boot[strcspn(boot, "\n")] = '\0';
 	uname(&u);
 	rec.meta = (struct rec_meta){
-		.version = PEAKTOP_VERSION,
-		.host = u.nodename,
-		.kernel = u.release,
-		.boot_id = boot,
-		.realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
-		.monotonic_ns = c->start_ns,
-		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.interval_ns = c->interval_ns,
-		.command = c->options->command_line ? c->options->command_line : "",
-		.resolution = c->options->resolution,
-		.budget_ppm = c->options->budget_ppm,
+	    .version = PEAKTOP_VERSION,
+	    .host = u.nodename,
+	    .kernel = u.release,
+	    .boot_id = boot,
+	    .realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
+	    .monotonic_ns = c->start_ns,
+	    .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+	    .interval_ns = c->interval_ns,
+	    .command = c->options->command_line ? c->options->command_line : "",
+	    .resolution = c->options->resolution,
+	    .budget_ppm = c->options->budget_ppm,
 	};
 	send_record(c, &rec);
 }
@@ -114,9 +118,14 @@ void send_target(struct collector *c, const struct target *t)
 {
 	struct record rec = {.type = REC_TARGET};
 
-	rec.target = (struct rec_target){.pid = (uint32_t)t->pid, .ns_pid = (uint32_t)t->ns_pid,
-					 .started_ns = t->started_ns, .uid = t->uid, .comm = t->comm, .exe = t->exe,
-					 .threads = t->threads, .requested = t->requested};
+	rec.target = (struct rec_target){.pid = (uint32_t)t->pid,
+					 .ns_pid = (uint32_t)t->ns_pid,
+					 .started_ns = t->started_ns,
+					 .uid = t->uid,
+					 .comm = t->comm,
+					 .exe = t->exe,
+					 .threads = t->threads,
+					 .requested = t->requested};
 	send_record(c, &rec);
 }
 
@@ -126,7 +135,8 @@ static void send_constant(struct collector *c, const char *name, uint64_t low, u
 
 	if (!low)
 		return;
-	rec.constant = (struct rec_constant){.name = name, .low_ns = low, .high_ns = high, .measured = 1};
+	rec.constant =
+	    (struct rec_constant){.name = name, .low_ns = low, .high_ns = high, .measured = 1};
 	send_record(c, &rec);
 }
 

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/capability.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,7 +21,8 @@
 #include "analysis/base/process_start.h"
 #include "collect/reader.h"
 
-/* Read a small file of /proc whole, of those that never wait for the process; returns its length. */
+/* Read a small file of /proc whole, of those that never wait for the process; returns its length.
+ */
 static ssize_t slurp(const char *path, char *buf, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -62,8 +63,10 @@ static int stat_read(pid_t pid, struct stat_line *out)
 	p = strrchr(buf, ')');
 	if (!p)
 		return -EPROTO;
-	if (sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %" SCNu64, &out->state,
-		   &out->flags, &threads, &out->start_ticks) != 4)
+	if (sscanf(p + 1,
+		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
+		   "%" SCNu64,
+		   &out->state, &out->flags, &threads, &out->start_ticks) != 4)
 		return -EPROTO;
 	out->threads = threads > 0 ? (unsigned int)threads : 1;
 	return 0;
@@ -83,7 +86,9 @@ static int64_t boot_offset_ns(void)
 	if (slurp("/proc/self/timens_offsets", buf, sizeof(buf)) < 0)
 		return 0;
 	line = strstr(buf, "boottime");
-	return line && sscanf(line, "boottime %lld %lld", &seconds, &ns) == 2 ? seconds * 1000000000 + ns : 0;
+	return line && sscanf(line, "boottime %lld %lld", &seconds, &ns) == 2
+		   ? seconds * 1000000000 + ns
+		   : 0;
 }
 
 static void ids_read(struct target *t)
@@ -136,7 +141,8 @@ int target_refresh(struct target *t)
 	return line.flags & 0x00200000 ? -EISDIR : 0;
 }
 
-/* The auxiliary vector of a 32-bit process holds 32-bit pairs: read as 64-bit, its first key is absurd. */
+/* The auxiliary vector of a 32-bit process holds 32-bit pairs: read as 64-bit, its first key is
+ * absurd. */
 static int is_32_bit(pid_t pid)
 {
 	char path[64], *text;
@@ -151,7 +157,8 @@ static int is_32_bit(pid_t pid)
 	return n == -ETIMEDOUT ? -ETIMEDOUT : key > 0xffff;
 }
 
-/* The kernel itself applies its rule: a child without any capability opens the memory of the process. */
+/* The kernel itself applies its rule: a child without any capability opens the memory of the
+ * process. */
 static int64_t try_trace(void *argument, int *unused)
 {
 	char path[64];
@@ -197,12 +204,15 @@ int target_open(struct target *t, pid_t pid)
 	*t = (struct target){.pid = pid, .pidfd = -1};
 	if (pid <= 0)
 		return -ESRCH;
-	/* /proc/TID exists for threads too, but is not listed: only a leader has its own pid as Tgid */
+	/* /proc/TID exists for threads too, but is not listed: only a leader has its own pid as
+	 * Tgid */
 	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t->pidfd < 0) {
 		err = -errno;
 		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL : err == -EINVAL ? -ESRCH : err;
+		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL
+		       : err == -EINVAL				 ? -ESRCH
+								 : err;
 	}
 	err = target_refresh(t);
 	if (!err)
@@ -220,7 +230,9 @@ int target_open(struct target *t, pid_t pid)
 
 bool target_started_at(const struct target *t, uint64_t since_boot_ns)
 {
-	return t->started_ns == ticks_ns(process_start_ticks(since_boot_ns, (uint64_t)sysconf(_SC_CLK_TCK), boot_offset_ns()));
+	return t->started_ns ==
+	       ticks_ns(process_start_ticks(since_boot_ns, (uint64_t)sysconf(_SC_CLK_TCK),
+					    boot_offset_ns()));
 }
 
 bool target_alive(const struct target *t)
@@ -229,7 +241,8 @@ bool target_alive(const struct target *t)
 
 	if (t->pidfd < 0 || stat_read(t->pid, &line))
 		return false;
-	return line.state != 'Z' && line.state != 'X' && ticks_ns(line.start_ticks) == t->started_ns;
+	return line.state != 'Z' && line.state != 'X' &&
+	       ticks_ns(line.start_ticks) == t->started_ns;
 }
 
 void target_release(struct target *t)
@@ -269,8 +282,8 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start, &m.end, perms,
-			   &m.offset, &major, &minor, &m.inode, &at) != 7)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+			   &m.start, &m.end, perms, &m.offset, &major, &minor, &m.inode, &at) != 7)
 			continue;
 		if (perms[2] != 'x' || !at)
 			continue;
@@ -321,7 +334,8 @@ void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n)
 
 int target_read(pid_t pid, uint64_t address, void *out, size_t n)
 {
-	struct reader_piece piece = {.pid = pid, .bytes = (uint32_t)n, .address = address, .to = out};
+	struct reader_piece piece = {
+	    .pid = pid, .bytes = (uint32_t)n, .address = address, .to = out};
 	int err = reader_memory(&piece, 1);
 
 	return err ? err : piece.got == n ? 0 : -EFAULT;
@@ -372,7 +386,8 @@ static int64_t threads_work(void *argument, int *unused)
 	return 0;
 }
 
-_Static_assert(sizeof(struct threads_order) + THREADS_AT_ONCE * sizeof(struct thread_now) <= READER_MAX_ARGUMENT,
+_Static_assert(sizeof(struct threads_order) + THREADS_AT_ONCE * sizeof(struct thread_now) <=
+		   READER_MAX_ARGUMENT,
 	       "threads of one request");
 
 static void threads_ask(struct thread_now *threads, size_t n)
@@ -398,10 +413,13 @@ static void threads_ask(struct thread_now *threads, size_t n)
 void target_threads_now(struct thread_now *threads, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		threads[i] = (struct thread_now){.pid = threads[i].pid, .tid = threads[i].tid, .nr = -1};
+		threads[i] =
+		    (struct thread_now){.pid = threads[i].pid, .tid = threads[i].tid, .nr = -1};
 	/* threads of one process in each request: one that hangs is no other's fault */
 	for (size_t i = 0, some; i < n; i += some) {
-		for (some = 1; i + some < n && some < THREADS_AT_ONCE && threads[i + some].pid == threads[i].pid; some++)
+		for (some = 1; i + some < n && some < THREADS_AT_ONCE &&
+			       threads[i + some].pid == threads[i].pid;
+		     some++)
 			;
 		threads_ask(threads + i, some);
 	}

@@ -26,7 +26,7 @@ struct target {
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
 	uint64_t cpu_ns; /* CPU time when it was last asked for */
-	bool requested; /* by the user; else followed */
+	bool requested;	 /* by the user; else followed */
 	bool reported;
 	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
@@ -41,9 +41,9 @@ int target_open(struct target *t, pid_t pid);
 /* Read name, program, user and threads anew (after exec). */
 int target_refresh(struct target *t);
 /*
- * Does it matter whether the invoking user may trace a process? Not for root, whom the kernel lets trace everything.
- * Where peaktop's rights come from its file (capabilities), the user must pass ptrace's own check: 0, -EACCES, or
- * -ETIMEDOUT if the kernel's answer has to wait.
+ * Does it matter whether the invoking user may trace a process? Not for root, whom the kernel lets
+ * trace everything. Where peaktop's rights come from its file (capabilities), the user must pass
+ * ptrace's own check: 0, -EACCES, or -ETIMEDOUT if the kernel's answer has to wait.
  */
 bool target_rights_matter(void);
 int target_may_be_traced(pid_t pid);
@@ -58,14 +58,16 @@ uint64_t target_cpu_ns(struct target *t);
 struct mapping {
 	uint64_t start, end, offset;
 	uint64_t dev, inode; /* inode 0: code of no file */
-	const char *path; /* valid during the call */
+	const char *path;    /* valid during the call */
 };
-/* Each executable mapping of a file, by address. Stops when `each` returns nonzero, and returns that. */
+/* Each executable mapping of a file, by address. Stops when `each` returns nonzero, and returns
+ * that. */
 typedef int (*mapping_fn)(void *ctx, const struct mapping *m);
 int target_mappings(pid_t pid, mapping_fn each, void *ctx);
 /*
- * The file behind one mapping; it must be a regular file. Where its file system can hang (network, FUSE), `remote` is set
- * and the descriptor is of O_PATH only: to read or close any other would wait for that file system. Negative errno.
+ * The file behind one mapping; it must be a regular file. Where its file system can hang (network,
+ * FUSE), `remote` is set and the descriptor is of O_PATH only: to read or close any other would
+ * wait for that file system. Negative errno.
  */
 struct map_file {
 	uint64_t size;
@@ -73,8 +75,8 @@ struct map_file {
 };
 int target_map_file(pid_t pid, uint64_t start, uint64_t end, struct map_file *about);
 /*
- * A copy in memory of the file behind a mapping, for one that is remote; its descriptor. -ETIMEDOUT if the file system
- * is too slow, -EFBIG if the file is too large to copy.
+ * A copy in memory of the file behind a mapping, for one that is remote; its descriptor. -ETIMEDOUT
+ * if the file system is too slow, -EFBIG if the file is too large to copy.
  */
 int target_map_copy(pid_t pid, uint64_t start, uint64_t end);
 /* Does its file system still answer for the page at this offset? 0 or a negative errno. */
@@ -87,7 +89,7 @@ void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n);
 
 /* What /proc/PID/task/TID/syscall says of a thread. */
 struct thread_now {
-	pid_t pid, tid;	/* asked about */
+	pid_t pid, tid; /* asked about */
 	bool known;	/* false: it is gone, or its process does not answer (see `error`) */
 	int error;
 	bool running;
@@ -97,7 +99,8 @@ struct thread_now {
 };
 /* Fill in the state of `n` threads whose pid and tid are set. */
 void target_threads_now(struct thread_now *threads, size_t n);
-/* Read the target's memory: 0 or a negative errno. Pages that are not there are not made to appear. */
+/* Read the target's memory: 0 or a negative errno. Pages that are not there are not made to appear.
+ */
 int target_read(pid_t pid, uint64_t address, void *out, size_t n);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files behind the mappings of a target. Their file systems may hang: all of it is done by the reader. */
+/* The files behind the mappings of a target. Their file systems may hang: all of it is done by the
+ * reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,10 +28,24 @@ struct map_order {
 static bool is_local(int fd)
 {
 	static const uint32_t local[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC,
-		OVERLAYFS_SUPER_MAGIC, SQUASHFS_MAGIC, EROFS_SUPER_MAGIC_V1, ISOFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC,
-		HUGETLBFS_MAGIC, REISERFS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0x3153464a /* JFS */,
-		0x7366746e /* NTFS3 */, 0x858458f6 /* ramfs */,
+	    EXT4_SUPER_MAGIC,
+	    XFS_SUPER_MAGIC,
+	    BTRFS_SUPER_MAGIC,
+	    F2FS_SUPER_MAGIC,
+	    TMPFS_MAGIC,
+	    RAMFS_MAGIC,
+	    OVERLAYFS_SUPER_MAGIC,
+	    SQUASHFS_MAGIC,
+	    EROFS_SUPER_MAGIC_V1,
+	    ISOFS_SUPER_MAGIC,
+	    MSDOS_SUPER_MAGIC,
+	    HUGETLBFS_MAGIC,
+	    REISERFS_SUPER_MAGIC,
+	    0x2fc12fc1 /* ZFS */,
+	    0xca451a4e /* bcachefs */,
+	    0x3153464a /* JFS */,
+	    0x7366746e /* NTFS3 */,
+	    0x858458f6 /* ramfs */,
 	};
 	struct statfs fs;
 
@@ -48,7 +63,8 @@ static int map_open(const struct map_order *o, int flags)
 	char path[96];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, o->pid, o->start, o->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, o->pid, o->start,
+		 o->end);
 	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 ? fd : -errno;
 }
@@ -117,7 +133,8 @@ static int64_t copy_work(void *argument, int *fd)
 		done += (uint64_t)n;
 		reader_reads(o->pid);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 > COPY_MAX_MS)
+		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 >
+		    COPY_MAX_MS)
 			return -ETIMEDOUT;
 	}
 	if (to < 0 || n < 0)
@@ -176,4 +193,3 @@ int target_map_answers(pid_t pid, uint64_t start, uint64_t end, uint64_t offset)
 	reader_end();
 	return (int)err;
 }
-

@@ -56,7 +56,8 @@ const char *target_why_not(int err)
 	case -EPERM:
 		return "not permitted; run peaktop as root";
 	case -ETIMEDOUT:
-		return "reading /proc/PID/maps waits for a lock of its memory, which something holds; try again when it answers";
+		return "reading /proc/PID/maps waits for a lock of its memory, which something "
+		       "holds; try again when it answers";
 	default:
 		return strerror(-err);
 	}
@@ -90,7 +91,8 @@ void target_ended(struct collector *c, unsigned int i)
 	target_forget(c, i, &rec);
 }
 
-/* It lives, but with rights that the invoking user must not look into: nothing of ours stays in it. */
+/* It lives, but with rights that the invoking user must not look into: nothing of ours stays in it.
+ */
 static void target_drop(struct collector *c, unsigned int i)
 {
 	struct target *t = c->targets[i];
@@ -98,10 +100,12 @@ static void target_drop(struct collector *c, unsigned int i)
 	struct function *f0 = descend_f0(c);
 
 	send_note(c, NOTE_WARNING,
-		  "pid %d (%s) is not watched any more: it executed a program or changed its user, and user %u may not trace it now; run peaktop as root",
+		  "pid %d (%s) is not watched any more: it executed a program or changed its user, "
+		  "and user %u may not trace it now; run peaktop as root",
 		  t->pid, t->comm, (unsigned int)getuid());
 	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
-	/* the links of a descent do not tell processes apart: all are made anew for those that stay */
+	/* the links of a descent do not tell processes apart: all are made anew for those that stay
+	 */
 	if (f0)
 		descend_detach(c, f0);
 	target_forget(c, i, &rec);
@@ -115,7 +119,8 @@ void targets_check(struct collector *c)
 		pid_t pid = c->targets[i - 1]->pid;
 		int err = target_may_be_traced(pid);
 
-		/* what it executed before it was resumed is seen by another check, what it executes later suspends it again */
+		/* what it executed before it was resumed is seen by another check, what it executes
+		 * later suspends it again */
 		if (!err && kernel_side_target_resume(c->kernel, (uint32_t)pid))
 			err = target_may_be_traced(pid);
 		/* without an answer it stays as it is until the next slice */
@@ -133,7 +138,8 @@ struct target *target_by_pid(struct collector *c, uint32_t pid)
 	return NULL;
 }
 
-/* The programs know that a target made it; by now it may have ended, and its pid may be another's. */
+/* The programs know that a target made it; by now it may have ended, and its pid may be another's.
+ */
 void target_forked(struct collector *c, const struct pt_record_fork *r)
 {
 	if (target_add(c, (pid_t)r->child_tgid, false, r->child_start))

@@ -19,8 +19,9 @@ enum {
 	HOST_START_NS = 8000000,
 	HOST_MAX_NS = 20000000,
 	DRAIN_MAX_MS = 1000,
-	OVERDRAWN_NS = 100000000, /* the allowance of so much time, before a descent pauses them, too: attaching them takes long */
-	SWITCH_NS = 300000, /* of the host's time: attaching and detaching tracepoints */
+	OVERDRAWN_NS = 100000000, /* the allowance of so much time, before a descent pauses them,
+				     too: attaching them takes long */
+	SWITCH_NS = 300000,	  /* of the host's time: attaching and detaching tracepoints */
 };
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
@@ -89,10 +90,13 @@ void gates_close(struct collector *c)
 void units_begin(struct collector *c)
 {
 	for (enum unit u = 0; u < UNITS; u++)
-		c->units[u] = (struct governed_unit){.state = FUNCTION_ON, .credit_ns = budget_of(c, CREDIT_START_NS), .host_ns = HOST_START_NS};
+		c->units[u] = (struct governed_unit){.state = FUNCTION_ON,
+						     .credit_ns = budget_of(c, CREDIT_START_NS),
+						     .host_ns = HOST_START_NS};
 }
 
-/* Attach what is asked for and on. Lock waits in user space need the system calls, so they share their bursts. */
+/* Attach what is asked for and on. Lock waits in user space need the system calls, so they share
+ * their bursts. */
 void units_layers(struct collector *c)
 {
 	uint32_t off = 0, available = kernel_side_available(c->kernel), run;
@@ -106,7 +110,8 @@ void units_layers(struct collector *c)
 	if (run & 1u << LAYER_LOCK && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_USER_LOCKS;
 	/* a descent's own calls, whatever layers are asked for */
-	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
+	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) &&
+	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	if (c->descent)
 		run |= KERNEL_SIDE_DESCENT;
@@ -119,7 +124,8 @@ static int count_open(void *ctx, uint32_t tid, const struct pt_thread *t)
 {
 	struct collector *c = ctx;
 
-	if (t->sys_open == PT_SYS_COUNTS && t->sys_burst == kernel_side_control(c->kernel)->sys_burst)
+	if (t->sys_open == PT_SYS_COUNTS &&
+	    t->sys_burst == kernel_side_control(c->kernel)->sys_burst)
 		c->units[UNIT_SYSCALLS].open_calls++;
 	return 0;
 }
@@ -132,15 +138,16 @@ static bool calls_open(struct collector *c)
 }
 
 /* What a unit has cost since the last look, ns: to the targets, and to the others. */
-static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS], uint64_t *target,
-			  uint64_t *other)
+static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
+			  uint64_t *target, uint64_t *other)
 {
 	struct governed_unit *g = &c->units[u];
 	uint64_t hits = u == UNIT_SYSCALLS ? n[PT_HIT_SYSCALL] : n[PT_HIT_SCHED];
 	uint64_t others = u == UNIT_SYSCALLS ? n[PT_HIT_SYSCALL_OTHER] : n[PT_HIT_SCHED_OTHER];
 
 	*target = (hits - g->hits_target) * (u == UNIT_SYSCALLS ? c->cost.syscall : c->cost.sched);
-	*other = (others - g->hits_other) * (u == UNIT_SYSCALLS ? c->cost.syscall_other : c->cost.sched / 2);
+	*other = (others - g->hits_other) *
+		 (u == UNIT_SYSCALLS ? c->cost.syscall_other : c->cost.sched / 2);
 	g->hits_target = hits;
 	g->hits_other = others;
 	g->spent_ns += *target;
@@ -152,8 +159,10 @@ static void unit_off(struct collector *c, enum unit u)
 
 	unit_gate_close(c, u);
 	if (!g->time.bursting)
-		send_note(c, NOTE_INFO, "%s are watched in bursts to hold the budget of %g%% (--max-overhead)",
-			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events", c->options->budget_ppm / 1e4);
+		send_note(c, NOTE_INFO,
+			  "%s are watched in bursts to hold the budget of %g%% (--max-overhead)",
+			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events",
+			  c->options->budget_ppm / 1e4);
 	g->time.bursting = true;
 	g->state_since = now_ns();
 	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
@@ -238,7 +247,8 @@ unsigned int budget_parts(const struct collector *c)
 }
 
 /* What a unit earned and spent since the last look, of the targets' time and of the host's. */
-static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS], int64_t earned, int64_t host)
+static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
+			int64_t earned, int64_t host)
 {
 	struct governed_unit *g = &c->units[u];
 	int64_t most = budget_of(c, CREDIT_MAX_NS), own;
@@ -248,14 +258,17 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	own = earned - (int64_t)target;
 	g->credit_ns += own;
 	if (g->credit_ns > most) {
-		c->budget.spilt += g->credit_ns - most < own ? g->credit_ns - most : own > 0 ? own : 0;
+		c->budget.spilt += g->credit_ns - most < own ? g->credit_ns - most
+				   : own > 0		     ? own
+							     : 0;
 		g->credit_ns = most;
 	}
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
 	/* a descent needs to know of every switch: it lasts seconds */
-	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) && budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
+	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) &&
+	    budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;
 		g->host_ns = g->host_ns < 0 ? 0 : g->host_ns;
 	}
@@ -270,9 +283,11 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	if (budget_is_unlimited(c))
 		return next;
 	kernel_side_counters(c->kernel, n);
-	/* a part of the targets' budget for each unit that is armed, one for all functions; the host's is that of the units */
+	/* a part of the targets' budget for each unit that is armed, one for all functions; the
+	 * host's is that of the units */
 	earned = c->budget.earned / (int64_t)budget_parts(c);
-	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm / 1000000;
+	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
+	      1000000;
 	host = (int64_t)(all / (used ? used : 1));
 	for (enum unit u = 0; u < UNITS; u++) {
 		unit_credit(c, u, n, earned, host);

@@ -14,14 +14,14 @@ names() {
 	case $1 in
 	build)
 		echo "gcc make pkg-config clang libc6-dev libbpf-dev libelf-dev libdw-dev libcapstone-dev
-		      libncurses-dev libjansson-dev libzstd-dev libiberty-dev libseccomp-dev zlib1g-dev"
+		      libncurses-dev libjansson-dev libzstd-dev libiberty-dev libseccomp-dev liblzma-dev zlib1g-dev"
 		# Ubuntu: the wrapper of linux-tools-common finds only the running kernel's bpftool;
 		# the Makefile takes the one of linux-tools-generic, whatever kernel runs.
 		if [ "$ID" = ubuntu ]; then echo "linux-tools-common linux-tools-generic"; else echo bpftool; fi ;;
 	test)
 		echo "g++ libcmocka-dev tmux redis-server redis-tools postgresql postgresql-contrib sqlite3 python3
 		      python3-jsonschema golang-go musl-tools valgrind qemu-system-x86 busybox-static cpio xz-utils zstd
-		      binutils procps pmccabe iproute2 util-linux e2fsprogs kmod libcap2-bin"
+		      binutils procps pmccabe iproute2 util-linux e2fsprogs kmod libcap2-bin clang-format-14"
 		# Only recommended by clang there, and the fuzzers need it.
 		if [ "$ID" = ubuntu ]; then echo libclang-rt-dev; fi ;;
 	bench)

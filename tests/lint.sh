@@ -78,6 +78,16 @@ for h in $(find analysis bpf collect tui -name '*.h' | sort); do
 	compile "$h"
 done | check 'every header compiles alone'
 
+# --- .clang-format, by the version that Debian 12 has: others break lines at other places
+format=$(command -v clang-format-14)
+if [ -n "$format" ]; then
+	files '*.c' '*.h' '*.cc' | while read -r f; do [ ! -e "$f" ] || echo "$f"; done | xargs -r -P 2 -n 40 "$format" --dry-run 2>&1 |
+		grep -oE '^[^ :]+:[0-9]+' | sort -u | head -20 | check 'clang-format changes nothing'
+else
+	n=$((n + 1))
+	echo "ok $n - clang-format changes nothing # SKIP no clang-format-14"
+fi
+
 # --- dangerous everywhere, beyond what banned.h stops at compile time
 { sources analysis collect tui; find bpf -name '*.c'; } |
 	xargs -r grep -nHE '(^|[^_a-zA-Z.>])(system|popen|mktemp|tmpnam|tempnam|vfork|rand|srand|bcopy|bzero|usleep|signal)\(' |

@@ -5,17 +5,18 @@
 #include <string.h>
 
 #include "collect/collector.h"
-#include "tui/engine/front.h"
-#include "tui/cli/live.h"
 #include "tui/cli/command_line.h"
+#include "tui/cli/live.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/front.h"
 
 static void say_nothing(int number)
 {
 	(void)number;
 }
 
-/* SIGUSR1 asks for the state: where nothing is measured there is none, and that is no reason to die. Commands start without it. */
+/* SIGUSR1 asks for the state: where nothing is measured there is none, and that is no reason to
+ * die. Commands start without it. */
 static void survive_questions(void)
 {
 	struct sigaction a = {.sa_handler = say_nothing, .sa_flags = SA_RESTART};
@@ -25,7 +26,8 @@ static void survive_questions(void)
 
 int main(int argc, char **argv)
 {
-	static const struct collector_entry entry = {.run = collector_run, .doctor = collector_doctor};
+	static const struct collector_entry entry = {.run = collector_run,
+						     .doctor = collector_doctor};
 	struct options o;
 	char error[512];
 
@@ -58,7 +60,8 @@ int main(int argc, char **argv)
 	case VERB_DOCTOR:
 		return o.nr_pids || o.name || o.command ? verb_coverage(&o) : verb_doctor(&o);
 	default:
-		fprintf(stderr, "peaktop: chains, critical, resume and diff are not built yet; watch, descend, record, export and doctor are\n");
+		fprintf(stderr, "peaktop: chains, critical, resume and diff are not built yet; "
+				"watch, descend, record, export and doctor are\n");
 		return EXIT_USAGE;
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which capabilities a process of peaktop keeps; bit N stands for capability N of capabilities(7). */
+/* Which capabilities a process of peaktop keeps; bit N stands for capability N of capabilities(7).
+ */
 #ifndef PEAKTOP_CAPABILITY_SET_H
 #define PEAKTOP_CAPABILITY_SET_H
 
@@ -15,9 +16,9 @@
  *   CAP_CHECKPOINT_RESTORE  /proc/PID/map_files
  *   CAP_SYSLOG              addresses in /proc/kallsyms
  *   CAP_KILL                end a command that was started (`command`)
- *   CAP_SYS_ADMIN           stands in for the first, second and fifth where one of them is not held, or where this
- *                           kernel asks for more than CAP_PERFMON (`needs_admin`)
- *   CAP_DAC_OVERRIDE        stands in for CAP_DAC_READ_SEARCH
+ *   CAP_SYS_ADMIN           stands in for the first, second and fifth where one of them is not
+ * held, or where this kernel asks for more than CAP_PERFMON (`needs_admin`) CAP_DAC_OVERRIDE stands
+ * in for CAP_DAC_READ_SEARCH
  */
 struct capability_needs {
 	bool command, needs_admin;

@@ -42,5 +42,6 @@ int debug_path_of_link(const char *module_path, const char *link, char *out, siz
 	/* of a module in "/" there is no folder to name */
 	if (slash == module_path)
 		return fits(snprintf(out, n, "%s", link), n);
-	return fits(snprintf(out, n, "%.*s/%s", (int)(slash - module_path - 1), module_path + 1, link), n);
+	return fits(
+	    snprintf(out, n, "%.*s/%s", (int)(slash - module_path - 1), module_path + 1, link), n);
 }

@@ -10,14 +10,15 @@
 #include <stddef.h>
 
 /*
- * ".build-id/ab/cdef.debug". Returns the length, or -EINVAL: not 3 to 128 lower-case hexadecimal digits, or `out` is
- * too small.
+ * ".build-id/ab/cdef.debug". Returns the length, or -EINVAL: not 3 to 128 lower-case hexadecimal
+ * digits, or `out` is too small.
  */
 int debug_path_of_build_id(const char *build_id, char *out, size_t n);
 
 /*
- * "usr/bin/NAME" for the module "/usr/bin/prog" and its debuglink NAME. Returns the length, or -EINVAL: the module has
- * no absolute path, the path has a component "..", the link is no plain file name, or `out` is too small.
+ * "usr/bin/NAME" for the module "/usr/bin/prog" and its debuglink NAME. Returns the length, or
+ * -EINVAL: the module has no absolute path, the path has a component "..", the link is no plain
+ * file name, or `out` is too small.
  */
 int debug_path_of_link(const char *module_path, const char *link, char *out, size_t n);
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Clock ticks that /proc/PID/stat shows for a process that began `since_boot_ns` after boot, with `ticks_per_s` ticks a
- * second, in a time namespace that adds `offset_ns`.
+ * Clock ticks that /proc/PID/stat shows for a process that began `since_boot_ns` after boot, with
+ * `ticks_per_s` ticks a second, in a time namespace that adds `offset_ns`.
  */
 uint64_t process_start_ticks(uint64_t since_boot_ns, uint64_t ticks_per_s, int64_t offset_ns);
 

@@ -453,7 +453,8 @@ void arch_indirect_operand(const struct insn *insn, struct call_operand *out)
 /* DWARF number to the place in struct pt_regs. */
 static uint32_t kernel_register(uint8_t dwarf)
 {
-	static const uint8_t place[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, OPERAND_IP};
+	static const uint8_t place[] = {10, 12, 11, 5, 13, 14, 4, 19,	     9,
+					8,  7,	6,  3, 2,  1,  0, OPERAND_IP};
 
 	return dwarf < sizeof(place) ? place[dwarf] : (uint32_t)OPERAND_NO_REG;
 }
@@ -462,9 +463,11 @@ void arch_probe_operand(const struct insn *insn, struct rec_operand *out)
 {
 	struct call_operand op;
 
-	*out = (struct rec_operand){.kind = OPERAND_NONE, .base = OPERAND_NO_REG, .index = OPERAND_NO_REG};
-	if ((insn->flow != INSN_CALL_INDIRECT && insn->flow != INSN_JMP_INDIRECT) || insn->enc.opcode != 0xff ||
-	    (modrm_reg(insn) != 2 && modrm_reg(insn) != 4) || insn->enc.prefixes & (P_FS_GS | P_67))
+	*out = (struct rec_operand){
+	    .kind = OPERAND_NONE, .base = OPERAND_NO_REG, .index = OPERAND_NO_REG};
+	if ((insn->flow != INSN_CALL_INDIRECT && insn->flow != INSN_JMP_INDIRECT) ||
+	    insn->enc.opcode != 0xff || (modrm_reg(insn) != 2 && modrm_reg(insn) != 4) ||
+	    insn->enc.prefixes & (P_FS_GS | P_67))
 		return;
 	arch_indirect_operand(insn, &op);
 	if (!op.memory && op.base == CALL_NO_REG)

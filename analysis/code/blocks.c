@@ -78,7 +78,8 @@ const struct block *blocks_at(const struct blocks *b, uint64_t vaddr)
 	return find(b, vaddr);
 }
 
-/* The block at the end of edge number `n` of a block: false past the last edge; NULL: leaves the function. */
+/* The block at the end of edge number `n` of a block: false past the last edge; NULL: leaves the
+ * function. */
 static bool edge_of(const struct search *s, const struct block *k, size_t n, struct block **to)
 {
 	*to = NULL;

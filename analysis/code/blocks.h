@@ -15,12 +15,12 @@
 #include "analysis/code/flow.h"
 
 struct block {
-	uint64_t start, end;   /* vaddr, half-open */
-	uint64_t target;       /* of the jump at its end; 0: none */
-	bool falls, indirect;  /* goes on to `end`; goes to what tables name */
-	bool jumped_to;	       /* by a direct jump */
+	uint64_t start, end;  /* vaddr, half-open */
+	uint64_t target;      /* of the jump at its end; 0: none */
+	bool falls, indirect; /* goes on to `end`; goes to what tables name */
+	bool jumped_to;	      /* by a direct jump */
 	bool loop;
-	uint32_t index, low;   /* of the search; 0: not visited */
+	uint32_t index, low; /* of the search; 0: not visited */
 	bool on_stack;
 };
 

@@ -36,11 +36,13 @@ static int queue_add(struct boundaries *b, struct queue *q, uint64_t vaddr)
 /* Does execution go on behind this instruction? A call is taken to return. */
 static bool goes_on(const struct insn *insn)
 {
-	return insn->flow == INSN_NEXT || insn->flow == INSN_JCC || insn->flow == INSN_CALL || insn->flow == INSN_CALL_INDIRECT;
+	return insn->flow == INSN_NEXT || insn->flow == INSN_JCC || insn->flow == INSN_CALL ||
+	       insn->flow == INSN_CALL_INDIRECT;
 }
 
 /* Decode from `at` until the flow ends or is known. */
-static int follow(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t at, struct queue *q)
+static int follow(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t at,
+		  struct queue *q)
 {
 	while (at < b->size && !(b->marks[at] & MARK_START)) {
 		struct insn insn;
@@ -60,8 +62,8 @@ static int follow(struct boundaries *b, struct decoder *d, const uint8_t *code, 
 	return 0;
 }
 
-int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t size, uint64_t start,
-		    const uint64_t *roots, size_t nr)
+int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t size,
+		    uint64_t start, const uint64_t *roots, size_t nr)
 {
 	struct queue q = {0};
 	int err;
@@ -84,16 +86,18 @@ int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code
 }
 
 /*
- * No flow that could be followed leads here: a target of a jump table, a landing pad, padding. Decode on from the last
- * instruction before it that is known, which ends at or before `at`. What was passed on the way is marked: the next question
- * about this part begins there.
+ * No flow that could be followed leads here: a target of a jump table, a landing pad, padding.
+ * Decode on from the last instruction before it that is known, which ends at or before `at`. What
+ * was passed on the way is marked: the next question about this part begins there.
  */
-static enum boundary check_linear(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t at)
+static enum boundary check_linear(struct boundaries *b, struct decoder *d, const uint8_t *code,
+				  size_t at)
 {
 	struct insn insn;
 	size_t pos = at;
 
-	while (pos > 0 && !(b->marks[pos] & MARK_SWEPT) && !(b->marks[pos - 1] & (MARK_START | MARK_INSIDE)))
+	while (pos > 0 && !(b->marks[pos] & MARK_SWEPT) &&
+	       !(b->marks[pos - 1] & (MARK_START | MARK_INSIDE)))
 		pos--;
 	while (pos < at) {
 		b->marks[pos] |= MARK_SWEPT;
@@ -113,13 +117,15 @@ static enum boundary check_linear(struct boundaries *b, struct decoder *d, const
 	return BOUNDARY_YES;
 }
 
-enum boundary boundaries_check(struct boundaries *b, struct decoder *d, const uint8_t *code, uint64_t vaddr)
+enum boundary boundaries_check(struct boundaries *b, struct decoder *d, const uint8_t *code,
+			       uint64_t vaddr)
 {
 	size_t at = (size_t)(vaddr - b->start);
 
 	if (vaddr < b->start || at >= b->size)
 		return BOUNDARY_NO_CODE;
-	/* also where another path begins inside of it: a breakpoint would change what the first path executes */
+	/* also where another path begins inside of it: a breakpoint would change what the first
+	 * path executes */
 	if (b->marks[at] & MARK_INSIDE)
 		return BOUNDARY_INSIDE;
 	return b->marks[at] & MARK_START ? BOUNDARY_YES : check_linear(b, d, code, at);

@@ -8,8 +8,8 @@
 #ifndef PEAKTOP_CODE_CALLERS_H
 #define PEAKTOP_CODE_CALLERS_H
 
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/code/placement.h"
 

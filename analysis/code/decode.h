@@ -64,7 +64,8 @@ void decoder_free(struct decoder *d);
  */
 int decode_insn(struct decoder *d, const uint8_t *bytes, size_t len, uint64_t vaddr,
 		struct insn *out);
-/* AT&T syntax, cut to fit; ".byte ..." for what is not known. Some ten times slower, as the next. */
+/* AT&T syntax, cut to fit; ".byte ..." for what is not known. Some ten times slower, as the next.
+ */
 void decode_text(struct decoder *d, const struct insn *insn, char *out, size_t size);
 /* 0 or -EILSEQ; then `out` says that everything changed. */
 int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effects *out);

@@ -193,7 +193,9 @@ static void stub_operand(struct placer *p, uint64_t call, uint64_t stub, struct 
 		    decode_insn(p->decoder, bytes, left, at, &insn))
 			return;
 		if (insn.flow == INSN_JMP_INDIRECT && arch_pc_relative(&insn, &slot)) {
-			*out = (struct rec_operand){.kind = OPERAND_SLOT, .base = OPERAND_IP, .index = OPERAND_NO_REG,
+			*out = (struct rec_operand){.kind = OPERAND_SLOT,
+						    .base = OPERAND_IP,
+						    .index = OPERAND_NO_REG,
 						    .disp = (int64_t)(slot - call)};
 			return;
 		}

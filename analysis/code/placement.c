@@ -153,7 +153,8 @@ int place_entry(struct placer *p, uint64_t function, struct place *out, enum pla
 }
 
 /* The same from a return address; `flags` holds for all of the line. */
-static bool search_return(struct walk *w, uint32_t flags, bool guarded, unsigned max_skip, struct place *out)
+static bool search_return(struct walk *w, uint32_t flags, bool guarded, unsigned max_skip,
+			  struct place *out)
 {
 	struct code_cfa at_ret = placer_cfa(w->p, w->insn.vaddr);
 	bool found = false, joined;
@@ -188,7 +189,8 @@ int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_w
 	return place_return_within(p, ret, p->policy.max_skip, out, why);
 }
 
-int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out, enum place_why *why)
+int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out,
+			enum place_why *why)
 {
 	const struct code_part *part = code_part_at(p->src, ret);
 	uint32_t flags = 0;

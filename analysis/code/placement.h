@@ -25,8 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/session/record.h" /* enum site_role, enum site_class */
 #include "analysis/code/source.h"
+#include "analysis/session/record.h" /* enum site_role, enum site_class */
 
 enum place_kind { PLACE_ENTRY = 0, PLACE_EXIT, PLACE_RETURN, PLACE_CALL };
 
@@ -139,7 +139,8 @@ int place_exits(struct placer *p, uint64_t function, struct place *out, size_t m
 /* Where to see a call come back that pushed the return address `ret`. */
 int place_return(struct placer *p, uint64_t ret, struct place *out, enum place_why *why);
 /* The same, at most `max_skip` instructions behind `ret`. */
-int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out, enum place_why *why);
+int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struct place *out,
+			enum place_why *why);
 
 /* The pair for one direct or indirect call instruction at `call`. */
 int place_call_site(struct placer *p, uint64_t call, struct place *start, struct place *end,
@@ -206,7 +207,8 @@ struct plan {
 	enum plan_price price;
 	struct place entry;
 	struct place *exits, *returns;
-	struct place *calls; /* if there are any, activations begin at these call instructions, not at `entry` */
+	struct place *calls; /* if there are any, activations begin at these call instructions, not
+				at `entry` */
 	size_t nr_exits, nr_returns, nr_calls;
 	uint32_t exit_flags;   /* enum exit_flags */
 	uint32_t caller_flags; /* enum caller_flags of callers.h */

@@ -241,18 +241,19 @@ int plan_function(struct placer *p, uint64_t function, struct plan *out)
 }
 
 /*
- * Pairs at all calls of the function that begin with an emulated instruction; -ENOTSUP if one of them has none. An end
- * may be stepped: the clock is read before the step.
+ * Pairs at all calls of the function that begin with an emulated instruction; -ENOTSUP if one of
+ * them has none. An end may be stepped: the clock is read before the step.
  */
-static int call_pairs(struct placer *p, uint64_t function, const struct caller *callers, size_t nr, struct place *calls,
-		      struct place *returns)
+static int call_pairs(struct placer *p, uint64_t function, const struct caller *callers, size_t nr,
+		      struct place *calls, struct place *returns)
 {
 	const struct code_part *own = code_part_at(placer_source(p), function);
 	enum place_why why;
 	int err;
 
 	for (size_t i = 0; i < nr; i++) {
-		/* of a call of itself the begin and the end of two activations would fall together */
+		/* of a call of itself the begin and the end of two activations would fall together
+		 */
 		if (own && callers[i].call >= own->start && callers[i].call < own->end)
 			return -ENOTSUP;
 		err = place_call_site(p, callers[i].call, &calls[i], &returns[i], &why);
@@ -268,7 +269,8 @@ static int call_pairs(struct placer *p, uint64_t function, const struct caller *
  * The end of one call may be the next call of the same function: two probes there would begin
  * the next activation before they end this one. Such an end moves nearer to its return address.
  */
-static int ends_part_from_calls(struct placer *p, const struct place *calls, struct place *returns, size_t nr)
+static int ends_part_from_calls(struct placer *p, const struct place *calls, struct place *returns,
+				size_t nr)
 {
 	enum place_why why;
 	int err;
@@ -279,7 +281,8 @@ static int ends_part_from_calls(struct placer *p, const struct place *calls, str
 				continue;
 			if (!returns[i].skipped)
 				return -ENOTSUP;
-			err = place_return_within(p, returns[i].ideal, returns[i].skipped - 1, &returns[i], &why);
+			err = place_return_within(p, returns[i].ideal, returns[i].skipped - 1,
+						  &returns[i], &why);
 			if (err)
 				return err;
 		}
@@ -295,12 +298,14 @@ int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out
 	uint32_t flags;
 	int err = plan_function(p, function, out), found;
 
-	if (err || out->entry.cls != SITE_STEPPED || out->caller_flags || !out->nr_callers || out->nr_callers > max)
+	if (err || out->entry.cls != SITE_STEPPED || out->caller_flags || !out->nr_callers ||
+	    out->nr_callers > max)
 		return err;
 	callers = calloc(max, sizeof(*callers));
 	calls = calloc(max, sizeof(*calls));
 	returns = calloc(max, sizeof(*returns));
-	found = callers && calls && returns ? callers_find(p, function, callers, max, &flags) : -ENOMEM;
+	found =
+	    callers && calls && returns ? callers_find(p, function, callers, max, &flags) : -ENOMEM;
 	err = found <= 0 ? found : call_pairs(p, function, callers, (size_t)found, calls, returns);
 	if (!err && found > 0)
 		err = ends_part_from_calls(p, calls, returns, (size_t)found);
@@ -318,8 +323,10 @@ int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out
 	out->strategy = PLAN_CALLERS;
 	out->price = any_stepped(returns, out->nr_returns) ? PLAN_ENDS_STEPPED : PLAN_EMULATED;
 	out->needs_learning = false;
-	snprintf(out->text, sizeof(out->text), "begins at its %zu direct call%s (emulated; its entry, %s, would be single-stepped); ends behind %s (%s)",
-		 out->nr_calls, out->nr_calls == 1 ? "" : "s", out->entry.text, out->nr_calls == 1 ? "it" : "them",
-		 class_text(out->price != PLAN_EMULATED));
+	snprintf(out->text, sizeof(out->text),
+		 "begins at its %zu direct call%s (emulated; its entry, %s, would be "
+		 "single-stepped); ends behind %s (%s)",
+		 out->nr_calls, out->nr_calls == 1 ? "" : "s", out->entry.text,
+		 out->nr_calls == 1 ? "it" : "them", class_text(out->price != PLAN_EMULATED));
 	return 0;
 }

@@ -5,8 +5,8 @@
 #ifndef PEAKTOP_CODE_SOURCE_MODULE_H
 #define PEAKTOP_CODE_SOURCE_MODULE_H
 
-#include "analysis/module/module.h"
 #include "analysis/code/source.h"
+#include "analysis/module/module.h"
 
 /*
  * Reads the code and the bounds of functions of `m`, which must outlive it. Make

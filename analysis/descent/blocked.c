@@ -13,8 +13,8 @@ const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node)
 	return NULL;
 }
 
-void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns, const struct rec_frame *kernel,
-		 uint32_t nr_kernel)
+void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns,
+		 const struct rec_frame *kernel, uint32_t nr_kernel)
 {
 	struct blocked_node *n = (struct blocked_node *)(uintptr_t)blocked_find(b, node);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What threads slept on, by the innermost armed fnode that was open. Kept beside the frames of witnesses because a stack
- * cannot always be read or unwound (assembler of a static C library, a jump), while the open fnode is always known.
- * Internal to analysis/descent/. Pure; memory is bounded.
+ * What threads slept on, by the innermost armed fnode that was open. Kept beside the frames of
+ * witnesses because a stack cannot always be read or unwound (assembler of a static C library, a
+ * jump), while the open fnode is always known. Internal to analysis/descent/. Pure; memory is
+ * bounded.
  */
 #ifndef PEAKTOP_DESCENT_BLOCKED_H
 #define PEAKTOP_DESCENT_BLOCKED_H
@@ -24,8 +25,8 @@ struct blocked {
 };
 
 /* Count one sleep. Nodes beyond the maximum are ignored. */
-void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns, const struct rec_frame *kernel,
-		 uint32_t nr_kernel);
+void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns,
+		 const struct rec_frame *kernel, uint32_t nr_kernel);
 /* NULL: no sleep was counted there. */
 const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node);
 void blocked_release(struct blocked *b);

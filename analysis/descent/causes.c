@@ -56,11 +56,13 @@ static void set(struct cause *c, enum cause_kind kind, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", text_or_empty(name));
 }
 
-/* Calls that do nothing but wait for the clock; some of them only where they have nothing else to wait for. */
+/* Calls that do nothing but wait for the clock; some of them only where they have nothing else to
+ * wait for. */
 static bool waits_for_the_clock(const char *call)
 {
-	static const char *const calls[] = {"nanosleep", "clock_nanosleep", "pause", "alarm", "usleep",
-					    "select",	 "pselect6",	    "poll",  "ppoll"};
+	static const char *const calls[] = {"nanosleep", "clock_nanosleep", "pause",	"alarm",
+					    "usleep",	 "select",	    "pselect6", "poll",
+					    "ppoll"};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -76,7 +78,8 @@ static void cause_of_park(const struct rec_sleep *s, struct cause *c)
 
 	if (!strcmp(reason, "sleep"))
 		set(c, CAUSE_SLEEP, "");
-	else if (!strcmp(reason, "semacquire") || !strncmp(reason, "sync.Mutex", 10) || !strncmp(reason, "sync.RWMutex", 12))
+	else if (!strcmp(reason, "semacquire") || !strncmp(reason, "sync.Mutex", 10) ||
+		 !strncmp(reason, "sync.RWMutex", 12))
 		set(c, CAUSE_LOCK, "");
 	else if (!strcmp(reason, "IO wait"))
 		set(c, CAUSE_NETWORK, "");
@@ -97,7 +100,8 @@ static void cause_of_futex(const struct rec_sleep *s, struct cause *c)
 /* Did it last much longer than it was asked to? */
 static bool is_late(const struct rec_sleep *s)
 {
-	return s->asked_ns && s->slept_ns >= 2 * s->asked_ns && s->slept_ns - s->asked_ns >= LATE_NS;
+	return s->asked_ns && s->slept_ns >= 2 * s->asked_ns &&
+	       s->slept_ns - s->asked_ns >= LATE_NS;
 }
 
 /* The kernel may delay a timer by the slack of its thread, to end several at once. */
@@ -135,7 +139,11 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_IO, s->name);
 		return;
 	case SLEEP_ON_SOCKET:
-		set(c, timer ? CAUSE_TIMEOUT : s->ended_by == ENDED_REQUEST ? CAUSE_IO : CAUSE_NETWORK, s->name);
+		set(c,
+		    timer			   ? CAUSE_TIMEOUT
+		    : s->ended_by == ENDED_REQUEST ? CAUSE_IO
+						   : CAUSE_NETWORK,
+		    s->name);
 		return;
 	case SLEEP_ON_LOCAL:
 	case SLEEP_ON_PIPE:
@@ -178,18 +186,22 @@ static void set_frozen(struct cause *c, const char *group)
 {
 	group = text_or_empty(group);
 	c->kind = CAUSE_STOPPED;
-	snprintf(c->name, sizeof(c->name), "the cgroup freezer%s%.64s", *group ? " of " : "", group);
+	snprintf(c->name, sizeof(c->name), "the cgroup freezer%s%.64s", *group ? " of " : "",
+		 group);
 }
 
 bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 {
 	static const enum cause_kind kinds[SLEEP_OBJECTS] = {
-	    [SLEEP_IN_RECLAIM] = CAUSE_RECLAIM, [SLEEP_IN_COMPACTION] = CAUSE_COMPACTION, [SLEEP_IN_SWAP] = CAUSE_SWAP,
-	    [SLEEP_IN_HUGE_PAGE] = CAUSE_HUGE_PAGE, [SLEEP_IN_DIRTY] = CAUSE_THROTTLED, [SLEEP_IN_SPIN] = CAUSE_LOCK,
-	    [SLEEP_STOPPED] = CAUSE_STOPPED, [SLEEP_TRACED] = CAUSE_STOPPED, [SLEEP_FROZEN] = CAUSE_STOPPED,
+	    [SLEEP_IN_RECLAIM] = CAUSE_RECLAIM, [SLEEP_IN_COMPACTION] = CAUSE_COMPACTION,
+	    [SLEEP_IN_SWAP] = CAUSE_SWAP,	[SLEEP_IN_HUGE_PAGE] = CAUSE_HUGE_PAGE,
+	    [SLEEP_IN_DIRTY] = CAUSE_THROTTLED, [SLEEP_IN_SPIN] = CAUSE_LOCK,
+	    [SLEEP_STOPPED] = CAUSE_STOPPED,	[SLEEP_TRACED] = CAUSE_STOPPED,
+	    [SLEEP_FROZEN] = CAUSE_STOPPED,
 	};
 	const char *holder = text_or_empty(s->holder), *about = text_or_empty(s->about);
-	bool holder_is_name = s->object == SLEEP_IN_SPIN || s->object == SLEEP_STOPPED || s->object == SLEEP_TRACED;
+	bool holder_is_name =
+	    s->object == SLEEP_IN_SPIN || s->object == SLEEP_STOPPED || s->object == SLEEP_TRACED;
 
 	memset(out, 0, sizeof(*out));
 	if (s->object < SLEEP_IN_RECLAIM || s->object >= SLEEP_OBJECTS)
@@ -233,7 +245,8 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 		break;
 	}
 	if (w->pid)
-		snprintf(out->detail, sizeof(out->detail), "%s%spid %u", detail, *detail ? ", " : "", (unsigned int)w->pid);
+		snprintf(out->detail, sizeof(out->detail), "%s%spid %u", detail,
+			 *detail ? ", " : "", (unsigned int)w->pid);
 	else
 		snprintf(out->detail, sizeof(out->detail), "%s", detail);
 }
@@ -241,11 +254,13 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 /* Who ended it. An interrupt lies on top of an innocent task: it is named, the task is not. */
 static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 {
-	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing), *holder = text_or_empty(s->holder);
+	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing),
+		   *holder = text_or_empty(s->holder);
 
 	out[0] = '\0';
 	if (s->ended_by == ENDED_TASK && *waker)
-		snprintf(out, n, "woken by %s %u%s%s", waker, (unsigned int)s->waker_tid, *doing ? ", which " : "", doing);
+		snprintf(out, n, "woken by %s %u%s%s", waker, (unsigned int)s->waker_tid,
+			 *doing ? ", which " : "", doing);
 	else if (s->ended_by == ENDED_INTERRUPT && *waker)
 		snprintf(out, n, "ended by interrupt %s", waker);
 	else if (s->ended_by == ENDED_SIGNAL)
@@ -254,20 +269,29 @@ static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 		snprintf(out, n, "held by %s, which %s", holder, doing);
 }
 
-/* "recvfrom from 127.0.0.1:80", "write to a full pipe"; only the call where what it waits for is said by the name. */
+/* "recvfrom from 127.0.0.1:80", "write to a full pipe"; only the call where what it waits for is
+ * said by the name. */
 static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_kind kind)
 {
 	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name);
-	bool sends = strstr(call, "write") || !strncmp(call, "send", 4), named = *name && strncmp(name, "pipe:", 5) != 0;
+	bool sends = strstr(call, "write") || !strncmp(call, "send", 4),
+	     named = *name && strncmp(name, "pipe:", 5) != 0;
 
 	if (s->object == SLEEP_ON_GOROUTINE)
 		snprintf(out, n, "the goroutine was parked%s%s", *name ? ": " : "", name);
 	else if (s->object == SLEEP_ON_FILE_LOCK && *name)
 		snprintf(out, n, "%s %s %s", call, kind == CAUSE_LOCK ? "of" : "from", name);
 	else if (s->object == SLEEP_ON_PIPE && sends)
-		snprintf(out, n, "%s to a full pipe%s%s", call, named ? ", " : "", named ? name : "");
-	else if (kind == CAUSE_WAIT && named && (s->object == SLEEP_ON_LOCAL || s->object == SLEEP_ON_PIPE || s->object == SLEEP_ON_OTHER))
-		snprintf(out, n, "%s %s %s", call, sends ? "to" : strstr(call, "poll") || strstr(call, "select") ? "on" : "from", name);
+		snprintf(out, n, "%s to a full pipe%s%s", call, named ? ", " : "",
+			 named ? name : "");
+	else if (kind == CAUSE_WAIT && named &&
+		 (s->object == SLEEP_ON_LOCAL || s->object == SLEEP_ON_PIPE ||
+		  s->object == SLEEP_ON_OTHER))
+		snprintf(out, n, "%s %s %s", call,
+			 sends						  ? "to"
+			 : strstr(call, "poll") || strstr(call, "select") ? "on"
+									  : "from",
+			 name);
 	else
 		snprintf(out, n, "%s", call);
 }
@@ -277,15 +301,17 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s)
 {
 	out[0] = '\0';
 	if (s->retransmits)
-		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits, s->retransmits > 1 ? "s" : "",
-			 text_or_empty(s->name));
+		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits,
+			 s->retransmits > 1 ? "s" : "", text_or_empty(s->name));
 	else if (!s->asked_ns || s->ended_by != ENDED_TIMER)
 		return;
 	else if (is_late(s) && is_late_by_slack(s))
-		snprintf(out, n, "asked for %s, slept %s, timer slack %s", format_time(s->asked_ns).s,
-			 format_time(s->slept_ns).s, format_time(s->slack_ns).s);
+		snprintf(out, n, "asked for %s, slept %s, timer slack %s",
+			 format_time(s->asked_ns).s, format_time(s->slept_ns).s,
+			 format_time(s->slack_ns).s);
 	else if (is_late(s))
-		snprintf(out, n, "asked for %s, slept %s", format_time(s->asked_ns).s, format_time(s->slept_ns).s);
+		snprintf(out, n, "asked for %s, slept %s", format_time(s->asked_ns).s,
+			 format_time(s->slept_ns).s);
 	else
 		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
 }
@@ -305,7 +331,8 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 	put_waker(who, sizeof(who), s);
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))
-			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s", at ? ", " : "", part[i]);
+			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s",
+					       at ? ", " : "", part[i]);
 	}
 }
 
@@ -363,12 +390,14 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 	if (!tasks || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
 		return;
 	if (tasks > 1 && top_ns * 100 < named * ALONE_PERCENT)
-		snprintf(out->detail, sizeof(out->detail), "%u tasks ran, for %.0f%% of that time this one", tasks,
+		snprintf(out->detail, sizeof(out->detail),
+			 "%u tasks ran, for %.0f%% of that time this one", tasks,
 			 100 * (double)top_ns / (double)all);
 	else if (2 * top_ns < all)
-		snprintf(out->detail + strlen(out->detail), sizeof(out->detail) - strlen(out->detail),
-			 "%sfor %.0f%% of that time; who else ran is not known", out->detail[0] ? ", " : "",
-			 100 * (double)top_ns / (double)all);
+		snprintf(out->detail + strlen(out->detail),
+			 sizeof(out->detail) - strlen(out->detail),
+			 "%sfor %.0f%% of that time; who else ran is not known",
+			 out->detail[0] ? ", " : "", 100 * (double)top_ns / (double)all);
 }
 
 const struct cause *cause_tally_top(const struct cause_tally *t)

@@ -50,7 +50,8 @@ struct cause {
 	char detail[CAUSE_TEXT]; /* "" if none */
 };
 
-/* What the kernel worked at (SLEEP_IN_...) when a sample met it: true with *out filled. False: nothing that has a name. */
+/* What the kernel worked at (SLEEP_IN_...) when a sample met it: true with *out filled. False:
+ * nothing that has a name. */
 bool cause_of_work(const struct rec_sleep *s, struct cause *out);
 /* What a call of f0 waited for although it could have run. */
 void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out);
@@ -69,7 +70,8 @@ struct cause_tally {
 };
 
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
-/* Who of the tasks of one kind took most; where it did not take nearly all, the detail says of how many, and its part of all. */
+/* Who of the tasks of one kind took most; where it did not take nearly all, the detail says of how
+ * many, and its part of all. */
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* The heaviest, or NULL when nothing was added. */
 const struct cause *cause_tally_top(const struct cause_tally *t);

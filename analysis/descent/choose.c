@@ -13,14 +13,20 @@ enum {
 	TAIL_FACTOR = 2,    /* times the mode: from here on a call is in the tail of its peak */
 };
 
-#define LOOK_S 1.0	 /* at the profile, before anything is chosen */
-#define PATIENT_S 2.0	 /* until fewer than start_ops calls may do */
-#define MATTERS 0.1	 /* share of the time: such a peak must be stable */
-#define MIXED 2.0	 /* a mean so many times the mode is that of several peaks */
-#define TAIL_SMALL 0.2	 /* share of a peak's time: such a tail is left out of a peak that a latency near its mode means */
-#define HEAVY_PART 0.8	 /* of the time beyond all peaks: the longest calls that have so much of it are asked for */
-#define HEAVIER 1.5	 /* times the time of the largest peak: only then calls outside of all peaks are asked for */
-#define NEAREST 1.5	 /* a latency this many times outside of a peak still means it */
+#define LOOK_S 1.0    /* at the profile, before anything is chosen */
+#define PATIENT_S 2.0 /* until fewer than start_ops calls may do */
+#define MATTERS 0.1   /* share of the time: such a peak must be stable */
+#define MIXED 2.0     /* a mean so many times the mode is that of several peaks */
+#define TAIL_SMALL                                                                                 \
+	0.2 /* share of a peak's time: such a tail is left out of a peak that a latency near its   \
+	       mode means */
+#define HEAVY_PART                                                                                 \
+	0.8 /* of the time beyond all peaks: the longest calls that have so much of it are asked   \
+	       for */
+#define HEAVIER                                                                                    \
+	1.5 /* times the time of the largest peak: only then calls outside of all peaks are asked  \
+	       for */
+#define NEAREST 1.5 /* a latency this many times outside of a peak still means it */
 
 /* Calls come slowly: after a while those that came will do. */
 static unsigned int enough_calls(const struct choose_question *q)
@@ -53,15 +59,16 @@ static struct bucket_range tail_of(const struct peak *p)
 }
 
 /*
- * The longest calls of a range that have most of its time between them: shorter ones are many, would outvote them, and
- * are not what takes the time.
+ * The longest calls of a range that have most of its time between them: shorter ones are many,
+ * would outvote them, and are not what takes the time.
  */
 static struct bucket_range heaviest_of(const struct op *op, struct bucket_range range)
 {
 	double all = (double)profile_range_sum(&op->total, range);
 	struct bucket_range part = {range.high, range.high};
 
-	while (part.low > range.low && (double)profile_range_sum(&op->total, part) < HEAVY_PART * all)
+	while (part.low > range.low &&
+	       (double)profile_range_sum(&op->total, part) < HEAVY_PART * all)
 		part.low--;
 	return part;
 }
@@ -74,10 +81,12 @@ static double tail_share(const struct op *op, const struct peak *p)
 	return all > 0 ? (double)profile_range_sum(&op->total, tail_of(p)) / all : 0;
 }
 
-/* Most of its time is that of few calls far beyond its mode: these may become a peak of their own. */
+/* Most of its time is that of few calls far beyond its mode: these may become a peak of their own.
+ */
 static bool is_unsettled(const struct op *op, const struct peak *p)
 {
-	return seen(op, profile_range_calls(&op->total, tail_of(p))) < TAIL_CALLS && tail_share(op, p) > 0.5;
+	return seen(op, profile_range_calls(&op->total, tail_of(p))) < TAIL_CALLS &&
+	       tail_share(op, p) > 0.5;
 }
 
 static const struct peak *largest_peak(const struct op *op)
@@ -96,20 +105,22 @@ static bool is_stable(const struct op *op)
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
-		if (p->share_of_time >= MATTERS && (seen(op, p->calls) < STABLE_CALLS || is_unsettled(op, p)))
+		if (p->share_of_time >= MATTERS &&
+		    (seen(op, p->calls) < STABLE_CALLS || is_unsettled(op, p)))
 			return false;
 	}
 	return true;
 }
 
 /*
- * The part of a peak in which its time is. Where the mean is far from the mode the peak has swallowed another one, and a
- * mean over all of it would describe neither: ask for the calls near the mode, or for those far above it if these have
- * most of the time.
+ * The part of a peak in which its time is. Where the mean is far from the mode the peak has
+ * swallowed another one, and a mean over all of it would describe neither: ask for the calls near
+ * the mode, or for those far above it if these have most of the time.
  */
 static void take_peak(const struct op *op, const struct peak *p, struct choose_answer *out)
 {
-	double time = (double)profile_range_sum(&op->total, p->range), calls = (double)profile_range_calls(&op->total, p->range);
+	double time = (double)profile_range_sum(&op->total, p->range),
+	       calls = (double)profile_range_calls(&op->total, p->range);
 	uint64_t tail = profile_range_calls(&op->total, tail_of(p));
 
 	out->basis = CHOSEN_PEAK;
@@ -137,7 +148,8 @@ static struct bucket_range heavy_calls(const struct op *op)
 	return heaviest_of(op, heavy);
 }
 
-static int choose_largest(const struct op *op, const struct choose_question *q, struct choose_answer *out)
+static int choose_largest(const struct op *op, const struct choose_question *q,
+			  struct choose_answer *out)
 {
 	const struct peak *best = largest_peak(op);
 	struct bucket_range heavy = heavy_calls(op);
@@ -163,7 +175,8 @@ static int choose_largest(const struct op *op, const struct choose_question *q, 
 	return 0;
 }
 
-static int choose_slowest(const struct op *op, const struct choose_question *q, struct choose_answer *out)
+static int choose_slowest(const struct op *op, const struct choose_question *q,
+			  struct choose_answer *out)
 {
 	if (!q->last_chance && (double)op->seen_calls * q->slowest / 100 < SLOWEST_CALLS)
 		return -EAGAIN;
@@ -181,7 +194,8 @@ static double outside(const struct peak *p, uint64_t ns)
 	return ns < p->high_ns ? 1 : (double)ns / (double)p->high_ns;
 }
 
-static int choose_latency(const struct op *op, const struct choose_question *q, struct choose_answer *out)
+static int choose_latency(const struct op *op, const struct choose_question *q,
+			  struct choose_answer *out)
 {
 	const struct peak *best = NULL;
 	unsigned int at, middle;
@@ -189,19 +203,23 @@ static int choose_latency(const struct op *op, const struct choose_question *q, 
 	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		if (!best || outside(&op->peaks[i], q->low_ns) < outside(best, q->low_ns))
 			best = &op->peaks[i];
-	if (!best || outside(best, q->low_ns) > NEAREST || (!q->last_chance && seen(op, best->calls) < FEWEST))
-		return q->last_chance && (!best || outside(best, q->low_ns) > NEAREST) ? -ENOENT : -EAGAIN;
+	if (!best || outside(best, q->low_ns) > NEAREST ||
+	    (!q->last_chance && seen(op, best->calls) < FEWEST))
+		return q->last_chance && (!best || outside(best, q->low_ns) > NEAREST) ? -ENOENT
+										       : -EAGAIN;
 	out->basis = CHOSEN_PEAK;
 	out->low_ns = best->low_ns;
 	out->high_ns = best->high_ns;
 	if (!profile_range_calls(&op->total, tail_of(best)))
 		return 0;
-	/* the latency is in the tail of a peak of faster calls: those are not meant, and the other way round */
+	/* the latency is in the tail of a peak of faster calls: those are not meant, and the other
+	 * way round */
 	at = pt_bucket(q->low_ns);
 	middle = (pt_bucket(best->mode_ns) + at) / 2;
 	if (at >= tail_begin(best)) {
 		out->basis = CHOSEN_RANGE;
-		out->low_ns = bucket_low_ns(middle > tail_begin(best) ? middle : tail_begin(best), PT_RESOLUTION);
+		out->low_ns = bucket_low_ns(middle > tail_begin(best) ? middle : tail_begin(best),
+					    PT_RESOLUTION);
 	} else if (tail_share(op, best) > TAIL_SMALL) {
 		out->basis = CHOSEN_RANGE;
 		out->high_ns = bucket_low_ns(tail_begin(best), PT_RESOLUTION);
@@ -209,7 +227,8 @@ static int choose_latency(const struct op *op, const struct choose_question *q, 
 	return 0;
 }
 
-static int choose_range(const struct op *op, const struct choose_question *q, struct choose_answer *out)
+static int choose_range(const struct op *op, const struct choose_question *q,
+			struct choose_answer *out)
 {
 	struct bucket_range range = {pt_bucket(q->low_ns), pt_bucket(q->high_ns - 1) + 1};
 	uint64_t calls = profile_range_calls(&op->total, range);
@@ -224,7 +243,8 @@ static int choose_range(const struct op *op, const struct choose_question *q, st
 	return 0;
 }
 
-static int choose_number(const struct op *op, const struct choose_question *q, struct choose_answer *out)
+static int choose_number(const struct op *op, const struct choose_question *q,
+			 struct choose_answer *out)
 {
 	if (q->number > op->nr_peaks)
 		return q->last_chance ? -ENOENT : -EAGAIN;

@@ -11,15 +11,17 @@
 
 #include "analysis/latency/model.h"
 
-/* At most one of `number`, the latency or range, and `slowest` is given. All zero: the peak with most of the time. */
+/* At most one of `number`, the latency or range, and `slowest` is given. All zero: the peak with
+ * most of the time. */
 struct choose_question {
-	unsigned int number;	   /* of a peak, from 1 */
-	uint64_t low_ns, high_ns; /* equal: the peak at this latency; else this range: low <= latency < high */
-	double slowest;		   /* percent of the calls */
-	unsigned int start_ops;	   /* calls to be seen before anything is chosen */
-	bool start_ops_fixed;	   /* a person has asked for just as many */
-	double waited_s;	   /* how long the operation has been watched */
-	bool last_chance;	   /* choose from what there is: nothing is waited for any more */
+	unsigned int number; /* of a peak, from 1 */
+	uint64_t low_ns,
+	    high_ns; /* equal: the peak at this latency; else this range: low <= latency < high */
+	double slowest;		/* percent of the calls */
+	unsigned int start_ops; /* calls to be seen before anything is chosen */
+	bool start_ops_fixed;	/* a person has asked for just as many */
+	double waited_s;	/* how long the operation has been watched */
+	bool last_chance;	/* choose from what there is: nothing is waited for any more */
 };
 
 enum choose_basis {
@@ -35,8 +37,9 @@ struct choose_answer {
 };
 
 /*
- * 0; -EAGAIN: more calls are needed, ask again later; -ENOENT: there is no such peak or no call in that range (only at
- * the last chance). At the last chance -EAGAIN means that there are too few calls for any answer.
+ * 0; -EAGAIN: more calls are needed, ask again later; -ENOENT: there is no such peak or no call in
+ * that range (only at the last chance). At the last chance -EAGAIN means that there are too few
+ * calls for any answer.
  */
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out);
 

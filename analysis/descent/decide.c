@@ -10,9 +10,9 @@
 #include "analysis/descent/descent_impl.h"
 
 enum {
-	PATIENCE = 3, /* windows of decision_ops to wait for a candidate near the threshold */
+	PATIENCE = 3,	/* windows of decision_ops to wait for a candidate near the threshold */
 	MIN_VOTES = 10, /* a callee that is kept for its time has 1/10 of the votes */
-	LIMIT = 5,    /* and for a function that few of the calls go through */
+	LIMIT = 5,	/* and for a function that few of the calls go through */
 };
 
 /*
@@ -21,10 +21,12 @@ enum {
  */
 #define MIN_PART 0.1
 
-/* A callee that takes less of the peak's time than this cannot be what makes the peak: its paths would only be noise. */
+/* A callee that takes less of the peak's time than this cannot be what makes the peak: its paths
+ * would only be noise. */
 #define MIN_TIME 0.03
 
-/* ... and one that takes so much of it is followed whatever its votes: few calls may have most of the time. */
+/* ... and one that takes so much of it is followed whatever its votes: few calls may have most of
+ * the time. */
 #define KEEP_TIME 0.2
 
 /* Standard deviations within which a candidate is near the threshold. */
@@ -138,7 +140,8 @@ static void decide_function(struct descent *d, uint32_t node)
 		if (!fnode_alive(c))
 			continue;
 		part = time_part(d, id);
-		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) || (c->maxcount * MIN_VOTES >= n->votes && part >= KEEP_TIME);
+		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) ||
+			  (c->maxcount * MIN_VOTES >= n->votes && part >= KEEP_TIME);
 		if (c->kept && part < KEEP_TIME && path_part(d, id) < MIN_PART) {
 			c->kept = false;
 			n->spread++;

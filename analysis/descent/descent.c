@@ -9,11 +9,11 @@
 
 enum {
 	MAX_OPS = 1000000,
-	MIN_FIRST = 5,	   /* calls before the first sites are armed */
-	MOVED_SHORT = 4,   /* times what the probes cost: longer calls are told from it */
-	MOVED_SLICES = 2,  /* of the profile, that an arming falls into */
-	MOVED_CALLS = 200, /* expected in the peak, before it counts as moved */
-	MOVED_FACTOR = 20, /* and this many times those that came */
+	MIN_FIRST = 5,		/* calls before the first sites are armed */
+	MOVED_SHORT = 4,	/* times what the probes cost: longer calls are told from it */
+	MOVED_SLICES = 2,	/* of the profile, that an arming falls into */
+	MOVED_CALLS = 200,	/* expected in the peak, before it counts as moved */
+	MOVED_FACTOR = 20,	/* and this many times those that came */
 	STACKS_NS = 2000000000, /* so long a system call's answer waits for its stacks */
 	SAMPLES_NS = 300000000, /* and the first decision about a function for its own */
 };
@@ -300,18 +300,20 @@ static bool witnesses_are_enough(struct descent *d)
 }
 
 /*
- * Samples take longer to come than twenty fast calls: the first decision waits for them, when f0 alone is
- * armed. Below a system call they are all that will ever be known beside its times.
+ * Samples take longer to come than twenty fast calls: the first decision waits for them, when f0
+ * alone is armed. Below a system call they are all that will ever be known beside its times.
  */
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
 	bool call = d->ask.function.module == REC_KERNEL_MODULE;
-	/* below a system call every sleep is whole: those whose stacks were not read come first, and tell nothing more */
+	/* below a system call every sleep is whole: those whose stacks were not read come first,
+	 * and tell nothing more */
 	uint64_t seen = call ? witnesses_stacks(d->witnesses) : witnesses_count(d->witnesses);
 
 	if (d->ask.level_by_level && !call)
 		return false;
-	return !d->nr_armed && !d->decisions && now_ns - d->first_call_ns < (call ? STACKS_NS : SAMPLES_NS) &&
+	return !d->nr_armed && !d->decisions &&
+	       now_ns - d->first_call_ns < (call ? STACKS_NS : SAMPLES_NS) &&
 	       seen < (d->ask.decision_ops + 1) / 2;
 }
 
@@ -343,7 +345,8 @@ static int take_call(struct descent *d, const struct rec_call *c)
 		return late;
 	if (d->window.records == 1)
 		d->first_call_ns = c->start_ns;
-	if ((d->window.records % descent_decision_ops(d) == 0 && !waits_for_stacks(d, c->start_ns)) ||
+	if ((d->window.records % descent_decision_ops(d) == 0 &&
+	     !waits_for_stacks(d, c->start_ns)) ||
 	    witnesses_are_enough(d)) {
 		descent_decide(d);
 		if (descent_settled(d, c->start_ns + c->latency_ns))
@@ -460,7 +463,8 @@ void descent_progress(const struct descent *d, struct descent_progress *out)
 	};
 	if (d->phase == PHASE_IDLE)
 		return;
-	out->until_next = descent_decision_ops(d) - (unsigned int)(d->window.records % descent_decision_ops(d));
+	out->until_next =
+	    descent_decision_ops(d) - (unsigned int)(d->window.records % descent_decision_ops(d));
 	out->start_calls = d->change.start.calls;
 	out->witnesses = witnesses_count(d->witnesses);
 }

@@ -45,8 +45,8 @@
 
 enum {
 	DESCENT_MAX_NODES = 4096,
-	DESCENT_MAX_SITES = 256,	  /* max_sites is at most this */
-	DESCENT_MAX_ARMED = 256,	  /* fnodes at once: at most this, and twice max_sites */
+	DESCENT_MAX_SITES = 256, /* max_sites is at most this */
+	DESCENT_MAX_ARMED = 256, /* fnodes at once: at most this, and twice max_sites */
 	DESCENT_DEFAULT_DEPTH = 16,
 	DESCENT_MAX_DEPTH = 64,		  /* and max_depth this */
 	DESCENT_MAX_CALL_SITES = 1 << 17, /* of all functions together */
@@ -79,7 +79,8 @@ enum descent_status {
 	DESCENT_CHANGED,    /* "distribution changed": start again from the peaks as they are now */
 	DESCENT_TOO_FEW,    /* "not enough calls" */
 	DESCENT_TARGET_END, /* "target ended" */
-	DESCENT_PARTLY,	    /* "partly explained": too little of the time has a cause that is named; only in results */
+	DESCENT_PARTLY,	    /* "partly explained": too little of the time has a cause that is named;
+			       only in results */
 	DESCENT_STATUSES
 };
 
@@ -126,7 +127,8 @@ struct descent_action {
 /* What to do now. Each is said once, DESCENT_WAIT and DESCENT_DONE any number of times. */
 void descent_next(struct descent *d, struct descent_action *action);
 
-/* What f0 did before any of its callees was timed: the calls that were seen. Valid until the descent is fed. */
+/* What f0 did before any of its callees was timed: the calls that were seen. Valid until the
+ * descent is fed. */
 const struct profile *descent_start_profile(const struct descent *d);
 
 /* For the screen; cheap. */
@@ -213,10 +215,12 @@ struct descent_path {
 	    siblings[DESCENT_SIBLINGS]; /* of the last frame; indices in `nodes`, largest first */
 	unsigned int nr_pcs;		/* on-CPU samples in the last frame's own code */
 	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
-	/* Of calls that were not timed one by one, the last frame's loop around them for instance: where samples ended. */
+	/* Of calls that were not timed one by one, the last frame's loop around them for instance:
+	 * where samples ended. */
 	unsigned int nr_below;
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
-	/* A loop: the callee that most of its time goes into, if its calls are long enough to matter; calls 0: there is none. */
+	/* A loop: the callee that most of its time goes into, if its calls are long enough to
+	 * matter; calls 0: there is none. */
 	struct descent_looped {
 		struct rec_code function;
 		double calls; /* mean number in an in-peak call */
@@ -227,7 +231,8 @@ struct descent_path {
 	unsigned int nr_kernel;
 	struct rec_frame kernel[DESCENT_KERNEL];
 	enum evidence kernel_evidence; /* of these: witnessed or sampled */
-	/* CAUSE_KERNEL: the frame of `kernel` that most of it goes through, number + 1; its function names the cause. */
+	/* CAUSE_KERNEL: the frame of `kernel` that most of it goes through, number + 1; its
+	 * function names the cause. */
 	unsigned int kernel_trunk;
 };
 
@@ -258,10 +263,10 @@ struct descent_result {
 	enum descent_status status;
 	unsigned int rounds;
 	uint64_t calls_used;
-	uint64_t latency_ns; /* mean of the in-peak calls */
-	double explained;    /* 0..1 */
-	double named;	     /* that part of it whose cause is named */
-	bool enough;	     /* for a root cause */
+	uint64_t latency_ns;			  /* mean of the in-peak calls */
+	double explained;			  /* 0..1 */
+	double named;				  /* that part of it whose cause is named */
+	bool enough;				  /* for a root cause */
 	struct descent_interval latency_interval; /* of latency_ns */
 	struct descent_interval explained_interval;
 	struct descent_missing missing;
@@ -269,9 +274,9 @@ struct descent_result {
 	unsigned int nr_paths;
 	struct descent_path *paths; /* largest share first */
 	unsigned int nr_nodes;
-	struct descent_fnode *nodes; /* parents before children; [0] is f0 */
-	char change[200];	     /* DESCENT_CHANGED: in words; else "" */
-	unsigned int nr_callers;     /* f0 a system call */
+	struct descent_fnode *nodes;			 /* parents before children; [0] is f0 */
+	char change[200];				 /* DESCENT_CHANGED: in words; else "" */
+	unsigned int nr_callers;			 /* f0 a system call */
 	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */
 };
 
@@ -285,11 +290,11 @@ bool cause_of_host(enum cause_kind kind);
 bool cause_is_named(enum cause_kind kind);
 
 /*
- * Do the figures of a result contradict each other or the question? True: `why` says which. Calls that were measured
- * lie in `wall_ns`; 0: not known.
+ * Do the figures of a result contradict each other or the question? True: `why` says which. Calls
+ * that were measured lie in `wall_ns`; 0: not known.
  */
-bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask, uint64_t wall_ns, char *why,
-			 size_t size);
+bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask,
+			 uint64_t wall_ns, char *why, size_t size);
 
 /* Do two answers have the same first path, by keys? Then the difference is below software. */
 bool descent_same_path(const struct descent_result *a, const struct descent_result *b);

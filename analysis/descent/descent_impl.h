@@ -78,7 +78,8 @@ struct descent {
 		bool known;
 		enum cause_kind kind;
 		uint32_t node;
-	} last_own; /* the program's largest path at the last decision: its cause and its last fnode */
+	} last_own; /* the program's largest path at the last decision: its cause and its last fnode
+		     */
 	uint64_t first_start_ns, last_end_ns; /* of all calls that voted */
 	uint64_t first_call_ns; /* begin of the first call that voted since the last arming */
 
@@ -110,7 +111,8 @@ int descent_arm_live(struct descent *d);
 /* The armed set without what cannot be armed any more, and without what is below that. */
 void descent_arm_rest(struct descent *d);
 
-/* own.c: in-peak calls from one decision to the next: --decision-ops, or half of it where they are rare. */
+/* own.c: in-peak calls from one decision to the next: --decision-ops, or half of it where they are
+ * rare. */
 uint32_t descent_decision_ops(const struct descent *d);
 
 /* own.c: means per in-peak call, ns. */
@@ -126,12 +128,13 @@ struct own_times {
 	double loop; /* callees called again and again, of those that are no root cause */
 	double blocked, fault;
 	double loop_blocked; /* the part of `loop` in which these callees were blocked */
-	double spread;	/* its callees that are no root cause */
-	double dropped; /* of these, those that are not armed any more */
-	double undecided; /* ... and those that are armed since the last decision */
+	double spread;	     /* its callees that are no root cause */
+	double dropped;	     /* of these, those that are not armed any more */
+	double undecided;    /* ... and those that are armed since the last decision */
 };
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out);
-/* Of `loop`, a part of what the calls of one callee took (`net`): what they were blocked for, if all were alike. */
+/* Of `loop`, a part of what the calls of one callee took (`net`): what they were blocked for, if
+ * all were alike. */
 double loop_blocked_ns(double loop, double blocked, double net);
 /* The calls that the means are taken over. */
 const struct totals *descent_totals(const struct descent *d);
@@ -144,8 +147,8 @@ int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
 void descent_lose_armed(struct descent *d);
 
 /*
- * verdict.c: after a decision at `now_ns`: is enough explained, do this decision and the one before agree, and do calls
- * come so slowly that more of them are not worth the wait?
+ * verdict.c: after a decision at `now_ns`: is enough explained, do this decision and the one before
+ * agree, and do calls come so slowly that more of them are not worth the wait?
  */
 bool descent_settled(struct descent *d, uint64_t now_ns);
 

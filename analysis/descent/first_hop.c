@@ -70,7 +70,8 @@ static void hop_fill(struct hop *h, const struct rec_witness *w)
 	snprintf(h->doing, sizeof(h->doing), "%s", or_empty(w->sleep.doing));
 	snprintf(h->about, sizeof(h->about), "%s", or_empty(w->sleep.about));
 	texts_point(h);
-	h->nr_frames = w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
+	h->nr_frames =
+	    w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
 	if (h->nr_frames)
 		memcpy(h->frame, w->frames, h->nr_frames * sizeof(*h->frame));
 }
@@ -78,11 +79,13 @@ static void hop_fill(struct hop *h, const struct rec_witness *w)
 static bool same(const struct hop *a, const struct hop *b)
 {
 	if (a->sleep.object != b->sleep.object || a->sleep.ended_by != b->sleep.ended_by ||
-	    a->sleep.waker_tid != b->sleep.waker_tid || a->nr_frames != b->nr_frames || strcmp(a->call, b->call) != 0 ||
-	    strcmp(a->name, b->name) != 0 || strcmp(a->waker, b->waker) != 0 || strcmp(a->holder, b->holder) != 0)
+	    a->sleep.waker_tid != b->sleep.waker_tid || a->nr_frames != b->nr_frames ||
+	    strcmp(a->call, b->call) != 0 || strcmp(a->name, b->name) != 0 ||
+	    strcmp(a->waker, b->waker) != 0 || strcmp(a->holder, b->holder) != 0)
 		return false;
 	for (uint32_t i = 0; i < a->nr_frames; i++) {
-		if (a->frame[i].module != b->frame[i].module || a->frame[i].offset != b->frame[i].offset)
+		if (a->frame[i].module != b->frame[i].module ||
+		    a->frame[i].offset != b->frame[i].offset)
 			return false;
 	}
 	return true;
@@ -128,7 +131,8 @@ static void take_wait(struct hops *h, const struct rec_witness *w)
 	for (unsigned int i = 0; i < HOPS_RECENT; i++) {
 		const struct recent *c = &h->recent[i];
 
-		if (c->end_ns && c->tid == w->tid && w->at_ns >= c->start_ns && w->at_ns <= c->end_ns) {
+		if (c->end_ns && c->tid == w->tid && w->at_ns >= c->start_ns &&
+		    w->at_ns <= c->end_ns) {
 			hop_add(h, &hop, c->pid);
 			return;
 		}
@@ -176,7 +180,8 @@ static bool has_jumped(const struct descent_result *r, const struct descent_path
 }
 
 /* Does the stack go through the functions of the path, in their order? */
-static bool goes_through(const struct hop *h, const struct descent_result *r, const struct descent_path *p)
+static bool goes_through(const struct hop *h, const struct descent_result *r,
+			 const struct descent_path *p)
 {
 	uint32_t at = 0;
 
@@ -186,7 +191,8 @@ static bool goes_through(const struct hop *h, const struct descent_result *r, co
 		/* of a callee that is not known nothing can be asked */
 		if (!f.module || has_jumped(r, p, i))
 			continue;
-		while (at < h->nr_frames && (h->frame[at].module != f.module || h->frame[at].function != f.offset))
+		while (at < h->nr_frames &&
+		       (h->frame[at].module != f.module || h->frame[at].function != f.offset))
 			at++;
 		if (at++ >= h->nr_frames)
 			return false;
@@ -194,14 +200,16 @@ static bool goes_through(const struct hop *h, const struct descent_result *r, co
 	return true;
 }
 
-const struct hop *hops_find(const struct hops *h, const struct descent_result *r, const struct descent_path *p)
+const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
+			    const struct descent_path *p)
 {
 	const struct hop *best = NULL;
 	struct cause cause;
 
 	for (unsigned int i = 0; i < h->nr; i++) {
 		cause_of_sleep(&h->hop[i]->sleep, &cause);
-		if (cause.kind == p->cause.kind && (!best || h->hop[i]->ns > best->ns) && goes_through(h->hop[i], r, p))
+		if (cause.kind == p->cause.kind && (!best || h->hop[i]->ns > best->ns) &&
+		    goes_through(h->hop[i], r, p))
 			best = h->hop[i];
 	}
 	return best;

@@ -14,16 +14,16 @@
 #include "analysis/descent/descent.h"
 
 enum {
-	HOPS_MAX = 256,	   /* different ones; then the lightest makes room and leaves its weight */
+	HOPS_MAX = 256,	    /* different ones; then the lightest makes room and leaves its weight */
 	HOPS_PENDING = 256, /* waits whose call is still open */
-	HOPS_RECENT = 256, /* calls that late waits may belong to */
+	HOPS_RECENT = 256,  /* calls that late waits may belong to */
 	HOP_TEXT = 128,
 };
 
 /* Waits of one kind: at the same stack, for the same thing, ended by the same. */
 struct hop {
 	uint64_t ns, count;
-	uint32_t pid, tid; /* of one thread that waited */
+	uint32_t pid, tid;	/* of one thread that waited */
 	struct rec_sleep sleep; /* its texts are those below */
 	char call[32], name[HOP_TEXT], waker[32], holder[32], doing[64], about[96];
 	uint32_t nr_frames; /* from f0's down; may be none */
@@ -43,6 +43,7 @@ void hops_feed(struct hops *h, uint32_t op, const struct record *rec);
  * The heaviest wait on a path: of the kind of its cause, through the functions of its
  * frames in their order. NULL: none, or the cause is no wait. Valid until the next record.
  */
-const struct hop *hops_find(const struct hops *h, const struct descent_result *r, const struct descent_path *p);
+const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
+			    const struct descent_path *p);
 
 #endif

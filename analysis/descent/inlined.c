@@ -21,7 +21,8 @@ static bool same_line(const struct rec_inline *a, const struct rec_inline *b)
 }
 
 /* The line of a level with most samples. */
-static void heaviest_line(const struct sample *s, unsigned int nr, unsigned int level, struct inlined_level *out)
+static void heaviest_line(const struct sample *s, unsigned int nr, unsigned int level,
+			  struct inlined_level *out)
 {
 	uint64_t most = 0, place = 0;
 
@@ -46,11 +47,13 @@ static void heaviest_line(const struct sample *s, unsigned int nr, unsigned int 
 
 static bool in_loop(const struct rec_inlines *c, unsigned int level, uint32_t first, uint32_t last)
 {
-	return c->loop_first == first && c->loop_last == last && c->nr_calls - 1 - c->loop_call == level;
+	return c->loop_first == first && c->loop_last == last &&
+	       c->nr_calls - 1 - c->loop_call == level;
 }
 
 /* The loop of this level that holds at least half of its samples. */
-static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int level, struct inlined_level *out)
+static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int level,
+			  struct inlined_level *out)
 {
 	for (unsigned int i = 0; i < nr; i++) {
 		const struct rec_inlines *c = s[i].chain;
@@ -68,7 +71,8 @@ static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int 
 	}
 }
 
-/* Keep the samples in the inlined function that holds most of the time; 0: none holds half of it. */
+/* Keep the samples in the inlined function that holds most of the time; 0: none holds half of it.
+ */
 static unsigned int follow(struct sample *s, unsigned int nr, unsigned int level, uint64_t all)
 {
 	const char *best = NULL;
@@ -100,7 +104,8 @@ static unsigned int follow(struct sample *s, unsigned int nr, unsigned int level
 	return kept;
 }
 
-void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const void *ctx, struct inlined *out)
+void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const void *ctx,
+		    struct inlined *out)
 {
 	struct sample s[DESCENT_PCS];
 	unsigned int nr = 0;
@@ -116,7 +121,8 @@ void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const 
 	while (nr && out->nr < INLINED_LEVELS) {
 		struct inlined_level *l = &out->level[out->nr];
 
-		*l = (struct inlined_level){.function = call_at(s[0].chain, out->nr)->function, .file = ""};
+		*l = (struct inlined_level){.function = call_at(s[0].chain, out->nr)->function,
+					    .file = ""};
 		heaviest_line(s, nr, out->nr, l);
 		heaviest_loop(s, nr, out->nr, l);
 		nr = follow(s, nr, ++out->nr, l->ns);

@@ -15,8 +15,8 @@ enum { INLINED_LEVELS = 8 };
 
 /* One function: [0] the one that was really called, then what is inlined into the one before. */
 struct inlined_level {
-	const char *function, *file; /* "" if unknown; they belong to who was asked */
-	uint32_t line;		     /* where in it most samples are; 0: unknown */
+	const char *function, *file;	/* "" if unknown; they belong to who was asked */
+	uint32_t line;			/* where in it most samples are; 0: unknown */
 	uint32_t loop_first, loop_last; /* of the loop that holds at least half of them; 0: none */
 	struct rec_code place;		/* the heaviest */
 	uint64_t ns;
@@ -31,7 +31,9 @@ struct inlined {
 /* What is known of a place, NULL: nothing. */
 typedef const struct rec_inlines *inlined_lookup(const void *ctx, struct rec_code place);
 
-/* A function is followed into while at least half of the samples are in it; nr 0: nothing is known. */
-void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const void *ctx, struct inlined *out);
+/* A function is followed into while at least half of the samples are in it; nr 0: nothing is known.
+ */
+void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const void *ctx,
+		    struct inlined *out);
 
 #endif

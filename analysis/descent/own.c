@@ -12,7 +12,8 @@ uint32_t descent_decision_ops(const struct descent *d)
 {
 	uint32_t half = d->ask.decision_ops / 2;
 
-	if (half < RARE_LEAST || d->calls_used < RARE_LEAST || d->last_end_ns - d->first_start_ns < d->calls_used * RARE_NS)
+	if (half < RARE_LEAST || d->calls_used < RARE_LEAST ||
+	    d->last_end_ns - d->first_start_ns < d->calls_used * RARE_NS)
 		return d->ask.decision_ops;
 	return half;
 }

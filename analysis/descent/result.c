@@ -66,8 +66,8 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .records = n->all.armed,
 	};
 	/*
-	 * Means of different calls differ: of a callee that was measured earlier than its caller, or that few of the calls
-	 * go through. No part is told to be larger than the whole.
+	 * Means of different calls differ: of a callee that was measured earlier than its caller,
+	 * or that few of the calls go through. No part is told to be larger than the whole.
 	 */
 	if (n->id) {
 		const struct descent_fnode *caller = &b->r->nodes[b->index[n->parent]];
@@ -212,7 +212,8 @@ static int by_share(const void *a, const void *b)
 	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
 }
 
-/* Leave out what took next to nothing of the calls' time, unless there is nothing else to say. Sorted before. */
+/* Leave out what took next to nothing of the calls' time, unless there is nothing else to say.
+ * Sorted before. */
 static void leave_out_small_paths(struct descent_result *r)
 {
 	while (r->nr_paths > 1 && r->paths[r->nr_paths - 1].share < MIN_SHARE)
@@ -228,7 +229,8 @@ static void add_up(struct descent_result *r)
 	for (i = 0; i < r->nr_paths; i++)
 		sum += r->paths[i].share;
 	if (sum > REFUSED_SUM)
-		snprintf(r->refused, sizeof(r->refused), "its paths together would take %.1f times as long as the calls did", sum);
+		snprintf(r->refused, sizeof(r->refused),
+			 "its paths together would take %.1f times as long as the calls did", sum);
 	for (i = 0; i < r->nr_paths && sum > 1; i++) {
 		r->paths[i].share /= sum;
 		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);

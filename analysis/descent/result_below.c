@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Calls too short, or too many, to be timed one by one: the functions that samples found below the last frame. */
+/* Calls too short, or too many, to be timed one by one: the functions that samples found below the
+ * last frame. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,9 +9,10 @@
 enum {
 	MAX_FUNCTIONS = 256,
 	MIN_SAMPLES = 5,
-	SMALL = 20, /* 1/20 of the samples is not worth a name */
-	LOOPED_MIN_NS = 5000, /* a shorter call costs little more than its probes: then the loop itself is to blame */
-	LOOPED_PART = 2, /* 1/2 of the loop's time */
+	SMALL = 20,	      /* 1/20 of the samples is not worth a name */
+	LOOPED_MIN_NS = 5000, /* a shorter call costs little more than its probes: then the loop
+				 itself is to blame */
+	LOOPED_PART = 2,      /* 1/2 of the loop's time */
 	LOOPED_CALLS = 2,
 };
 
@@ -75,7 +77,8 @@ static void insert(struct descent_path *path, struct rec_code function, double s
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	uint32_t function = b->d->tree.node[node].function;
-	struct rec_code last = function == NO_INDEX ? (struct rec_code){0, 0} : b->d->tree.function[function].key;
+	struct rec_code last =
+	    function == NO_INDEX ? (struct rec_code){0, 0} : b->d->tree.function[function].key;
 	struct witness_set set;
 	struct tally *t;
 	unsigned int i;
@@ -105,12 +108,14 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 }
 
 /* All call sites of one callee together. */
-static void sum_callee(const struct descent *d, uint32_t node, uint32_t function, double *net, double *calls)
+static void sum_callee(const struct descent *d, uint32_t node, uint32_t function, double *net,
+		       double *calls)
 {
 	struct means m;
 
 	*net = *calls = 0;
-	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
 		const struct fnode *c = &d->tree.node[id];
 		const struct sums *s = &c->all;
 
@@ -127,7 +132,8 @@ void result_add_looped(const struct builder *b, struct descent_path *path, uint3
 	const struct descent *d = b->d;
 	double net, calls, most = (double)path->latency_ns / LOOPED_PART;
 
-	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
 		const struct fnode *c = &d->tree.node[id];
 
 		if (c->function == NO_INDEX)
@@ -136,7 +142,10 @@ void result_add_looped(const struct builder *b, struct descent_path *path, uint3
 		if (net <= most || calls < LOOPED_CALLS || net < calls * LOOPED_MIN_NS)
 			continue;
 		most = net;
-		path->looped = (struct descent_looped){.function = d->tree.function[c->function].key, .calls = calls,
-						       .share = ratio(net, b->latency), .mean_ns = (uint64_t)(net / calls + 0.5)};
+		path->looped =
+		    (struct descent_looped){.function = d->tree.function[c->function].key,
+					    .calls = calls,
+					    .share = ratio(net, b->latency),
+					    .mean_ns = (uint64_t)(net / calls + 0.5)};
 	}
 }

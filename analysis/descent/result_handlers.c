@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Handlers of signals: no call leads to them, but a stack that was copied in one shows where it came. */
+/* Handlers of signals: no call leads to them, but a stack that was copied in one shows where it
+ * came. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 
 enum {
 	HANDLER_PART = 10, /* percent of a function's samples that are worth a path of their own */
-	HANDLER_DEPTH = 2, /* frames from the interrupted function to the handler: where it returns to lies between */
+	HANDLER_DEPTH = 2, /* frames from the interrupted function to the handler: where it returns
+			      to lies between */
 };
 
 /* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
@@ -23,12 +25,14 @@ static uint64_t run_below(const struct witnesses *w, uint32_t witness)
 }
 
 /* What ran in a handler that came while this function ran. */
-static uint64_t run_in_handler(const struct witnesses *w, uint32_t witness, struct rec_code handler, unsigned int depth)
+static uint64_t run_in_handler(const struct witnesses *w, uint32_t witness, struct rec_code handler,
+			       unsigned int depth)
 {
 	uint64_t ns = 0;
 	uint32_t id;
 
-	for (id = witnesses_node(w, witness)->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next) {
+	for (id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
+	     id = witnesses_node(w, id)->next) {
 		if (code_equal(witnesses_node(w, id)->function, handler))
 			ns += run_below(w, id);
 		else if (depth > 1)
@@ -37,7 +41,8 @@ static uint64_t run_in_handler(const struct witnesses *w, uint32_t witness, stru
 	return ns;
 }
 
-static void add_handler(struct builder *b, struct descent_path *path, uint32_t node, const struct handler *h, double part)
+static void add_handler(struct builder *b, struct descent_path *path, uint32_t node,
+			const struct handler *h, double part)
 {
 	struct cause cause = {.kind = CAUSE_SIGNAL};
 	double share = path->share, latency = (double)path->latency_ns;
@@ -75,7 +80,8 @@ void result_split_handlers(struct builder *b, struct descent_path *path, uint32_
 	for (k = 0; k < d->nr_handlers; k++) {
 		in[k] = 0;
 		for (i = 0; i < set.nr_at; i++)
-			in[k] += run_in_handler(d->witnesses, set.at[i], d->handler[k].function, HANDLER_DEPTH);
+			in[k] += run_in_handler(d->witnesses, set.at[i], d->handler[k].function,
+						HANDLER_DEPTH);
 		own += in[k];
 	}
 	left = own;

@@ -16,7 +16,8 @@ struct builder {
 	uint32_t *index; /* of a fnode in the result's nodes, or NO_INDEX */
 	double latency;	 /* mean of an in-peak call */
 	int err;
-	/* Of the function at hand: what samples showed in page faults, and the heaviest stack of it. */
+	/* Of the function at hand: what samples showed in page faults, and the heaviest stack of
+	 * it. */
 	struct {
 		double ns, heaviest_ns;
 		uint32_t nr;
@@ -33,35 +34,40 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node)
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node);
 /* result_below.c: which callee a loop mostly calls. */
 void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node);
-/* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last frame. */
+/* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last
+ * frame. */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
-/* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults go to b->faults. */
+/* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults
+ * go to b->faults. */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
 /*
- * result_handlers.c: what of a path's own code was a handler of signals, which the program does not call, becomes
- * a path of its own.
+ * result_handlers.c: what of a path's own code was a handler of signals, which the program does not
+ * call, becomes a path of its own.
  */
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
 /* The kernel's part of a path that is told from samples. */
-void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
-		       uint32_t nr, enum evidence evidence);
+void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
+		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);
 /* f0 a system call: who calls it. */
 void result_add_callers(struct builder *b);
-/* result_sleeps.c: takes one witnessed frame; true once it has found something, in this or an earlier one. */
+/* result_sleeps.c: takes one witnessed frame; true once it has found something, in this or an
+ * earlier one. */
 typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
 /*
- * The frames where a function's sleeps are: its own, with all of the calls of its loops, or, where `visit` finds
- * nothing in these, anywhere below it.
+ * The frames where a function's sleeps are: its own, with all of the calls of its loops, or, where
+ * `visit` finds nothing in these, anywhere below it.
  */
 void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
 /*
- * What was slept on while this fnode was the innermost open one, for where no frame tells it; NULL: not known. Where the
- * fnode was not armed yet its caller's sleeps say it, if they were all for the same.
+ * What was slept on while this fnode was the innermost open one, for where no frame tells it; NULL:
+ * not known. Where the fnode was not armed yet its caller's sleeps say it, if they were all for the
+ * same.
  */
 const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
-/* verdict.c: what is missing, how sure the figures are, and what may be said of the paths. The paths are sorted. */
+/* verdict.c: what is missing, how sure the figures are, and what may be said of the paths. The
+ * paths are sorted. */
 void result_judge(struct builder *b);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What stacks alone can say of an answer: the kernel below a path, the callers above a system call. */
+/* What stacks alone can say of an answer: the kernel below a path, the callers above a system call.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,9 @@
 #include "analysis/descent/result_impl.h"
 
 enum {
-	MAJORITY = 2,	/* of stacks that agree, 1/2 go on to the next frame */
-	BRANCH = 4,	/* of samples, 1/4 */
-	FEW = 3,	/* samples that are no chance; of two, both; one says nothing */
+	MAJORITY = 2,	  /* of stacks that agree, 1/2 go on to the next frame */
+	BRANCH = 4,	  /* of samples, 1/4 */
+	FEW = 3,	  /* samples that are no chance; of two, both; one says nothing */
 	KERNEL_PART = 10, /* percent of a function's samples that are worth a path of their own */
 	KERNEL_PATHS = 4,
 };
@@ -17,11 +18,12 @@ enum {
 _Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
 
 /* f0 is a system call itself: the first frame is f0. */
-void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node, const struct rec_frame *frame,
-		       uint32_t nr, enum evidence evidence)
+void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
+		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
 {
 	const struct fnode *n = &b->d->tree.node[node];
-	struct rec_code function = n->function != NO_INDEX ? b->d->tree.function[n->function].key : (struct rec_code){0, 0};
+	struct rec_code function = n->function != NO_INDEX ? b->d->tree.function[n->function].key
+							   : (struct rec_code){0, 0};
 
 	if (nr && function.module == frame->module && function.offset == frame->function) {
 		frame++;
@@ -60,7 +62,8 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	result_visit_sleeps(b->d, node, gather, &g);
 	if (!g.tally->nr && result_blocked_at(b->d, node))
 		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
-	result_set_kernel(b, path, node, frame, stack_tally_path(g.tally, MAJORITY, 1, frame, &ns), EVIDENCE_WITNESSED);
+	result_set_kernel(b, path, node, frame, stack_tally_path(g.tally, MAJORITY, 1, frame, &ns),
+			  EVIDENCE_WITNESSED);
 	free(g.tally);
 }
 
@@ -75,7 +78,7 @@ struct part {
 struct split {
 	struct stack_tally *tally; /* of samples in the kernel whose work has no name of its own */
 	struct cause_tally work;
-	uint64_t run, kernel;  /* ns of the samples: all, and those in the kernel */
+	uint64_t run, kernel;		 /* ns of the samples: all, and those in the kernel */
 	double user_share, kernel_share; /* of the path that is split */
 	unsigned int nr;
 	struct part part[KERNEL_PATHS + CAUSE_NAMES];
@@ -112,16 +115,18 @@ static void visit_below(const struct below *b, uint32_t witness)
 			visit_below(b, id);
 }
 
-/* The frames of a function itself; with `callees`, also those of callees that have no path of their own. */
-static void visit_own(const struct descent *d, uint32_t node, bool callees, void (*visit)(void *ctx, const struct witness_node *n),
-		      void *ctx)
+/* The frames of a function itself; with `callees`, also those of callees that have no path of their
+ * own. */
+static void visit_own(const struct descent *d, uint32_t node, bool callees,
+		      void (*visit)(void *ctx, const struct witness_node *n), void *ctx)
 {
 	struct below b = {.d = d, .visit = visit, .ctx = ctx};
 	struct witness_set set;
 	unsigned int i;
 	uint32_t id;
 
-	for (id = d->tree.node[node].first_child; callees && id != NO_INDEX; id = d->tree.node[id].next) {
+	for (id = d->tree.node[node].first_child; callees && id != NO_INDEX;
+	     id = d->tree.node[id].next) {
 		if (!d->tree.node[id].live)
 			continue;
 		fnode_witness_set(d, id, &set);
@@ -166,7 +171,8 @@ static void gather_stacks(void *ctx, const struct witness_node *n)
 		stack_tally_join(g->tally, n->own->kernel, g->tag);
 }
 
-/* A part for each kind of work that has a name, with the cause and the stack that are the heaviest of it. */
+/* A part for each kind of work that has a name, with the cause and the stack that are the heaviest
+ * of it. */
 static void split_work(const struct descent *d, uint32_t node, bool callees, struct split *s)
 {
 	struct gathered g = {.tally = calloc(1, sizeof(*g.tally))};
@@ -202,11 +208,12 @@ static bool in_page_fault(const struct rec_frame *frame)
 	return frame->module == REC_KERNEL_MODULE && frame->function == REC_KERNEL_FAULT;
 }
 
-/* In a system call that a function of the program has called: not where f0 is that call, whose own code it is. */
+/* In a system call that a function of the program has called: not where f0 is that call, whose own
+ * code it is. */
 static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
 {
-	return frame->module == REC_KERNEL_MODULE && frame->function & REC_KERNEL_CALL && !in_page_fault(frame) &&
-	       d->ask.function.module != REC_KERNEL_MODULE;
+	return frame->module == REC_KERNEL_MODULE && frame->function & REC_KERNEL_CALL &&
+	       !in_page_fault(frame) && d->ask.function.module != REC_KERNEL_MODULE;
 }
 
 /* The heaviest paths of the rest, which then stand for all of it. */
@@ -219,7 +226,8 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 
 	for (i = 0; i < s->nr; i++)
 		rest -= s->part[i].weight;
-	while (s->nr < first + KERNEL_PATHS && s->tally->nr && rest * 100 >= (double)s->run * KERNEL_PART) {
+	while (s->nr < first + KERNEL_PATHS && s->tally->nr &&
+	       rest * 100 >= (double)s->run * KERNEL_PART) {
 		struct part *part = &s->part[s->nr];
 
 		part->nr = stack_tally_path(s->tally, BRANCH, least, part->frame, &ns);
@@ -240,7 +248,8 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 		s->part[i].weight *= rest / sum;
 }
 
-static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node, struct split *s)
+static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node,
+			struct split *s)
 {
 	bool callees = path->cause.kind != CAUSE_OWN_CODE && path->cause.kind != CAUSE_UNKNOWN;
 	unsigned int i, works;
@@ -289,7 +298,8 @@ static void take_back(struct builder *b, struct descent_path *path)
 	memmove(path, path + 1, (size_t)(end - path - 1) * sizeof(*path));
 }
 
-static void part_fill(struct builder *b, struct descent_path *path, uint32_t node, const struct part *part)
+static void part_fill(struct builder *b, struct descent_path *path, uint32_t node,
+		      const struct part *part)
 {
 	path->cause = part->cause;
 	path->nr_pcs = 0;
@@ -318,7 +328,8 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 		const struct part *part = &s->part[i];
 		double weight = s->kernel_share * part->weight;
 
-		if (part->nr && in_page_fault(part->frame) && part->cause.kind == path->cause.kind) {
+		if (part->nr && in_page_fault(part->frame) &&
+		    part->cause.kind == path->cause.kind) {
 			add_faults(b, part, latency * weight);
 			continue;
 		}
@@ -365,7 +376,8 @@ void result_add_callers(struct builder *b)
 			continue;
 		if (r->nr_callers < DESCENT_CALLERS)
 			r->nr_callers++;
-		memmove(&r->callers[k + 1], &r->callers[k], (r->nr_callers - 1 - k) * sizeof(r->callers[0]));
+		memmove(&r->callers[k + 1], &r->callers[k],
+			(r->nr_callers - 1 - k) * sizeof(r->callers[0]));
 		r->callers[k].share = share;
 		r->callers[k].nr_frames = e->nr;
 		memcpy(r->callers[k].frame, e->frame, e->nr * sizeof(e->frame[0]));

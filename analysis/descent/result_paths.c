@@ -168,7 +168,8 @@ static struct descent_path *fault_waits(const struct builder *b, uint32_t node)
 	for (i = 0; i < b->r->nr_paths; i++) {
 		struct descent_path *p = &b->r->paths[i];
 
-		if (p->cause.kind == CAUSE_PAGE_FAULT && p->frames[p->nr_frames - 1] == b->index[node])
+		if (p->cause.kind == CAUSE_PAGE_FAULT &&
+		    p->frames[p->nr_frames - 1] == b->index[node])
 			return p;
 	}
 	return NULL;
@@ -274,7 +275,8 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 		if (!part || part * 100 < all * CAUSE_PART)
 			continue;
 		cause_tally_tasks(t, kinds[i], &cause);
-		place(b, result_add_path(b, 0, ns * (double)part / (double)shown, &cause, votes), false);
+		place(b, result_add_path(b, 0, ns * (double)part / (double)shown, &cause, votes),
+		      false);
 	}
 }
 

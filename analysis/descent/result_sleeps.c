@@ -14,7 +14,8 @@ static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor
 	return found;
 }
 
-/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's loop. */
+/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's
+ * loop. */
 static bool is_of_loop(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];

@@ -3,13 +3,16 @@
 
 #include <string.h>
 
-static bool same_frame(const struct stack_tally *t, const struct rec_frame *a, const struct rec_frame *b)
+static bool same_frame(const struct stack_tally *t, const struct rec_frame *a,
+		       const struct rec_frame *b)
 {
-	return a->module == b->module && a->function == b->function && (!t->by_place || a->offset == b->offset);
+	return a->module == b->module && a->function == b->function &&
+	       (!t->by_place || a->offset == b->offset);
 }
 
 /* Does the stack begin with these frames? */
-static bool begins_with(const struct stack_tally *t, const struct stack_entry *e, const struct rec_frame *frame, uint32_t nr)
+static bool begins_with(const struct stack_tally *t, const struct stack_entry *e,
+			const struct rec_frame *frame, uint32_t nr)
 {
 	uint32_t i;
 
@@ -21,7 +24,8 @@ static bool begins_with(const struct stack_tally *t, const struct stack_entry *e
 	return true;
 }
 
-static void add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns, uint32_t count)
+static void add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag,
+		uint64_t ns, uint32_t count)
 {
 	struct stack_entry *e = NULL;
 	uint32_t i;
@@ -51,7 +55,8 @@ static void add(struct stack_tally *t, const struct rec_frame *frame, uint32_t n
 	memcpy(e->frame, frame, nr * sizeof(*frame));
 }
 
-void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns)
+void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag,
+		     uint64_t ns)
 {
 	add(t, frame, nr, tag, ns, 1);
 }
@@ -62,7 +67,8 @@ void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int
 
 	for (i = 0; i < from->nr; i++)
 		if (tag == STACK_ANY || from->entry[i].tag == tag)
-			add(t, from->entry[i].frame, from->entry[i].nr, from->entry[i].tag, from->entry[i].ns, from->entry[i].count);
+			add(t, from->entry[i].frame, from->entry[i].nr, from->entry[i].tag,
+			    from->entry[i].ns, from->entry[i].count);
 }
 
 uint64_t stack_tally_ns(const struct stack_tally *t)
@@ -85,8 +91,8 @@ uint32_t stack_tally_count(const struct stack_tally *t)
 }
 
 /* The heaviest frame that follows these in at least so many stacks; NULL: none does. */
-static const struct rec_frame *next_frame(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
-					  uint32_t least, uint64_t *ns)
+static const struct rec_frame *next_frame(const struct stack_tally *t, const struct rec_frame *path,
+					  uint32_t nr, uint32_t least, uint64_t *ns)
 {
 	const struct rec_frame *best = NULL;
 	uint32_t i, k;
@@ -114,8 +120,8 @@ static const struct rec_frame *next_frame(const struct stack_tally *t, const str
 	return best;
 }
 
-uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least, struct rec_frame out[STACK_DEPTH],
-			  uint64_t *ns)
+uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least,
+			  struct rec_frame out[STACK_DEPTH], uint64_t *ns)
 {
 	uint64_t next_ns, all = stack_tally_ns(t);
 	const struct rec_frame *next;
@@ -132,7 +138,8 @@ uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t l
 	return nr;
 }
 
-uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr, uint32_t part)
+uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
+			   uint32_t part)
 {
 	uint64_t first = 0, ns;
 	uint32_t k, i;

@@ -21,32 +21,36 @@ enum {
 struct stack_entry {
 	uint64_t ns;
 	uint32_t count; /* of stacks */
-	int tag; /* kind of a sleep's cause; of a sample: a number that is no kind */
+	int tag;	/* kind of a sleep's cause; of a sample: a number that is no kind */
 	uint32_t nr;
 	struct rec_frame frame[STACK_DEPTH];
 };
 
-/* The heaviest are kept; a newcomer takes the place of the lightest (space saving), and its weight. */
+/* The heaviest are kept; a newcomer takes the place of the lightest (space saving), and its weight.
+ */
 struct stack_tally {
 	uint32_t nr;
 	bool by_place; /* two calls of one function from two places are two frames */
 	struct stack_entry entry[STACK_TALLY];
 };
 
-void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag, uint64_t ns);
+void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag,
+		     uint64_t ns);
 /* Add all of another one that have this tag (STACK_ANY: all). */
 void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int tag);
 uint64_t stack_tally_ns(const struct stack_tally *t);
 
 /*
  * The heaviest path: from the first frame on always to the heaviest next one, as long as
- * that has at least 1/`part` of what came so far, and `least` stacks. Returns its number of frames, *ns what goes through
- * its last one.
+ * that has at least 1/`part` of what came so far, and `least` stacks. Returns its number of frames,
+ * *ns what goes through its last one.
  */
-uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least, struct rec_frame out[STACK_DEPTH],
-			  uint64_t *ns);
-/* How many leading frames of a path at least 1/`part` of what goes through its first one goes through. */
-uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr, uint32_t part);
+uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least,
+			  struct rec_frame out[STACK_DEPTH], uint64_t *ns);
+/* How many leading frames of a path at least 1/`part` of what goes through its first one goes
+ * through. */
+uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
+			   uint32_t part);
 uint32_t stack_tally_count(const struct stack_tally *t);
 /* Take out what goes through the last frame of a path. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How far an answer can be trusted: what is missing, how sure its figures are, whether they contradict each other. */
+/* How far an answer can be trusted: what is missing, how sure its figures are, whether they
+ * contradict each other. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 #define SLACK 1.02
 /* A path with so much of the time is to be followed to its end. */
 #define PATH_MATTERS 0.1
-/* Calls of the peak come slowly: what two decisions agree about is not asked a third time after so long. */
+/* Calls of the peak come slowly: what two decisions agree about is not asked a third time after so
+ * long. */
 #define SLOW_NS 2000000000ull
 /* Standard deviations on both sides that hold 95%. */
 #define SIGMAS 1.96
@@ -40,7 +42,8 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 	return sum;
 }
 
-/* Is it a part of what host_share() says? A quota and a stop are told apart from the host, and keep from a CPU as well. */
+/* Is it a part of what host_share() says? A quota and a stop are told apart from the host, and keep
+ * from a CPU as well. */
 static bool keeps_from_cpu(enum cause_kind kind)
 {
 	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;
@@ -83,8 +86,9 @@ static void find_largest_missing(struct descent_result *r)
 
 		while (caller < i && r->nodes[caller].node != n->parent)
 			caller++;
-		if (!n->records || n->share < WORTH_A_NAME || n->share <= r->missing.largest_share ||
-		    n->share > r->missing.other || !is_on_a_path(r, caller) || is_on_a_path(r, i))
+		if (!n->records || n->share < WORTH_A_NAME ||
+		    n->share <= r->missing.largest_share || n->share > r->missing.other ||
+		    !is_on_a_path(r, caller) || is_on_a_path(r, i))
 			continue;
 		r->missing.largest = i;
 		r->missing.largest_share = n->share;
@@ -103,7 +107,8 @@ static void find_missing(struct builder *b)
 	find_largest_missing(b->r);
 }
 
-/* Of the mean of n calls by their spread; of a share as if each call were explained or not (Wilson). */
+/* Of the mean of n calls by their spread; of a share as if each call were explained or not
+ * (Wilson). */
 static void find_intervals(struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -111,17 +116,23 @@ static void find_intervals(struct builder *b)
 
 	if (n < 1)
 		return;
-	error = n > 1 ? SIGMAS * sqrt(fmax(0, t->latency_squares / n - b->latency * b->latency) / (n - 1)) : b->latency;
-	b->r->latency_interval = (struct descent_interval){fmax(0, b->latency - error), b->latency + error};
+	error =
+	    n > 1
+		? SIGMAS * sqrt(fmax(0, t->latency_squares / n - b->latency * b->latency) / (n - 1))
+		: b->latency;
+	b->r->latency_interval =
+	    (struct descent_interval){fmax(0, b->latency - error), b->latency + error};
 	middle = (p + z / (2 * n)) / (1 + z / n);
 	error = SIGMAS * sqrt(p * (1 - p) / n + z / (4 * n * n)) / (1 + z / n);
-	b->r->explained_interval = (struct descent_interval){fmax(0, fmin(p, middle - error)), fmin(1, fmax(p, middle + error))};
+	b->r->explained_interval = (struct descent_interval){fmax(0, fmin(p, middle - error)),
+							     fmin(1, fmax(p, middle + error))};
 }
 
 static bool explains_enough(const struct builder *b)
 {
 	const struct descent_result *r = b->r;
-	double host = sum_of(r, cause_of_host), program = r->named - host, of_program = 1 - fmax(host, host_share(b));
+	double host = sum_of(r, cause_of_host), program = r->named - host,
+	       of_program = 1 - fmax(host, host_share(b));
 
 	if (r->named < EXPLAINED_LEAST || !r->nr_paths || !cause_is_named(r->paths[0].cause.kind))
 		return false;
@@ -129,34 +140,42 @@ static bool explains_enough(const struct builder *b)
 	return of_program < PROGRAM_LEAST || program >= EXPLAINED_LEAST * of_program;
 }
 
-bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask, uint64_t wall_ns, char *why,
-			 size_t size)
+bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask,
+			 uint64_t wall_ns, char *why, size_t size)
 {
 	double mean = (double)r->latency_ns;
 
 	if (!r->calls_used)
 		return false;
-	if (mean * SLACK < (double)ask->low_ns || (ask->high_ns != UINT64_MAX && mean > SLACK * (double)ask->high_ns)) {
-		snprintf(why, size, "the mean of its calls, %.0f ns, is outside of the peak's range", mean);
+	if (mean * SLACK < (double)ask->low_ns ||
+	    (ask->high_ns != UINT64_MAX && mean > SLACK * (double)ask->high_ns)) {
+		snprintf(why, size,
+			 "the mean of its calls, %.0f ns, is outside of the peak's range", mean);
 		return true;
 	}
 	if (wall_ns && mean > SLACK * (double)wall_ns) {
-		snprintf(why, size, "a call would have taken %.0f ns within %.0f ns", mean, (double)wall_ns);
+		snprintf(why, size, "a call would have taken %.0f ns within %.0f ns", mean,
+			 (double)wall_ns);
 		return true;
 	}
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		const struct descent_path *p = &r->paths[i];
 
 		if ((double)p->latency_ns > SLACK * mean) {
-			snprintf(why, size, "path %u would take longer than the calls that it is a part of", i + 1);
+			snprintf(why, size,
+				 "path %u would take longer than the calls that it is a part of",
+				 i + 1);
 			return true;
 		}
 		for (unsigned int k = 1; k < p->nr_frames; k++) {
-			const struct descent_fnode *f = &r->nodes[p->frames[k]], *caller = &r->nodes[p->frames[k - 1]];
+			const struct descent_fnode *f = &r->nodes[p->frames[k]],
+						   *caller = &r->nodes[p->frames[k - 1]];
 
-			if (f->share <= SLACK * caller->share && (double)f->latency_ns <= SLACK * (double)caller->latency_ns)
+			if (f->share <= SLACK * caller->share &&
+			    (double)f->latency_ns <= SLACK * (double)caller->latency_ns)
 				continue;
-			snprintf(why, size, "frame %u of path %u would take longer than its caller", k, i + 1);
+			snprintf(why, size, "frame %u of path %u would take longer than its caller",
+				 k, i + 1);
 			return true;
 		}
 	}
@@ -180,11 +199,13 @@ void result_judge(struct builder *b)
 
 	r->named = sum_of(r, cause_is_named);
 	find_missing(b);
-	if (r->refused[0] || descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
+	if (r->refused[0] ||
+	    descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
 		drop_paths(r);
 	find_intervals(b);
 	r->enough = explains_enough(b);
-	if ((r->status == DESCENT_ROOT_CAUSE && !r->enough) || (r->status == DESCENT_DEPTH_REACHED && r->refused[0]))
+	if ((r->status == DESCENT_ROOT_CAUSE && !r->enough) ||
+	    (r->status == DESCENT_DEPTH_REACHED && r->refused[0]))
 		r->status = DESCENT_PARTLY;
 }
 
@@ -222,8 +243,9 @@ bool descent_settled(struct descent *d, uint64_t now_ns)
 			own = &r.paths[i];
 	if (own) {
 		node = r.nodes[own->frames[own->nr_frames - 1]].node;
-		settled = d->last_own.known && d->last_own.kind == own->cause.kind && is_above(&d->tree, d->last_own.node, node) &&
-			  r.enough && paths_are_complete(d, &r) && now_ns - d->first_start_ns >= SLOW_NS &&
+		settled = d->last_own.known && d->last_own.kind == own->cause.kind &&
+			  is_above(&d->tree, d->last_own.node, node) && r.enough &&
+			  paths_are_complete(d, &r) && now_ns - d->first_start_ns >= SLOW_NS &&
 			  d->calls_used >= descent_decision_ops(d);
 		d->last_own.known = true;
 		d->last_own.kind = own->cause.kind;

@@ -176,7 +176,7 @@ static void aggregate(struct descent *d)
 /* What a function itself took, next to its callees. */
 struct shares {
 	uint64_t candidate[CANDIDATES];
-	uint64_t own, loop;   /* parts of CANDIDATE_SELF, over all its calls */
+	uint64_t own, loop;    /* parts of CANDIDATE_SELF, over all its calls */
 	uint64_t loop_blocked; /* not in `loop`: what the callees of a loop were blocked for */
 	uint64_t largest;
 };
@@ -293,8 +293,9 @@ static bool host_hides_callees(const struct rec_call *call, const struct shares 
 }
 
 /*
- * Waiting for a CPU and interrupts are the host's doing. They get votes beside the program's own candidates and never
- * take the place of one: on a busy host the path of the program is still found.
+ * Waiting for a CPU and interrupts are the host's doing. They get votes beside the program's own
+ * candidates and never take the place of one: on a busy host the path of the program is still
+ * found.
  */
 static void vote_for_host(struct fnode *root, const struct shares *s, unsigned int top)
 {
@@ -330,7 +331,8 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 	if (!top)
 		return;
 	for (i = 0; i < CANDIDATES; i++)
-		n->own[i] += !candidate_of_host((enum candidate)i) && doubling(s.candidate[i]) == top;
+		n->own[i] +=
+		    !candidate_of_host((enum candidate)i) && doubling(s.candidate[i]) == top;
 	if (doubling(s.candidate[CANDIDATE_SELF]) == top) {
 		n->own_ns += s.own;
 		n->loop_ns += s.loop;
@@ -372,7 +374,8 @@ static void name_host_waits(struct descent *d, const struct rec_call *call)
 
 	for (i = 0; i < call->nr_waits; i++) {
 		cause_of_host_wait(&call->waits[i], &c);
-		cause_tally_add(c.kind == CAUSE_RUN_QUEUE ? &d->queued_by : &d->preempted_by, &c, call->waits[i].ns);
+		cause_tally_add(c.kind == CAUSE_RUN_QUEUE ? &d->queued_by : &d->preempted_by, &c,
+				call->waits[i].ns);
 	}
 }
 
@@ -386,7 +389,8 @@ static void note_handler(struct descent *d, const struct rec_call *call)
 		if (code_equal(d->handler[i].function, call->handler))
 			return;
 	if (d->nr_handlers < DESCENT_HANDLERS)
-		d->handler[d->nr_handlers++] = (struct handler){call->handler, call->handler_signal};
+		d->handler[d->nr_handlers++] =
+		    (struct handler){call->handler, call->handler_signal};
 }
 
 static void name_host_times(struct descent *d, const struct rec_call *call,

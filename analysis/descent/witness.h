@@ -27,7 +27,8 @@ enum {
 	WITNESS_SET = 16,
 	WITNESS_KERNEL = 256, /* frames with kernel stacks of their own */
 	WITNESS_RAN = -2,     /* tag of a sample in a tally of stacks; of a sleep: its kind */
-	WITNESS_WORK = -100,  /* less the kind of cause: of a sample that met the kernel at such work */
+	WITNESS_WORK =
+	    -100, /* less the kind of cause: of a sample that met the kernel at such work */
 };
 
 /* What ended in one frame, beyond its weight; only where something did. */
@@ -68,7 +69,8 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
 uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
-uint64_t witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
+uint64_t
+witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
 /* Who called f0, innermost first; by place. NULL: not known. */
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
 /* What was slept on by the innermost open fnode, whether a stack was read or not. */

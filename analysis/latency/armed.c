@@ -31,13 +31,15 @@ void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now)
 		return;
 	a->on = false;
 	a->on_ns += ns;
-	/* the CPU time was read later than the gate was closed: the part of it that belongs to the burst */
+	/* the CPU time was read later than the gate was closed: the part of it that belongs to the
+	 * burst */
 	a->on_cpu_ns += ns < all ? (uint64_t)((double)cpu * (double)ns / (double)all) : cpu;
 }
 
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now)
 {
-	struct armed_period p = {.start_ns = a->start.ns, .armed_ns = a->on_ns, .armed_cpu_ns = a->on_cpu_ns};
+	struct armed_period p = {
+	    .start_ns = a->start.ns, .armed_ns = a->on_ns, .armed_cpu_ns = a->on_cpu_ns};
 
 	if (a->on) {
 		p.armed_ns += difference(now.ns, a->since.ns);
@@ -45,7 +47,8 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 	}
 	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
 	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
-	/* no burst is over: the measurement was ended or paused, and what came after it was not to be measured */
+	/* no burst is over: the measurement was ended or paused, and what came after it was not to
+	 * be measured */
 	if (!a->on && !a->bursting) {
 		p.end_ns = p.start_ns + p.armed_ns;
 		p.cpu_ns = p.armed_cpu_ns;

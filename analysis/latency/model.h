@@ -20,9 +20,9 @@
 
 enum {
 	MODEL_MAX_OPS = 4096,
-	MODEL_MAX_SLICES = 3600, /* per operation; older ones are merged pairwise */
+	MODEL_MAX_SLICES = 3600,  /* per operation; older ones are merged pairwise */
 	MODEL_MAX_SAMPLES = 4096, /* per operation: a reservoir, deterministic */
-	MODEL_MAX_OPEN = 64,	 /* per operation, oldest first */
+	MODEL_MAX_OPEN = 64,	  /* per operation, oldest first */
 	MODEL_MAX_PEAKS = 16,
 	MODEL_MAX_NOTES = 64, /* equal notes are kept once */
 };
@@ -56,35 +56,35 @@ struct peak_related {
 /* Why a peak is not listed. */
 enum peak_fold {
 	PEAK_LISTED = 0,
-	PEAK_RARE,	/* less than 0.5% of the calls and less than 1% of the time */
-	PEAK_PREEMPTED, /* calls of another peak that the host made longer: a shadow */
-	PEAK_RUNQUEUE,	/* a shadow, too: the calls waited for a CPU after a sleep */
-	PEAK_FAULTS,	/* a shadow, too: the calls met a page fault */
+	PEAK_RARE,	  /* less than 0.5% of the calls and less than 1% of the time */
+	PEAK_PREEMPTED,	  /* calls of another peak that the host made longer: a shadow */
+	PEAK_RUNQUEUE,	  /* a shadow, too: the calls waited for a CPU after a sleep */
+	PEAK_FAULTS,	  /* a shadow, too: the calls met a page fault */
 	PEAK_INTERRUPTED, /* a shadow, too: the calls were interrupted */
 	PEAK_SPEED,	  /* the same computation as its neighbour's at another speed of the CPU */
 };
 
 struct peak {
-	int rank; /* 1 = lowest latency, now; 0: folded */
-	int id;	  /* stays while it drifts from slice to slice */
+	int rank;		   /* 1 = lowest latency, now; 0: folded */
+	int id;			   /* stays while it drifts from slice to slice */
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;
-	uint64_t calls, total_ns;     /* weighted; total_ns estimated from the buckets */
-	double share_of_calls;	      /* 0..1 */
-	double share_of_time;	      /* 0..1 */
-	double rate_hz;		      /* over the time observed */
-	double period_ns;	      /* 0 if not periodic */
-	const char *period_near;      /* characteristic time that the period is, "" if none */
-	double run_queue_share;	      /* 0..1 of its latency, -1 unknown */
-	double expected_preempted;    /* OSprof's expected number of preempted calls, -1 unknown */
-	double seen_preempted;	      /* -1 unknown */
-	const char *near;	      /* characteristic time it sits on, "" if none */
+	uint64_t calls, total_ns;  /* weighted; total_ns estimated from the buckets */
+	double share_of_calls;	   /* 0..1 */
+	double share_of_time;	   /* 0..1 */
+	double rate_hz;		   /* over the time observed */
+	double period_ns;	   /* 0 if not periodic */
+	const char *period_near;   /* characteristic time that the period is, "" if none */
+	double run_queue_share;	   /* 0..1 of its latency, -1 unknown */
+	double expected_preempted; /* OSprof's expected number of preempted calls, -1 unknown */
+	double seen_preempted;	   /* -1 unknown */
+	const char *near;	   /* characteristic time it sits on, "" if none */
 	unsigned int nr_values;
 	const struct peak_value *values; /* best first */
 	unsigned int nr_related;
 	const struct peak_related *related; /* best first */
 	enum peak_fold fold; /* other than PEAK_LISTED also in `peaks` if all are to be listed */
-	uint64_t seen_calls;   /* raw: the calls in `range` that were timed */
+	uint64_t seen_calls; /* raw: the calls in `range` that were timed */
 	int shadow_of;	     /* id of the peak whose calls these are, 0 if it is no shadow */
 };
 
@@ -103,12 +103,12 @@ struct op {
 	uint64_t offset;
 	uint32_t module_id;
 	uint32_t syscall_nr;
-	struct profile total; /* weighted, over the whole run */
+	struct profile total;  /* weighted, over the whole run */
 	struct profile recent; /* weighted, over the last complete slice */
-	uint64_t seen_calls;  /* raw */
+	uint64_t seen_calls;   /* raw */
 	/*
-	 * 95% intervals of what is scaled up; where every call was seen, both ends are the figure itself. The mean's is
-	 * that of calls drawn at random, the total's has the errors of both.
+	 * 95% intervals of what is scaled up; where every call was seen, both ends are the figure
+	 * itself. The mean's is that of calls drawn at random, the total's has the errors of both.
 	 */
 	uint64_t calls_low, calls_high;
 	double mean_ns, mean_low_ns, mean_high_ns;
@@ -116,15 +116,19 @@ struct op {
 	uint64_t abnormal, unseen, open, oldest_open_ns;
 	double share_seen; /* 0..1 */
 	/*
-	 * What its own probes add to a latency was subtracted from each, but it differs from call to call by error_ns.
-	 * Latencies below measurable_ns are not told apart from nothing; 0: there is no such limit.
+	 * What its own probes add to a latency was subtracted from each, but it differs from call
+	 * to call by error_ns. Latencies below measurable_ns are not told apart from nothing; 0:
+	 * there is no such limit.
 	 */
 	uint64_t error_ns, measurable_ns;
-	double sampled_share;  /* of the target's CPU time, by samples; -1: not known. Only of those that are below */
-	uint64_t ticks;	       /* samples that it is from */
-	uint64_t time_ns;      /* total time, or what samples say of it where latencies are below what can be measured */
-	bool below_measurable; /* of most calls: their latencies, and times made of them, say nothing */
-	bool adds_up;	   /* OSprof's checksum held in every slice */
+	double sampled_share; /* of the target's CPU time, by samples; -1: not known. Only of those
+				 that are below */
+	uint64_t ticks;	      /* samples that it is from */
+	uint64_t time_ns; /* total time, or what samples say of it where latencies are below what
+			     can be measured */
+	bool below_measurable; /* of most calls: their latencies, and times made of them, say
+				  nothing */
+	bool adds_up;	       /* OSprof's checksum held in every slice */
 	unsigned int nr_slices;
 	const struct slice *slices; /* oldest first */
 	unsigned int nr_peaks;
@@ -133,7 +137,8 @@ struct op {
 	const struct open_call *open_calls; /* oldest first */
 	unsigned int nr_folded;
 	const struct peak *folded; /* ascending latency; without values and relations */
-	uint64_t floor_ns; /* the latency floor: lowest latency that a real share of calls reaches */
+	uint64_t
+	    floor_ns; /* the latency floor: lowest latency that a real share of calls reaches */
 };
 
 struct model;
@@ -144,10 +149,12 @@ void model_free(struct model *m);
 void model_list_all_peaks(struct model *m, bool all);
 bool model_lists_all_peaks(const struct model *m);
 
-/* Take one record. Returns 0, -ENOMEM, or -EINVAL for a record that contradicts earlier ones (ignored). */
+/* Take one record. Returns 0, -ENOMEM, or -EINVAL for a record that contradicts earlier ones
+ * (ignored). */
 int model_feed(struct model *m, const struct record *rec);
 
-/* Peaks, relations and values are computed on demand for the operations asked; call after feeding. */
+/* Peaks, relations and values are computed on demand for the operations asked; call after feeding.
+ */
 size_t model_nr_ops(const struct model *m);
 const struct op *model_op(struct model *m, size_t i); /* in order of number */
 const struct op *model_op_by_number(struct model *m, uint32_t op);

@@ -84,7 +84,8 @@ static int grow(void *array, size_t size, size_t nr, size_t max)
 	return 0;
 }
 
-/* Make room for one more: forget the oldest process that has ended and that the user did not name. */
+/* Make room for one more: forget the oldest process that has ended and that the user did not name.
+ */
 static void drop_ended_target(struct model *m)
 {
 	for (size_t i = 0; i < m->nr_targets; i++) {

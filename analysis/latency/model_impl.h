@@ -73,7 +73,8 @@ struct op_state {
 
 	/* Peaks as of the last tick, and as shown. */
 	bool changed; /* `total` changed since the last tick */
-	struct profile seen; /* calls as they were counted: not scaled up, so that noise is Poisson */
+	struct profile
+	    seen; /* calls as they were counted: not scaled up, so that noise is Poisson */
 	struct peak_tracker tracker;
 	unsigned int nr_spans;
 	struct peak_span span[MODEL_MAX_PEAKS];

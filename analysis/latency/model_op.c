@@ -185,10 +185,12 @@ static struct weight slice_weight(struct op_state *op, const struct rec_profile 
 	} else if (rec->armed_ns && !has_clocks(rec)) {
 		op->weight = weight_make(length, rec->armed_ns);
 		op->scale.seen += (double)seen;
-		scale_guess(&op->scale, (uint64_t)((double)seen * (double)(length - rec->armed_ns) / (double)rec->armed_ns));
+		scale_guess(&op->scale, (uint64_t)((double)seen * (double)(length - rec->armed_ns) /
+						   (double)rec->armed_ns));
 	} else if (seen && rec->armed_ns >= ARMED_MIN_NS) {
 		gap = scale_gap(&op->scale, rec, seen);
-		op->weight = weight_make((uint64_t)(WEIGHT_PARTS * ((double)seen + gap)), WEIGHT_PARTS * seen);
+		op->weight = weight_make((uint64_t)(WEIGHT_PARTS * ((double)seen + gap)),
+					 WEIGHT_PARTS * seen);
 	} else {
 		/* too short to say anything: as the burst before */
 		op->scale.seen += (double)seen;
@@ -363,7 +365,8 @@ static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
  * of when there was one) is spread evenly over them: nobody knows better, and in
  * one slice it would look like a peak of activity that never was.
  */
-static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w, unsigned int parts)
+static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w,
+		       unsigned int parts)
 {
 	uint64_t length = rec->end_ns - rec->start_ns, count[PT_BUCKETS];
 	uint32_t bucket[PT_BUCKETS];
@@ -385,7 +388,8 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 		one.bucket = bucket;
 		one.count = count;
 		for (uint32_t i = 0; i < rec->nr_buckets; i++) {
-			/* the first call of a bucket goes to another slice than that of its neighbour */
+			/* the first call of a bucket goes to another slice than that of its
+			 * neighbour */
 			uint64_t n = part_of(rec->count[i], (k + i) % parts, parts);
 
 			if (!n)
@@ -411,7 +415,8 @@ static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
  */
 static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
 {
-	uint64_t length = rec->end_ns - rec->start_ns, num = length, before = op->slices_ns, count[PT_BUCKETS], armed = op->armed_ns;
+	uint64_t length = rec->end_ns - rec->start_ns, num = length, before = op->slices_ns,
+		 count[PT_BUCKETS], armed = op->armed_ns;
 	uint64_t seen = op->pub.seen_calls;
 	double tail = scale_tail(&op->scale, length, rec->cpu_ns);
 	struct rec_profile like = *rec;
@@ -455,13 +460,16 @@ int model_feed_profile(struct model *m, const struct rec_profile *rec)
 	const struct rec_meta *meta = model_meta(m);
 	struct op_state *op = model_find_op(m, rec->op);
 	uint64_t interval = meta ? meta->interval_ns : 0, sum;
-	bool bursts = rec->end_ns > rec->start_ns && rec->armed_ns && rec->armed_ns < rec->end_ns - rec->start_ns;
+	bool bursts = rec->end_ns > rec->start_ns && rec->armed_ns &&
+		      rec->armed_ns < rec->end_ns - rec->start_ns;
 	struct weight w;
-	uint64_t parts = bursts && interval ? (rec->end_ns - rec->start_ns + interval / 2) / interval : 1;
+	uint64_t parts =
+	    bursts && interval ? (rec->end_ns - rec->start_ns + interval / 2) / interval : 1;
 
 	if (!op || rec->end_ns < rec->start_ns || !buckets_valid(rec, &sum))
 		return -EINVAL;
-	if (rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns && op->slices_ns)
+	if (rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns &&
+	    op->slices_ns)
 		return feed_unseen(m, op, rec);
 	w = slice_weight(op, rec, sum);
 	if (parts < 2 || parts > MAX_SPREAD || rec->calls != sum)

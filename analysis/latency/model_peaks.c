@@ -252,21 +252,24 @@ static double mean_error(const struct profile *p, double seen)
 }
 
 /*
- * Corrected latencies below a third of the correction are a quarter of what was measured (bpf/measure.h), and those
- * below its error are as likely to be nothing.
+ * Corrected latencies below a third of the correction are a quarter of what was measured
+ * (bpf/measure.h), and those below its error are as likely to be nothing.
  */
 static void set_measurable(const struct model *m, struct op_state *op)
 {
 	const struct profile *p = &op->pub.total;
-	uint64_t least = op->correction_ns / 3 > op->pub.error_ns ? op->correction_ns / 3 : op->pub.error_ns;
+	uint64_t least =
+	    op->correction_ns / 3 > op->pub.error_ns ? op->correction_ns / 3 : op->pub.error_ns;
 
 	op->pub.measurable_ns = op->pub.error_ns ? least : 0;
 	op->pub.ticks = op->ticks;
 	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
-	op->pub.below_measurable = op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
+	op->pub.below_measurable =
+	    op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
 	op->pub.time_ns = p->sum_ns;
 	if (op->pub.below_measurable && op->ticks)
-		op->pub.time_ns = whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
+		op->pub.time_ns =
+		    whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
 }
 
 static void set_intervals(struct op_state *op)
@@ -275,7 +278,8 @@ static void set_intervals(struct op_state *op)
 	double low = 0, high = 0, of_mean, of_low, of_high;
 
 	op->pub.calls_low = op->pub.calls_high = p->calls;
-	op->pub.mean_ns = op->pub.mean_low_ns = op->pub.mean_high_ns = ratio((double)p->sum_ns, (double)p->calls);
+	op->pub.mean_ns = op->pub.mean_low_ns = op->pub.mean_high_ns =
+	    ratio((double)p->sum_ns, (double)p->calls);
 	op->pub.total_low_ns = op->pub.total_high_ns = (double)p->sum_ns;
 	if (op->scale.gap <= 0 || !p->calls)
 		return;

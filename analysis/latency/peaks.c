@@ -29,7 +29,8 @@ static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 2
  * by twice this are four standard deviations apart.
  */
 #define UNSURE 1.4
-/* A peak that was there before stays as long as it stands out by this much (as exponents of the factors). */
+/* A peak that was there before stays as long as it stands out by this much (as exponents of the
+ * factors). */
 #define HELD_UNSURE 0.7
 #define HELD_FACTOR 0.6
 
@@ -163,7 +164,8 @@ static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
 
 		if (exposure <= 0 || calls <= 0)
 			continue;
-		visible = (struct window){low, end, calls / exposure / pow(peak_factor(exposure), s->ease)};
+		visible = (struct window){low, end,
+					  calls / exposure / pow(peak_factor(exposure), s->ease)};
 		if (visible.value > top->visible.value)
 			top->visible = visible;
 		if (calls <= top->sure.value * exposure)
@@ -193,7 +195,8 @@ static bool lower_valley(const struct scan *s, unsigned int from, unsigned int e
 
 		if (exposure < 1.5)
 			continue;
-		visible = (struct window){low, end, calls / exposure * pow(valley_factor(exposure), s->ease)};
+		visible = (struct window){low, end,
+					  calls / exposure * pow(valley_factor(exposure), s->ease)};
 		if (visible.value < valley->visible.value)
 			valley->visible = visible;
 		if (calls >= valley->sure.value * exposure)

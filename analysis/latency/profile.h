@@ -45,7 +45,8 @@ unsigned int bucket_total(unsigned int resolution);
  */
 uint64_t profile_range_sum(const struct profile *p, struct bucket_range range);
 uint64_t profile_range_calls(const struct profile *p, struct bucket_range range);
-/* Latency below which the share q (0..1) of the calls lie, interpolated geometrically in its bucket. */
+/* Latency below which the share q (0..1) of the calls lie, interpolated geometrically in its
+ * bucket. */
 uint64_t profile_quantile(const struct profile *p, double q);
 
 #endif

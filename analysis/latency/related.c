@@ -194,7 +194,8 @@ bool related_score(const struct related_side *self, const struct related_side *o
 	count = count_score(ours, theirs);
 	shape = shape_score(self, ours, other, theirs);
 	together = slices_score(self, other, slices);
-	exact = !self->scaled && !other->scaled && fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
+	exact = !self->scaled && !other->scaled &&
+		fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
 		fmin(ours, theirs) >= count_exact_calls;
 	if (together <= 0 && !exact)
 		return false;

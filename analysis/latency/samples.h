@@ -28,8 +28,8 @@ struct call_sample {
 	uint32_t minor_faults, major_faults;
 	uint32_t migrations, sleeps, preempted; /* counts beyond 32 bits saturate */
 	uint64_t interrupt_ns;
-	uint32_t chance_ppm;			/* 1..1000000 */
-	uint16_t known;				/* enum sample_known */
+	uint32_t chance_ppm; /* 1..1000000 */
+	uint16_t known;	     /* enum sample_known */
 	bool held_out;
 };
 

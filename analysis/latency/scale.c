@@ -6,11 +6,14 @@
 #include "analysis/latency/armed.h"
 #include "bpf/buckets.h"
 
-static const double probe_error = 0.08;	 /* of the calibrated cost of a probe: it depends on caches and on the load */
-static const double clock_error = 0.03;	 /* no clock is better than that */
-static const double target_error = 0.15; /* the whole target's CPU time is not that of its callers */
-static const double wall_error = 0.3;	 /* a target need not do the same all the time */
-static const double cycle_error = 0.5;	 /* of the calls of one cycle: threads that sleep repeat themselves */
+static const double probe_error =
+    0.08; /* of the calibrated cost of a probe: it depends on caches and on the load */
+static const double clock_error = 0.03; /* no clock is better than that */
+static const double target_error =
+    0.15;			      /* the whole target's CPU time is not that of its callers */
+static const double wall_error = 0.3; /* a target need not do the same all the time */
+static const double cycle_error =
+    0.5; /* of the calls of one cycle: threads that sleep repeat themselves */
 static const double guess_error = 0.3;
 static const double most_error = 2.5;	 /* of a logarithm: nothing is known */
 static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrated one */
@@ -25,8 +28,8 @@ static double square(double x)
 }
 
 /*
- * `calls` per `cpu`, less `probes` of it. Where the probes took all but a rest that is smaller than the error of
- * their cost, the rest is somewhere between nothing and that error.
+ * `calls` per `cpu`, less `probes` of it. Where the probes took all but a rest that is smaller than
+ * the error of their cost, the rest is somewhere between nothing and that error.
  */
 static double per_cpu(double calls, double cpu, double probes, double *error)
 {
@@ -42,9 +45,10 @@ static double per_cpu(double calls, double cpu, double probes, double *error)
 }
 
 /*
- * What the probes took in a burst. Their cost was measured on a helper, perhaps while the host was busier than now.
- * No call can have been measured to be shorter than what its own probes take between their two clock readings, so
- * if most were shorter, then all of the cost was less by as much.
+ * What the probes took in a burst. Their cost was measured on a helper, perhaps while the host was
+ * busier than now. No call can have been measured to be shorter than what its own probes take
+ * between their two clock readings, so if most were shorter, then all of the cost was less by as
+ * much.
  */
 static double probes_took(const struct rec_profile *r)
 {
@@ -54,7 +58,8 @@ static double probes_took(const struct rec_profile *r)
 		calls += (double)r->count[i];
 		if (calls * 4 < (double)r->calls)
 			continue;
-		/* corrected latencies are never less than a quarter of what was measured (bpf/measure.h) */
+		/* corrected latencies are never less than a quarter of what was measured
+		 * (bpf/measure.h) */
 		measured = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
 		measured = measured < inside / 3 ? 4 * measured : measured + inside;
 		ratio = fmax(measured / inside, least_ratio);
@@ -78,14 +83,17 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	if (r->cycles && r->cycle_calls) {
 		rates.cycle_known = true;
 		rates.per_cycle = (double)r->cycle_calls / (double)r->cycles;
-		/* slowed down, a thread that keeps to a schedule skips sleeps that it takes in a gap */
+		/* slowed down, a thread that keeps to a schedule skips sleeps that it takes in a
+		 * gap */
 		rates.cycle_error = cycle_error / sqrt((double)r->cycles) + fmin(probes / armed, 1);
 	}
 	if (r->armed_cpu_ns) {
 		rates.all_known = true;
-		rates.per_all_cpu = per_cpu(calls, (double)r->armed_cpu_ns, probes, &rates.all_cpu_error);
+		rates.per_all_cpu =
+		    per_cpu(calls, (double)r->armed_cpu_ns, probes, &rates.all_cpu_error);
 	}
-	/* how much slower the target may have been: not at all, if it slept long enough, or by all that the probes took */
+	/* how much slower the target may have been: not at all, if it slept long enough, or by all
+	 * that the probes took */
 	slower = -log(1 - fmin(probes / armed, 0.98));
 	/* threads that sleep make up for it */
 	rates.per_wall = calls / armed * (rates.cycle_known ? 1 : exp(slower / 2));
@@ -95,7 +103,8 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	return rates;
 }
 
-/* An estimate as a logarithm, with its error of chance and the one that is the same in all bursts. */
+/* An estimate as a logarithm, with its error of chance and the one that is the same in all bursts.
+ */
 struct estimate {
 	double log_sum, weight, log_error_sum;
 	double best_log, best_weight; /* the one with the smallest error */
@@ -114,7 +123,8 @@ static void estimate_add(struct estimate *e, double value, double same, double c
 	}
 }
 
-/* Their mean; adds its error: the mean of theirs, and what the others move it away from the best one. */
+/* Their mean; adds its error: the mean of theirs, and what the others move it away from the best
+ * one. */
 static double estimate_take(const struct estimate *e, double *same)
 {
 	double mean = e->log_sum / e->weight, value = exp(mean);
@@ -134,8 +144,9 @@ static bool callers_known(const struct rec_profile *r, double calls)
 }
 
 /*
- * How far the wall clock misleads about a gap of `ns` in which the target had `cpu` of CPU time: without a change in
- * what it does, its share of a CPU lies between that of a burst without the probes and with them.
+ * How far the wall clock misleads about a gap of `ns` in which the target had `cpu` of CPU time:
+ * without a change in what it does, its share of a CPU lies between that of a burst without the
+ * probes and with them.
  */
 static double wall_misleads(const struct scale_rates *rates, double ns, double cpu)
 {
@@ -150,8 +161,10 @@ static double wall_misleads(const struct scale_rates *rates, double ns, double c
 	return rates->wall_error;
 }
 
-/* The gap's calls by the rates of one burst; *same is the error that they share with other bursts. */
-static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls, double *same)
+/* The gap's calls by the rates of one burst; *same is the error that they share with other bursts.
+ */
+static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls,
+		     double *same)
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls, gap_calls = 0, missing = 1;
 	double sleepers = (double)r->gap_sleeper_cpu_ns, others = (double)r->gap_cpu_ns - sleepers;
@@ -168,7 +181,8 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 		if (!rates->cycle_known || rates->cpu_error < useless_error)
 			estimate_add(&e, sleepers * rates->per_cpu, rates->cpu_error, 0);
 		if (rates->cycle_known)
-			estimate_add(&e, (double)r->gap_sleeps * rates->per_cycle, 0, rates->cycle_error);
+			estimate_add(&e, (double)r->gap_sleeps * rates->per_cycle, 0,
+				     rates->cycle_error);
 		return missing * (gap_calls + estimate_take(&e, same));
 	}
 	cpu = r->cpu_ns > r->armed_cpu_ns ? (double)(r->cpu_ns - r->armed_cpu_ns) : 0;
@@ -213,11 +227,13 @@ double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns)
 
 	if (!s->has_last)
 		return -1;
-	estimate_add(&e, (double)ns * rates->per_wall, wall_misleads(rates, (double)ns, (double)cpu_ns), 0);
+	estimate_add(&e, (double)ns * rates->per_wall,
+		     wall_misleads(rates, (double)ns, (double)cpu_ns), 0);
 	if (rates->cpu_known && !rates->cycle_known)
 		estimate_add(&e, (double)cpu_ns * rates->per_cpu, rates->cpu_error, target_error);
 	else if (rates->all_known)
-		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error, target_error);
+		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error,
+			     target_error);
 	calls = estimate_take(&e, &same);
 	if (rates->cpu_known && !rates->cycle_known && rates->cpu_error >= most_error)
 		s->most += (double)cpu_ns / least_call_ns;
@@ -240,7 +256,8 @@ void scale_interval(const struct scale *s, double *low, double *high)
 	*low = *high = s->seen;
 	if (s->gap <= 0)
 		return;
-	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap, interval_95 * 2 * most_error);
+	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap,
+		     interval_95 * 2 * most_error);
 	*low += s->gap * exp(-share);
 	*high += fmax(s->gap * exp(share), s->most);
 }

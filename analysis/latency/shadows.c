@@ -10,7 +10,8 @@
  * the context, cold caches, and the interrupt that began it.
  */
 static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
-/* Interrupts are measured from the begin of their handler to its end: entry and exit come on top. */
+/* Interrupts are measured from the begin of their handler to its end: entry and exit come on top.
+ */
 static const double per_interrupts_ns = 25e3;
 enum {
 	MAX_PREEMPTIONS = 4, /* that allow for such a cost, in one call */
@@ -18,8 +19,8 @@ enum {
 	MUCH_SMALLER = 12,   /* times as many calls in another peak: for page faults */
 	SMALLER = 3,	     /* for interrupts */
 	MIN_SAMPLES = 2,     /* fewer say nothing about a peak */
-	CLEAN_REACH = 2,     /* buckets to both sides that say how many calls of one were disturbed */
-	HIDDEN_CALLS = 12,   /* calls of a peak that shows only without the disturbed ones */
+	CLEAN_REACH = 2,   /* buckets to both sides that say how many calls of one were disturbed */
+	HIDDEN_CALLS = 12, /* calls of a peak that shows only without the disturbed ones */
 };
 /* A wait for a CPU of less than this share of the latency does not move a call to another peak. */
 static const double min_wait = 0.02;
@@ -45,14 +46,16 @@ static const double speed = 1.6, computes = 0.9, cold = 2.2, cold_ns = 3e3, cold
 /* Two peaks whose calls take the same time without their waits, up to this factor, are one. */
 static const double same_own = 1.3;
 
-/* The buckets of a peak that have at least this share of the density at its mode hold most of its calls. */
+/* The buckets of a peak that have at least this share of the density at its mode hold most of its
+ * calls. */
 static const double core_density = 0.1;
 
 /* What is known of all peaks. */
 struct peaks_known {
 	const struct peak_span *span;
 	unsigned int n;
-	struct bucket_range core[PEAKS_TRACKED]; /* without its tails, where calls of anything may lie */
+	struct bucket_range
+	    core[PEAKS_TRACKED];      /* without its tails, where calls of anything may lie */
 	double sleeps[PEAKS_TRACKED]; /* of a call, on average */
 	const struct shadow_verdict *verdict;
 };
@@ -63,12 +66,12 @@ static const double more_sleeps = 2, spare_sleeps = 0.5;
 /* What the samples say of one peak. */
 struct tally {
 	double weight;
-	double interrupted; /* weight of the calls that may have met an interrupt */
-	double lands[PEAKS_TRACKED]; /* weight of the calls that belong to each peak */
+	double interrupted;		  /* weight of the calls that may have met an interrupt */
+	double lands[PEAKS_TRACKED];	  /* weight of the calls that belong to each peak */
 	double faults, waits, interrupts; /* of those: because of */
 	double own;			  /* of those that belong to it: not interrupted */
-	double oncpu, oncpu_of;		  /* time on a CPU or waiting for one, and in all, where known */
-	double log_own, moved;	     /* of those that belong to none: mean of the logarithm */
+	double oncpu, oncpu_of; /* time on a CPU or waiting for one, and in all, where known */
+	double log_own, moved;	/* of those that belong to none: mean of the logarithm */
 	unsigned int nr;
 };
 
@@ -124,7 +127,8 @@ static double all_time(const struct peak_span *s)
 /* Calls about bucket `i` of a peak. */
 static double around(const struct profile *p, const struct peak_span *s, unsigned int i)
 {
-	unsigned int low = i > s->range.low ? i - 1 : i, high = i + 2 < s->range.high ? i + 2 : s->range.high;
+	unsigned int low = i > s->range.low ? i - 1 : i,
+		     high = i + 2 < s->range.high ? i + 2 : s->range.high;
 
 	return (double)profile_range_calls(p, (struct bucket_range){low, high}) / (high - low);
 }
@@ -252,8 +256,7 @@ static void judge(const struct tally *t, const struct peak_span *span, unsigned 
 	    others <= min_share * (t->weight - t->interrupted))
 		return;
 	rest = t->own / t->weight;
-	if (rest >= rest_share &&
-	    (rest * (double)span[self].calls >= rest_calls * calls) &&
+	if (rest >= rest_share && (rest * (double)span[self].calls >= rest_calls * calls) &&
 	    rest * all_time(&span[self]) >= rest_time * time)
 		return;
 	out->of = of;
@@ -315,7 +318,8 @@ static void join_speeds(const struct peak_span *span, const struct tally *tally,
 	}
 }
 
-/* Calls of a mode that the host disturbed nearly always: their own time is the same, and no peak's. */
+/* Calls of a mode that the host disturbed nearly always: their own time is the same, and no peak's.
+ */
 static void join_orphans(const struct tally *tally, unsigned int n, struct shadow_verdict *out)
 {
 	for (unsigned int i = 1; i < n; i++) {
@@ -394,10 +398,12 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 }
 
 /* Did the host move this call of peak `self` out of the core of that or of a lower peak? */
-static bool is_displaced(const struct peaks_known *k, unsigned int self, const struct call_sample *c)
+static bool is_displaced(const struct peaks_known *k, unsigned int self,
+			 const struct call_sample *c)
 {
 	struct own o = own_time(c);
-	unsigned int bucket = pt_bucket(c->latency_ns), low = bucket_of(o.low), high = bucket_of(o.high);
+	unsigned int bucket = pt_bucket(c->latency_ns), low = bucket_of(o.low),
+		     high = bucket_of(o.high);
 
 	if (!o.moved || o.faults)
 		return false;
@@ -438,8 +444,8 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
 			of += all[i];
 			less += gone[i];
 		}
-		clean->count[b] = (uint64_t)llround((double)seen->count[b] *
-						    (of > 0 ? 1 - less / of : 1));
+		clean->count[b] =
+		    (uint64_t)llround((double)seen->count[b] * (of > 0 ? 1 - less / of : 1));
 		clean->calls += clean->count[b];
 	}
 }
@@ -453,8 +459,8 @@ static bool is_worth(const struct peak_span *part, const struct peak_span *all, 
 		calls += (double)all[i].calls;
 		time += all_time(&all[i]);
 	}
-	return part->calls >= HIDDEN_CALLS && ((double)part->calls >= rest_calls * calls ||
-					       all_time(part) >= rest_time * time);
+	return part->calls >= HIDDEN_CALLS &&
+	       ((double)part->calls >= rest_calls * calls || all_time(part) >= rest_time * time);
 }
 
 unsigned int shadows_split(const struct profile *seen, const struct profile *clean,

@@ -330,7 +330,8 @@ static bool find_rule(const struct value_table *t, unsigned int f, struct verdic
 	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
 }
 
-/* Is this rule about nothing but values that a call returns when it fails: -1 to -4095, as an int or a long? */
+/* Is this rule about nothing but values that a call returns when it fails: -1 to -4095, as an int
+ * or a long? */
 static bool is_about_errors(const struct rule *r)
 {
 	if (r->kind != RULE_IN)

@@ -51,8 +51,8 @@ int module_open(struct module **out, int fd);
 /* Is this the base name of a map of code made at run time ("perf-123.map")? */
 bool module_is_perf_map_name(const char *name);
 /*
- * Such a map as a module: functions by address (an offset in it is an address of the process), no code, no frames. 0 or a
- * negative errno; `fd` stays the caller's.
+ * Such a map as a module: functions by address (an offset in it is an address of the process), no
+ * code, no frames. 0 or a negative errno; `fd` stays the caller's.
  */
 int module_open_perf_map(struct module **out, int fd);
 /* Its file has grown by so much that it is to be opened anew; false for other modules. */
@@ -77,7 +77,7 @@ struct module_identity {
 	bool has_dwarf;	 /* the file itself: .debug_info and .debug_line */
 	bool has_debugdata;
 	bool has_eh_frame;
-	bool is_go;	 /* made by the Go compiler: stacks of its code move */
+	bool is_go;    /* made by the Go compiler: stacks of its code move */
 	uint64_t size; /* of the file, when opened */
 };
 const struct module_identity *module_identity(const struct module *m);

@@ -53,7 +53,8 @@ struct lines {
 struct lines *module_lines(struct module *m);
 /* DIE of the unit that covers vaddr. */
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
-/* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too many. */
+/* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too
+ * many. */
 struct kept *lines_keep(struct lines *l, const char *linkage);
 /* The name of a source file in full: a relative one is joined to the folder of its compilation. */
 const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const char *name);

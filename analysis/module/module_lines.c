@@ -264,7 +264,8 @@ static size_t add_components(char *out, size_t n, size_t size, const char *path)
 		if (up && removable) {
 			n = before + (before == 0 && out[0] == '/');
 			out[n] = '\0';
-		} else if (length && !(length == 1 && *path == '.') && !(up && n == 1 && out[0] == '/')) {
+		} else if (length && !(length == 1 && *path == '.') &&
+			   !(up && n == 1 && out[0] == '/')) {
 			if (n + length + 2 > size)
 				return size;
 			if (n && out[n - 1] != '/')
@@ -300,7 +301,8 @@ const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const
 	path[0] = '\0';
 	if (n && folder[0] == '/')
 		memcpy(path, "/", 2);
-	n = n < sizeof(path) ? add_components(path, strlen(path), sizeof(path), n ? folder : "") : sizeof(path);
+	n = n < sizeof(path) ? add_components(path, strlen(path), sizeof(path), n ? folder : "")
+			     : sizeof(path);
 	if (n < sizeof(path))
 		n = add_components(path, n, sizeof(path), name);
 	k->name = n && n < sizeof(path) ? module_keep_name(m, path, n) : NULL;

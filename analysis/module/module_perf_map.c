@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Maps of code that was made at run time, as compilers write them for perf to /tmp/perf-PID.map: a line for
- * each function, "START SIZE NAME" with hexadecimal numbers (linux/tools/perf/Documentation/jit-interface.txt).
- * Such a map is a module without code: offsets in it are addresses of the process.
+ * Maps of code that was made at run time, as compilers write them for perf to /tmp/perf-PID.map: a
+ * line for each function, "START SIZE NAME" with hexadecimal numbers
+ * (linux/tools/perf/Documentation/jit-interface.txt). Such a map is a module without code: offsets
+ * in it are addresses of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@ bool module_is_perf_map_name(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n > 9 && !strncmp(name, "perf-", 5) && strspn(name + 5, "0123456789") == n - 9 && !strcmp(name + n - 4, ".map");
+	return n > 9 && !strncmp(name, "perf-", 5) && strspn(name + 5, "0123456789") == n - 9 &&
+	       !strcmp(name + n - 4, ".map");
 }
 
 int module_open_perf_map(struct module **out, int fd)
@@ -54,7 +56,8 @@ bool module_is_perf_map(const struct module *m)
 	return m->is_perf_map;
 }
 
-/* Its writer appends as it compiles: a map that has grown by a part, or that is still small, is to be read again. */
+/* Its writer appends as it compiles: a map that has grown by a part, or that is still small, is to
+ * be read again. */
 bool module_perf_map_grew(const struct module *m)
 {
 	struct stat st;
@@ -94,7 +97,8 @@ static bool line_parse(char *line, struct function *f)
 		return false;
 	line = end;
 	f->size = strtoull(line, &end, 16);
-	if (end == line || *end != ' ' || errno || !f->size || f->vaddr >= ADDRESSES || f->size > ADDRESSES - f->vaddr)
+	if (end == line || *end != ' ' || errno || !f->size || f->vaddr >= ADDRESSES ||
+	    f->size > ADDRESSES - f->vaddr)
 		return false;
 	f->offset = f->vaddr;
 	f->symbol = end + strspn(end, " ");

@@ -260,18 +260,18 @@ static STRUCT_TABLE(parsed_call_sites);
 const struct struct_layout *parse_layout(unsigned int type)
 {
 	static const struct struct_layout *const answers[] = {
-		[PARSED_MODULE - PARSED_MODULE] = &parsed_module_layout,
-		[PARSED_FUNCTIONS - PARSED_MODULE] = &parsed_functions_layout,
-		[PARSED_SYMBOLS - PARSED_MODULE] = &parsed_symbols_layout,
-		[PARSED_PLAN - PARSED_MODULE] = &parsed_plan_layout,
-		[PARSED_COVERAGE - PARSED_MODULE] = &parsed_coverage_layout,
-		[PARSED_AT - PARSED_MODULE] = &parsed_at_layout,
-		[PARSED_NOT - PARSED_MODULE] = &parsed_not_layout,
-		[PARSED_CALL_SITES - PARSED_MODULE] = &parsed_call_sites_layout,
-		[PARSED_MAPPINGS - PARSED_MODULE] = &parsed_mappings_layout,
-		[PARSED_FRAMES - PARSED_MODULE] = &parsed_frames_layout,
-		[PARSED_INLINES - PARSED_MODULE] = &parsed_inlines_layout,
-		[PARSED_CODE - PARSED_MODULE] = &parsed_code_layout,
+	    [PARSED_MODULE - PARSED_MODULE] = &parsed_module_layout,
+	    [PARSED_FUNCTIONS - PARSED_MODULE] = &parsed_functions_layout,
+	    [PARSED_SYMBOLS - PARSED_MODULE] = &parsed_symbols_layout,
+	    [PARSED_PLAN - PARSED_MODULE] = &parsed_plan_layout,
+	    [PARSED_COVERAGE - PARSED_MODULE] = &parsed_coverage_layout,
+	    [PARSED_AT - PARSED_MODULE] = &parsed_at_layout,
+	    [PARSED_NOT - PARSED_MODULE] = &parsed_not_layout,
+	    [PARSED_CALL_SITES - PARSED_MODULE] = &parsed_call_sites_layout,
+	    [PARSED_MAPPINGS - PARSED_MODULE] = &parsed_mappings_layout,
+	    [PARSED_FRAMES - PARSED_MODULE] = &parsed_frames_layout,
+	    [PARSED_INLINES - PARSED_MODULE] = &parsed_inlines_layout,
+	    [PARSED_CODE - PARSED_MODULE] = &parsed_code_layout,
 	};
 
 	if (type >= PARSE_ADD_MODULE && type < PARSE_LAST)

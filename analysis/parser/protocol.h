@@ -5,8 +5,8 @@
  *
  * Every request has an id that the front chooses and gets exactly one answer
  * with that id, in the order asked; a request for all modules, and one that
- * meets them on a stack, is preceded by one PARSED_AT per module. Text is not sanitised. Offsets are positions in
- * the file of a module. Pure values; decoded ones belong to the decoder.
+ * meets them on a stack, is preceded by one PARSED_AT per module. Text is not sanitised. Offsets
+ * are positions in the file of a module. Pure values; decoded ones belong to the decoder.
  */
 #ifndef PEAKTOP_CODE_PROTOCOL_H
 #define PEAKTOP_CODE_PROTOCOL_H
@@ -21,19 +21,23 @@ enum parse_type {
 	PARSE_ADD_MODULE = 0x200, /* + descriptor of the file; text: its base name. PARSED_MODULE */
 	PARSE_ADD_DEBUG,	  /* + descriptor of its separate debug file. PARSED_MODULE */
 	PARSE_REMOVE,		  /* the module was unmapped for good. PARSED_MODULE */
-	PARSE_FIND,	  /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
-	PARSE_NEAREST,	  /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS */
-	PARSE_LIST,	  /* functions whose names contain `text`, from `cursor` on. PARSED_FUNCTIONS */
-	PARSE_IFUNC,	  /* functions that the IFUNC at `offset` may become. PARSED_FUNCTIONS */
-	PARSE_SYMBOLS,	  /* what is at `offsets`. PARSED_SYMBOLS */
-	PARSE_PLAN,	  /* how to time the function at `offset` for operation `op`. PARSED_PLAN */
+	PARSE_FIND,		  /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
+	PARSE_NEAREST, /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS
+			*/
+	PARSE_LIST,  /* functions whose names contain `text`, from `cursor` on. PARSED_FUNCTIONS */
+	PARSE_IFUNC, /* functions that the IFUNC at `offset` may become. PARSED_FUNCTIONS */
+	PARSE_SYMBOLS, /* what is at `offsets`. PARSED_SYMBOLS */
+	PARSE_PLAN,    /* how to time the function at `offset` for operation `op`. PARSED_PLAN */
 	PARSE_PLAN_RETURN, /* where to see a call return to `offset`. PARSED_PLAN with one site */
-	PARSE_COVERAGE,	  /* count placements, a part of the module a request. PARSED_COVERAGE */
-	PARSE_CALL_SITES, /* what the function at `offset` calls, and how to time that. PARSED_CALL_SITES */
-	PARSE_MAPPINGS, /* where modules are in `pid`; replaces what was said of it. PARSED_MAPPINGS */
+	PARSE_COVERAGE,	   /* count placements, a part of the module a request. PARSED_COVERAGE */
+	PARSE_CALL_SITES,  /* what the function at `offset` calls, and how to time that.
+			      PARSED_CALL_SITES */
+	PARSE_MAPPINGS, /* where modules are in `pid`; replaces what was said of it. PARSED_MAPPINGS
+			 */
 	PARSE_UNWIND,	/* the frames of a thread of `pid`. PARSED_FRAMES */
-	PARSE_INLINES,	/* the inlined calls at `offsets`; `max` 1: their loops too. PARSED_INLINES */
-	PARSE_CODE, /* the instructions around `offset`, of its function. PARSED_CODE */
+	PARSE_INLINES,	/* the inlined calls at `offsets`; `max` 1: their loops too. PARSED_INLINES
+			 */
+	PARSE_CODE,	/* the instructions around `offset`, of its function. PARSED_CODE */
 	PARSE_LAST,
 
 	/* answers */
@@ -42,7 +46,7 @@ enum parse_type {
 	PARSED_SYMBOLS,
 	PARSED_PLAN,
 	PARSED_COVERAGE,
-	PARSED_AT, /* a request for all modules has come to this one */
+	PARSED_AT,  /* a request for all modules has come to this one */
 	PARSED_NOT, /* the request is not one: unknown type or broken */
 	PARSED_CALL_SITES,
 	PARSED_MAPPINGS,
@@ -106,8 +110,8 @@ struct parse_request {
 struct parsed_module {
 	uint32_t id;
 	uint32_t module;
-	int32_t error;	    /* 0, or why the file is refused */
-	const char *reason; /* of the error: "a 32-bit program", ... */
+	int32_t error;	       /* 0, or why the file is refused */
+	const char *reason;    /* of the error: "a 32-bit program", ... */
 	const char *build_id;  /* hex, "" if none */
 	const char *debuglink; /* base name, "" if none */
 	uint32_t wants_debug;  /* a separate debug file would add names or lines */
@@ -226,8 +230,8 @@ struct parsed_mappings {
 };
 
 struct parsed_frame {
-	uint32_t module; /* 0: code of no file that is known */
-	uint64_t offset; /* in the file; module 0: the address */
+	uint32_t module;   /* 0: code of no file that is known */
+	uint64_t offset;   /* in the file; module 0: the address */
 	uint64_t function; /* first byte of the function that it is in; 0: unknown */
 	uint64_t cfa;	   /* 0: unknown */
 	uint32_t flags;	   /* enum unwind_flags of unwind.h */
@@ -323,7 +327,7 @@ struct parsed {
 		struct parsed_plan plan;
 		struct parsed_coverage coverage;
 		struct parsed_at at;
-		struct parsed_not not;
+		struct parsed_not not ;
 		struct parsed_call_sites call_sites;
 		struct parsed_mappings mappings;
 		struct parsed_frames frames;

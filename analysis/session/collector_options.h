@@ -12,21 +12,23 @@ enum { COLLECTOR_MAX_TARGETS = 256 };
 struct collector_options {
 	pid_t pids[COLLECTOR_MAX_TARGETS]; /* targets named by the user */
 	unsigned int nr_pids;
-	char **command;	      /* -- CMD ARG..., or NULL */
-	bool command_quiet;   /* its output would spoil the screen: to /dev/null */
-	uid_t uid;	      /* invoking user: the command runs as this one */
+	char **command;	    /* -- CMD ARG..., or NULL */
+	bool command_quiet; /* its output would spoil the screen: to /dev/null */
+	uid_t uid;	    /* invoking user: the command runs as this one */
 	gid_t gid;
 	bool pick;	      /* none named yet: one REQ_TARGET will */
 	bool follow;	      /* children become targets */
 	uint64_t interval_ns; /* slice */
-	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million; 1000000: no governor */
-	bool descends;	      /* for one descent: it may borrow three times the budget from the start */
-	uint32_t layers;      /* 1 << enum layer, measured from the start */
+	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million;
+				 1000000: no governor */
+	bool descends;	 /* for one descent: it may borrow three times the budget from the start */
+	uint32_t layers; /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
-	bool phases;	      /* nothing counts before REQ_PHASES and the first phase */
+	bool phases; /* nothing counts before REQ_PHASES and the first phase */
 	/*
-	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd` instructions begin
-	 * (analysis/code/boundary.h). The collector itself reads no machine code.
+	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`
+	 * instructions begin (analysis/code/boundary.h). The collector itself reads no machine
+	 * code.
 	 */
 	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */

@@ -46,7 +46,7 @@ enum container_mark_kind { MARK_SLICE = 0, MARK_SNAPSHOT };
 struct container_mark {
 	uint32_t kind;
 	uint64_t at_ns;
-	uint64_t offset; /* of the frame in the file: the TICK, the SNAPSHOT */
+	uint64_t offset;   /* of the frame in the file: the TICK, the SNAPSHOT */
 	const char *label; /* of a snapshot */
 };
 

@@ -25,7 +25,6 @@
 	{.kind = kind_, .offset = offsetof(struct s, f), .offset_count = offsetof(struct s, nr), \
 	 .maximum = max, .nested = layout_}
 // clang-format on
-#define STRUCT_TABLE(s)                                                                            \
-	const struct struct_layout s##_layout = STRUCT_LAYOUT(struct s, s##_fields)
+#define STRUCT_TABLE(s) const struct struct_layout s##_layout = STRUCT_LAYOUT(struct s, s##_fields)
 
 #endif

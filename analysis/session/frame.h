@@ -21,19 +21,19 @@
 enum {
 	FRAME_HEADER_SIZE = 16,
 	FRAME_MAX_PAYLOAD = 1 << 20,
-	FRAME_MAX_TEXT = 4096,	 /* longer text is cut when written, refused when read */
-	FRAME_MAX_SITES = 4096,	 /* in one REQ_ARM, and call sites in one REC_CALLEES */
-	FRAME_MAX_FNODES = 256,	 /* in one REC_CALL */
+	FRAME_MAX_TEXT = 4096,	   /* longer text is cut when written, refused when read */
+	FRAME_MAX_SITES = 4096,	   /* in one REQ_ARM, and call sites in one REC_CALLEES */
+	FRAME_MAX_FNODES = 256,	   /* in one REC_CALL */
 	FRAME_MAX_HOST_WAITS = 16, /* the same */
-	FRAME_MAX_STACK = 256,	 /* frames of one REC_WITNESS */
-	FRAME_MAX_CALLEES = 256, /* in one REC_LEARNT */
-	FRAME_MAX_INLINES = 64,	 /* calls in one REC_INLINES */
+	FRAME_MAX_STACK = 256,	   /* frames of one REC_WITNESS */
+	FRAME_MAX_CALLEES = 256,   /* in one REC_LEARNT */
+	FRAME_MAX_INLINES = 64,	   /* calls in one REC_INLINES */
 };
 
 enum frame_flags {
-	FRAME_CRITICAL = 1 << 0,    /* a reader that does not know the type must stop */
+	FRAME_CRITICAL = 1 << 0,     /* a reader that does not know the type must stop */
 	FRAME_NOT_RECORDED = 1 << 1, /* stays on the wire */
-	FRAME_HAS_FD = 1 << 2,	    /* one descriptor travels with it */
+	FRAME_HAS_FD = 1 << 2,	     /* one descriptor travels with it */
 };
 
 /* CRC-32C (Castagnoli) of `n` bytes, continuing from `crc` (0 to begin). */
@@ -45,7 +45,8 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t n);
  */
 int frame_encode(struct buf *out, const struct record *rec, uint32_t sequence);
 
-/* One decoded frame. `rec` and all it points to is valid until the next call with the same decoder. */
+/* One decoded frame. `rec` and all it points to is valid until the next call with the same decoder.
+ */
 struct frame {
 	uint16_t type, flags;
 	uint32_t sequence;

@@ -50,7 +50,7 @@ enum record_type {
 	REC_LEARNT,	/* the callees that an indirect call site of a descent was seen to call */
 	REC_CALL,	/* one in-peak call of f0 with what its armed fnodes took */
 	REC_WITNESS,	/* a stack inside a call of f0: where it slept or ran */
-	REC_FNODE,	/* one fnode of a descent with its counts, for a descent that goes on later */
+	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases that alone were measured, so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
@@ -78,10 +78,10 @@ enum record_type {
 	REQ_STOP,	       /* last slice, then BYE */
 	REQ_GO,		       /* everything is armed: let -- CMD run */
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
-	REQ_TARGET,	       /* measure this process (only once, only when none was named at the start) */
-	REQ_PHASES,	       /* which operations begin and end a phase */
-	REQ_LOOK,	       /* look at all threads: once, or again and again for a walk */
-	REQ_LEARN,	       /* see in a short burst what an indirect call of a descent calls */
+	REQ_TARGET, /* measure this process (only once, only when none was named at the start) */
+	REQ_PHASES, /* which operations begin and end a phase */
+	REQ_LOOK,   /* look at all threads: once, or again and again for a walk */
+	REQ_LEARN,  /* see in a short burst what an indirect call of a descent calls */
 };
 
 enum layer {
@@ -105,12 +105,13 @@ struct rec_meta {
 	uint64_t interval_ns; /* length of a slice */
 	const char *command;  /* what the user asked, as one line */
 	uint32_t resolution;  /* asked for display: 1, 2, 4, 8 */
-	uint32_t budget_ppm;  /* --max-overhead, in parts per million of a CPU; 1000000 = no governor */
+	uint32_t
+	    budget_ppm; /* --max-overhead, in parts per million of a CPU; 1000000 = no governor */
 };
 
 struct rec_target {
-	uint32_t pid;	 /* as peaktop sees it */
-	uint32_t ns_pid; /* as the target sees itself (containers) */
+	uint32_t pid;	     /* as peaktop sees it */
+	uint32_t ns_pid;     /* as the target sees itself (containers) */
 	uint64_t started_ns; /* start time since boot: with pid, the identity of the process */
 	uint32_t uid;
 	const char *comm;
@@ -130,8 +131,8 @@ struct rec_module {
 	uint32_t module; /* number, from 1 */
 	uint64_t dev;
 	uint64_t inode;
-	const char *path;  /* as the target sees it; may end in " (deleted)" */
-	uint64_t size;	   /* bytes */
+	const char *path; /* as the target sees it; may end in " (deleted)" */
+	uint64_t size;	  /* bytes */
 };
 
 struct rec_mapping {
@@ -143,10 +144,10 @@ struct rec_mapping {
 };
 
 struct rec_op {
-	uint32_t op;	       /* number, from 1, unique in the session */
-	uint32_t layer;	       /* enum layer */
-	const char *name;      /* canonical OP of the command line: syscall:read, FUNC@MODULE, ... */
-	const char *label;     /* short name for the screen */
+	uint32_t op;	   /* number, from 1, unique in the session */
+	uint32_t layer;	   /* enum layer */
+	const char *name;  /* canonical OP of the command line: syscall:read, FUNC@MODULE, ... */
+	const char *label; /* short name for the screen */
 	const char *requested; /* the OP that the user gave, "" if none */
 	const char *module;    /* base name of the binary, "" if none */
 	uint32_t module_id;    /* REC_MODULE, 0 if none */
@@ -160,28 +161,33 @@ struct rec_op {
 struct rec_profile {
 	uint32_t op;
 	uint64_t start_ns, end_ns; /* of the slice */
-	uint64_t calls;		   /* timed calls that ended in this slice: the sum of the buckets */
-	uint64_t sum_ns;	   /* of their latencies */
-	uint64_t min_ns, max_ns;   /* of the calls of this slice, 0 if none */
-	uint64_t abnormal;	   /* activations that ended by exception, longjmp, thread exit */
-	uint64_t open;		   /* activations open at end_ns */
-	uint64_t oldest_open_ns;   /* age of the oldest */
-	uint64_t unseen;	   /* calls counted but not timed (the caller was not yet known) */
-	uint64_t armed_ns;	   /* how much of the slice new calls were seen; = length without bursts */
-	uint64_t correction_ns;	   /* what was subtracted from each latency, on average */
+	uint64_t calls;		 /* timed calls that ended in this slice: the sum of the buckets */
+	uint64_t sum_ns;	 /* of their latencies */
+	uint64_t min_ns, max_ns; /* of the calls of this slice, 0 if none */
+	uint64_t abnormal;	 /* activations that ended by exception, longjmp, thread exit */
+	uint64_t open;		 /* activations open at end_ns */
+	uint64_t oldest_open_ns; /* age of the oldest */
+	uint64_t unseen;	 /* calls counted but not timed (the caller was not yet known) */
+	uint64_t armed_ns; /* how much of the slice new calls were seen; = length without bursts */
+	uint64_t correction_ns; /* what was subtracted from each latency, on average */
 	/* What the counts are scaled by, see analysis/latency/scale.h; all 0 in older sessions. */
-	uint64_t cpu_ns, armed_cpu_ns; /* CPU time of the targets: in the slice, and of it while armed */
-	uint64_t probe_ns;	       /* of it what the probes took, estimated */
+	uint64_t cpu_ns,
+	    armed_cpu_ns;  /* CPU time of the targets: in the slice, and of it while armed */
+	uint64_t probe_ns; /* of it what the probes took, estimated */
 	/* From one call's begin to the next one's in the same thread, in a burst: */
 	uint64_t run_calls, run_ns;	      /* it kept its CPU */
 	uint64_t switch_calls, switch_cpu_ns; /* it was switched out; CPU time of these intervals */
-	uint64_t cycle_calls, cycles;	      /* calls from one sleep of the thread to the next; sleeps that ended these */
+	uint64_t cycle_calls,
+	    cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
 	/* From the last call before a gap to the first one after it: */
 	uint64_t gaps, gap_cpu_ns;
-	uint64_t gap_sleeper_cpu_ns, gap_sleeps; /* of threads that had slept in the burst before the gap */
-	/* Where the calls are too short to be timed: samples of the program counter, and those in the function itself. */
+	uint64_t gap_sleeper_cpu_ns,
+	    gap_sleeps; /* of threads that had slept in the burst before the gap */
+	/* Where the calls are too short to be timed: samples of the program counter, and those in
+	 * the function itself. */
 	uint64_t ticks, ticks_in;
-	uint64_t error_ns; /* of correction_ns: what it differed by from call to call when it was measured; 0: not known */
+	uint64_t error_ns; /* of correction_ns: what it differed by from call to call when it was
+			      measured; 0: not known */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */
@@ -213,9 +219,9 @@ struct rec_sample {
 	uint64_t runqueue_ns;
 	uint64_t minor_faults, major_faults;
 	uint64_t migrations;
-	uint64_t sleeps;   /* voluntary context switches */
-	uint64_t preempted; /* involuntary context switches */
-	uint64_t chance_ppm; /* chance that this call had of being sampled, parts per million */
+	uint64_t sleeps;       /* voluntary context switches */
+	uint64_t preempted;    /* involuntary context switches */
+	uint64_t chance_ppm;   /* chance that this call had of being sampled, parts per million */
 	uint64_t interrupt_ns; /* part of its time on the CPU */
 };
 
@@ -243,18 +249,20 @@ struct rec_cost {
 	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
-	uint64_t step_ns;	/* what one hit costs where the kernel steps over the instruction; 0: not known */
-	uint64_t allowed_ns;	/* that the targets may lose by --max-overhead; 0: not known, or no limit */
-	uint64_t attach_ns;	/* part of `ns`: attaching and removing probes */
-	uint64_t wall_ns;	/* over which the targets were charged; 0: at_ns */
-	uint64_t start_cpu_ns;	/* of peaktop's processes before the measurement began */
+	uint64_t step_ns; /* what one hit costs where the kernel steps over the instruction; 0: not
+			     known */
+	uint64_t
+	    allowed_ns; /* that the targets may lose by --max-overhead; 0: not known, or no limit */
+	uint64_t attach_ns;    /* part of `ns`: attaching and removing probes */
+	uint64_t wall_ns;      /* over which the targets were charged; 0: at_ns */
+	uint64_t start_cpu_ns; /* of peaktop's processes before the measurement began */
 };
 
 struct rec_loss {
-	uint64_t records;    /* ring buffer full */
-	uint64_t samples;    /* call samples that the rate limit dropped */
+	uint64_t records; /* ring buffer full */
+	uint64_t samples; /* call samples that the rate limit dropped */
 	uint64_t stacks;
-	uint64_t tainted_ns; /* time in which something is known to be missing */
+	uint64_t tainted_ns;  /* time in which something is known to be missing */
 	uint64_t activations; /* table of open calls full */
 };
 
@@ -290,7 +298,8 @@ struct rec_site {
 	uint32_t role;	 /* one of enum site_role */
 	uint32_t class;	 /* enum site_class */
 	int64_t cfa;	 /* stack pointer at this address + cfa = CFA of the activation */
-	uint64_t ret;	 /* SITE_RETURN: file offset of the return address that it stands for; SITE_CALL: of the one it pushes */
+	uint64_t ret;	 /* SITE_RETURN: file offset of the return address that it stands for;
+			    SITE_CALL: of the one it pushes */
 	uint32_t state;
 	uint64_t hits;
 	uint32_t ret_valid; /* of an end: rax holds the return value here */
@@ -387,7 +396,7 @@ enum call_known {
  */
 struct rec_call_node {
 	uint32_t node;
-	uint64_t count; /* calls */
+	uint64_t count;	 /* calls */
 	uint64_t max_ns; /* of one; without the run-queue and interrupt time in it where known */
 	uint64_t sum_ns; /* of all, with everything in it */
 	uint64_t blocked_ns, runqueue_ns, interrupt_ns, fault_ns; /* parts of sum_ns */
@@ -444,9 +453,9 @@ struct rec_call {
 	const struct rec_call_node *nodes; /* those with count > 0, in any order */
 	uint32_t nr_waits;
 	const struct rec_host_wait *waits; /* what runqueue_ns was for, as far as known */
-	uint32_t handlers;	 /* handlers of signals that began inside it */
-	uint32_t handler_signal; /* of the last one */
-	struct rec_code handler; /* its function; module 0: not known */
+	uint32_t handlers;		   /* handlers of signals that began inside it */
+	uint32_t handler_signal;	   /* of the last one */
+	struct rec_code handler;	   /* its function; module 0: not known */
 };
 
 #include "analysis/session/record_look.h"
@@ -455,14 +464,14 @@ struct rec_call {
 struct rec_witness {
 	uint32_t op;
 	uint32_t tid;
-	uint64_t at_ns; /* of the end */
+	uint64_t at_ns;	    /* of the end */
 	uint64_t weight_ns; /* slept, or the CPU time that the sample stands for */
 	uint32_t kind;	    /* enum witness_kind */
 	struct rec_sleep sleep;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* from f0's down; may be none: then `node` says where */
-	uint32_t epoch; /* of `node` */
-	uint32_t node;	/* the innermost armed fnode that was open; 0: f0 itself */
+	uint32_t epoch;			/* of `node` */
+	uint32_t node;			/* the innermost armed fnode that was open; 0: f0 itself */
 	uint32_t partial; /* no stack was read: below the last frame there may be more */
 	uint32_t nr_kernel;
 	const struct rec_frame *kernel; /* from the system call, or page fault, down */
@@ -488,7 +497,8 @@ struct rec_fnode {
 	uint32_t state;	    /* enum descent_node_state */
 	uint64_t maxcount;  /* votes that it got */
 	uint64_t votes;	    /* calls in which its callees and itself could get votes */
-	/* Of these, for itself: own code, blocked, page faults, preemption, run queue, interrupts. */
+	/* Of these, for itself: own code, blocked, page faults, preemption, run queue, interrupts.
+	 */
 	uint64_t own[FNODE_CANDIDATES];
 	uint64_t decisions;
 	uint64_t armed;	  /* in-peak calls of f0 in which it was armed */
@@ -502,7 +512,7 @@ struct rec_phases {
 	const char *begin, *end; /* as the user gave them */
 	uint64_t seen;		 /* phases that were seen to begin */
 	uint64_t ns;		 /* in those that were seen to end */
-	uint32_t blind;		 /* times that their begin or end was not watched, to hold the budget */
+	uint32_t blind; /* times that their begin or end was not watched, to hold the budget */
 };
 
 struct rec_learned {
@@ -513,20 +523,21 @@ struct rec_learned {
 
 struct rec_file {
 	uint32_t module;
-	int32_t error; /* negative errno; 0: one descriptor travels with the frame */
+	int32_t error;	/* negative errno; 0: one descriptor travels with the frame */
 	uint32_t debug; /* 1: a separate debug file */
 };
 
-/* The stack of a thread inside a call of f0. Unwound by the front's parser, it becomes a REC_WITNESS. */
+/* The stack of a thread inside a call of f0. Unwound by the front's parser, it becomes a
+ * REC_WITNESS. */
 struct rec_stack {
 	uint32_t op, epoch;
 	uint32_t pid, tid;
-	uint64_t at_ns;	    /* of the end of the sleep, or of the sample */
+	uint64_t at_ns; /* of the end of the sleep, or of the sample */
 	uint64_t weight_ns;
-	uint32_t kind;	    /* enum witness_kind */
+	uint32_t kind; /* enum witness_kind */
 	struct rec_sleep sleep;
-	uint32_t node;	    /* innermost armed fnode that was open; 0: f0 itself */
-	uint64_t cfa;	    /* of f0's frame */
+	uint32_t node; /* innermost armed fnode that was open; 0: f0 itself */
+	uint64_t cfa;  /* of f0's frame */
 	uint32_t nr_regs;
 	const uint64_t *regs; /* in the order of struct pt_regs of x86-64: r15 ... ss */
 	uint32_t nr_words;
@@ -580,11 +591,12 @@ struct req_interval {
 
 /* One fnode with its two addresses. Those that share a site are told apart by their parent. */
 struct req_fnode {
-	uint32_t node;		/* from 1 */
-	uint32_t parent;	/* 0: f0 */
-	struct rec_site start;	/* SITE_CALL, or SITE_ENTRY of the callee */
-	struct rec_site end;	/* SITE_RETURN; module 0: a tail call, ends with its parent */
-	uint64_t only_return;	/* SITE_ENTRY: file offset (in end.module) of the return address that counts; 0: any */
+	uint32_t node;	       /* from 1 */
+	uint32_t parent;       /* 0: f0 */
+	struct rec_site start; /* SITE_CALL, or SITE_ENTRY of the callee */
+	struct rec_site end;   /* SITE_RETURN; module 0: a tail call, ends with its parent */
+	uint64_t only_return;  /* SITE_ENTRY: file offset (in end.module) of the return address that
+				  counts; 0: any */
 };
 
 /*
@@ -606,9 +618,9 @@ struct req_descend {
  * call in in-peak calls of f0 (module 0: code of no file), or with an error.
  */
 struct req_learn {
-	uint32_t op;	 /* f0: armed by REQ_DESCEND */
+	uint32_t op; /* f0: armed by REQ_DESCEND */
 	uint32_t node;
-	uint32_t parent; /* node that makes the call, 0: f0; any if it is not armed */
+	uint32_t parent;      /* node that makes the call, 0: f0; any if it is not armed */
 	struct rec_site site; /* the call or jump itself */
 	struct rec_operand operand;
 };

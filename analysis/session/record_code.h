@@ -37,7 +37,8 @@ struct rec_call_site {
 	 */
 	uint32_t block;
 	struct rec_code callee; /* module 0: not known before it is seen */
-	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already. */
+	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already.
+	 */
 	uint64_t inside_ns; /* of it inside the measured interval */
 	uint64_t total_ns;
 };
@@ -55,7 +56,8 @@ enum operand_kind {
 	OPERAND_NONE = 0, /* none, or one that a probe cannot compute */
 	OPERAND_REGISTER, /* `base` */
 	OPERAND_MEMORY,	  /* *(base + index * scale + disp) */
-	OPERAND_SLOT,	  /* the same, and only the loader ever writes it: it may be read without a probe */
+	OPERAND_SLOT,	  /* the same, and only the loader ever writes it: it may be read without a
+			     probe */
 };
 /* Registers in the order of struct pt_regs of x86-64, as in REC_STACK. */
 enum { OPERAND_IP = 16, OPERAND_NO_REG = 21 };
@@ -68,8 +70,8 @@ struct rec_operand {
 };
 
 struct rec_learnt {
-	uint32_t node;	/* of an indirect site whose callee is not known */
-	int32_t error;	/* 0, or negative errno: cannot be learnt */
+	uint32_t node; /* of an indirect site whose callee is not known */
+	int32_t error; /* 0, or negative errno: cannot be learnt */
 	uint32_t nr_callees;
 	const struct rec_code *callees; /* functions */
 };
@@ -84,7 +86,8 @@ struct rec_inlines {
 	struct rec_code place;
 	uint32_t nr_calls;
 	const struct rec_inline *calls; /* innermost first */
-	uint32_t loop_call, loop_first, loop_last; /* lines of calls[loop_call]; loop_first 0: none */
+	uint32_t loop_call, loop_first,
+	    loop_last; /* lines of calls[loop_call]; loop_first 0: none */
 };
 
 #endif

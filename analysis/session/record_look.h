@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a thread is, what it sleeps on, and the records of looks at threads: a part of record.h, which includes it. */
+/* Where a thread is, what it sleeps on, and the records of looks at threads: a part of record.h,
+ * which includes it. */
 #include "analysis/session/record.h"
 #ifndef PEAKTOP_RECORD_LOOK_H
 #define PEAKTOP_RECORD_LOOK_H
 
 /*
- * The kernel as a module: offsets count from the begin of its text, so that they are the same after a reboot.
- * A system call is a function of it too, with the number in the lower bits; so is the handling of a page fault.
- * Names come as REC_SYMBOL.
+ * The kernel as a module: offsets count from the begin of its text, so that they are the same after
+ * a reboot. A system call is a function of it too, with the number in the lower bits; so is the
+ * handling of a page fault. Names come as REC_SYMBOL.
  */
 #define REC_KERNEL_MODULE UINT32_MAX
 #define REC_KERNEL_CALL (1ull << 62)
@@ -35,20 +36,23 @@ enum sleep_object {
 	SLEEP_ON_PAGE, /* in a page fault */
 	SLEEP_ON_OTHER,
 	SLEEP_ON_FILE_LOCK, /* flock() or fcntl(); name: the file */
-	SLEEP_ON_GOROUTINE, /* a goroutine that is parked; name: its wait reason, "" if that is not known */
+	SLEEP_ON_GOROUTINE, /* a goroutine that is parked; name: its wait reason, "" if that is not
+			       known */
 	/*
 	 * What the kernel did for the thread, asleep or on a CPU: also in the `sleep` of a
 	 * WITNESS_RUN, of which nothing else is meant then.
 	 */
-	SLEEP_IN_RECLAIM,    /* frees memory; name: the cgroup whose limit was reached, "": the host's */
+	SLEEP_IN_RECLAIM, /* frees memory; name: the cgroup whose limit was reached, "": the host's
+			   */
 	SLEEP_IN_COMPACTION, /* moves pages to have large free areas */
 	SLEEP_IN_SWAP,	     /* reads pages back from swap */
 	SLEEP_IN_HUGE_PAGE,  /* makes a huge page */
-	SLEEP_IN_DIRTY,	     /* throttled: too many dirty pages; name: the device, holder: who writes most */
-	SLEEP_IN_SPIN,	     /* spins for a lock of the kernel; holder: who has it */
-	SLEEP_STOPPED,	     /* by a signal; holder: who sent it */
-	SLEEP_TRACED,	     /* by a debugger; holder: which */
-	SLEEP_FROZEN,	     /* name: the cgroup */
+	SLEEP_IN_DIRTY, /* throttled: too many dirty pages; name: the device, holder: who writes
+			   most */
+	SLEEP_IN_SPIN,	/* spins for a lock of the kernel; holder: who has it */
+	SLEEP_STOPPED,	/* by a signal; holder: who sent it */
+	SLEEP_TRACED,	/* by a debugger; holder: which */
+	SLEEP_FROZEN,	/* name: the cgroup */
 	SLEEP_OBJECTS
 };
 
@@ -65,22 +69,23 @@ enum sleep_end {
 };
 
 struct rec_sleep {
-	int32_t syscall;     /* number; -1: none */
-	const char *call;    /* name of the system call, "" */
-	uint32_t object;     /* enum sleep_object */
-	const char *name;    /* file, device, peer */
-	uint32_t ended_by;   /* enum sleep_end */
+	int32_t syscall;   /* number; -1: none */
+	const char *call;  /* name of the system call, "" */
+	uint32_t object;   /* enum sleep_object */
+	const char *name;  /* file, device, peer */
+	uint32_t ended_by; /* enum sleep_end */
 	uint32_t waker_pid, waker_tid;
-	const char *waker;   /* comm of the task, name of the interrupt */
-	uint64_t lock;	     /* address */
-	const char *holder;  /* of the lock, "" */
-	uint32_t exclusive;  /* futex: waits like a mutex, not like a condition */
-	uint64_t slept_ns;   /* 0: not known; so are the next ones */
-	uint64_t asked_ns;   /* after which its timer would have ended it */
-	uint64_t slack_ns;   /* by which the thread's timers may be late */
+	const char *waker;    /* comm of the task, name of the interrupt */
+	uint64_t lock;	      /* address */
+	const char *holder;   /* of the lock, "" */
+	uint32_t exclusive;   /* futex: waits like a mutex, not like a condition */
+	uint64_t slept_ns;    /* 0: not known; so are the next ones */
+	uint64_t asked_ns;    /* after which its timer would have ended it */
+	uint64_t slack_ns;    /* by which the thread's timers may be late */
 	uint32_t retransmits; /* of its TCP connection meanwhile */
-	const char *doing;   /* what the waker, or the holder, did meanwhile: "was in fsync", "was preempted by make 812"; "" */
-	const char *about;   /* SLEEP_IN_...: more about it, in words; "" */
+	const char *doing;    /* what the waker, or the holder, did meanwhile: "was in fsync", "was
+				 preempted by make 812"; "" */
+	const char *about;    /* SLEEP_IN_...: more about it, in words; "" */
 };
 
 /* What a walk was asked (analysis/walk/walk.h). */
@@ -110,10 +115,12 @@ struct rec_look {
 	uint64_t args[SAMPLE_ARGS]; /* of the system call */
 	uint32_t serves;    /* 1: it waits on the serving side of a connection, or for one */
 	uint64_t asleep_ns; /* since it last ran; 0: it runs */
-	uint64_t open_ns;   /* age of the call of `op`, or of the system call; 0: not known, it began before */
-	uint32_t op;	    /* 0: none was asked for */
+	uint64_t open_ns; /* age of the call of `op`, or of the system call; 0: not known, it began
+			     before */
+	uint32_t op;	  /* 0: none was asked for */
 	const char *kernel; /* functions of the kernel, outermost first, a semicolon between; "" */
-	uint32_t stop;	    /* enum unwind_stop: why there are no more frames; 0: the stack is complete */
+	uint32_t
+	    stop; /* enum unwind_stop: why there are no more frames; 0: the stack is complete */
 	const char *stop_text;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */

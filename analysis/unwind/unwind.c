@@ -274,8 +274,10 @@ static void drop_guesses(struct unwind_stack *out)
 		out->frames[out->nr - 1].cfa = 0;
 }
 
-/* From the present frame up. `by_cfi`: end where there is none; then `stop` is not UNWIND_BOTTOM. */
-static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *gap, struct unwind_stack *out)
+/* From the present frame up. `by_cfi`: end where there is none; then `stop` is not UNWIND_BOTTOM.
+ */
+static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *gap,
+			  struct unwind_stack *out)
 {
 	for (;;) {
 		struct unwind_frame *frame = &out->frames[out->nr];
@@ -308,9 +310,10 @@ static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *
 	}
 }
 
-/* Is there a whole stack above, if the word at `at` is a return address? Then its frames are added to those of `out`. */
-static bool frames_from(const struct walk *from, const struct code_without_cfi *gap, uint64_t at, uint64_t word, bool pointer,
-			struct unwind_stack *out)
+/* Is there a whole stack above, if the word at `at` is a return address? Then its frames are added
+ * to those of `out`. */
+static bool frames_from(const struct walk *from, const struct code_without_cfi *gap, uint64_t at,
+			uint64_t word, bool pointer, struct unwind_stack *out)
 {
 	struct walk w = *from;
 	uint64_t rbp = 0;
@@ -319,9 +322,11 @@ static bool frames_from(const struct walk *from, const struct code_without_cfi *
 	w.s.known = 1U << ROW_RSP | 1U << ROW_RIP;
 	w.s.reg[ROW_RSP] = at + WORD;
 	w.s.reg[ROW_RIP] = word;
-	/* where code begins with the usual two instructions, the caller's frame pointer lies below the return address */
+	/* where code begins with the usual two instructions, the caller's frame pointer lies below
+	 * the return address */
 	if (pointer) {
-		if (!state_read(&w.s, at - WORD, WORD, &rbp) || rbp <= at || rbp - at > LARGEST_STACK || rbp % WORD)
+		if (!state_read(&w.s, at - WORD, WORD, &rbp) || rbp <= at ||
+		    rbp - at > LARGEST_STACK || rbp % WORD)
 			return false;
 		w.s.reg[ROW_RBP] = rbp;
 		w.s.known |= 1U << ROW_RBP;
@@ -346,18 +351,20 @@ static void gap_pass(struct walk *w, const struct code_without_cfi *gap, struct 
 	struct state s = gap->at;
 
 	memcpy(trial->frames, out->frames, gap->nr * sizeof(trial->frames[0]));
-	for (uint64_t at = (s.reg[ROW_RSP] + WORD - 1) / WORD * WORD, word; tries < GAP_TRIES && state_read(&s, at, WORD, &word);
-	     at += WORD) {
+	for (uint64_t at = (s.reg[ROW_RSP] + WORD - 1) / WORD * WORD, word;
+	     tries < GAP_TRIES && state_read(&s, at, WORD, &word); at += WORD) {
 		const struct unwind_mapping *m = unwind_map_at(w->map, word - 1);
 		const struct known *k;
 
 		if (!m || !m->module)
 			continue;
 		k = unwinder_known(w->u, m->module, word - m->start + m->offset, false);
-		if ((k->flags & (KNOWN_AFTER_CALL | KNOWN_NO_CFI)) != KNOWN_AFTER_CALL || !k->function)
+		if ((k->flags & (KNOWN_AFTER_CALL | KNOWN_NO_CFI)) != KNOWN_AFTER_CALL ||
+		    !k->function)
 			continue;
 		tries++;
-		if (!frames_from(w, gap, at, word, true, trial) && !frames_from(w, gap, at, word, false, trial))
+		if (!frames_from(w, gap, at, word, true, trial) &&
+		    !frames_from(w, gap, at, word, false, trial))
 			continue;
 		trial->frames[gap->nr - 1].cfa = at + WORD;
 		trial->frames[gap->nr].flags |= UNWIND_GUESSED;

@@ -19,7 +19,7 @@ struct open_calls *open_calls_new(void)
 /* Texts and frames are our own copies. */
 static void look_release(struct rec_look *l)
 {
-	const char *texts[] = {l->comm,		l->kernel,	l->stop_text,	 l->sleep.call,
+	const char *texts[] = {l->comm,	      l->kernel,      l->stop_text,    l->sleep.call,
 			       l->sleep.name, l->sleep.waker, l->sleep.holder, l->sleep.doing};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -42,8 +42,9 @@ static int look_copy(struct rec_look *out, const struct rec_look *from)
 	if (frames && from->nr_frames)
 		memcpy(frames, from->frames, from->nr_frames * sizeof(*frames));
 	out->frames = frames;
-	all &= text_copy(&out->comm) & text_copy(&out->kernel) & text_copy(&out->stop_text) & text_copy(&out->sleep.call) &
-	       text_copy(&out->sleep.name) & text_copy(&out->sleep.waker) & text_copy(&out->sleep.holder) &
+	all &= text_copy(&out->comm) & text_copy(&out->kernel) & text_copy(&out->stop_text) &
+	       text_copy(&out->sleep.call) & text_copy(&out->sleep.name) &
+	       text_copy(&out->sleep.waker) & text_copy(&out->sleep.holder) &
 	       text_copy(&out->sleep.doing);
 	if (all)
 		return 0;
@@ -82,7 +83,8 @@ int open_calls_feed(struct open_calls *o, const struct record *rec)
 	}
 	if (o->nr == o->cap) {
 		size_t cap = o->cap ? 2 * o->cap : 16;
-		struct rec_look *grown = o->nr < OPEN_MAX_THREADS ? realloc(o->looks, cap * sizeof(*grown)) : NULL;
+		struct rec_look *grown =
+		    o->nr < OPEN_MAX_THREADS ? realloc(o->looks, cap * sizeof(*grown)) : NULL;
 
 		if (!grown)
 			return o->nr < OPEN_MAX_THREADS ? -ENOMEM : 0;
@@ -93,7 +95,8 @@ int open_calls_feed(struct open_calls *o, const struct record *rec)
 	if (err)
 		return err;
 	for (i = o->nr; i > 0 && (o->looks[i - 1].asleep_ns < copy.asleep_ns ||
-				  (o->looks[i - 1].asleep_ns == copy.asleep_ns && o->looks[i - 1].tid > copy.tid));
+				  (o->looks[i - 1].asleep_ns == copy.asleep_ns &&
+				   o->looks[i - 1].tid > copy.tid));
 	     i--)
 		o->looks[i] = o->looks[i - 1];
 	o->looks[i] = copy;

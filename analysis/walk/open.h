@@ -32,7 +32,8 @@ struct open_ask {
 	const char *syscall;	  /* NULL: not a system call */
 };
 
-/* Is this thread in such a call? `*frame`: index of the outermost frame of it, nr_frames for a system call. */
+/* Is this thread in such a call? `*frame`: index of the outermost frame of it, nr_frames for a
+ * system call. */
 bool open_matches(const struct rec_look *look, const struct open_ask *ask, uint32_t *frame);
 
 #endif

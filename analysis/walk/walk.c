@@ -59,13 +59,15 @@ static bool starts_with(const char *text, const char *prefix)
 
 enum walk_class walk_class_of(const struct rec_look *look)
 {
-	static const char *const events[] = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
-					     "accept", "accept4", "rt_sigtimedwait", "rt_sigsuspend", "pause", "wait4",
-					     "waitid", "io_uring_enter", "mq_timedreceive", "msgrcv", "semop",
-					     "semtimedop"};
+	static const char *const events[] = {
+	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	   "ppoll",
+	    "select",	       "pselect6",    "accept",	      "accept4",   "rt_sigtimedwait",
+	    "rt_sigsuspend",   "pause",	      "wait4",	      "waitid",	   "io_uring_enter",
+	    "mq_timedreceive", "msgrcv",      "semop",	      "semtimedop"};
 	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
 	const struct rec_sleep *s = &look->sleep;
-	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "", *kernel = look->kernel ? look->kernel : "";
+	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "",
+		   *kernel = look->kernel ? look->kernel : "";
 
 	if (look->kind == WITNESS_RUN)
 		return WALK_WORK;
@@ -84,11 +86,14 @@ enum walk_class walk_class_of(const struct rec_look *look)
 	if (starts_with(name, "anon_inode:[timerfd"))
 		return WALK_SLEEP;
 	/* a pipe, a person, the client of a connection: input that comes when it comes */
-	if (look->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") || starts_with(name, "/dev/tty") ||
-	    starts_with(name, "/dev/console") || starts_with(name, "anon_inode:"))
+	if (look->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") ||
+	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
+	    starts_with(name, "anon_inode:"))
 		return WALK_IDLE;
-	/* what the descriptor stood for is not known any more when its process has ended; the kernel's stack still tells */
-	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") || strstr(kernel, "eventfd_read"))
+	/* what the descriptor stood for is not known any more when its process has ended; the
+	 * kernel's stack still tells */
+	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") ||
+	    strstr(kernel, "eventfd_read"))
 		return WALK_IDLE;
 	return WALK_WORK;
 }
@@ -133,8 +138,8 @@ static int name_number(struct walk *w, const char *text, size_t n, uint32_t *out
 
 static bool same_node(const struct tree_node *a, const struct tree_node *b)
 {
-	return a->kind == b->kind && a->function.module == b->function.module && a->function.offset == b->function.offset &&
-	       a->name == b->name;
+	return a->kind == b->kind && a->function.module == b->function.module &&
+	       a->function.offset == b->function.offset && a->name == b->name;
 }
 
 /* The child of `parent` that is like `key`, made if need be; NO_NODE: no room. */
@@ -180,7 +185,7 @@ static int root_make(struct walk *w)
 /* One look on its way down the tree. */
 struct descent_of {
 	struct walk *w;
-	uint32_t at;	     /* node */
+	uint32_t at;	      /* node */
 	struct rec_code site; /* in `at`: what it calls next */
 	uint64_t ns;
 	bool full;
@@ -231,14 +236,17 @@ static void step_frames(struct descent_of *d, const struct rec_look *look)
 	}
 	for (uint32_t i = 0; i < look->nr_frames; i++) {
 		const struct rec_frame *f = &look->frames[i];
-		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION : WALK_UNKNOWN};
+		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION
+									 : WALK_UNKNOWN};
 
-		/* stubs of a compiler at run time that its own map does not name: callers and callees are named */
+		/* stubs of a compiler at run time that its own map does not name: callers and
+		 * callees are named */
 		if (f->module && !f->function && i && i + 1 < look->nr_frames) {
 			d->site = (struct rec_code){f->module, f->offset};
 			continue;
 		}
-		/* neighbours in code that no file tells of, as a compiler at run time makes it, are one */
+		/* neighbours in code that no file tells of, as a compiler at run time makes it, are
+		 * one */
 		if (!f->module && i && !look->frames[i - 1].module) {
 			d->site = (struct rec_code){0, f->offset};
 			continue;
@@ -248,17 +256,28 @@ static void step_frames(struct descent_of *d, const struct rec_look *look)
 		else
 			key.name = 1 + !f->module; /* apart from missing callers */
 		step(d, key);
-		d->site = (struct rec_code){f->module, f->module && f->offset ? f->offset - (i + 1 < look->nr_frames) : f->offset};
+		d->site = (struct rec_code){f->module, f->module && f->offset
+							   ? f->offset - (i + 1 < look->nr_frames)
+							   : f->offset};
 	}
 }
 
 /* What every system call passes, and what every sleep ends in, says nothing. */
 static bool says_nothing(const char *name, size_t n, bool sleeps)
 {
-	static const char *const always[] = {"entry_SYSCALL_64_after_hwframe", "entry_SYSCALL_64", "do_syscall_64",
-					     "x64_sys_call", "ret_from_fork", "ret_from_fork_asm"};
-	static const char *const asleep[] = {"schedule", "__schedule", "schedule_timeout", "schedule_hrtimeout_range",
-					     "schedule_hrtimeout_range_clock", "schedule_hrtimeout", "io_schedule",
+	static const char *const always[] = {"entry_SYSCALL_64_after_hwframe",
+					     "entry_SYSCALL_64",
+					     "do_syscall_64",
+					     "x64_sys_call",
+					     "ret_from_fork",
+					     "ret_from_fork_asm"};
+	static const char *const asleep[] = {"schedule",
+					     "__schedule",
+					     "schedule_timeout",
+					     "schedule_hrtimeout_range",
+					     "schedule_hrtimeout_range_clock",
+					     "schedule_hrtimeout",
+					     "io_schedule",
 					     "io_schedule_timeout"};
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
@@ -269,7 +288,8 @@ static bool says_nothing(const char *name, size_t n, bool sleeps)
 		if (strlen(asleep[i]) == n && !memcmp(asleep[i], name, n))
 			return true;
 	}
-	return (n > 9 && !memcmp(name, "__x64_sys", 9)) || (n > 8 && (!memcmp(name, "__do_sys", 8) || !memcmp(name, "__se_sys", 8)));
+	return (n > 9 && !memcmp(name, "__x64_sys", 9)) ||
+	       (n > 8 && (!memcmp(name, "__do_sys", 8) || !memcmp(name, "__se_sys", 8)));
 }
 
 static void step_kernel(struct descent_of *d, const struct rec_look *look)
@@ -307,7 +327,8 @@ static void cause_of_run(const struct rec_look *look, struct cause *out)
 	*out = (struct cause){.kind = CAUSE_OWN_CODE};
 	if (strstr(kernel, "exc_page_fault"))
 		out->kind = CAUSE_PAGE_FAULT;
-	else if (look->sleep.syscall < 0 && (strstr(kernel, "asm_sysvec_") || strstr(kernel, "asm_common_interrupt")))
+	else if (look->sleep.syscall < 0 &&
+		 (strstr(kernel, "asm_sysvec_") || strstr(kernel, "asm_common_interrupt")))
 		out->kind = CAUSE_INTERRUPT;
 }
 
@@ -316,7 +337,8 @@ static void self_pc(struct walk_self *self, struct rec_code place, uint64_t ns)
 	unsigned int lightest = 0, i;
 
 	for (i = 0; i < self->nr_pcs; i++) {
-		if (self->pcs[i].place.module == place.module && self->pcs[i].place.offset == place.offset) {
+		if (self->pcs[i].place.module == place.module &&
+		    self->pcs[i].place.offset == place.offset) {
 			self->pcs[i].ns += ns;
 			return;
 		}
@@ -435,7 +457,8 @@ static void check(struct walk *w)
 		/* what the kernel does in a call may vary: that does not matter */
 		if (n->kind == WALK_KERNEL)
 			break;
-		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) * 1099511628211ull;
+		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) *
+			    1099511628211ull;
 	}
 	w->idle = r.nr_paths && r.lead != WALK_WORK;
 	w->same = signature == w->signature ? w->same + 1 : 0;
@@ -459,7 +482,8 @@ static int take_walk(struct walk *w, const struct rec_walk *ask)
 		w->over = true;
 		return 0;
 	}
-	if (!ask->maxcount_ppm || ask->maxcount_ppm > 1000000 || !ask->max_depth || ask->max_depth > WALK_NO_MAX_DEPTH)
+	if (!ask->maxcount_ppm || ask->maxcount_ppm > 1000000 || !ask->max_depth ||
+	    ask->max_depth > WALK_NO_MAX_DEPTH)
 		return -EINVAL;
 	w->ask = *ask;
 	w->asked = true;

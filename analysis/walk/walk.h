@@ -73,12 +73,13 @@ struct walk_node {
 	enum walk_node_kind kind;
 	struct rec_code function; /* WALK_FUNCTION */
 	const char *name;	  /* WALK_SYSCALL, WALK_KERNEL; else "" */
-	struct rec_code site;	  /* a place in the call that most often led here; module 0: not known */
+	struct rec_code
+	    site; /* a place in the call that most often led here; module 0: not known */
 	double share[WALK_CLASSES]; /* of all time, inclusive */
 	bool followed;		    /* lies on a path */
-	bool start;		    /* only starts a program or a thread: its callees are the roots */
-	bool recursive;		    /* its time holds calls of itself */
-	uint32_t pid;		    /* of the process that spent most time in it */
+	bool start;	/* only starts a program or a thread: its callees are the roots */
+	bool recursive; /* its time holds calls of itself */
+	uint32_t pid;	/* of the process that spent most time in it */
 };
 
 struct walk_pc {
@@ -89,8 +90,8 @@ struct walk_pc {
 struct walk_path {
 	enum walk_class class;
 	unsigned int rank; /* of its class in the answer; 0: leads */
-	double share;	 /* of all time; those of all paths sum to `explained` */
-	double of_class; /* of the time of its class */
+	double share;	   /* of all time; those of all paths sum to `explained` */
+	double of_class;   /* of the time of its class */
 	struct cause cause;
 	enum evidence evidence;
 	uint64_t looks;
@@ -98,7 +99,7 @@ struct walk_path {
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
 	bool cut;		/* the maximum depth ended it */
 	bool flat;		/* below its last frame no path stands out: see `tops` */
-	double main_thread;	/* share of its time that was spent by the first thread of a process */
+	double main_thread; /* share of its time that was spent by the first thread of a process */
 	unsigned int nr_pcs;
 	struct walk_pc pcs[WALK_PCS]; /* where it ran, heaviest first */
 };
@@ -112,18 +113,19 @@ struct walk_top {
 
 struct walk_result {
 	uint64_t total_ns; /* time of all threads */
-	double busy;	   /* threads that were at work on average; 0.1 is a tenth of one thread's time */
+	double busy; /* threads that were at work on average; 0.1 is a tenth of one thread's time */
 	enum walk_class lead; /* whose paths come first */
-	bool flat;	   /* no path holds a noteworthy part of the work */
+	bool flat;	      /* no path holds a noteworthy part of the work */
 	unsigned int nr_tops;
-	struct walk_top tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
+	struct walk_top
+	    tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
 	uint64_t looks;
 	uint32_t threads;
-	double share[WALK_CLASSES]; /* of total_ns */
-	double runqueue;	    /* of it, and part of work */
-	double unknown_callers;	    /* share whose callers could not be told */
+	double share[WALK_CLASSES];   /* of total_ns */
+	double runqueue;	      /* of it, and part of work */
+	double unknown_callers;	      /* share whose callers could not be told */
 	char unknown_why[CAUSE_TEXT]; /* the reason for most of it */
-	double unnamed;		    /* share that ran in code of no file, itself or in what it called there */
+	double unnamed; /* share that ran in code of no file, itself or in what it called there */
 	double explained;
 	bool settled, target_ended, depth_reached;
 	unsigned int nr_paths;
@@ -142,9 +144,11 @@ struct walk_result {
  */
 typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
 /*
- * `locks` tells functions that take a lock (NULL: none are known): a wait below one is no idleness, whatever the system call.
+ * `locks` tells functions that take a lock (NULL: none are known): a wait below one is no idleness,
+ * whatever the system call.
  */
-int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx, struct walk_result *out);
+int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
+		struct walk_result *out);
 void walk_result_release(struct walk_result *r);
 
 #endif

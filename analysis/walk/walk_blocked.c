@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which waits for another thread are part of a request. A thread that waits for a lock by a condition variable sleeps in the
- * same system call as one that waits to be given something to do. The difference is where: a thread is idle in its own loop,
- * beside the function that holds most of its work. A wait below that function, or below one that is known to take a lock,
- * blocks a request.
+ * Which waits for another thread are part of a request. A thread that waits for a lock by a
+ * condition variable sleeps in the same system call as one that waits to be given something to do.
+ * The difference is where: a thread is idle in its own loop, beside the function that holds most of
+ * its work. A wait below that function, or below one that is known to take a lock, blocks a
+ * request.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 #include "analysis/walk/walk_tree.h"
 
 enum {
-	MIN_RUNS = 15,	   /* looks at the threads of a pool on a CPU: fewer do not say where their work is */
-	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was called by */
+	MIN_RUNS =
+	    15, /* looks at the threads of a pool on a CPU: fewer do not say where their work is */
+	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was
+			      called by */
 	WORK_PERCENT = 50, /* of it: what holds more, below the loop, handles requests */
 };
 
@@ -49,7 +52,8 @@ static struct walk_leaf *leaf_of(struct walk_thread *t, uint32_t node)
 	return lightest;
 }
 
-void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class, uint32_t node)
+void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class,
+		      uint32_t node)
 {
 	const char *call = look->sleep.call ? look->sleep.call : "";
 	struct walk_thread *t;
@@ -78,7 +82,8 @@ static bool is_below(const struct walk *w, uint32_t node, uint32_t above)
 }
 
 /* What a thread spent below a node: on a CPU, or at all. */
-static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, uint32_t node, bool on_cpu)
+static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, uint32_t node,
+			    bool on_cpu)
 {
 	uint64_t ns = 0;
 
@@ -89,13 +94,15 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
 	return ns;
 }
 
-/* What threads ran in all, below the function under their loop that leads to a wait, and in the wait itself. */
+/* What threads ran in all, below the function under their loop that leads to a wait, and in the
+ * wait itself. */
 struct running {
 	uint64_t all, handler, wait;
 	uint32_t looks;
 };
 
-static void add_running(const struct walk *w, const struct walk_thread *t, uint32_t node, struct running *sum)
+static void add_running(const struct walk *w, const struct walk_thread *t, uint32_t node,
+			struct running *sum)
 {
 	uint64_t all = spent_below(w, t, 0, false), runs = spent_below(w, t, 0, true), handler = 0;
 	bool found = false;
@@ -107,7 +114,8 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 			sum->wait += below;
 			found = true;
 		}
-		if (below * 100 >= runs * LOOP_PERCENT && spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT)
+		if (below * 100 >= runs * LOOP_PERCENT &&
+		    spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT)
 			break;
 		handler = below;
 	}
@@ -116,7 +124,8 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 	sum->looks += t->runs;
 }
 
-/* Does this wait lie below a function that does most of the work of the threads that wait there, beside the wait itself? */
+/* Does this wait lie below a function that does most of the work of the threads that wait there,
+ * beside the wait itself? */
 static bool is_in_request(const struct walk *w, uint32_t node)
 {
 	struct running sum = {0};
@@ -127,7 +136,8 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 				add_running(w, &w->judged[k], node, &sum);
 		}
 	}
-	return sum.looks >= MIN_RUNS && sum.handler > sum.wait && (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
+	return sum.looks >= MIN_RUNS && sum.handler > sum.wait &&
+	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
@@ -175,7 +185,8 @@ int walk_judge_waits(struct walk_making *m)
 		for (uint32_t i = 0; i < t->nr; i++) {
 			const struct walk_leaf *l = &t->leaf[i];
 
-			if (l->idle_ns && (walk_is_in_lock(m, l->node) || (l->for_thread && is_in_request(w, l->node))))
+			if (l->idle_ns && (walk_is_in_lock(m, l->node) ||
+					   (l->for_thread && is_in_request(w, l->node))))
 				leaf_is_blocked(m, l->node);
 		}
 	}

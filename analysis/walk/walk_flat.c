@@ -5,7 +5,8 @@
 
 #include "analysis/walk/walk_tree.h"
 
-/* Of the work: what the largest path must hold to be told as a path, alone or beside many others. */
+/* Of the work: what the largest path must hold to be told as a path, alone or beside many others.
+ */
 #define PATH_LEAST 0.1
 #define PATH_LEAST_OF_MANY 0.2
 #define TRUNK_LEAST 0.5 /* a function that holds less is not on everybody's way */
@@ -43,16 +44,19 @@ static int time_order(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : key_order(a, b);
 }
 
-/* The node that a node's own time is told of: in the kernel that is the system call, else the fault or the interrupt. */
+/* The node that a node's own time is told of: in the kernel that is the system call, else the fault
+ * or the interrupt. */
 static uint32_t told_as(const struct walk *w, uint32_t i)
 {
 	while (w->nodes[i].kind == WALK_KERNEL && w->nodes[i].parent &&
-	       (w->nodes[w->nodes[i].parent].kind == WALK_KERNEL || w->nodes[w->nodes[i].parent].kind == WALK_SYSCALL))
+	       (w->nodes[w->nodes[i].parent].kind == WALK_KERNEL ||
+		w->nodes[w->nodes[i].parent].kind == WALK_SYSCALL))
 		i = w->nodes[i].parent;
 	return i;
 }
 
-/* The time of each function, on whatever path, largest first. Returns how many functions there are. */
+/* The time of each function, on whatever path, largest first. Returns how many functions there are.
+ */
 static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 {
 	const struct walk *w = m->w;
@@ -64,14 +68,17 @@ static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 		const struct tree_node *n = &w->nodes[as];
 
 		if (ns > 0)
-			keys[nr++] = (struct top_key){as, n->kind, n->function, n->name, ns, w->nodes[i].self->looks};
+			keys[nr++] = (struct top_key){as,      n->kind, n->function,
+						      n->name, ns,	w->nodes[i].self->looks};
 	}
 	qsort(keys, nr, sizeof(*keys), key_order);
 	for (uint32_t i = 0; i < nr; i++) {
 		struct top_key *last = kept ? &keys[kept - 1] : NULL;
 
-		if (last && last->kind == keys[i].kind && last->function.module == keys[i].function.module &&
-		    last->function.offset == keys[i].function.offset && last->name == keys[i].name) {
+		if (last && last->kind == keys[i].kind &&
+		    last->function.module == keys[i].function.module &&
+		    last->function.offset == keys[i].function.offset &&
+		    last->name == keys[i].name) {
 			last->ns += keys[i].ns;
 			last->looks += keys[i].looks;
 		} else {
@@ -95,7 +102,8 @@ static void tops_fill(struct walk_making *m, double work_ns)
 	nr = keys_collect(m, keys);
 	for (uint32_t i = 0; i < nr && r->nr_tops < WALK_TOPS; i++) {
 		if (keys[i].looks >= TOP_LOOKS && keys[i].ns >= TOP_LEAST * work_ns)
-			r->tops[r->nr_tops++] = (struct walk_top){keys[i].node, keys[i].ns / work_ns, keys[i].looks};
+			r->tops[r->nr_tops++] =
+			    (struct walk_top){keys[i].node, keys[i].ns / work_ns, keys[i].looks};
 	}
 	free(keys);
 }
@@ -122,7 +130,8 @@ static uint32_t heaviest_child(struct walk_making *m, uint32_t at, unsigned int 
 	return best;
 }
 
-/* The way from the root down to the last node that holds the bulk of the work; at least one frame. */
+/* The way from the root down to the last node that holds the bulk of the work; at least one frame.
+ */
 static unsigned int trunk(struct walk_making *m, double work_ns, double *held)
 {
 	unsigned int depth = 0;
@@ -151,7 +160,8 @@ void walk_flatten(struct walk_making *m, unsigned int from)
 		if (m->r->paths[i].share * m->total > largest)
 			largest = m->r->paths[i].share * m->total;
 	}
-	if (work_ns <= 0 || largest >= PATH_LEAST_OF_MANY * work_ns || (nr <= MANY_PATHS && largest >= PATH_LEAST * work_ns))
+	if (work_ns <= 0 || largest >= PATH_LEAST_OF_MANY * work_ns ||
+	    (nr <= MANY_PATHS && largest >= PATH_LEAST * work_ns))
 		return;
 	depth = trunk(m, work_ns, &held);
 	if (!depth)

@@ -7,8 +7,10 @@
 #include "analysis/walk/walk_tree.h"
 
 enum { MIN_LOOKS = 2 /* a single look is an accident */ };
-#define LEAST_OF_FIRST 0.1 /* a path that is shorter than this part of its kind's first is not told */
-#define BUSY_LEAST 0.1	   /* of one thread's time: with less work than this a program is idle or asleep */
+#define LEAST_OF_FIRST                                                                             \
+	0.1 /* a path that is shorter than this part of its kind's first is not told */
+#define BUSY_LEAST                                                                                 \
+	0.1 /* of one thread's time: with less work than this a program is idle or asleep */
 enum { CLASS_PATHS = 6 /* of each kind */ };
 
 /* Waits that look idle and are part of a request count as work. */
@@ -27,14 +29,15 @@ double walk_own(const struct walk_making *m, const struct tree_node *n, enum wal
 {
 	if (!n->self)
 		return 0;
-	return (class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0) + (double)n->self->wait_ns[class] +
-	       moved(class, m->blocked_own[n - m->w->nodes]);
+	return (class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0) +
+	       (double)n->self->wait_ns[class] + moved(class, m->blocked_own[n - m->w->nodes]);
 }
 
 /* What the time of a node itself went into. */
 static const struct cause *own_cause(const struct walk_making *m, const struct tree_node *n)
 {
-	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] > n->self->wait_ns[WALK_WORK] + n->self->run_ns;
+	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] >
+						    n->self->wait_ns[WALK_WORK] + n->self->run_ns;
 
 	return cause_tally_top(&n->self->causes[blocked ? WALK_IDLE : m->class]);
 }
@@ -60,7 +63,10 @@ static int pcs_order(const void *a, const void *b)
 {
 	const struct walk_pc *x = a, *y = b;
 
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : x->place.offset < y->place.offset ? -1 : x->place.offset > y->place.offset;
+	return x->ns < y->ns			   ? 1
+	       : x->ns > y->ns			   ? -1
+	       : x->place.offset < y->place.offset ? -1
+						   : x->place.offset > y->place.offset;
 }
 
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth)
@@ -95,15 +101,19 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	p->cut = cut;
 	p->main_thread = of_main_thread(n);
 	p->looks = cut ? n->looks : n->self ? n->self->looks : 0;
-	p->evidence = m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK] ? EVIDENCE_SAMPLED :
-													       EVIDENCE_WITNESSED;
+	p->evidence =
+	    m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK]
+		? EVIDENCE_SAMPLED
+		: EVIDENCE_WITNESSED;
 	top = n->self ? own_cause(m, n) : NULL;
 	if (cut) {
 		p->cause.kind = CAUSE_UNMEASURED;
 	} else if (top) {
 		p->cause = *top;
-		/* a lock that is made of a condition, or of something else that has no holder for the kernel */
-		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT && p->cause.kind <= CAUSE_UNKNOWN && walk_is_in_lock(m, index))
+		/* a lock that is made of a condition, or of something else that has no holder for
+		 * the kernel */
+		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT &&
+		    p->cause.kind <= CAUSE_UNKNOWN && walk_is_in_lock(m, index))
 			p->cause.kind = CAUSE_LOCK;
 	}
 	if (!n->self || p->cause.kind != CAUSE_OWN_CODE)
@@ -113,7 +123,8 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	qsort(p->pcs, p->nr_pcs, sizeof(*p->pcs), pcs_order);
 }
 
-/* Is this one passed over because it only starts things? One without a name may be told by what it calls, and only that. */
+/* Is this one passed over because it only starts things? One without a name may be told by what it
+ * calls, and only that. */
 bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth)
 {
 	const struct tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
@@ -122,10 +133,12 @@ bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsig
 		return false;
 	if (m->starts(m->ctx, n->function))
 		return true;
-	return only && only->next == NO_NODE && !n->self && only->kind == WALK_FUNCTION && m->starts(m->ctx, only->function);
+	return only && only->next == NO_NODE && !n->self && only->kind == WALK_FUNCTION &&
+	       m->starts(m->ctx, only->function);
 }
 
-/* The largest among a node's children and itself; roots below functions that only start things count as children. */
+/* The largest among a node's children and itself; roots below functions that only start things
+ * count as children. */
 static double largest(const struct walk_making *m, uint32_t index, unsigned int depth)
 {
 	const struct tree_node *n = &m->w->nodes[index];
@@ -133,7 +146,8 @@ static double largest(const struct walk_making *m, uint32_t index, unsigned int 
 
 	for (uint32_t i = n->first; i != NO_NODE; i = m->w->nodes[i].next) {
 		const struct tree_node *child = &m->w->nodes[i];
-		double ns = walk_is_start(m, child, depth) ? largest(m, i, depth) : walk_inclusive(m, child, m->class);
+		double ns = walk_is_start(m, child, depth) ? largest(m, i, depth)
+							   : walk_inclusive(m, child, m->class);
 
 		if (ns > most)
 			most = ns;
@@ -146,12 +160,14 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 	const struct tree_node *n = &m->w->nodes[index];
 	double self = walk_own(m, n, m->class), beyond = 0;
 
-	if (depth && self >= least && self > 0 && n->self->looks >= (n->looks > MIN_LOOKS ? MIN_LOOKS : 1))
+	if (depth && self >= least && self > 0 &&
+	    n->self->looks >= (n->looks > MIN_LOOKS ? MIN_LOOKS : 1))
 		path_end(m, index, depth, self, false);
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
 		const struct tree_node *child = &m->w->nodes[i];
 		double ns = walk_inclusive(m, child, m->class);
-		unsigned int limit = m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
+		unsigned int limit =
+		    m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
 
 		if (walk_is_start(m, child, depth)) {
 			/* its own time, if it has any, is of no interest */
@@ -160,7 +176,8 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 			continue;
 		}
 		/* what the first thread waits for is told, however many wait beside it */
-		if (ns <= 0 || (ns < least && !(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
+		if (ns <= 0 || (ns < least &&
+				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
 		if (depth >= limit || depth >= WALK_MAX_FRAMES) {
 			/* as deep as was asked: what lies below is told as a whole */
@@ -203,7 +220,8 @@ static void classes_rank(struct walk_result *r, unsigned int rank[WALK_CLASSES])
 	const double *share = r->share;
 	bool busy = r->busy >= BUSY_LEAST || share[WALK_WORK] >= 0.5;
 
-	/* of a thread that works a little and sleeps a lot, the sleep is the answer; a busy one beside a timer thread goes first */
+	/* of a thread that works a little and sleeps a lot, the sleep is the answer; a busy one
+	 * beside a timer thread goes first */
 	if (busy && (r->threads > 1 || share[WALK_WORK] >= share[WALK_SLEEP] / 2))
 		r->lead = WALK_WORK;
 	else
@@ -232,7 +250,8 @@ static void paths_thin(struct walk_making *m, unsigned int from)
 	}
 	qsort(m->r->paths + from, m->r->nr_paths - from, sizeof(*m->r->paths), paths_by_share);
 	for (unsigned int i = from; i < m->r->nr_paths; i++) {
-		if (is_of_main_thread(&m->r->paths[i]) || (m->r->paths[i].share >= most * LEAST_OF_FIRST && i < from + CLASS_PATHS))
+		if (is_of_main_thread(&m->r->paths[i]) ||
+		    (m->r->paths[i].share >= most * LEAST_OF_FIRST && i < from + CLASS_PATHS))
 			m->r->paths[kept++] = m->r->paths[i];
 		else
 			free((uint32_t *)(uintptr_t)m->r->paths[i].frames);
@@ -274,8 +293,13 @@ static void nodes_fill(struct walk_making *m)
 	for (uint32_t i = 0; i < r->nr_nodes; i++) {
 		const struct tree_node *n = &m->w->nodes[i];
 
-		r->nodes[i] = (struct walk_node){.parent = n->parent, .kind = n->kind, .function = n->function, .name = "",
-						 .site = n->site, .recursive = n->recursive, .pid = n->pid};
+		r->nodes[i] = (struct walk_node){.parent = n->parent,
+						 .kind = n->kind,
+						 .function = n->function,
+						 .name = "",
+						 .site = n->site,
+						 .recursive = n->recursive,
+						 .pid = n->pid};
 		if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL)
 			r->nodes[i].name = m->w->names[n->name];
 		for (int c = 0; c < WALK_CLASSES; c++)
@@ -289,7 +313,8 @@ static void nodes_fill(struct walk_making *m)
 	}
 }
 
-/* How long the threads were watched, ns: `total` is that many times as long as there were threads. */
+/* How long the threads were watched, ns: `total` is that many times as long as there were threads.
+ */
 static double span_ns(const struct walk *w, double total)
 {
 	if (w->last_ns > w->first_ns)
@@ -297,14 +322,18 @@ static double span_ns(const struct walk *w, double total)
 	return total / (w->nr_threads ? w->nr_threads : 1);
 }
 
-int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx, struct walk_result *out)
+int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
+		struct walk_result *out)
 {
 	unsigned int rank[WALK_CLASSES];
 	struct walk_making *m;
 	double seen = 0, cpu;
 
-	*out = (struct walk_result){.looks = w->looks, .threads = w->nr_threads, .settled = walk_settled(w),
-				    .target_ended = w->target_ended, .total_ns = w->wall_ns};
+	*out = (struct walk_result){.looks = w->looks,
+				    .threads = w->nr_threads,
+				    .settled = walk_settled(w),
+				    .target_ended = w->target_ended,
+				    .total_ns = w->wall_ns};
 	if (!w->nr_nodes)
 		return 0;
 	m = calloc(1, sizeof(*m));
@@ -316,7 +345,12 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 		return -ENOMEM;
 	}
 	out->nr_nodes = w->nr_nodes;
-	*m = (struct walk_making){.w = w, .r = out, .starts = starts, .locks = locks, .ctx = ctx, .scale = walk_run_scale(w)};
+	*m = (struct walk_making){.w = w,
+				  .r = out,
+				  .starts = starts,
+				  .locks = locks,
+				  .ctx = ctx,
+				  .scale = walk_run_scale(w)};
 	if (walk_judge_waits(m)) {
 		walk_judge_end(m);
 		free(m);
@@ -338,7 +372,8 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	out->runqueue = (double)w->runqueue_ns / m->total;
 	out->share[WALK_WORK] += out->runqueue;
 	if (cause_tally_top(&w->stops))
-		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name, sizeof(out->unknown_why));
+		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
+		       sizeof(out->unknown_why));
 	out->busy = out->share[WALK_WORK] * m->total / span_ns(w, m->total);
 	classes_rank(out, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {

@@ -22,12 +22,12 @@ struct tree_node {
 	struct rec_code function;
 	uint32_t name; /* index in names */
 	struct rec_code site;
-	uint64_t site_ns; /* weight by which it leads over the other sites */
+	uint64_t site_ns;			/* weight by which it leads over the other sites */
 	uint64_t run_ns, wait_ns[WALK_CLASSES]; /* inclusive */
 	uint64_t looks;
-	uint64_t main_ns; /* of all its time, spent by the first thread of a process */
-	uint32_t pid;	  /* the process that leads by weight */
-	uint64_t pid_ns;  /* its lead over the others */
+	uint64_t main_ns;	/* of all its time, spent by the first thread of a process */
+	uint32_t pid;		/* the process that leads by weight */
+	uint64_t pid_ns;	/* its lead over the others */
 	struct walk_self *self; /* NULL: nothing */
 	bool recursive;
 };
@@ -58,8 +58,8 @@ struct walk {
 	uint32_t nr_threads;
 	uint64_t checked, checked_ns; /* looks and `last_ns` at the last check of the first path */
 	uint64_t signature;
-	unsigned int same; /* checks in a row */
-	bool idle;	   /* at the last check: no work leads */
+	unsigned int same;	    /* checks in a row */
+	bool idle;		    /* at the last check: no work leads */
 	struct walk_thread *judged; /* the first threads that were seen; NULL: none yet */
 	uint32_t nr_judged;
 	struct cause_tally stops; /* why stacks ended early: reasons as names of causes */
@@ -71,7 +71,8 @@ struct walk_making {
 	struct walk_result *r;
 	walk_starts_fn starts, locks;
 	void *ctx;
-	uint64_t *blocked, *blocked_own; /* of each node: waits that look idle and are part of a request; with its callees, without */
+	uint64_t *blocked, *blocked_own; /* of each node: waits that look idle and are part of a
+					    request; with its callees, without */
 	double scale, total;
 	enum walk_class class;
 	double class_ns;
@@ -80,10 +81,12 @@ struct walk_making {
 };
 
 /* Time of a class in a node, with its callees and without them, ns. */
-double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
+double walk_inclusive(const struct walk_making *m, const struct tree_node *n,
+		      enum walk_class class);
 double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
 /* walk_blocked.c: note one look; find the waits that are part of a request. 0, or -1: no memory. */
-void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class, uint32_t node);
+void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class,
+		      uint32_t node);
 int walk_judge_waits(struct walk_making *m);
 /* Is this below a function that takes a lock? */
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node);

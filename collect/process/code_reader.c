@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "analysis/code/boundary.h"
-#include "collect/process/code_reader.h"
 #include "analysis/module/module.h"
+#include "collect/process/code_reader.h"
 #include "collect/process/sandbox.h"
 
 enum { MAX_ROOTS = 4096 };
@@ -59,8 +59,9 @@ static size_t functions_before(struct module *m, uint64_t vaddr)
 }
 
 /*
- * The range of code that a known start opens: of the call frame description that covers the address. Where none does,
- * from the nearest function or description before it to the next one after it.
+ * The range of code that a known start opens: of the call frame description that covers the
+ * address. Where none does, from the nearest function or description before it to the next one
+ * after it.
  */
 static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 {
@@ -91,7 +92,8 @@ static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 	return 0;
 }
 
-/* Starts of functions within the range: one description may cover several that were written in assembly. */
+/* Starts of functions within the range: one description may cover several that were written in
+ * assembly. */
 static size_t roots_find(struct module *m, const struct range *r, uint64_t *roots)
 {
 	size_t nr = 0, i = r->start ? functions_before(m, r->start - 1) : 0;
@@ -116,7 +118,9 @@ static int range_load(struct asked *a, uint64_t vaddr, bool with_symbols)
 		return err;
 	nr = r->with_symbols ? roots_find(a->module, r, roots) : 0;
 	r->code = module_code(a->module, r->start, (size_t)(r->end - r->start));
-	err = r->code ? boundaries_init(&r->boundaries, a->decoder, r->code, (size_t)(r->end - r->start), r->start, roots, nr) : -EIO;
+	err = r->code ? boundaries_init(&r->boundaries, a->decoder, r->code,
+					(size_t)(r->end - r->start), r->start, roots, nr)
+		      : -EIO;
 	if (err)
 		*r = (struct range){0};
 	return err;
@@ -135,7 +139,8 @@ static enum boundary answer(struct asked *a, uint64_t offset)
 	if ((vaddr < r->start || vaddr >= r->end) && range_load(a, vaddr, false))
 		return BOUNDARY_NO_CODE;
 	found = boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);
-	/* symbols take long to load where there are many: only when there is no answer without them */
+	/* symbols take long to load where there are many: only when there is no answer without them
+	 */
 	if (found == BOUNDARY_YES || r->with_symbols || range_load(a, vaddr, true))
 		return found;
 	return boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code reader: a process that tells the collector where instructions begin (analysis/code/boundary.h). It has the
- * file of one module and no rights.
+ * The code reader: a process that tells the collector where instructions begin
+ * (analysis/code/boundary.h). It has the file of one module and no rights.
  */
 #ifndef PEAKTOP_CODE_READER_H
 #define PEAKTOP_CODE_READER_H
@@ -9,9 +9,10 @@
 enum { CODE_READER_MAX_ASKED = 512 };
 
 /*
- * Answer questions about the file `fd` on `socket` (SOCK_SEQPACKET). A question is an array of at most
- * CODE_READER_MAX_ASKED uint64_t, offsets in the file; the answer has one byte for each of them, an enum boundary.
- * Returns at the end of the socket. Enters the parser's sandbox first; a negative errno if that fails.
+ * Answer questions about the file `fd` on `socket` (SOCK_SEQPACKET). A question is an array of at
+ * most CODE_READER_MAX_ASKED uint64_t, offsets in the file; the answer has one byte for each of
+ * them, an enum boundary. Returns at the end of the socket. Enters the parser's sandbox first; a
+ * negative errno if that fails.
  */
 int code_reader_serve(int socket, int fd);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * budget THREADS RATE TURNS SYSCALLS: each thread calls serve() RATE times a second (0: as often as it can). A call does TURNS
- * dependent multiplications and SYSCALLS system calls, one call in twenty does ten times as many multiplications two
- * functions further down. A chain of multiplications takes the same number of cycles whatever else runs on the
- * machine, so the CPU time of one of them tells what a watched program loses.
+ * budget THREADS RATE TURNS SYSCALLS: each thread calls serve() RATE times a second (0: as often as
+ * it can). A call does TURNS dependent multiplications and SYSCALLS system calls, one call in
+ * twenty does ten times as many multiplications two functions further down. A chain of
+ * multiplications takes the same number of cycles whatever else runs on the machine, so the CPU
+ * time of one of them tells what a watched program loses.
  *
- * For each line on standard input it prints the calls, the multiplications, the CPU time of the process and the wall
- * time so far: the reader takes differences. Ends at end of file.
+ * For each line on standard input it prints the calls, the multiplications, the CPU time of the
+ * process and the wall time so far: the reader takes differences. Ends at end of file.
  */
 #include "../targets/target.h"
 #include <pthread.h>
@@ -69,7 +70,8 @@ static void serve_some(unsigned int me, uint64_t from, uint64_t nr)
 static void *work(void *arg)
 {
 	unsigned int me = (unsigned int)(uintptr_t)arg;
-	uint64_t batch = rate * BATCH_NS / 1000000000u, period = BATCH_NS, next = now_ns(), from, now;
+	uint64_t batch = rate * BATCH_NS / 1000000000u, period = BATCH_NS, next = now_ns(), from,
+		 now;
 
 	if (!batch) {
 		batch = 1;
@@ -116,8 +118,10 @@ int main(int argc, char **argv)
 			units += atomic_load_explicit(&done[i].work, memory_order_relaxed);
 		}
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-		printf("{\"calls\":%llu,\"work\":%llu,\"cpu_ns\":%llu,\"wall_ns\":%llu}\n", (unsigned long long)calls,
-		       (unsigned long long)units, (unsigned long long)cpu.tv_sec * 1000000000u + (unsigned long long)cpu.tv_nsec,
+		printf("{\"calls\":%llu,\"work\":%llu,\"cpu_ns\":%llu,\"wall_ns\":%llu}\n",
+		       (unsigned long long)calls, (unsigned long long)units,
+		       (unsigned long long)cpu.tv_sec * 1000000000u +
+			   (unsigned long long)cpu.tv_nsec,
 		       (unsigned long long)now_ns());
 		fflush(stdout);
 	}

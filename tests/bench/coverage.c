@@ -47,11 +47,12 @@ int main(int argc, char **argv)
 			failed = 1;
 			continue;
 		}
-		printf("{\"file\":\"%s\",\"functions\":%" PRIu64 ",\"watchable\":%" PRIu64 ",\"pairs\":%" PRIu64
-		       ",\"entry_emulated\":%" PRIu64 ",\"entry_stepped\":%" PRIu64 ",\"only_direct\":%" PRIu64
+		printf("{\"file\":\"%s\",\"functions\":%" PRIu64 ",\"watchable\":%" PRIu64
+		       ",\"pairs\":%" PRIu64 ",\"entry_emulated\":%" PRIu64
+		       ",\"entry_stepped\":%" PRIu64 ",\"only_direct\":%" PRIu64
 		       ",\"only_direct_pairs\":%" PRIu64 "}\n",
-		       argv[i], c.functions, coverage_watchable(&c), c.pairs, c.entry_emulated, c.entry_stepped,
-		       c.only_direct, c.only_direct_pairs);
+		       argv[i], c.functions, coverage_watchable(&c), c.pairs, c.entry_emulated,
+		       c.entry_stepped, c.only_direct, c.only_direct_pairs);
 		fflush(stdout);
 	}
 	return failed;

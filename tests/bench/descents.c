@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descents DEPTH RATE [FAST_NS [SLOW_NS [LOOP]]]: serve() takes FAST_NS (1000) and goes down a chain of DEPTH functions;
- * in one call of twenty the last of them takes SLOW_NS (100000) in culprit(), or makes LOOP short calls there. RATE calls
- * a second, 0: as fast as it can. Every 50 ms a line: the calls so far, the CPU time of their thread, the wall time. Ends
- * with its parent.
+ * descents DEPTH RATE [FAST_NS [SLOW_NS [LOOP]]]: serve() takes FAST_NS (1000) and goes down a
+ * chain of DEPTH functions; in one call of twenty the last of them takes SLOW_NS (100000) in
+ * culprit(), or makes LOOP short calls there. RATE calls a second, 0: as fast as it can. Every 50
+ * ms a line: the calls so far, the CPU time of their thread, the wall time. Ends with its parent.
  */
 #include "../targets/target.h"
 #include <pthread.h>
@@ -51,15 +51,15 @@ WATCHED void last(uint64_t i)
 	KEEP(bystander(i + 1));
 }
 
-#define LINK(name, number, next)               \
-	WATCHED void name(uint64_t i)          \
-	{                                      \
-		KEEP(bystander(i));            \
-		if (depth > (number))          \
-			next(i);               \
-		else                           \
-			last(i);               \
-		KEEP(bystander(i + (number))); \
+#define LINK(name, number, next)                                                                   \
+	WATCHED void name(uint64_t i)                                                              \
+	{                                                                                          \
+		KEEP(bystander(i));                                                                \
+		if (depth > (number))                                                              \
+			next(i);                                                                   \
+		else                                                                               \
+			last(i);                                                                   \
+		KEEP(bystander(i + (number)));                                                     \
 	}
 
 LINK(link12, 12, last)
@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 	do {
 		clock_gettime(clock, &t);
 		printf("%llu %llu %llu\n", (unsigned long long)atomic_load(&done),
-		       (unsigned long long)((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec), (unsigned long long)now_ns());
+		       (unsigned long long)((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec),
+		       (unsigned long long)now_ns());
 		fflush(stdout);
 		sleep_ns(50000000);
 	} while (!ferror(stdout) && getppid() > 1);

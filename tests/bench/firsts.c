@@ -3,20 +3,20 @@
  * firsts NAME SECONDS [WARM]: calls one function for so long, after WARM (0.05) seconds that do not
  * count, and prints what a call took.
  *
- * NAME: push, endbr, sub, mov: the first instruction of the function; with _direct or _pointer: how it is
- * called. `_leaf` in between: nothing but the call site's own instructions can be emulated by the kernel; the
- * others reach a conditional jump in a straight line, as compiled functions do. Or getppid: a system call. The
- * functions stand in assembler, so that no compiler changes them.
+ * NAME: push, endbr, sub, mov: the first instruction of the function; with _direct or _pointer: how
+ * it is called. `_leaf` in between: nothing but the call site's own instructions can be emulated by
+ * the kernel; the others reach a conditional jump in a straight line, as compiled functions do. Or
+ * getppid: a system call. The functions stand in assembler, so that no compiler changes them.
  */
 #include "../targets/target.h"
 #include <sys/syscall.h>
 
 #define LEAF "mov $12, %ecx\n1: dec %ecx\njnz 1b\n"
 #define BODY "test %edi, %edi\njs 2f\n" LEAF "2:\n"
-#define FUNCTION(name, first, body, last)                                                             \
-	__asm__(".pushsection .text\n.globl " #name "\n.type " #name ",@function\n.p2align 4\n" #name  \
-		":\n.cfi_startproc\n" first body last "ret\n.cfi_endproc\n.size " #name ", . - " #name   \
-		"\n.popsection\n");                                                                    \
+#define FUNCTION(name, first, body, last)                                                          \
+	__asm__(".pushsection .text\n.globl " #name "\n.type " #name                               \
+		",@function\n.p2align 4\n" #name ":\n.cfi_startproc\n" first body last             \
+		"ret\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n");               \
 	void name(int positive)
 #define PUSH "push %rbx\n.cfi_adjust_cfa_offset 8\n"
 #define POP "pop %rbx\n.cfi_adjust_cfa_offset -8\n"
@@ -38,15 +38,15 @@ FUNCTION(mov_leaf_direct, MOV, LEAF, "");
 enum { BATCH = 1000 };
 static void (*volatile pointer)(int);
 
-#define DIRECT(name)                               \
-	static void batch_##name(void)             \
-	{                                          \
-		int i;                             \
-                                                   \
-		for (i = 0; i < BATCH; i++) {      \
-			name(i);                   \
-			__asm__ volatile("nop");   \
-		}                                  \
+#define DIRECT(name)                                                                               \
+	static void batch_##name(void)                                                             \
+	{                                                                                          \
+		int i;                                                                             \
+                                                                                                   \
+		for (i = 0; i < BATCH; i++) {                                                      \
+			name(i);                                                                   \
+			__asm__ volatile("nop");                                                   \
+		}                                                                                  \
 	}
 DIRECT(push_direct)
 DIRECT(endbr_direct)
@@ -78,17 +78,17 @@ static const struct {
 	void (*batch)(void);
 	void (*pointer)(int);
 } kinds[] = {
-	{"push_direct", batch_push_direct, NULL},
-	{"push_pointer", batch_pointer, push_pointer},
-	{"endbr_direct", batch_endbr_direct, NULL},
-	{"endbr_pointer", batch_pointer, endbr_pointer},
-	{"sub_direct", batch_sub_direct, NULL},
-	{"sub_pointer", batch_pointer, sub_pointer},
-	{"mov_direct", batch_mov_direct, NULL},
-	{"mov_pointer", batch_pointer, mov_pointer},
-	{"sub_leaf_direct", batch_sub_leaf_direct, NULL},
-	{"mov_leaf_direct", batch_mov_leaf_direct, NULL},
-	{"getppid", batch_getppid, NULL},
+    {"push_direct", batch_push_direct, NULL},
+    {"push_pointer", batch_pointer, push_pointer},
+    {"endbr_direct", batch_endbr_direct, NULL},
+    {"endbr_pointer", batch_pointer, endbr_pointer},
+    {"sub_direct", batch_sub_direct, NULL},
+    {"sub_pointer", batch_pointer, sub_pointer},
+    {"mov_direct", batch_mov_direct, NULL},
+    {"mov_pointer", batch_pointer, mov_pointer},
+    {"sub_leaf_direct", batch_sub_leaf_direct, NULL},
+    {"mov_leaf_direct", batch_mov_leaf_direct, NULL},
+    {"getppid", batch_getppid, NULL},
 };
 
 static uint64_t cpu_ns(void)
@@ -130,6 +130,7 @@ int main(int argc, char **argv)
 		calls += BATCH;
 	}
 	target_truth("{\"calls\":%llu,\"ns\":%.1f,\"wall_ns\":%.1f}", (unsigned long long)calls,
-		     (double)(cpu_ns() - cpu) / (double)calls, (double)(now_ns() - start) / (double)calls);
+		     (double)(cpu_ns() - cpu) / (double)calls,
+		     (double)(now_ns() - start) / (double)calls);
 	return 0;
 }

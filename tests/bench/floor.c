@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * floor [-r] PID FILE OFFSET...: an empty BPF program on these addresses, until standard input ends. With
- * -r on the return from the functions that start there, too (uretprobe).
+ * floor [-r] PID FILE OFFSET...: an empty BPF program on these addresses, until standard input
+ * ends. With -r on the return from the functions that start there, too (uretprobe).
  *
- * What probes on these addresses cost at least, whoever uses them. uprobe_multi where the kernel has it, as
- * peaktop does.
+ * What probes on these addresses cost at least, whoever uses them. uprobe_multi where the kernel
+ * has it, as peaktop does.
  */
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 	/* r0 = 0; exit */
 	uint64_t code[] = {0x00000000000000b7, 0x0000000000000095};
 	uint64_t offsets[MAX];
-	/* union bpf_attr of older headers lacks the fields: as bytes, at the places of include/uapi/linux/bpf.h. */
+	/* union bpf_attr of older headers lacks the fields: as bytes, at the places of
+	 * include/uapi/linux/bpf.h. */
 	struct {
 		uint32_t prog_fd, target_fd, attach_type, flags;
 		uint64_t path, offsets, ref_ctr_offsets, cookies;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * steady [RATE]: one thread calls busy() as fast as it can; a call is as long as makes RATE (500000)
- * of them a second when nobody watches. For each line on standard input it prints how many calls there were so
- * far, the CPU time of that thread and the wall time: the reader takes differences. Ends at end of file.
+ * steady [RATE]: one thread calls busy() as fast as it can; a call is as long as makes RATE
+ * (500000) of them a second when nobody watches. For each line on standard input it prints how many
+ * calls there were so far, the CPU time of that thread and the wall time: the reader takes
+ * differences. Ends at end of file.
  */
 #include "../targets/target.h"
 #include <pthread.h>
@@ -25,7 +26,8 @@ static void *work(void *arg)
 
 	for (;;) {
 		KEEP(busy(turns));
-		atomic_store_explicit(&done, atomic_load_explicit(&done, memory_order_relaxed) + 1, memory_order_relaxed);
+		atomic_store_explicit(&done, atomic_load_explicit(&done, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 	}
 	return NULL;
 }
@@ -38,7 +40,8 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Turns of busy() that take so long: the shortest of some rounds, so that an interruption does not count. */
+/* Turns of busy() that take so long: the shortest of some rounds, so that an interruption does not
+ * count. */
 static uint64_t turns_for(uint64_t ns)
 {
 	enum { TURNS = 1000000 };

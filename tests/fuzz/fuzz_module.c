@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ELF files with lies in them, and maps of code made at run time: every question that the parser worker asks of a module. */
+/* ELF files with lies in them, and maps of code made at run time: every question that the parser
+ * worker asks of a module. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analysis/module/module.h"

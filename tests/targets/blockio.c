@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * blockio [READS [SYNCS]]: O_DIRECT reads of 4 KB and fsynced writes in a temporary file ($TMPDIR or /tmp).
- * Every read is at least one block request, every fsync too.
+ * blockio [READS [SYNCS]]: O_DIRECT reads of 4 KB and fsynced writes in a temporary file ($TMPDIR
+ * or /tmp). Every read is at least one block request, every fsync too.
  */
 #include "target.h"
 #include <fcntl.h>
@@ -53,9 +53,10 @@ int main(int argc, char **argv)
 		direct_read(direct, buffer, draw(&seed) % BLOCKS);
 	for (i = 0; i < syncs; i++)
 		synced_write(fd, buffer, draw(&seed) % BLOCKS);
-	target_truth("{\"direct_read\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
-		     "\"synced_write\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)reads, (unsigned long long)reads, (unsigned long long)syncs,
-		     (unsigned long long)syncs);
+	target_truth(
+	    "{\"direct_read\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
+	    "\"synced_write\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
+	    (unsigned long long)reads, (unsigned long long)reads, (unsigned long long)syncs,
+	    (unsigned long long)syncs);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * coroutines [CALLS [COROUTINES [THREADS]]]: yielder() gives up its thread in the middle and goes on later,
- * perhaps on another thread: the queue that the coroutines wait in is shared by all of them.
+ * coroutines [CALLS [COROUTINES [THREADS]]]: yielder() gives up its thread in the middle and goes
+ * on later, perhaps on another thread: the queue that the coroutines wait in is shared by all of
+ * them.
  */
 #include "target.h"
 #include <pthread.h>
@@ -103,7 +104,8 @@ static void create(struct coroutine *c, uint64_t calls)
 	getcontext(&c->context);
 	c->context.uc_stack.ss_sp = c->stack;
 	c->context.uc_stack.ss_size = STACK;
-	makecontext(&c->context, (void (*)(void))body, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+	makecontext(&c->context, (void (*)(void))body, 2, (unsigned)(uintptr_t)c,
+		    (unsigned)((uintptr_t)c >> 32));
 	put(c);
 }
 
@@ -133,8 +135,9 @@ int main(int argc, char **argv)
 		moved += all[i].moved;
 	}
 	ok = done == calls_each * count;
-	target_truth("{\"yielder\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"moved\":%llu,\"ok\":%s}",
-		     (unsigned long long)(calls_each * count), (unsigned long long)done, (unsigned long long)moved,
-		     ok ? "true" : "false");
+	target_truth("{\"yielder\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"moved\":%"
+		     "llu,\"ok\":%s}",
+		     (unsigned long long)(calls_each * count), (unsigned long long)done,
+		     (unsigned long long)moved, ok ? "true" : "false");
 	return ok ? 0 : 1;
 }

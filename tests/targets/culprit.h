@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the targets with a known culprit share (tests/integration/case_culprits.py): culprit_*.c(.cc) [SECONDS].
- * serve() is slow now and then, each time for the one reason that the file is about; the latencies of slow and other
- * calls are far apart.
+ * What the targets with a known culprit share (tests/integration/case_culprits.py):
+ * culprit_*.c(.cc) [SECONDS]. serve() is slow now and then, each time for the one reason that the
+ * file is about; the latencies of slow and other calls are far apart.
  */
 #ifndef TESTS_CULPRIT_H
 #define TESTS_CULPRIT_H
@@ -132,8 +132,8 @@ static inline void byte_take(int fd)
 }
 
 /*
- * Call serve(0), serve(1), ... for some time; between the calls the thread rests, longer than it has worked: it may have
- * a real-time priority, and others want the processor too.
+ * Call serve(0), serve(1), ... for some time; between the calls the thread rests, longer than it
+ * has worked: it may have a real-time priority, and others want the processor too.
  */
 static inline int culprit_run(int argc, char **argv, void (*serve)(uint64_t), uint64_t rest_us)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_code SECONDS KIND: what compilers make of calls. A chain that is inlined into its caller, all of a function's
- * calls flattened into it, the cases of a switch (a table of jumps), an interpreter with computed gotos.
+ * culprit_code SECONDS KIND: what compilers make of calls. A chain that is inlined into its caller,
+ * all of a function's calls flattened into it, the cases of a switch (a table of jumps), an
+ * interpreter with computed gotos.
  */
 #include "culprit.h"
 
@@ -69,20 +70,23 @@ WATCHED __attribute__((flatten)) uint64_t flattened(uint64_t us)
 
 /* ---- a case each */
 
-#define HANDLER(n) \
-	WATCHED uint64_t handler_##n(uint64_t us) \
-	{ \
-		KEEP(bystander(n)); \
-		return (n) == 5 ? grind(us) : bystander(us + (n)); \
+#define HANDLER(n)                                                                                 \
+	WATCHED uint64_t handler_##n(uint64_t us)                                                  \
+	{                                                                                          \
+		KEEP(bystander(n));                                                                \
+		return (n) == 5 ? grind(us) : bystander(us + (n));                                 \
 	}
-HANDLER(0) HANDLER(1) HANDLER(2) HANDLER(3) HANDLER(4) HANDLER(5) HANDLER(6) HANDLER(7) HANDLER(8) HANDLER(9)
+/* clang-format off */
+HANDLER(0) HANDLER(1) HANDLER(2) HANDLER(3) HANDLER(4)
+HANDLER(5) HANDLER(6) HANDLER(7) HANDLER(8) HANDLER(9)
+/* clang-format on */
 
-#define CASE(n) \
-	case n: \
-		sum += handler_##n(us) * (n); \
+#define CASE(n)                                                                                    \
+	case n:                                                                                    \
+		sum += handler_##n(us) * (n);                                                      \
 		break
 
-WATCHED uint64_t switched(uint64_t which, uint64_t us)
+    WATCHED uint64_t switched(uint64_t which, uint64_t us)
 {
 	uint64_t sum = us;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_cold SECONDS KIND: what the compiler has moved out of a function because it is seldom run (FUNCTION.cold, in a section
- * of its own). It calls the culprit, or is it.
+ * culprit_cold SECONDS KIND: what the compiler has moved out of a function because it is seldom run
+ * (FUNCTION.cold, in a section of its own). It calls the culprit, or is it.
  */
 #include "culprit.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Most stacks of all are in common(), many of them in slow calls too: it is not why these are slow. */
+/* Most stacks of all are in common(), many of them in slow calls too: it is not why these are slow.
+ */
 #include "culprit.h"
 
 WATCHED void common(uint64_t us)

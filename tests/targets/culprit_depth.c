@@ -2,12 +2,12 @@
 /* A callee at depth 6. */
 #include "culprit.h"
 
-#define LINK(name, next)                                                                                               \
-	WATCHED void name(uint64_t us)                                                                                 \
-	{                                                                                                              \
-		KEEP(bystander(us));                                                                                   \
-		next;                                                                                                  \
-		KEEP(bystander(us));                                                                                   \
+#define LINK(name, next)                                                                           \
+	WATCHED void name(uint64_t us)                                                             \
+	{                                                                                          \
+		KEEP(bystander(us));                                                               \
+		next;                                                                              \
+		KEEP(bystander(us));                                                               \
 	}
 LINK(culprit, SPIN_US(us))
 LINK(fifth, culprit(us))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* culprit_direct SECONDS FILE: reads past the page cache (O_DIRECT), which wait for the device each time. */
+/* culprit_direct SECONDS FILE: reads past the page cache (O_DIRECT), which wait for the device each
+ * time. */
 #include "culprit.h"
 
 enum { BLOCK = 1 << 17, BLOCKS = 64 };
@@ -12,7 +13,8 @@ WATCHED void fetch(uint64_t i)
 	int k;
 
 	for (k = 0; k < 8; k++)
-		if (pread(file, block, BLOCK, (off_t)((i * 7 + (uint64_t)k * 11) % BLOCKS * BLOCK)) != BLOCK)
+		if (pread(file, block, BLOCK,
+			  (off_t)((i * 7 + (uint64_t)k * 11) % BLOCKS * BLOCK)) != BLOCK)
 			die("pread");
 	KEEP(bystander(i));
 }

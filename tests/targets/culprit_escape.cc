@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_escape SECONDS KIND: one of two slow calls leaves serve() by an exception that its caller takes (thrown), by one that
- * comes through three functions below and is thrown on (rethrown), or by longjmp (jump); the other one returns. Calls that are
- * left have no latency: the peak is of those that return. With KIND! all calls are left.
+ * culprit_escape SECONDS KIND: one of two slow calls leaves serve() by an exception that its caller
+ * takes (thrown), by one that comes through three functions below and is thrown on (rethrown), or
+ * by longjmp (jump); the other one returns. Calls that are left have no latency: the peak is of
+ * those that return. With KIND! all calls are left.
  */
 #include <csetjmp>
 #include <stdexcept>
@@ -15,7 +16,10 @@ static jmp_buf back;
 
 struct guard {
 	uint64_t i;
-	~guard() { KEEP(bystander(i)); }
+	~guard()
+	{
+		KEEP(bystander(i));
+	}
 };
 
 WATCHED void reject(uint64_t i)

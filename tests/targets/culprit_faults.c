@@ -32,7 +32,8 @@ WATCHED void request(uint64_t i)
 
 int main(int argc, char **argv)
 {
-	memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory =
+	    mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		die("mmap");
 	madvise(memory, PAGES * 4096, MADV_NOHUGEPAGE);

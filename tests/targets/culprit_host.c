@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_host SECONDS KIND [FOLDER]: what the host and the kernel do to a thread in the middle of its slow calls. KIND
- * is one of the functions of `kinds`; the name of its f0 is KIND_serve. FOLDER: of the cgroup, or where files may lie.
+ * culprit_host SECONDS KIND [FOLDER]: what the host and the kernel do to a thread in the middle of
+ * its slow calls. KIND is one of the functions of `kinds`; the name of its f0 is KIND_serve.
+ * FOLDER: of the cgroup, or where files may lie.
  */
 #include <linux/membarrier.h>
 #include <sys/mman.h>
@@ -88,7 +89,8 @@ static void trace_other(void)
 		_exit(0);
 	for (;;) {
 		byte_take(poke[0]);
-		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid)
+		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) ||
+		    waitpid(pid, &status, __WALL) != pid)
 			_exit(0);
 		sleep_ns(4000000);
 		if (ptrace(PTRACE_CONT, pid, NULL, NULL))
@@ -175,7 +177,8 @@ static void several_other(void)
 
 enum { POPULATED = 96 << 20 };
 
-/* To change the protection of many pages takes the lock of the address space for writing, all the while. */
+/* To change the protection of many pages takes the lock of the address space for writing, all the
+ * while. */
 static void *spinlock_holder(void *arg)
 {
 	char *p = mmap(NULL, POPULATED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -263,7 +266,8 @@ WATCHED void kernel_serve(uint64_t i)
 static void kernel_begin(void)
 {
 	const size_t bytes = 128 << 20;
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (p == MAP_FAILED)
 		die("mmap");
@@ -397,7 +401,8 @@ int main(int argc, char **argv)
 		pthread_t t = thread_run(k->thread);
 
 		CPU_CLR(sched_getcpu(), &all);
-		if (k->pinned && (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pthread_setaffinity_np(t, sizeof(all), &all)))
+		if (k->pinned && (sysconf(_SC_NPROCESSORS_ONLN) < 2 ||
+				  pthread_setaffinity_np(t, sizeof(all), &all)))
 			skip("no second CPU");
 	}
 	return culprit_run(argc, argv, k->serve, k->rest_us);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_late SECONDS KIND: libcallback.so, stripped and without frame pointers. Opened while the program runs (opened), or
- * something between the program and a function of the program that it calls back (called).
+ * culprit_late SECONDS KIND: libcallback.so, stripped and without frame pointers. Opened while the
+ * program runs (opened), or something between the program and a function of the program that it
+ * calls back (called).
  */
 #include <dlfcn.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Of the calls in a loop one is slow: the site ranks with its maximum, and what is called there is to blame. */
+/* Of the calls in a loop one is slow: the site ranks with its maximum, and what is called there is
+ * to blame. */
 #include "culprit.h"
 
 WATCHED void item(uint64_t us)

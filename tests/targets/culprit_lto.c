@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two files that are optimised as one (-flto): what the linker has inlined over their border, and renamed. */
-#include "culprit.h"
+/* Two files that are optimised as one (-flto): what the linker has inlined over their border, and
+ * renamed. */
 #include "culprit_lto.h"
+#include "culprit.h"
 
 WATCHED void serve(uint64_t i)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The other file of culprit_lto.c. */
-#include "target.h"
 #include "culprit_lto.h"
+#include "target.h"
 
 static __attribute__((noinline)) uint64_t encode(uint64_t us, int level)
 {

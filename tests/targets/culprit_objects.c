@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* culprit_objects SECONDS KIND [FILE]: what a slow call waits for is one KIND of thing that needs to be looked up. */
+/* culprit_objects SECONDS KIND [FILE]: what a slow call waits for is one KIND of thing that needs
+ * to be looked up. */
 #include <arpa/inet.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>
@@ -85,7 +86,8 @@ WATCHED void splice_serve(uint64_t i)
 
 	for (k = 0; k < 16; k++) {
 		at = k * (BYTES / 16);
-		if (splice(file, &at, answer[1], NULL, 4096, 0) != 4096 || read(answer[0], buffer, 4096) != 4096)
+		if (splice(file, &at, answer[1], NULL, 4096, 0) != 4096 ||
+		    read(answer[0], buffer, 4096) != 4096)
 			die("splice");
 	}
 	KEEP(bystander(i));
@@ -137,10 +139,12 @@ static void uring_begin(void)
 		fflush(stdout);
 		exit(0);
 	}
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
-		  IORING_OFF_CQ_RING);
-	ring.sqes = mmap(NULL, p.sq_entries * sizeof(*ring.sqes), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQES);
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED,
+		  ring.fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+		  PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_CQ_RING);
+	ring.sqes = mmap(NULL, p.sq_entries * sizeof(*ring.sqes), PROT_READ | PROT_WRITE,
+			 MAP_SHARED, ring.fd, IORING_OFF_SQES);
 	if (sq == MAP_FAILED || cq == MAP_FAILED || ring.sqes == MAP_FAILED)
 		die("mmap");
 	ring.sq_tail = (unsigned int *)(sq + p.sq_off.tail);
@@ -160,13 +164,17 @@ WATCHED void uring_serve(uint64_t i)
 	for (k = 0; k < 8; k++) {
 		tail = *ring.sq_tail;
 		at = tail & *ring.sq_mask;
-		ring.sqes[at] = (struct io_uring_sqe){.opcode = IORING_OP_READ, .fd = file, .addr = (uintptr_t)memory, .len = 4096,
+		ring.sqes[at] = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+						      .fd = file,
+						      .addr = (uintptr_t)memory,
+						      .len = 4096,
 						      .off = (uint64_t)k * 65536};
 		ring.sq_array[at] = at;
 		__atomic_store_n(ring.sq_tail, tail + 1, __ATOMIC_RELEASE);
 		if (syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
 			die("io_uring_enter");
-		__atomic_store_n(ring.cq_head, __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+		__atomic_store_n(ring.cq_head, __atomic_load_n(ring.cq_tail, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
 	}
 	KEEP(bystander(i));
 }
@@ -304,7 +312,8 @@ static void listen_at(int type, int *listening, int port)
 	inet_pton(AF_INET, "127.0.0.77", &address.sin_addr);
 	*listening = socket(AF_INET, type, 0);
 	if (bind(*listening, (struct sockaddr *)&address, sizeof(address)) ||
-	    (type == SOCK_STREAM && listen(*listening, CLIENTS)) || getsockname(*listening, (struct sockaddr *)&address, &n)) {
+	    (type == SOCK_STREAM && listen(*listening, CLIENTS)) ||
+	    getsockname(*listening, (struct sockaddr *)&address, &n)) {
 		printf("{\"skip\":\"port %d of 127.0.0.77 is taken\"}\n", port);
 		fflush(stdout);
 		exit(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of a parallel region (OpenMP): now and then one of its two threads, "straggler", has more to do. */
+/* The end of a parallel region (OpenMP): now and then one of its two threads, "straggler", has more
+ * to do. */
 #include <omp.h>
 
 #include "culprit.h"

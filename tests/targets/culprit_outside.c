@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * work() takes far longer when it is called from elsewhere: by hold(), before serve(), and by another thread. Such calls
- * say nothing about serve().
+ * work() takes far longer when it is called from elsewhere: by hold(), before serve(), and by
+ * another thread. Such calls say nothing about serve().
  */
 #include "culprit.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* f0 is called again from below itself: the outermost call is meant, and the way down is told with it. */
+/* f0 is called again from below itself: the outermost call is meant, and the way down is told with
+ * it. */
 #include "culprit.h"
 
 WATCHED void serve(uint64_t i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * After a short sleep the CPU is busy: "neighbour" has it, of the same real-time priority, and the thread waits in the run
- * queue.
+ * After a short sleep the CPU is busy: "neighbour" has it, of the same real-time priority, and the
+ * thread waits in the run queue.
  */
 #include "culprit.h"
 

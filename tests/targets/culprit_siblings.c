@@ -2,14 +2,14 @@
 /* Beside the culprit stand journal_begin() and journal_end(), as in the paper: they explain it. */
 #include "culprit.h"
 
-#define STEP(name)                                                                                                     \
-	WATCHED void name(uint64_t us)                                                                                 \
-	{                                                                                                              \
-		volatile uint64_t k, rounds = rounds_of_us(us);                                                        \
-                                                                                                                       \
-		KEEP(bystander(us));                                                                                   \
-		for (k = 0; k < rounds; k++)                                                                           \
-			;                                                                                              \
+#define STEP(name)                                                                                 \
+	WATCHED void name(uint64_t us)                                                             \
+	{                                                                                          \
+		volatile uint64_t k, rounds = rounds_of_us(us);                                    \
+                                                                                                   \
+		KEEP(bystander(us));                                                               \
+		for (k = 0; k < rounds; k++)                                                       \
+			;                                                                          \
 	}
 STEP(journal_begin)
 STEP(lock_kernel)

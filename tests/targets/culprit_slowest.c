@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The slowest function of all, archive(), makes a peak of its own; that in which most of the time is, lookup() makes. */
+/* The slowest function of all, archive(), makes a peak of its own; that in which most of the time
+ * is, lookup() makes. */
 #include "culprit.h"
 
 WATCHED void archive(uint64_t us)

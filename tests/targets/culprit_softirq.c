@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * culprit_softirq SECONDS KIND: the CPU serves the network in the middle of slow calls. One datagram to a group of many
- * members on the loopback interface is handed to each of them in softirq NET_RX: on the CPU that sends (sent), or
- * on that of an innocent thread, to which the interface steers what another process, "flooder", sends (steered).
+ * culprit_softirq SECONDS KIND: the CPU serves the network in the middle of slow calls. One
+ * datagram to a group of many members on the loopback interface is handed to each of them in
+ * softirq NET_RX: on the CPU that sends (sent), or on that of an innocent thread, to which the
+ * interface steers what another process, "flooder", sends (steered).
  */
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -51,7 +52,8 @@ static void steer_to(int cpu)
 
 	if (cpu > 31 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip("no second CPU, or too many");
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL))
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("sysfs", "/sys", "sysfs", 0, NULL))
 		skip("sysfs");
 	fd = open("/sys/class/net/lo/queues/rx-0/rps_cpus", O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, mask, (size_t)n) != n)
@@ -89,7 +91,7 @@ WATCHED void announce(int datagrams)
 }
 
 /* Of the CPUs any but that one. */
-static void flood(int not)
+static void flood(int not )
 {
 	cpu_set_t set;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An exception leaves parse() and check() in each slow call; what serve() does then takes the time. */
+/* An exception leaves parse() and check() in each slow call; what serve() does then takes the time.
+ */
 #include "culprit.h"
 
 WATCHED void check(uint64_t i)

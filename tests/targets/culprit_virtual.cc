@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A virtual call: what the call site does not say is to be learnt, or the call is named by its site. */
+/* A virtual call: what the call site does not say is to be learnt, or the call is named by its
+ * site. */
 #include "culprit.h"
 
 struct shape {
-	virtual ~shape() {}
+	virtual ~shape()
+	{
+	}
 	virtual WATCHED void draw(uint64_t us) = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* culprit_waits SECONDS KIND [FILE]: what a slow call waits for is one KIND of thing after the other. */
+/* culprit_waits SECONDS KIND [FILE]: what a slow call waits for is one KIND of thing after the
+ * other. */
 #include <linux/futex.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
@@ -250,8 +251,9 @@ WATCHED void paged_serve(uint64_t i)
 }
 
 /*
- * The lock of the address space: "walker" has it while it goes through all of a large mapping. It has the same CPU, and
- * is interrupted in the middle: whoever waits for the lock sleeps and does not spin.
+ * The lock of the address space: "walker" has it while it goes through all of a large mapping. It
+ * has the same CPU, and is interrupted in the middle: whoever waits for the lock sleeps and does
+ * not spin.
  */
 static char *big;
 

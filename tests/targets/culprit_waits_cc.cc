@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* culprit_waits_cc SECONDS KIND: a std::future that "answerer" fulfils, a std::condition_variable that "maker" notifies. */
+/* culprit_waits_cc SECONDS KIND: a std::future that "answerer" fulfils, a std::condition_variable
+ * that "maker" notifies. */
 #include <condition_variable>
 #include <future>
 #include <mutex>

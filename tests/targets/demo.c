@@ -3,9 +3,10 @@
  * demo [SECONDS]: a small server without a network, for `make demo`.
  *
  * Four threads serve some 2,000 requests a second, each by one call of serve_request(), which has
- * four latency peaks: an answer found in memory (a few microseconds), one that must be computed (some
- * 150 us of CPU), one that waits for the journal's lock (2.5 ms) and one that reaches the disk (fsync,
- * 30 ms and more). Runs until SIGTERM or SIGINT and says then how many of each there were.
+ * four latency peaks: an answer found in memory (a few microseconds), one that must be computed
+ * (some 150 us of CPU), one that waits for the journal's lock (2.5 ms) and one that reaches the
+ * disk (fsync, 30 ms and more). Runs until SIGTERM or SIGINT and says then how many of each there
+ * were.
  */
 #include "target.h"
 #include <fcntl.h>
@@ -76,7 +77,8 @@ WATCHED uint64_t compute_answer(uint64_t key)
 	return answer;
 }
 
-/* Asks for a commit, if none is going on, and waits until it is through: the journal's thread holds the lock. */
+/* Asks for a commit, if none is going on, and waits until it is through: the journal's thread holds
+ * the lock. */
 WATCHED uint64_t wait_for_lock(uint64_t key)
 {
 	uint64_t answer;
@@ -190,7 +192,8 @@ static bool open_in(const char *dir)
 	char path[4096];
 	struct statfs fs;
 
-	if (!dir || snprintf(path, sizeof(path), "%s/peaktop-demo.XXXXXX", dir) >= (int)sizeof(path))
+	if (!dir ||
+	    snprintf(path, sizeof(path), "%s/peaktop-demo.XXXXXX", dir) >= (int)sizeof(path))
 		return false;
 	if (statfs(dir, &fs) < 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
 		return false;
@@ -207,7 +210,8 @@ static void open_disk(void)
 
 	if (open_in(getenv("TMPDIR")) || open_in("/tmp") || open_in("/var/tmp") || open_in("."))
 		return;
-	fprintf(stderr, "demo: no directory on a disk (TMPDIR, /tmp, /var/tmp, .): the disk peak will be low\n");
+	fprintf(stderr, "demo: no directory on a disk (TMPDIR, /tmp, /var/tmp, .): the disk peak "
+			"will be low\n");
 	disk_fd = mkostemp(path, O_CLOEXEC);
 	if (disk_fd < 0)
 		die("demo: no temporary file");

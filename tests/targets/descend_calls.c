@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * System calls with a known cause each, made over and over by one known way down, and by another that is fast.
+ * System calls with a known cause each, made over and over by one known way down, and by another
+ * that is fast.
  *
  * descend_calls [-w] KIND ROUNDS
  *
- * KIND: sleep (nanosleep), file (pread with O_DIRECT of ./descend_calls.data), tcp (a local server answers late),
- * pipe (another thread writes late), cpu (reads of /dev/zero), lock (a mutex held by another thread), fault (a file's
- * pages, dropped before each round), closed (fsync of a file that is closed at once)
+ * KIND: sleep (nanosleep), file (pread with O_DIRECT of ./descend_calls.data), tcp (a local server
+ * answers late), pipe (another thread writes late), cpu (reads of /dev/zero), lock (a mutex held by
+ * another thread), fault (a file's pages, dropped before each round), closed (fsync of a file that
+ * is closed at once)
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -197,7 +199,8 @@ static unsigned int open_tcp(void)
 	socklen_t n = sizeof(a);
 	int server = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (bind(server, (struct sockaddr *)&a, sizeof(a)) || listen(server, 1) || getsockname(server, (struct sockaddr *)&a, &n))
+	if (bind(server, (struct sockaddr *)&a, sizeof(a)) || listen(server, 1) ||
+	    getsockname(server, (struct sockaddr *)&a, &n))
 		die("listen");
 	in_fd = out_fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (connect(in_fd, (struct sockaddr *)&a, sizeof(a)))
@@ -270,6 +273,7 @@ int main(int argc, char **argv)
 		for (int k = 0; fast && k < 3; k++)
 			fast_way(fast);
 	}
-	target_truth("{\"ok\": true, \"rounds\": %llu, \"port\": %u}", (unsigned long long)rounds, port);
+	target_truth("{\"ok\": true, \"rounds\": %llu, \"port\": %u}", (unsigned long long)rounds,
+		     port);
 	return 0;
 }

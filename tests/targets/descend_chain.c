@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_chain DEPTH [SECONDS]: serve() calls a chain of DEPTH functions (1 to 8); in one request of five the last
- * one calls culprit(), which sleeps for 3 ms. Beside each link of the chain stand calls that take next to nothing; the
- * request itself takes some 100 us of CPU.
+ * descend_chain DEPTH [SECONDS]: serve() calls a chain of DEPTH functions (1 to 8); in one request
+ * of five the last one calls culprit(), which sleeps for 3 ms. Beside each link of the chain stand
+ * calls that take next to nothing; the request itself takes some 100 us of CPU.
  */
 #include "target.h"
 
@@ -29,15 +29,15 @@ WATCHED void last(uint64_t i)
 	KEEP(bystander(i + 1));
 }
 
-#define LINK(name, number, next)              \
-	WATCHED void name(uint64_t i)         \
-	{                                     \
-		KEEP(bystander(i));           \
-		if (depth > (number))         \
-			next(i);              \
-		else                          \
-			last(i);              \
-		KEEP(bystander(i + (number))); \
+#define LINK(name, number, next)                                                                   \
+	WATCHED void name(uint64_t i)                                                              \
+	{                                                                                          \
+		KEEP(bystander(i));                                                                \
+		if (depth > (number))                                                              \
+			next(i);                                                                   \
+		else                                                                               \
+			last(i);                                                                   \
+		KEEP(bystander(i + (number)));                                                     \
 	}
 
 LINK(link8, 8, last)
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 		serve(i);
 		sleep_ns(20000);
 	}
-	target_truth("{\"serve\":{\"calls\":%llu},\"culprit\":{\"calls\":%llu},\"ok\":true}", (unsigned long long)requests,
-		     (unsigned long long)slow);
+	target_truth("{\"serve\":{\"calls\":%llu},\"culprit\":{\"calls\":%llu},\"ok\":true}",
+		     (unsigned long long)requests, (unsigned long long)slow);
 	return 0;
 }

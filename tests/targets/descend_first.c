@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_first [SECONDS]: the first instruction of serve() that can be emulated is its call of first(): the probe
- * that begins serve() and the one that begins the callee want the same address. first() sleeps for 2 ms.
+ * descend_first [SECONDS]: the first instruction of serve() that can be emulated is its call of
+ * first(): the probe that begins serve() and the one that begins the callee want the same address.
+ * first() sleeps for 2 ms.
  */
 #include "target.h"
 
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
 	end += now_ns();
 	while (now_ns() < end)
 		serve();
-	target_truth("{\"requests\": %llu, \"ok\": %s}", (unsigned long long)requests, requests == calls ? "true" : "false");
+	target_truth("{\"requests\": %llu, \"ok\": %s}", (unsigned long long)requests,
+		     requests == calls ? "true" : "false");
 	return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_inlined [SECONDS]: serve() is slow in one call of four. It calls digest(), whose time goes into the loop
- * of mix(), which is inlined into fold(), which is inlined into digest(); and, where SECONDS is negative, through
- * hand_over(), which is inlined into serve(), nap(), which sleeps.
+ * descend_inlined [SECONDS]: serve() is slow in one call of four. It calls digest(), whose time
+ * goes into the loop of mix(), which is inlined into fold(), which is inlined into digest(); and,
+ * where SECONDS is negative, through hand_over(), which is inlined into serve(), nap(), which
+ * sleeps.
  */
 #include "target.h"
 
@@ -78,7 +79,8 @@ int main(int argc, char **argv)
 	seconds = argc > 1 ? strtol(argv[1], NULL, 10) : 60;
 	target_go();
 	/* where it is, known from the beginning */
-	printf("{\"mix\": [%d, %d], \"hand_over\": %d}\n", (int)MIX_FIRST, (int)MIX_LAST, (int)HAND_OVER);
+	printf("{\"mix\": [%d, %d], \"hand_over\": %d}\n", (int)MIX_FIRST, (int)MIX_LAST,
+	       (int)HAND_OVER);
 	fflush(stdout);
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	do {

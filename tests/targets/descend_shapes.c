@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_shapes SHAPE [SECONDS]: serve() is slow in one call of four, for the reason that SHAPE names:
+ * descend_shapes SHAPE [SECONDS]: serve() is slow in one call of four, for the reason that SHAPE
+ *names:
  *
  *	loop       batch() makes 100000 short calls of item()
  *	own        compute() runs in its own code, without a call
  *	sleep      pause_a_while() sleeps 3 ms on purpose
  *	recursion  dive() calls itself five times, and burns at the bottom
  *	two        parse() or store(), in turn, take as long as each other
- *	rare       the commonest slow function, steady(), is as slow in fast calls: only spike() makes the peak
- *	pointer    handler() is called through a pointer that changes
- *	moves      take_step(), 30 times a second, calls steady() in its first sixty calls and spike() from then on
+ *	rare       the commonest slow function, steady(), is as slow in fast calls: only spike()
+ *makes the peak pointer    handler() is called through a pointer that changes moves take_step(), 30
+ *times a second, calls steady() in its first sixty calls and spike() from then on
  */
 #include "target.h"
 
@@ -195,9 +196,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*serve)(uint64_t);
-	} shapes[] = {{"loop", serve_loop}, {"own", serve_own}, {"sleep", serve_sleep}, {"recursion", serve_recursion},
-		      {"two", serve_two}, {"rare", serve_rare}, {"pointer", serve_pointer},
-		      {"moves", serve_moves}};
+	} shapes[] = {{"loop", serve_loop},	      {"own", serve_own},    {"sleep", serve_sleep},
+		      {"recursion", serve_recursion}, {"two", serve_two},    {"rare", serve_rare},
+		      {"pointer", serve_pointer},     {"moves", serve_moves}};
 	void (*serve)(uint64_t) = NULL;
 	uint64_t end, i, from;
 
@@ -222,6 +223,7 @@ int main(int argc, char **argv)
 		/* as long as it has worked: others want the processor too */
 		sleep_ns(20000 + (now_ns() - from));
 	}
-	target_truth("{\"serve\":{\"calls\":%llu},\"slow\":%llu,\"ok\":true}", (unsigned long long)requests, (unsigned long long)slow);
+	target_truth("{\"serve\":{\"calls\":%llu},\"slow\":%llu,\"ok\":true}",
+		     (unsigned long long)requests, (unsigned long long)slow);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dispatch [SECONDS]: an interpreter. One call instruction calls whatever comes next: op_slow() once in RARE times, which
- * calls work(); else one of the short ones. Behind that instruction millions of calls a second come back.
+ * dispatch [SECONDS]: an interpreter. One call instruction calls whatever comes next: op_slow()
+ * once in RARE times, which calls work(); else one of the short ones. Behind that instruction
+ * millions of calls a second come back.
  */
 #include "target.h"
 
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < RARE; i++, n++)
 			program[i](&m);
 	}
-	target_truth("{\"op_slow\":{\"calls\":%llu},\"ok\":%s}", (unsigned long long)m.slow, m.slow == n / RARE ? "true" : "false");
+	target_truth("{\"op_slow\":{\"calls\":%llu},\"ok\":%s}", (unsigned long long)m.slow,
+		     m.slow == n / RARE ? "true" : "false");
 	return 0;
 }

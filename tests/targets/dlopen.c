@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dlopen [CALLS [ROUNDS]]: opens plugin.so beside itself only after `go`, waits until a test had time to see
- * it (a line on standard input after "opened"), calls plugin_work() CALLS times, closes it; ROUNDS times.
+ * dlopen [CALLS [ROUNDS]]: opens plugin.so beside itself only after `go`, waits until a test had
+ * time to see it (a line on standard input after "opened"), calls plugin_work() CALLS times, closes
+ * it; ROUNDS times.
  */
 #include "target.h"
 #include <dlfcn.h>
@@ -44,8 +45,9 @@ int main(int argc, char **argv)
 		done += count();
 		dlclose(handle);
 	}
-	target_truth("{\"plugin_work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
-		     (unsigned long long)(calls * rounds), (unsigned long long)done,
-		     done == calls * rounds ? "true" : "false");
+	target_truth(
+	    "{\"plugin_work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
+	    (unsigned long long)(calls * rounds), (unsigned long long)done,
+	    done == calls * rounds ? "true" : "false");
 	return 0;
 }

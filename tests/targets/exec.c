@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * exec [CALLS]: calls work() CALLS times, executes itself (same pid, other addresses), waits for a line after
- * "executed", calls it CALLS times more.
+ * exec [CALLS]: calls work() CALLS times, executes itself (same pid, other addresses), waits for a
+ * line after "executed", calls it CALLS times more.
  */
 #include "target.h"
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 		KEEP(getppid());
 	}
 	target_waits = false;
-	target_truth("{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}", (unsigned long long)done,
-		     (unsigned long long)done);
+	target_truth("{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
+		     (unsigned long long)done, (unsigned long long)done);
 	return (int)target_arg(argc, argv, 2, 0);
 }

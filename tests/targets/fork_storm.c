@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fork_storm [CHILDREN [CALLS]]: the parent forks CHILDREN times, eight at once at most, calls work() once
- * for each; every child calls work() CALLS times and then ends. Children must all end well: a probe that stays
- * in a child's memory without anybody to handle it would kill it.
+ * fork_storm [CHILDREN [CALLS]]: the parent forks CHILDREN times, eight at once at most, calls
+ * work() once for each; every child calls work() CALLS times and then ends. Children must all end
+ * well: a probe that stays in a child's memory without anybody to handle it would kill it.
  */
 #include "target.h"
 #include <sys/wait.h>
@@ -47,9 +47,11 @@ int main(int argc, char **argv)
 		wait(&status);
 		bad += status != 0;
 	}
-	target_truth("{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"followed\":{\"calls\":%llu},"
+	target_truth("{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"followed\":{"
+		     "\"calls\":%llu},"
 		     "\"bad_children\":%llu,\"ok\":%s}",
 		     (unsigned long long)children, (unsigned long long)done,
-		     (unsigned long long)(children * (calls + 1)), (unsigned long long)bad, bad ? "false" : "true");
+		     (unsigned long long)(children * (calls + 1)), (unsigned long long)bad,
+		     bad ? "false" : "true");
 	return bad ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * handlers SECONDS: handle() calls its handlers through a table of function pointers, 6,000 times a second: 5 us each, and
- * one in a hundred (handle_scan) 2 ms, all of its own CPU time.
+ * handlers SECONDS: handle() calls its handlers through a table of function pointers, 6,000 times a
+ * second: 5 us each, and one in a hundred (handle_scan) 2 ms, all of its own CPU time.
  */
 #include "target.h"
 

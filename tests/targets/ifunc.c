@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ifunc [CALLS]: resolved() is an IFUNC; resolved_new() is what really runs, resolved_old() never. */
+/* ifunc [CALLS]: resolved() is an IFUNC; resolved_new() is what really runs, resolved_old() never.
+ */
 #include "target.h"
 
 static uint64_t done_new, done_old;

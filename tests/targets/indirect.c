@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * indirect [CALLS]: pointed_a() is called through a table only, pointed_b() through the table and directly,
- * compared() by qsort() of the C library.
+ * indirect [CALLS]: pointed_a() is called through a table only, pointed_b() through the table and
+ * directly, compared() by qsort() of the C library.
  */
 #include "target.h"
 
@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 	target_truth("{\"pointed_a\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"pointed_b\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"compared\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)a_done, (unsigned long long)a_done, (unsigned long long)b_done,
-		     (unsigned long long)b_done, (unsigned long long)compares, (unsigned long long)compares);
+		     (unsigned long long)a_done, (unsigned long long)a_done,
+		     (unsigned long long)b_done, (unsigned long long)b_done,
+		     (unsigned long long)compares, (unsigned long long)compares);
 	return 0;
 }

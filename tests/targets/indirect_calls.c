@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * indirect_calls SHAPE [SECONDS]: serve_SHAPE() is slow in some of its calls because of one function that
- * is called through a pointer:
+ * indirect_calls SHAPE [SECONDS]: serve_SHAPE() is slow in some of its calls because of one
+ *function that is called through a pointer:
  *
  *	table	one of eight functions of a table is called; the sixth sleeps
  *	each	all eight are called, from one site; the sixth sleeps in one call of four
- *	modes	two callees of one site: mode_short() takes 2 ms in one call of eight, mode_long() 8 ms in another
- *	tail	dispatch() jumps to one of four functions, of which one sleeps; a switch beside it has a jump table
- *	tails	dispatch() jumps to all four in each call
- *	begins	like table, but the function that sleeps begins with the call that does it: no push before it
- *	sort	qsort() of the library calls compare(), which dawdles in one call of four
- *	deep	dive() calls itself through a pointer forty times; bottom() sleeps. Not too often, or the fuses of
- *		probes that one call passes forty times would blow
- *	plunge	the same without the pointer
+ *	modes	two callees of one site: mode_short() takes 2 ms in one call of eight, mode_long() 8
+ *ms in another tail	dispatch() jumps to one of four functions, of which one sleeps; a switch
+ *beside it has a jump table tails	dispatch() jumps to all four in each call begins	like
+ *table, but the function that sleeps begins with the call that does it: no push before it sort
+ *qsort() of the library calls compare(), which dawdles in one call of four deep	dive() calls
+ *itself through a pointer forty times; bottom() sleeps. Not too often, or the fuses of probes that
+ *one call passes forty times would blow plunge	the same without the pointer
  */
 #include "target.h"
 
@@ -27,10 +26,10 @@ WATCHED void dawdle(uint64_t us)
 	KEEP(us);
 }
 
-#define QUICK(name)                                                                                                    \
-	WATCHED void name(uint64_t i)                                                                                  \
-	{                                                                                                              \
-		sink += i;                                                                                             \
+#define QUICK(name)                                                                                \
+	WATCHED void name(uint64_t i)                                                              \
+	{                                                                                          \
+		sink += i;                                                                         \
 	}
 QUICK(op_get)
 QUICK(op_set)
@@ -50,7 +49,8 @@ WATCHED void op_scan(uint64_t i)
 }
 
 typedef void (*op_fn)(uint64_t);
-static op_fn volatile ops[8] = {op_get, op_set, op_del, op_incr, op_ping, op_scan, op_time, op_auth};
+static op_fn volatile ops[8] = {op_get,	 op_set,  op_del,  op_incr,
+				op_ping, op_scan, op_time, op_auth};
 
 WATCHED void serve_table(uint64_t i)
 {
@@ -60,7 +60,8 @@ WATCHED void serve_table(uint64_t i)
 	slow += k == 5;
 }
 
-/* No frame pointer and nothing to save: the first instruction that is cheap to probe is the call. */
+/* No frame pointer and nothing to save: the first instruction that is cheap to probe is the call.
+ */
 WATCHED __attribute__((optimize("O2", "omit-frame-pointer"))) void op_begins(uint64_t i)
 {
 	dawdle(SLOW_US);
@@ -243,8 +244,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		op_fn serve;
-	} shapes[] = {{"table", serve_table}, {"begins", serve_begins}, {"each", serve_each}, {"modes", serve_modes}, {"tail", serve_tail},
-		      {"tails", serve_tails}, {"sort", serve_sort}, {"deep", serve_deep}, {"plunge", serve_plunge}};
+	} shapes[] = {{"table", serve_table}, {"begins", serve_begins}, {"each", serve_each},
+		      {"modes", serve_modes}, {"tail", serve_tail},	{"tails", serve_tails},
+		      {"sort", serve_sort},   {"deep", serve_deep},	{"plunge", serve_plunge}};
 	op_fn serve = NULL;
 	uint64_t end, i;
 
@@ -265,6 +267,7 @@ int main(int argc, char **argv)
 		requests++;
 		sleep_ns(serve == serve_deep || serve == serve_plunge ? 1000000 : 20000);
 	}
-	target_truth("{\"serve\":{\"calls\":%llu},\"slow\":%llu,\"ok\":true}", (unsigned long long)requests, (unsigned long long)slow);
+	target_truth("{\"serve\":{\"calls\":%llu},\"slow\":%llu,\"ok\":true}",
+		     (unsigned long long)requests, (unsigned long long)slow);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// indirect_virtual [SECONDS]: render() draws four shapes by one virtual call; Fractal::draw() sleeps 3 ms in one frame
-// of four.
+// indirect_virtual [SECONDS]: render() draws four shapes by one virtual call; Fractal::draw()
+// sleeps 3 ms in one frame of four.
 #include "target.h"
 
 static volatile uint64_t sink;
@@ -17,15 +17,15 @@ WATCHED void dawdle(uint64_t us)
 	KEEP(us);
 }
 
-#define SIMPLE(Class, operation)                                                                                       \
-	struct Class : Shape {                                                                                         \
-		WATCHED void name(uint64_t) override                                                                   \
-		{                                                                                                      \
-		}                                                                                                      \
-		WATCHED void draw(uint64_t frame) override                                                             \
-		{                                                                                                      \
-			sink operation frame;                                                                          \
-		}                                                                                                      \
+#define SIMPLE(Class, operation)                                                                   \
+	struct Class : Shape {                                                                     \
+		WATCHED void name(uint64_t) override                                               \
+		{                                                                                  \
+		}                                                                                  \
+		WATCHED void draw(uint64_t frame) override                                         \
+		{                                                                                  \
+			sink operation frame;                                                      \
+		}                                                                                  \
 	}
 SIMPLE(Line, +=);
 SIMPLE(Circle, ^=);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lockwait [ROUNDS [HOLD_MS]]: in every round the holder takes a mutex, lets the waiter go for it, and gives it
- * back HOLD_MS (4) later: contended_lock() waits that long each time.
+ * lockwait [ROUNDS [HOLD_MS]]: in every round the holder takes a mutex, lets the waiter go for it,
+ * and gives it back HOLD_MS (4) later: contended_lock() waits that long each time.
  */
 #include "target.h"
 #include <pthread.h>
@@ -52,7 +52,9 @@ int main(int argc, char **argv)
 			;
 	}
 	pthread_join(waiter, NULL);
-	target_truth("{\"contended_lock\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"hold_ns\":%llu,\"ok\":true}",
-		     (unsigned long long)rounds, (unsigned long long)rounds, (unsigned long long)hold_ns);
+	target_truth("{\"contended_lock\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"hold_"
+		     "ns\":%llu,\"ok\":true}",
+		     (unsigned long long)rounds, (unsigned long long)rounds,
+		     (unsigned long long)hold_ns);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * longjmp [CALLS]: leaper(i, depth) calls itself i % 4 levels deep and then returns or, in every second
- * call, leaves all of its frames by longjmp. The last call is an ordinary one.
+ * longjmp [CALLS]: leaper(i, depth) calls itself i % 4 levels deep and then returns or, in every
+ * second call, leaves all of its frames by longjmp. The last call is an ordinary one.
  */
 #include "target.h"
 #include <setjmp.h>
@@ -40,7 +40,8 @@ int main(int argc, char **argv)
 	}
 	/* A watcher learns of frames that were jumped over from the next call above them. */
 	KEEP(leaper(0, 0));
-	target_truth("{\"leaper\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":%llu},\"jumps\":%llu,\"ok\":%s}",
+	target_truth("{\"leaper\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":%llu},\"jumps\":%"
+		     "llu,\"ok\":%s}",
 		     (unsigned long long)activations, (unsigned long long)returned,
 		     (unsigned long long)(activations - returned), (unsigned long long)jumps,
 		     jumps == calls / 2 ? "true" : "false");

@@ -2,14 +2,14 @@
 /*
  * modes SECONDS RATE THREADS KIND:US:SHARE...: calls of serve() whose latency has known modes.
  *
- * THREADS threads call serve() RATE times a second each (0: without a pause), at random moments, four calls
- * at once. Each call draws one of the modes with the chance SHARE over the sum of all shares. KIND:
- *   c  computes for US of CPU time (the same work every time)      s  sleeps for US
- *   n  computes with a lognormal spread (sigma 0.35)               l  waits for a lock that is held for US
- *   w  sleeps with a lognormal spread (sigma 0.35)                 p  asks another thread, which sleeps for US
- *   t  sleeps for US and a Pareto tail (alpha 2)                   m  touches US fresh pages
- *   f  writes a file of 4 kB and syncs it, US is for information
- * The truth: the calls of every mode.
+ * THREADS threads call serve() RATE times a second each (0: without a pause), at random moments,
+ * four calls at once. Each call draws one of the modes with the chance SHARE over the sum of all
+ * shares. KIND: c  computes for US of CPU time (the same work every time)      s  sleeps for US n
+ * computes with a lognormal spread (sigma 0.35)               l  waits for a lock that is held for
+ * US w  sleeps with a lognormal spread (sigma 0.35)                 p  asks another thread, which
+ * sleeps for US t  sleeps for US and a Pareto tail (alpha 2)                   m  touches US fresh
+ * pages f  writes a file of 4 kB and syncs it, US is for information The truth: the calls of every
+ * mode.
  */
 #include "target.h"
 
@@ -91,7 +91,8 @@ static void ask(struct mode *m)
 
 static void touch(size_t pages)
 {
-	char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p =
+	    mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		die("modes: mmap");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program with phases of its own. Each round: work outside, a phase between two functions (a second thread
- * works in it too), one that is a function's own body, one between two system calls, and one left by longjmp.
+ * A program with phases of its own. Each round: work outside, a phase between two functions (a
+ * second thread works in it too), one that is a function's own body, one between two system calls,
+ * and one left by longjmp.
  *
  * phases [-w] ROUNDS PAUSE_NS
  */
@@ -11,7 +12,16 @@
 
 #include "target.h"
 
-enum { BEFORE = 3, INSIDE = 2, HELPER_INSIDE = 4, HELPER_OUTSIDE = 5, BODY = 6, BETWEEN = 7, LEFT = 1, PPIDS = 8 };
+enum {
+	BEFORE = 3,
+	INSIDE = 2,
+	HELPER_INSIDE = 4,
+	HELPER_OUTSIDE = 5,
+	BODY = 6,
+	BETWEEN = 7,
+	LEFT = 1,
+	PPIDS = 8
+};
 
 static pthread_barrier_t handover;
 static uint64_t rounds;
@@ -120,9 +130,12 @@ int main(int argc, char **argv)
 			sleep_ns(pause);
 	}
 	pthread_join(thread, NULL);
-	target_truth("{\"ok\": true, \"rounds\": %llu, \"functions\": %llu, \"body\": %llu, \"between\": %llu, \"all\": %llu}",
-		     (unsigned long long)rounds, (unsigned long long)rounds * (INSIDE + HELPER_INSIDE),
+	target_truth("{\"ok\": true, \"rounds\": %llu, \"functions\": %llu, \"body\": %llu, "
+		     "\"between\": %llu, \"all\": %llu}",
+		     (unsigned long long)rounds,
+		     (unsigned long long)rounds * (INSIDE + HELPER_INSIDE),
 		     (unsigned long long)rounds * BODY, (unsigned long long)rounds * BETWEEN,
-		     (unsigned long long)rounds * (BEFORE + INSIDE + HELPER_INSIDE + HELPER_OUTSIDE + BODY + BETWEEN + LEFT));
+		     (unsigned long long)rounds * (BEFORE + INSIDE + HELPER_INSIDE +
+						   HELPER_OUTSIDE + BODY + BETWEEN + LEFT));
 	return 0;
 }

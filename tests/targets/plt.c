@@ -15,8 +15,9 @@ int main(int argc, char **argv)
 	for (i = 0; i < calls; i++)
 		sum += plugin_work(i);
 	KEEP(sum);
-	target_truth("{\"plugin_work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
-		     (unsigned long long)calls, (unsigned long long)plugin_done(),
-		     plugin_done() == calls ? "true" : "false");
+	target_truth(
+	    "{\"plugin_work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
+	    (unsigned long long)calls, (unsigned long long)plugin_done(),
+	    plugin_done() == calls ? "true" : "false");
 	return 0;
 }

@@ -2,9 +2,10 @@
 /*
  * pthread_exit [THREADS]: threads that end inside of watched functions.
  *
- * Each thread runs task() -> inner_step() -> inner_step() ..., with a cleanup handler pushed in each of them. One third
- * of the threads calls pthread_exit() in the innermost, one third is cancelled there, one third returns.
- * Every handler must run exactly once: a uretprobe's trampoline stops the unwinder half-way.
+ * Each thread runs task() -> inner_step() -> inner_step() ..., with a cleanup handler pushed in
+ * each of them. One third of the threads calls pthread_exit() in the innermost, one third is
+ * cancelled there, one third returns. Every handler must run exactly once: a uretprobe's trampoline
+ * stops the unwinder half-way.
  */
 #include "target.h"
 #include <pthread.h>
@@ -82,7 +83,9 @@ int main(int argc, char **argv)
 		}
 		pthread_join(thread, &result);
 		ended[end]++;
-		ok = ok && result == (end == RETURNS ? NULL : end == EXITS ? (void *)1 : PTHREAD_CANCELED);
+		ok = ok && result == (end == RETURNS ? NULL
+				      : end == EXITS ? (void *)1
+						     : PTHREAD_CANCELED);
 	}
 	ok = ok && pushed == ran && pushed == threads * (DEPTH + 1);
 	target_truth("{\"task\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":%llu},"
@@ -91,7 +94,7 @@ int main(int argc, char **argv)
 		     (unsigned long long)tasks, (unsigned long long)ended[RETURNS],
 		     (unsigned long long)(tasks - ended[RETURNS]), (unsigned long long)steps,
 		     (unsigned long long)(ended[RETURNS] * DEPTH),
-		     (unsigned long long)(steps - ended[RETURNS] * DEPTH), (unsigned long long)pushed,
-		     (unsigned long long)ran, ok ? "true" : "false");
+		     (unsigned long long)(steps - ended[RETURNS] * DEPTH),
+		     (unsigned long long)pushed, (unsigned long long)ran, ok ? "true" : "false");
 	return ok ? 0 : 1;
 }

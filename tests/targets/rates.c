@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rates [RATE [SECONDS [SLOW_PER_MILLION [SLOW_MS]]]]: busy() is called RATE times a second (500000) by two
- * threads, and SLOW_PER_MILLION (100) of a million calls take SLOW_MS (200) in threads of their own, whose calls
- * are spread evenly over time. Prints what each kind really came to, and the CPU time of the fast threads.
+ * rates [RATE [SECONDS [SLOW_PER_MILLION [SLOW_MS]]]]: busy() is called RATE times a second
+ * (500000) by two threads, and SLOW_PER_MILLION (100) of a million calls take SLOW_MS (200) in
+ * threads of their own, whose calls are spread evenly over time. Prints what each kind really came
+ * to, and the CPU time of the fast threads.
  */
 #include "target.h"
 #include <pthread.h>
@@ -40,7 +41,8 @@ static void *fast(void *arg)
 
 static void *slow(void *arg)
 {
-	uint64_t next = now_ns() + slow_period_ns * (uint64_t)(uintptr_t)arg / 97 % slow_period_ns, now;
+	uint64_t next = now_ns() + slow_period_ns * (uint64_t)(uintptr_t)arg / 97 % slow_period_ns,
+		 now;
 
 	while (next + slow_ns < until) {
 		now = now_ns();
@@ -81,12 +83,15 @@ int main(int argc, char **argv)
 	for (i = 0; i < FAST; i++)
 		pthread_create(&ids[i], NULL, fast, NULL);
 	for (i = 0; i < slow_threads; i++)
-		pthread_create(&ids[FAST + i], NULL, slow, (void *)(uintptr_t)(i * 97 / slow_threads));
+		pthread_create(&ids[FAST + i], NULL, slow,
+			       (void *)(uintptr_t)(i * 97 / slow_threads));
 	for (i = 0; i < FAST + slow_threads; i++)
 		pthread_join(ids[i], NULL);
-	target_truth("{\"busy\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"fast\":%llu,\"slow\":%llu,"
+	target_truth("{\"busy\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"fast\":%llu,"
+		     "\"slow\":%llu,"
 		     "\"fast_cpu_ns\":%llu,\"ok\":true}",
-		     (unsigned long long)(fast_done + slow_done), (unsigned long long)(fast_done + slow_done),
-		     (unsigned long long)fast_done, (unsigned long long)slow_done, (unsigned long long)cpu_ns);
+		     (unsigned long long)(fast_done + slow_done),
+		     (unsigned long long)(fast_done + slow_done), (unsigned long long)fast_done,
+		     (unsigned long long)slow_done, (unsigned long long)cpu_ns);
 	return 0;
 }

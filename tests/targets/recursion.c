@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * recursion [CALLS [DEPTH]]: fib() calls itself twice, even() and odd() call each other; both counted per
- * activation. The outermost activation of each is by far the longest.
+ * recursion [CALLS [DEPTH]]: fib() calls itself twice, even() and odd() call each other; both
+ * counted per activation. The outermost activation of each is by far the longest.
  */
 #include "target.h"
 

@@ -2,8 +2,8 @@
 /*
  * rseq [CALLS [THREADS]]: count_one() adds to a counter of this CPU in a restartable sequence.
  *
- * A trap inside of the sequence makes the kernel restart it: with a probe there it would never get through.
- * So it gives up after a million restarts in a row, and the truth is then not ok.
+ * A trap inside of the sequence makes the kernel restart it: with a probe there it would never get
+ * through. So it gives up after a million restarts in a row, and the truth is then not ok.
  */
 #include "target.h"
 #include <pthread.h>
@@ -24,31 +24,31 @@ static inline int add_on_cpu(struct rseq *rs)
 	uint32_t cpu = *(volatile uint32_t *)&rs->cpu_id_start;
 	uint64_t *slot = &counter[cpu].n;
 
-	__asm__ goto volatile(
-		".pushsection __rseq_cs, \"aw\"\n\t"
-		".balign 32\n\t"
-		"3: .long 0x0, 0x0\n\t"
-		".quad 1f, 2f - 1f, 4f\n\t"
-		".popsection\n\t"
-		"leaq 3b(%%rip), %%rax\n\t"
-		"movq %%rax, %[rseq_cs]\n\t"
-		"1:\n\t"
-		"cmpl %[cpu], %[current]\n\t"
-		"jnz 4f\n\t"
-		"movq (%[slot]), %%rax\n\t"
-		"nop\n\t"
-		"addq $1, %%rax\n\t"
-		"movq %%rax, (%[slot])\n\t"
-		"2:\n\t"
-		".pushsection __rseq_failure, \"ax\"\n\t"
-		".byte 0x0f, 0xb9, 0x3d\n\t"
-		".long 0x53053053\n\t"
-		"4: jmp %l[restarted]\n\t"
-		".popsection\n\t"
-		:
-		: [rseq_cs] "m"(rs->rseq_cs), [cpu] "r"(cpu), [current] "m"(rs->cpu_id), [slot] "r"(slot)
-		: "memory", "cc", "rax"
-		: restarted);
+	__asm__ goto volatile(".pushsection __rseq_cs, \"aw\"\n\t"
+			      ".balign 32\n\t"
+			      "3: .long 0x0, 0x0\n\t"
+			      ".quad 1f, 2f - 1f, 4f\n\t"
+			      ".popsection\n\t"
+			      "leaq 3b(%%rip), %%rax\n\t"
+			      "movq %%rax, %[rseq_cs]\n\t"
+			      "1:\n\t"
+			      "cmpl %[cpu], %[current]\n\t"
+			      "jnz 4f\n\t"
+			      "movq (%[slot]), %%rax\n\t"
+			      "nop\n\t"
+			      "addq $1, %%rax\n\t"
+			      "movq %%rax, (%[slot])\n\t"
+			      "2:\n\t"
+			      ".pushsection __rseq_failure, \"ax\"\n\t"
+			      ".byte 0x0f, 0xb9, 0x3d\n\t"
+			      ".long 0x53053053\n\t"
+			      "4: jmp %l[restarted]\n\t"
+			      ".popsection\n\t"
+			      :
+			      : [rseq_cs] "m"(rs->rseq_cs), [cpu] "r"(cpu),
+				[current] "m"(rs->cpu_id), [slot] "r"(slot)
+			      : "memory", "cc", "rax"
+			      : restarted);
 	return 0;
 restarted:
 	return 1;
@@ -102,10 +102,11 @@ int main(int argc, char **argv)
 	for (i = 0; i < CPUS; i++)
 		sum += counter[i].n;
 	ok = sum == calls * threads && !stuck;
-	target_truth("{\"count_one\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"counted\":%llu,"
-		     "\"restarts\":%llu,\"stuck\":%llu,\"ok\":%s}",
-		     (unsigned long long)(calls * threads), (unsigned long long)(calls * threads),
-		     (unsigned long long)sum, (unsigned long long)aborts, (unsigned long long)stuck,
-		     ok ? "true" : "false");
+	target_truth(
+	    "{\"count_one\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"counted\":%llu,"
+	    "\"restarts\":%llu,\"stuck\":%llu,\"ok\":%s}",
+	    (unsigned long long)(calls * threads), (unsigned long long)(calls * threads),
+	    (unsigned long long)sum, (unsigned long long)aborts, (unsigned long long)stuck,
+	    ok ? "true" : "false");
 	return ok ? 0 : 1;
 }

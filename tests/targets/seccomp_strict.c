@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * seccomp_strict strict|filter|kill [CALLS]: calls work() after giving up all system calls but four.
+ * seccomp_strict strict|filter|kill [CALLS]: calls work() after giving up all system calls but
+ * four.
  *
- * strict: SECCOMP_MODE_STRICT. filter: a filter that answers EPERM to the rest. kill: one that kills for the
- * rest (on kernels 6.11 to 6.13 a uretprobe's hidden system call is one of them).
+ * strict: SECCOMP_MODE_STRICT. filter: a filter that answers EPERM to the rest. kill: one that
+ * kills for the rest (on kernels 6.11 to 6.13 a uretprobe's hidden system call is one of them).
  */
 #include "target.h"
 #include <linux/audit.h>
@@ -23,14 +24,15 @@ WATCHED uint64_t work(uint64_t i)
 
 static int install(unsigned other)
 {
-#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(nr)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(SYS_read),
-		ALLOW(SYS_write),
-		ALLOW(SYS_exit),
-		ALLOW(SYS_rt_sigreturn),
-		BPF_STMT(BPF_RET | BPF_K, other),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    ALLOW(SYS_read),
+	    ALLOW(SYS_write),
+	    ALLOW(SYS_exit),
+	    ALLOW(SYS_rt_sigreturn),
+	    BPF_STMT(BPF_RET | BPF_K, other),
 	};
 	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
@@ -55,9 +57,10 @@ int main(int argc, char **argv)
 	target_begin(&argc, &argv);
 	mode = argc > 1 ? argv[1] : "strict";
 	calls = target_arg(argc, argv, 2, 10000);
-	if (!strcmp(mode, "strict") ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0 :
-				      install(!strcmp(mode, "kill") ? SECCOMP_RET_KILL_PROCESS :
-								      SECCOMP_RET_ERRNO | EPERM) != 0)
+	if (!strcmp(mode, "strict")
+		? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0
+		: install(!strcmp(mode, "kill") ? SECCOMP_RET_KILL_PROCESS
+						: SECCOMP_RET_ERRNO | EPERM) != 0)
 		die("seccomp");
 	/* From here on only read, write and exit: no stdio. */
 	n = snprintf(line, sizeof(line), "ready\n");
@@ -67,8 +70,10 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < calls; i++)
 		KEEP(work(i));
-	n = snprintf(line, sizeof(line), "{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}\n",
-		     (unsigned long long)calls, (unsigned long long)done, done == calls ? "true" : "false");
+	n = snprintf(line, sizeof(line),
+		     "{\"work\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}\n",
+		     (unsigned long long)calls, (unsigned long long)done,
+		     done == calls ? "true" : "false");
 	put(line, (size_t)n);
 	if (target_waits)
 		target_wait_line();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * simple [CALLS]: plain functions of different shapes, called a known number of times. Built in many ways:
- * PIE and not, static, stripped, with separate or embedded debug info, without frame pointers.
+ * simple [CALLS]: plain functions of different shapes, called a known number of times. Built in
+ * many ways: PIE and not, static, stripped, with separate or embedded debug info, without frame
+ * pointers.
  */
 #include "target.h"
 
@@ -54,7 +55,8 @@ int main(int argc, char **argv)
 	target_truth("{\"big\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"middle\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"leaf\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)bigs, (unsigned long long)bigs, (unsigned long long)middles,
-		     (unsigned long long)middles, (unsigned long long)leaves, (unsigned long long)leaves);
+		     (unsigned long long)bigs, (unsigned long long)bigs,
+		     (unsigned long long)middles, (unsigned long long)middles,
+		     (unsigned long long)leaves, (unsigned long long)leaves);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sleeper [N]: nap() sleeps 300 us N times, 3 ms N/4 times, 30 ms N/20 times, in a mixed order: three peaks of
- * the function and of nanosleep with known counts, a factor of ten apart.
+ * sleeper [N]: nap() sleeps 300 us N times, 3 ms N/4 times, 30 ms N/20 times, in a mixed order:
+ * three peaks of the function and of nanosleep with known counts, a factor of ten apart.
  */
 #include "target.h"
 #include <sys/prctl.h>
@@ -30,7 +30,8 @@ int main(int argc, char **argv)
 		if (i % 20 == 0)
 			nap(30000000);
 	}
-	target_truth("{\"nap\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"peaks\":[%llu,%llu,%llu],\"ok\":true}",
+	target_truth("{\"nap\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"peaks\":[%llu,%"
+		     "llu,%llu],\"ok\":true}",
 		     (unsigned long long)(n + (n + 3) / 4 + (n + 19) / 20),
 		     (unsigned long long)(n + (n + 3) / 4 + (n + 19) / 20), (unsigned long long)n,
 		     (unsigned long long)((n + 3) / 4), (unsigned long long)((n + 19) / 20));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* spinners [SECONDS]: two processes' worth of spinning threads on one CPU: each waits half of the time. */
+/* spinners [SECONDS]: two processes' worth of spinning threads on one CPU: each waits half of the
+ * time. */
 #include "target.h"
 #include <pthread.h>
 #include <sched.h>
@@ -49,7 +50,8 @@ int main(int argc, char **argv)
 	stop = true;
 	for (i = 0; i < 2; i++)
 		pthread_join(ids[i], NULL);
-	target_truth("{\"spin_once\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)turns, (unsigned long long)turns);
+	target_truth(
+	    "{\"spin_once\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
+	    (unsigned long long)turns, (unsigned long long)turns);
 	return 0;
 }

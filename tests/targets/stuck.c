@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * stuck [CALLS]: calls sometimes_stuck() CALLS times; then one thread's call does not come back until the last
- * line on standard input, while the main thread goes on calling it once a millisecond until then.
+ * stuck [CALLS]: calls sometimes_stuck() CALLS times; then one thread's call does not come back
+ * until the last line on standard input, while the main thread goes on calling it once a
+ * millisecond until then.
  */
 #include "target.h"
 #include <pthread.h>
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
 		die("write");
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
-	target_truth("{\"sometimes_stuck\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)done, (unsigned long long)done);
+	target_truth(
+	    "{\"sometimes_stuck\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
+	    (unsigned long long)done, (unsigned long long)done);
 	return 0;
 }

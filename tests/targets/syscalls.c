@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * syscalls [N]: N reads of /dev/zero, 2N writes to /dev/null, 3N getppid, N/50 nanosleeps of 2 ms, N/500 of
- * 20 ms, N failing openat; all by syscall(), nothing else in between.
+ * syscalls [N]: N reads of /dev/zero, 2N writes to /dev/null, 3N getppid, N/50 nanosleeps of 2 ms,
+ * N/500 of 20 ms, N failing openat; all by syscall(), nothing else in between.
  */
 #include "target.h"
 #include <fcntl.h>
@@ -35,10 +35,11 @@ int main(int argc, char **argv)
 		if (i % 500 == 499)
 			syscall(SYS_nanosleep, &twenty, NULL);
 	}
-	target_truth("{\"read\":%llu,\"write\":%llu,\"getppid\":%llu,\"openat\":%llu,\"nanosleep\":%llu,"
-		     "\"sleeps\":{\"2ms\":%llu,\"20ms\":%llu},\"ok\":true}",
-		     (unsigned long long)n, (unsigned long long)(2 * n), (unsigned long long)(3 * n),
-		     (unsigned long long)failed, (unsigned long long)(n / 50 + n / 500), (unsigned long long)(n / 50),
-		     (unsigned long long)(n / 500));
+	target_truth(
+	    "{\"read\":%llu,\"write\":%llu,\"getppid\":%llu,\"openat\":%llu,\"nanosleep\":%llu,"
+	    "\"sleeps\":{\"2ms\":%llu,\"20ms\":%llu},\"ok\":true}",
+	    (unsigned long long)n, (unsigned long long)(2 * n), (unsigned long long)(3 * n),
+	    (unsigned long long)failed, (unsigned long long)(n / 50 + n / 500),
+	    (unsigned long long)(n / 50), (unsigned long long)(n / 500));
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tailcall [CALLS]: front() ends in a jump to back(), which is called directly too. A chain a_tail -> b_tail ->
- * c_tail is jumps only: the return of the call of a_tail is c_tail's.
+ * tailcall [CALLS]: front() ends in a jump to back(), which is called directly too. A chain a_tail
+ * -> b_tail -> c_tail is jumps only: the return of the call of a_tail is c_tail's.
  */
 #include "target.h"
 
@@ -55,8 +55,10 @@ int main(int argc, char **argv)
 		     "\"back\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"a_tail\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
 		     "\"c_tail\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
-		     (unsigned long long)fronts, (unsigned long long)fronts, (unsigned long long)backs,
-		     (unsigned long long)backs, (unsigned long long)calls, (unsigned long long)calls,
-		     (unsigned long long)calls, (unsigned long long)calls, chain == 3 * calls ? "true" : "false");
+		     (unsigned long long)fronts, (unsigned long long)fronts,
+		     (unsigned long long)backs, (unsigned long long)backs,
+		     (unsigned long long)calls, (unsigned long long)calls,
+		     (unsigned long long)calls, (unsigned long long)calls,
+		     chain == 3 * calls ? "true" : "false");
 	return 0;
 }

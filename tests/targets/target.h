@@ -3,9 +3,9 @@
  * What every test target shares.
  *
  * A target takes its counts as arguments, does work whose outcome it counts itself, and prints that
- * truth as one line of JSON. With -w as its first argument it prints `ready PID` first and waits for
- * a line (or end of file) on standard input, so that a test can attach; after the truth it waits
- * for another one, so that the test can ask before the process is gone.
+ * truth as one line of JSON. With -w as its first argument it prints `ready PID` first and waits
+ * for a line (or end of file) on standard input, so that a test can attach; after the truth it
+ * waits for another one, so that the test can ask before the process is gone.
  */
 #ifndef TESTS_TARGET_H
 #define TESTS_TARGET_H
@@ -26,7 +26,8 @@
 #else
 #define WATCHED __attribute__((noinline))
 #endif
-/* Keeps a value, and with it the call that gave it, from being optimised away or turned into a jump. */
+/* Keeps a value, and with it the call that gave it, from being optimised away or turned into a
+ * jump. */
 #define KEEP(value) __asm__ volatile("" : : "g"(value) : "memory")
 
 static bool target_waits;
@@ -48,7 +49,8 @@ static inline uint64_t target_arg(int argc, char **argv, int n, uint64_t fallbac
 	return argc > n ? strtoull(argv[n], NULL, 0) : fallback;
 }
 
-/* One line from standard input; byte by byte, so that nothing is read ahead over an exec or fork. */
+/* One line from standard input; byte by byte, so that nothing is read ahead over an exec or fork.
+ */
 static inline void target_wait_line(void)
 {
 	char c;

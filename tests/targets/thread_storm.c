@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* thread_storm [THREADS [CALLS]]: short-lived threads, sixteen at once, each calls work() CALLS times. */
+/* thread_storm [THREADS [CALLS]]: short-lived threads, sixteen at once, each calls work() CALLS
+ * times. */
 #include "target.h"
 #include <pthread.h>
 

@@ -2,8 +2,9 @@
 /*
  * throws [CALLS [THREADS]]: exceptions through watched functions, mixed with returns.
  *
- * through() is called CALLS times per thread; in two of three calls risky() throws, and the exception
- * leaves through() by way of its cleanup (the destructor of Guard). nested() catches inside and returns.
+ * through() is called CALLS times per thread; in two of three calls risky() throws, and the
+ * exception leaves through() by way of its cleanup (the destructor of Guard). nested() catches
+ * inside and returns.
  */
 #include "target.h"
 #include <pthread.h>
@@ -12,7 +13,10 @@
 static thread_local uint64_t destroyed;
 
 struct Guard {
-	~Guard() { destroyed++; }
+	~Guard()
+	{
+		destroyed++;
+	}
 };
 
 struct Problem {
@@ -89,16 +93,19 @@ int main(int argc, char **argv)
 		sum.nested_returned += jobs[i].nested_returned;
 		sum.destroyed += jobs[i].destroyed;
 	}
-	/* Of the calls i with i % 4 == 3 every third returns from through(), the others leave it by exception. */
+	/* Of the calls i with i % 4 == 3 every third returns from through(), the others leave it by
+	 * exception. */
 	uint64_t inner_returned = 0;
 	for (uint64_t i = 3; i < calls; i += 4)
 		inner_returned += i % 3 == 0;
 	inner_returned *= threads;
 	uint64_t through_calls = calls * threads, returned = sum.returned + inner_returned;
 	target_truth("{\"through\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":%llu},"
-		     "\"nested\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"destroyed\":%llu,\"ok\":%s}",
+		     "\"nested\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"destroyed\":%"
+		     "llu,\"ok\":%s}",
 		     (unsigned long long)through_calls, (unsigned long long)returned,
-		     (unsigned long long)(through_calls - returned), (unsigned long long)sum.nested_returned,
+		     (unsigned long long)(through_calls - returned),
+		     (unsigned long long)sum.nested_returned,
 		     (unsigned long long)sum.nested_returned, (unsigned long long)sum.destroyed,
 		     sum.destroyed == through_calls ? "true" : "false");
 	return sum.destroyed == through_calls ? 0 : 1;

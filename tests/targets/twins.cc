@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * twins [CALLS]: names that need more than themselves: serve(int), serve(double) and shop::serve(int).
+ * twins [CALLS]: names that need more than themselves: serve(int), serve(double) and
+ * shop::serve(int).
  */
 #include "target.h"
 
@@ -41,10 +42,11 @@ int main(int argc, char **argv)
 			sum += shop::serve(static_cast<int>(i));
 	}
 	KEEP(sum);
-	target_truth("{\"serve(int)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
-		     "\"serve(double)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
-		     "\"shop::serve(int)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
-		     (unsigned long long)ints, (unsigned long long)ints, (unsigned long long)doubles,
-		     (unsigned long long)doubles, (unsigned long long)shops, (unsigned long long)shops);
+	target_truth(
+	    "{\"serve(int)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
+	    "\"serve(double)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
+	    "\"shop::serve(int)\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":true}",
+	    (unsigned long long)ints, (unsigned long long)ints, (unsigned long long)doubles,
+	    (unsigned long long)doubles, (unsigned long long)shops, (unsigned long long)shops);
 	return 0;
 }

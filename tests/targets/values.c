@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * values [N]: by_argument(kind, size) takes 40 us of CPU, or sleeps 5 ms where kind is 7 (one call in ten);
- * by_return(i) returns -1 after 4 ms and a number after 30 us. Nothing else differs between the peaks.
+ * values [N]: by_argument(kind, size) takes 40 us of CPU, or sleeps 5 ms where kind is 7 (one call
+ * in ten); by_return(i) returns -1 after 4 ms and a number after 30 us. Nothing else differs
+ * between the peaks.
  */
 #include "target.h"
 
@@ -39,8 +40,9 @@ int main(int argc, char **argv)
 		failed += by_return(draw(&seed) % 1000) < 0;
 	}
 	target_truth("{\"by_argument\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"
-		     "\"by_return\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"slow\":%llu,\"failed\":%llu,\"ok\":true}",
-		     (unsigned long long)n, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n,
-		     (unsigned long long)slow, (unsigned long long)failed);
+		     "\"by_return\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"slow\":%"
+		     "llu,\"failed\":%llu,\"ok\":true}",
+		     (unsigned long long)n, (unsigned long long)n, (unsigned long long)n,
+		     (unsigned long long)n, (unsigned long long)slow, (unsigned long long)failed);
 	return 0;
 }

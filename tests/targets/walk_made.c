@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_made: main() calls serve(), which calls code that it has made at run time, in memory of no file, and that keeps no
- * frame pointer; that calls compute(), where all time goes. Its map for perf, /tmp/perf-PID.map, calls the made function
- * "made_handler". Ends with a line on standard input.
+ * walk_made: main() calls serve(), which calls code that it has made at run time, in memory of no
+ * file, and that keeps no frame pointer; that calls compute(), where all time goes. Its map for
+ * perf, /tmp/perf-PID.map, calls the made function "made_handler". Ends with a line on standard
+ * input.
  */
 #include "target.h"
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_pool [WORKERS [MS]]: a pool of threads (4) that wait on a condition for jobs, of which one comes every MS
- * milliseconds (20; 0: none comes): run_job() computes a little, crunch(), and sleeps 5 ms on purpose, nap(). Ends with a
- * line on standard input.
+ * walk_pool [WORKERS [MS]]: a pool of threads (4) that wait on a condition for jobs, of which one
+ * comes every MS milliseconds (20; 0: none comes): run_job() computes a little, crunch(), and
+ * sleeps 5 ms on purpose, nap(). Ends with a line on standard input.
  */
 #include "target.h"
 #include <poll.h>

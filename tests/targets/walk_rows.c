@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_rows: three threads take requests from a queue and handle them: parse(), lock_row(), render(). A row is a flag with a
- * condition, as databases have them, and another thread has it for most of the time. So the threads wait for conditions in
- * two places: in take_request() they are idle, in lock_row() they are blocked. Ends with a line on standard input.
+ * walk_rows: three threads take requests from a queue and handle them: parse(), lock_row(),
+ * render(). A row is a flag with a condition, as databases have them, and another thread has it for
+ * most of the time. So the threads wait for conditions in two places: in take_request() they are
+ * idle, in lock_row() they are blocked. Ends with a line on standard input.
  */
 #include "target.h"
 #include <poll.h>

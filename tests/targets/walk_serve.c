@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_serve [CALLS]: main() calls serve() CALLS times or, without, until a line comes on standard input, which a thread of
- * its own waits for. Of ten parts of its work, compute() does seven, parse() two, and descend_into() one, twenty calls of
- * itself further down.
+ * walk_serve [CALLS]: main() calls serve() CALLS times or, without, until a line comes on standard
+ * input, which a thread of its own waits for. Of ten parts of its work, compute() does seven,
+ * parse() two, and descend_into() one, twenty calls of itself further down.
  */
 #include "target.h"
 #include <pthread.h>

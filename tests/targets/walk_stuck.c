@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk_stuck: four threads whose calls of stuck() do not come back until a line comes on standard input: one reads from an
- * empty pipe, one goes for a mutex that the main thread holds, one sleeps on purpose, one computes.
+ * walk_stuck: four threads whose calls of stuck() do not come back until a line comes on standard
+ * input: one reads from an empty pipe, one goes for a mutex that the main thread holds, one sleeps
+ * on purpose, one computes.
  */
 #include "target.h"
 #include <pthread.h>

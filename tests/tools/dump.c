@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dump FILE: modules, operations, sites, profiles and samples of a session file, one line of JSON each, as the
- * integration cases and tests/unit/corpus/record.py read them. Test files only: it trusts the header and prints names as they are.
+ * dump FILE: modules, operations, sites, profiles and samples of a session file, one line of JSON
+ * each, as the integration cases and tests/unit/corpus/record.py read them. Test files only: it
+ * trusts the header and prints names as they are.
  */
 #include "analysis/session/frame.h"
 
@@ -37,31 +38,34 @@ static void show(const struct record *r)
 		text("path", r->module.path);
 		break;
 	case REC_OP:
-		printf("{\"record\":\"op\",\"op\":%" PRIu32 ",\"offset\":%" PRIu64, r->op.op, r->op.offset);
+		printf("{\"record\":\"op\",\"op\":%" PRIu32 ",\"offset\":%" PRIu64, r->op.op,
+		       r->op.offset);
 		text("name", r->op.name);
 		text("placement", r->op.placement);
 		break;
 	case REC_SITE:
-		printf("{\"record\":\"site\",\"op\":%" PRIu32 ",\"module\":%" PRIu32 ",\"offset\":%" PRIu64
-		       ",\"role\":%" PRIu32 ",\"class\":%" PRIu32 ",\"state\":%" PRIu32 ",\"hits\":%" PRIu64,
-		       r->site.op, r->site.module, r->site.offset, r->site.role, r->site.class, r->site.state,
-		       r->site.hits);
+		printf("{\"record\":\"site\",\"op\":%" PRIu32 ",\"module\":%" PRIu32
+		       ",\"offset\":%" PRIu64 ",\"role\":%" PRIu32 ",\"class\":%" PRIu32
+		       ",\"state\":%" PRIu32 ",\"hits\":%" PRIu64,
+		       r->site.op, r->site.module, r->site.offset, r->site.role, r->site.class,
+		       r->site.state, r->site.hits);
 		break;
 	case REC_PROFILE:
-		printf("{\"record\":\"profile\",\"op\":%" PRIu32 ",\"start\":%" PRIu64 ",\"end\":%" PRIu64
-		       ",\"armed\":%" PRIu64 ",\"sum\":%" PRIu64 ",\"min\":%" PRIu64 ",\"max\":%" PRIu64,
+		printf("{\"record\":\"profile\",\"op\":%" PRIu32 ",\"start\":%" PRIu64
+		       ",\"end\":%" PRIu64 ",\"armed\":%" PRIu64 ",\"sum\":%" PRIu64
+		       ",\"min\":%" PRIu64 ",\"max\":%" PRIu64,
 		       r->profile.op, r->profile.start_ns, r->profile.end_ns, r->profile.armed_ns,
 		       r->profile.sum_ns, r->profile.min_ns, r->profile.max_ns);
 		buckets(&r->profile);
 		break;
 	case REC_SAMPLE:
-		printf("{\"record\":\"sample\",\"op\":%" PRIu32 ",\"latency\":%" PRIu64 ",\"known\":%" PRIu32
-		       ",\"oncpu\":%" PRIu64 ",\"runqueue\":%" PRIu64 ",\"interrupt\":%" PRIu64
-		       ",\"preempted\":%" PRIu64 ",\"sleeps\":%" PRIu64 ",\"faults\":%" PRIu64
-		       ",\"chance\":%" PRIu64,
+		printf("{\"record\":\"sample\",\"op\":%" PRIu32 ",\"latency\":%" PRIu64
+		       ",\"known\":%" PRIu32 ",\"oncpu\":%" PRIu64 ",\"runqueue\":%" PRIu64
+		       ",\"interrupt\":%" PRIu64 ",\"preempted\":%" PRIu64 ",\"sleeps\":%" PRIu64
+		       ",\"faults\":%" PRIu64 ",\"chance\":%" PRIu64,
 		       r->sample.op, r->sample.latency_ns, r->sample.known, r->sample.oncpu_ns,
-		       r->sample.runqueue_ns, r->sample.interrupt_ns, r->sample.preempted, r->sample.sleeps,
-		       r->sample.minor_faults, r->sample.chance_ppm);
+		       r->sample.runqueue_ns, r->sample.interrupt_ns, r->sample.preempted,
+		       r->sample.sleeps, r->sample.minor_faults, r->sample.chance_ppm);
 		break;
 	default:
 		return;

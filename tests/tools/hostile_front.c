@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hostile_front PID FUNCTION: a front that was taken over. It starts a collector on the process and asks for a probe on
- * each byte of the first instructions of a function of its program, one after the other, and on the file's header.
- * Prints a line "OFFSET begin|inside|header armed|refused REASON" for each.
+ * hostile_front PID FUNCTION: a front that was taken over. It starts a collector on the process and
+ * asks for a probe on each byte of the first instructions of a function of its program, one after
+ * the other, and on the file's header. Prints a line "OFFSET begin|inside|header armed|refused
+ * REASON" for each.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -12,11 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "collect/process/code_reader.h"
+#include "analysis/code/decode.h"
 #include "analysis/module/module.h"
-#include "collect/process/channel.h"
 #include "analysis/session/record.h"
 #include "collect/collector.h"
+#include "collect/process/channel.h"
+#include "collect/process/code_reader.h"
 
 enum { BYTES = 24, WAIT_MS = 20000 };
 
@@ -49,7 +51,8 @@ static void take(struct front *f, const struct record *rec)
 
 static void turn(struct front *f)
 {
-	struct pollfd p = {.fd = channel_fd(f->channel), .events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0))};
+	struct pollfd p = {.fd = channel_fd(f->channel),
+			   .events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0))};
 	struct record beat = {.type = REQ_HEARTBEAT};
 	const struct record *rec;
 	int fd;
@@ -68,16 +71,28 @@ static void turn(struct front *f)
 
 static void arm(struct front *f, uint32_t op, uint64_t offset, const char *where)
 {
-	struct rec_site site = {.op = op, .module = f->module, .offset = offset, .role = SITE_ENTRY, .class = SITE_EMULATED, .cfa = 8};
+	struct rec_site site = {.op = op,
+				.module = f->module,
+				.offset = offset,
+				.role = SITE_ENTRY,
+				.class = SITE_EMULATED,
+				.cfa = 8};
 	struct record rec = {.type = REQ_ARM};
 
 	rec.arm = (struct req_arm){.epoch = op, .sites = &site, .nr_sites = 1};
-	rec.arm.op = (struct rec_op){.op = op, .layer = LAYER_FUNCTION, .name = "hostile", .label = "", .requested = "", .module = "", .placement = ""};
+	rec.arm.op = (struct rec_op){.op = op,
+				     .layer = LAYER_FUNCTION,
+				     .name = "hostile",
+				     .label = "",
+				     .requested = "",
+				     .module = "",
+				     .placement = ""};
 	f->answer[0] = '\0';
 	channel_send(f->channel, &rec, -1);
 	for (int waited = 0; !f->answer[0] && !f->over && waited < WAIT_MS; waited += 200)
 		turn(f);
-	printf("%llu %s %s\n", (unsigned long long)offset, where, f->answer[0] ? f->answer : "no answer");
+	printf("%llu %s %s\n", (unsigned long long)offset, where,
+	       f->answer[0] ? f->answer : "no answer");
 	fflush(stdout);
 }
 
@@ -87,8 +102,15 @@ static struct front front_begin(pid_t pid, const char *path)
 	struct front f = {.path = path};
 	int pair[2];
 
-	options = (struct collector_options){.pids = {pid}, .nr_pids = 1, .uid = getuid(), .gid = getgid(), .interval_ns = 1000000000,
-					     .budget_ppm = 1000000, .resolution = 4, .command_line = "", .code_serve = code_reader_serve};
+	options = (struct collector_options){.pids = {pid},
+					     .nr_pids = 1,
+					     .uid = getuid(),
+					     .gid = getgid(),
+					     .interval_ns = 1000000000,
+					     .budget_ppm = 1000000,
+					     .resolution = 4,
+					     .command_line = "",
+					     .code_serve = code_reader_serve};
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		exit(2);
 	if (fork() == 0) {
@@ -118,7 +140,8 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "/proc/%s/exe", argv[1]);
 	n = readlink(path, real, sizeof(real) - 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (n <= 0 || fd < 0 || module_open(&m, fd) || module_find(m, argv[2], &function, 1) != 1 || function->size < BYTES)
+	if (n <= 0 || fd < 0 || module_open(&m, fd) || module_find(m, argv[2], &function, 1) != 1 ||
+	    function->size < BYTES)
 		return 2;
 	real[n] = '\0';
 	code = module_code(m, function->vaddr, BYTES + INSN_MAX_LENGTH);
@@ -131,7 +154,8 @@ int main(int argc, char **argv)
 		bool begins = i == next;
 		struct insn insn;
 
-		if (begins && !decode_insn(decoder, code + i, INSN_MAX_LENGTH, function->vaddr + i, &insn))
+		if (begins &&
+		    !decode_insn(decoder, code + i, INSN_MAX_LENGTH, function->vaddr + i, &insn))
 			next += insn.length;
 		else if (begins)
 			return 2;

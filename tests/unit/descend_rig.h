@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A descent whose collector and parser are made of records: what it asks for is noted, answers are given by hand. */
+/* A descent whose collector and parser are made of records: what it asks for is noted, answers are
+ * given by hand. */
 #ifndef PEAKTOP_TESTS_DESCEND_RIG_H
 #define PEAKTOP_TESTS_DESCEND_RIG_H
 
@@ -15,16 +16,17 @@
 #include <cmocka.h>
 
 #include "tests/unit/output_models.h"
-#include "tui/report/output_descend.h"
-#include "tui/engine/replay.h"
-#include "tui/session/session_file.h"
 #include "tui/cli/verb_descend.h"
+#include "tui/engine/replay.h"
+#include "tui/report/output_descend.h"
+#include "tui/session/session_file.h"
 
 enum {
 	F0 = 1024,
 	PROGRAM = 1, /* modules */
 	LIBRARY = 2,
-	SERVE = 0x1000, /* serve() calls helper() at 0x1010, usleep@plt at 0x1020, through a pointer at 0x1030 */
+	SERVE = 0x1000, /* serve() calls helper() at 0x1010, usleep@plt at 0x1020, through a pointer
+			   at 0x1030 */
 	HELPER = 0x2000,
 	USLEEP = 0x500,
 	MAX_ASKED = 64,
@@ -89,7 +91,10 @@ static inline uint32_t host_ask(void *ctx, enum parse_type type, struct parse_re
 	if (t.deaf)
 		return 0;
 	assert_true(t.nr_asked < MAX_ASKED && req->nr_offsets <= 64);
-	*q = (struct question){.id = ++t.nr_asked, .type = type, .module = req->module, .offset = req->offset,
+	*q = (struct question){.id = ++t.nr_asked,
+			       .type = type,
+			       .module = req->module,
+			       .offset = req->offset,
 			       .nr_offsets = req->nr_offsets};
 	snprintf(q->text, sizeof(q->text), "%s", req->text);
 	if (req->nr_offsets)
@@ -114,11 +119,20 @@ static inline void give_profile(uint64_t slow)
 	uint64_t count[] = {3 * slow, slow};
 
 	give((struct record){.type = REC_PROFILE,
-			     .profile = {.op = F0, .start_ns = t.time_ns, .end_ns = t.time_ns + S, .armed_ns = S,
-					 .calls = 4 * slow, .sum_ns = slow * (30 * US + 4 * MS), .min_ns = 10 * US,
-					 .max_ns = 4 * MS, .nr_buckets = 2, .bucket = bucket, .count = count}});
+			     .profile = {.op = F0,
+					 .start_ns = t.time_ns,
+					 .end_ns = t.time_ns + S,
+					 .armed_ns = S,
+					 .calls = 4 * slow,
+					 .sum_ns = slow * (30 * US + 4 * MS),
+					 .min_ns = 10 * US,
+					 .max_ns = 4 * MS,
+					 .nr_buckets = 2,
+					 .bucket = bucket,
+					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){.type = REC_TICK,
+			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
 }
 
 static inline int setup(void **state)
@@ -136,15 +150,34 @@ static inline int setup(void **state)
 	t.descend = descend_new(&host);
 	assert_int_equal(session_writer_create(&t.session, t.path), 0);
 	give((struct record){.type = REC_META,
-			     .meta = {.version = "0.1.0", .host = "box", .kernel = "6", .boot_id = "b", .cpus = 2,
-				      .interval_ns = S, .command = "", .resolution = 4}});
+			     .meta = {.version = "0.1.0",
+				      .host = "box",
+				      .kernel = "6",
+				      .boot_id = "b",
+				      .cpus = 2,
+				      .interval_ns = S,
+				      .command = "",
+				      .resolution = 4}});
 	give((struct record){.type = REC_TARGET,
-			     .target = {.pid = 9, .ns_pid = 9, .started_ns = 1, .comm = "server", .exe = "/srv/server", .requested = 1}});
-	give((struct record){.type = REC_MODULE, .module = {.module = PROGRAM, .path = "/srv/server"}});
-	give((struct record){.type = REC_MODULE, .module = {.module = LIBRARY, .path = "/lib/libc.so.6 (deleted)"}});
+			     .target = {.pid = 9,
+					.ns_pid = 9,
+					.started_ns = 1,
+					.comm = "server",
+					.exe = "/srv/server",
+					.requested = 1}});
+	give((struct record){.type = REC_MODULE,
+			     .module = {.module = PROGRAM, .path = "/srv/server"}});
+	give((struct record){.type = REC_MODULE,
+			     .module = {.module = LIBRARY, .path = "/lib/libc.so.6 (deleted)"}});
 	give((struct record){.type = REC_OP,
-			     .op = {.op = F0, .layer = LAYER_FUNCTION, .name = "serve@server", .label = "serve",
-				    .requested = "serve", .module = "server", .module_id = PROGRAM, .offset = SERVE,
+			     .op = {.op = F0,
+				    .layer = LAYER_FUNCTION,
+				    .name = "serve@server",
+				    .label = "serve",
+				    .requested = "serve",
+				    .module = "server",
+				    .module_id = PROGRAM,
+				    .offset = SERVE,
 				    .placement = "entry"}});
 	return 0;
 }
@@ -177,11 +210,18 @@ static inline struct rec_site site(uint64_t offset, enum site_role role)
 	return (struct rec_site){.module = PROGRAM, .offset = offset, .role = role, .ret = offset};
 }
 
-static inline struct parsed_call_site call_site(uint64_t offset, uint32_t kind, uint64_t callee, const char *import)
+static inline struct parsed_call_site call_site(uint64_t offset, uint32_t kind, uint64_t callee,
+						const char *import)
 {
-	return (struct parsed_call_site){.offset = offset, .ret = offset + 5, .kind = kind, .flags = CALL_SITE_TIMED,
-					 .known = callee != 0, .callee = callee, .import = import,
-					 .start = site(offset, SITE_CALL), .end = site(offset + 5, SITE_RETURN)};
+	return (struct parsed_call_site){.offset = offset,
+					 .ret = offset + 5,
+					 .kind = kind,
+					 .flags = CALL_SITE_TIMED,
+					 .known = callee != 0,
+					 .callee = callee,
+					 .import = import,
+					 .start = site(offset, SITE_CALL),
+					 .end = site(offset + 5, SITE_RETURN)};
 }
 
 static inline void answer_call_sites(const struct parsed_call_site *sites, uint32_t nr)
@@ -190,8 +230,13 @@ static inline void answer_call_sites(const struct parsed_call_site *sites, uint3
 	struct parsed a = {.type = PARSED_CALL_SITES};
 
 	assert_non_null(q);
-	a.call_sites = (struct parsed_call_sites){.id = q->id, .module = q->module, .offset = q->offset, .reason = "",
-						  .total = nr, .nr = nr, .sites = sites};
+	a.call_sites = (struct parsed_call_sites){.id = q->id,
+						  .module = q->module,
+						  .offset = q->offset,
+						  .reason = "",
+						  .total = nr,
+						  .nr = nr,
+						  .sites = sites};
 	assert_true(descend_answer(t.descend, &a));
 }
 
@@ -201,14 +246,17 @@ static inline void answer_find(const struct parsed_function *list, uint32_t nr)
 	struct parsed a = {.type = PARSED_FUNCTIONS};
 
 	assert_non_null(q);
-	a.functions = (struct parsed_functions){.id = q->id, .reason = "", .total = nr, .nr = nr, .functions = list};
+	a.functions = (struct parsed_functions){
+	    .id = q->id, .reason = "", .total = nr, .nr = nr, .functions = list};
 	assert_true(descend_answer(t.descend, &a));
 }
 
 /* At the call sites of serve() lies the body of an inlined function. */
 static inline bool answer_inlines(void)
 {
-	static const struct parsed_inline calls[] = {{"fast_path(int)", "/src/fast.h", 7, 1}, {"serve(request const&)", "/src/store.c", 32, 0}};
+	static const struct parsed_inline calls[] = {
+	    {"fast_path(int)", "/src/fast.h", 7, 1},
+	    {"serve(request const&)", "/src/store.c", 32, 0}};
 	const struct question *q = question(PARSE_INLINES);
 	struct parsed_chain chains[64];
 	struct parsed a = {.type = PARSED_INLINES};
@@ -216,8 +264,10 @@ static inline bool answer_inlines(void)
 	if (!q)
 		return false;
 	for (uint32_t i = 0; i < q->nr_offsets; i++)
-		chains[i] = (struct parsed_chain){.offset = q->offsets[i], .nr = q->module == PROGRAM ? 2 : 0, .calls = calls};
-	a.inlines = (struct parsed_inlines){.id = q->id, .module = q->module, .reason = "", .nr = q->nr_offsets, .chains = chains};
+		chains[i] = (struct parsed_chain){
+		    .offset = q->offsets[i], .nr = q->module == PROGRAM ? 2 : 0, .calls = calls};
+	a.inlines = (struct parsed_inlines){
+	    .id = q->id, .module = q->module, .reason = "", .nr = q->nr_offsets, .chains = chains};
 	assert_true(descend_answer(t.descend, &a));
 	return true;
 }
@@ -236,19 +286,35 @@ static inline void answer_names(void)
 		assert_non_null(q);
 		for (uint32_t i = 0; i < q->nr_offsets; i++) {
 			uint64_t at = q->offsets[i];
-			const char *name = q->module == LIBRARY ? "usleep" : at >= HELPER ? "helper(int)" : "serve(request const&)";
+			const char *name = q->module == LIBRARY ? "usleep"
+					   : at >= HELPER	? "helper(int)"
+								: "serve(request const&)";
 
-			symbols[i] = (struct rec_symbol){.module = q->module, .offset = at, .symbol = name, .function = name,
-							 .file = "/src/store.c", .line = (uint32_t)(at & 0xff)};
+			symbols[i] = (struct rec_symbol){.module = q->module,
+							 .offset = at,
+							 .symbol = name,
+							 .function = name,
+							 .file = "/src/store.c",
+							 .line = (uint32_t)(at & 0xff)};
 		}
-		a.symbols = (struct parsed_symbols){.id = q->id, .reason = "", .nr = q->nr_offsets, .symbols = symbols};
+		a.symbols = (struct parsed_symbols){
+		    .id = q->id, .reason = "", .nr = q->nr_offsets, .symbols = symbols};
 		assert_true(descend_answer(t.descend, &a));
 	}
 }
 
 static const struct parsed_function usleep_found[] = {
-	{.module = PROGRAM, .offset = 0x777, .symbol = "usleep", .function = "usleep", .source_name = ""},
-	{.module = LIBRARY, .offset = USLEEP, .symbol = "usleep", .function = "usleep", .source_name = "", .exported = 1},
+    {.module = PROGRAM,
+     .offset = 0x777,
+     .symbol = "usleep",
+     .function = "usleep",
+     .source_name = ""},
+    {.module = LIBRARY,
+     .offset = USLEEP,
+     .symbol = "usleep",
+     .function = "usleep",
+     .source_name = "",
+     .exported = 1},
 };
 
 static inline void answer_serve(void)
@@ -275,14 +341,24 @@ static inline bool is_armed(uint64_t offset)
 static inline void give_sleep(uint64_t at_ns, uint64_t slow, uint64_t ns)
 {
 	bool helper = slow == 0x1010;
-	struct rec_frame frames[] = {{PROGRAM, slow + 5, SERVE},
-				     {helper ? PROGRAM : LIBRARY, (helper ? HELPER : USLEEP) + 3, helper ? HELPER : USLEEP}};
+	struct rec_frame frames[] = {
+	    {PROGRAM, slow + 5, SERVE},
+	    {helper ? PROGRAM : LIBRARY, (helper ? HELPER : USLEEP) + 3, helper ? HELPER : USLEEP}};
 
 	give((struct record){.type = REC_WITNESS,
-			     .witness = {.op = F0, .tid = 9, .at_ns = at_ns, .weight_ns = ns, .kind = WITNESS_SLEEP,
-					 .sleep = {.call = "clock_nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER,
-						   .name = "", .waker = "", .holder = ""},
-					 .nr_frames = 2, .frames = frames}});
+			     .witness = {.op = F0,
+					 .tid = 9,
+					 .at_ns = at_ns,
+					 .weight_ns = ns,
+					 .kind = WITNESS_SLEEP,
+					 .sleep = {.call = "clock_nanosleep",
+						   .object = SLEEP_ON_NOTHING,
+						   .ended_by = ENDED_TIMER,
+						   .name = "",
+						   .waker = "",
+						   .holder = ""},
+					 .nr_frames = 2,
+					 .frames = frames}});
 }
 
 /* In-peak calls, of which the call site at `slow` takes all but an eightieth, asleep. */
@@ -292,17 +368,29 @@ static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int n
 	struct rec_call_node nodes[16];
 
 	for (unsigned int k = 0; k < nr && !descend_over(t.descend); k++) {
-		struct rec_call c = {.epoch = t.last.epoch, .op = F0, .pid = 9, .tid = 9, .start_ns = t.time_ns + k * 5 * MS,
-				     .latency_ns = latency, .raw_ns = latency, .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED,
-				     .oncpu_ns = rest, .blocked_ns = latency - rest, .preempted_by = "",
-				     .interrupt_name = "", .nodes = nodes};
+		struct rec_call c = {.epoch = t.last.epoch,
+				     .op = F0,
+				     .pid = 9,
+				     .tid = 9,
+				     .start_ns = t.time_ns + k * 5 * MS,
+				     .latency_ns = latency,
+				     .raw_ns = latency,
+				     .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED,
+				     .oncpu_ns = rest,
+				     .blocked_ns = latency - rest,
+				     .preempted_by = "",
+				     .interrupt_name = "",
+				     .nodes = nodes};
 
 		for (uint32_t i = 0; i < t.last.nr_nodes && i < 16; i++) {
 			bool is = t.nodes[i].start.offset == slow;
 
-			nodes[c.nr_nodes++] = (struct rec_call_node){
-			    .node = t.nodes[i].node, .count = 1, .max_ns = is ? latency - rest : small,
-			    .sum_ns = is ? latency - rest : small, .blocked_ns = is ? latency - rest - small : 0};
+			nodes[c.nr_nodes++] =
+			    (struct rec_call_node){.node = t.nodes[i].node,
+						   .count = 1,
+						   .max_ns = is ? latency - rest : small,
+						   .sum_ns = is ? latency - rest : small,
+						   .blocked_ns = is ? latency - rest - small : 0};
 		}
 		give_sleep(c.start_ns + latency / 2, slow, latency - rest);
 		give((struct record){.type = REC_CALL, .call = c});
@@ -316,8 +404,14 @@ static inline void give_calls(uint64_t slow, unsigned int nr)
 
 static inline struct options options(void)
 {
-	return (struct options){.start_ops = 100, .decision_ops = 20, .maxcount_percentage = 0.5, .max_depth = 16, .max_sites = 64,
-				.level_by_level = true, .timeout_s = 30, .resolution = 4};
+	return (struct options){.start_ops = 100,
+				.decision_ops = 20,
+				.maxcount_percentage = 0.5,
+				.max_depth = 16,
+				.max_sites = 64,
+				.level_by_level = true,
+				.timeout_s = 30,
+				.resolution = 4};
 }
 
 static inline void begin(void)
@@ -358,7 +452,9 @@ static inline struct descend_report report(void)
 	return (struct descend_report){.model = t.model, .descend = t.descend, .op = F0};
 }
 
-__attribute__((noinline, unused)) static char *printed(int (*fn)(const struct descend_report *, const struct output_options *, FILE *), const struct descend_report *r)
+__attribute__((noinline, unused)) static char *
+printed(int (*fn)(const struct descend_report *, const struct output_options *, FILE *),
+	const struct descend_report *r)
 {
 	const struct output_options o = {.resolution = 4};
 	char *text = NULL;

@@ -6,13 +6,13 @@
 #ifndef PEAKTOP_PLACEMENT_FIXTURE_H
 #define PEAKTOP_PLACEMENT_FIXTURE_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include <errno.h>
 
 #include "analysis/code/callers.h"
 #include "analysis/code/placement.h"

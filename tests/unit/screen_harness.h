@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/unit/synthetic.h"
+#include "tui/cli/script.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
-#include "tui/cli/script.h"
 
 struct harness {
 	struct model *model;
@@ -34,10 +34,10 @@ static inline int64_t harness_advance(void *ctx, uint64_t until_ns)
 static inline void harness_action(void *ctx, const struct screen_action *a)
 {
 	static const char *const names[] = {
-	    "none",    "quit",	   "suspend", "repaint", "pause", "pick",
-	    "refresh", "search",   "watch",   "unwatch", "ask",	  "layers",
-	    "descend", "snapshot", "text",    "step",	 "jump",  "rewind",
-	    "undescend", "source", "code", "open calls",
+	    "none",	 "quit",     "suspend", "repaint",    "pause", "pick",
+	    "refresh",	 "search",   "watch",	"unwatch",    "ask",   "layers",
+	    "descend",	 "snapshot", "text",	"step",	      "jump",  "rewind",
+	    "undescend", "source",   "code",	"open calls",
 	};
 	struct harness *h = ctx;
 

@@ -110,7 +110,8 @@ static void test_stale_times(void **state)
 	assert_int_equal(p.cpu_ns, 0);
 }
 
-/* Whatever the order of the times: never more armed than there was time, never less than nothing. */
+/* Whatever the order of the times: never more armed than there was time, never less than nothing.
+ */
 static void test_any_order(void **state)
 {
 	uint64_t random = 1;
@@ -137,7 +138,8 @@ static void test_any_order(void **state)
 			assert_true(p.armed_cpu_ns <= p.cpu_ns);
 			assert_true(p.end_ns < 1u << 31);
 			if (a.has_cut)
-				assert_true(a.cut.end_ns >= a.cut.start_ns && a.cut.armed_ns < UINT64_MAX / 2);
+				assert_true(a.cut.end_ns >= a.cut.start_ns &&
+					    a.cut.armed_ns < UINT64_MAX / 2);
 		}
 	}
 }

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "analysis/code/boundary.h"
-#include "collect/process/code_reader.h"
 #include "analysis/module/module.h"
+#include "collect/process/code_reader.h"
 
 enum { AT = 0x401000 };
 
@@ -57,7 +57,8 @@ static void straight(void **state)
 	assert_string_equal(said, "yyiiyiiiiyy");
 }
 
-/* Data behind a jump looks like the begin of a longer instruction: what the jump leads to is known all the same. */
+/* Data behind a jump looks like the begin of a longer instruction: what the jump leads to is known
+ * all the same. */
 static void jump_over_data(void **state)
 {
 	/* jmp +2; 48 b8 (would be movabs with the next 8 bytes); nop; nop; nop; ret */
@@ -70,7 +71,8 @@ static void jump_over_data(void **state)
 	assert_int_not_equal(said[2], 'y');
 }
 
-/* je into the middle of "lock cmpxchg": glibc does so. A breakpoint there would break the locked path. */
+/* je into the middle of "lock cmpxchg": glibc does so. A breakpoint there would break the locked
+ * path. */
 static void into_the_middle(void **state)
 {
 	/* je +1; lock cmpxchg %edx,(%rdi); ret */
@@ -81,7 +83,8 @@ static void into_the_middle(void **state)
 	assert_string_equal(said, "yiyiiiy");
 }
 
-/* Behind an indirect jump nothing is followed: what stands there is decoded from where the known code ends. */
+/* Behind an indirect jump nothing is followed: what stands there is decoded from where the known
+ * code ends. */
 static void behind_indirect_jump(void **state)
 {
 	/* jmp *%rax; mov $1,%eax; ret */
@@ -94,7 +97,8 @@ static void behind_indirect_jump(void **state)
 
 static void roots_count(void **state)
 {
-	/* ret; two bytes of data that begin an instruction; a function that only a symbol names: mov $1,%eax; ret */
+	/* ret; two bytes of data that begin an instruction; a function that only a symbol names:
+	 * mov $1,%eax; ret */
 	static const uint8_t code[] = {0xc3, 0x48, 0xb8, 0xb8, 1, 0, 0, 0, 0xc3};
 	const uint64_t roots[] = {AT + 3, AT + 1000, 0};
 	char said[32];
@@ -111,10 +115,12 @@ static void limits(void **state)
 	struct boundaries b;
 
 	assert_int_equal(boundaries_init(&b, decoder, code, 0, AT, NULL, 0), -E2BIG);
-	assert_int_equal(boundaries_init(&b, decoder, code, BOUNDARY_MAX_RANGE + 1, AT, NULL, 0), -E2BIG);
+	assert_int_equal(boundaries_init(&b, decoder, code, BOUNDARY_MAX_RANGE + 1, AT, NULL, 0),
+			 -E2BIG);
 	/* the instruction goes on past the end */
 	assert_int_equal(boundaries_init(&b, decoder, (const uint8_t *)"\xe8", 1, AT, NULL, 0), 0);
-	assert_int_equal(boundaries_check(&b, decoder, (const uint8_t *)"\xe8", AT), BOUNDARY_NO_CODE);
+	assert_int_equal(boundaries_check(&b, decoder, (const uint8_t *)"\xe8", AT),
+			 BOUNDARY_NO_CODE);
 	boundaries_release(&b);
 }
 
@@ -137,7 +143,8 @@ static void random_bytes(void **state)
 		for (size_t i = 0; i < sizeof(code); i++) {
 			struct insn insn;
 
-			if (said[i] != 'y' || decode_insn(decoder, code + i, sizeof(code) - i, AT + i, &insn))
+			if (said[i] != 'y' ||
+			    decode_insn(decoder, code + i, sizeof(code) - i, AT + i, &insn))
 				continue;
 			for (size_t j = 1; j < insn.length; j++)
 				assert_int_not_equal(said[i + j], 'y');
@@ -151,7 +158,8 @@ static void ask(int socket, const uint64_t *offsets, size_t nr, uint8_t *answers
 	assert_int_equal(recv(socket, answers, nr, 0), nr);
 }
 
-/* The process, over this very program: all of the instructions of a function, and no byte between them. */
+/* The process, over this very program: all of the instructions of a function, and no byte between
+ * them. */
 static void serve_self(void **state)
 {
 	int pair[2], fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), status;
@@ -182,7 +190,8 @@ static void serve_self(void **state)
 	while (at < nr) {
 		struct insn insn;
 
-		assert_int_equal(decode_insn(decoder, code + at, (size_t)f->size - at, f->vaddr + at, &insn), 0);
+		assert_int_equal(
+		    decode_insn(decoder, code + at, (size_t)f->size - at, f->vaddr + at, &insn), 0);
 		assert_int_equal(answers[at], BOUNDARY_YES);
 		for (size_t i = 1; i < insn.length && at + i < nr; i++)
 			assert_int_equal(answers[at + i], BOUNDARY_INSIDE);
@@ -204,9 +213,10 @@ static void serve_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(straight),	   cmocka_unit_test(jump_over_data),	   cmocka_unit_test(into_the_middle),
-		cmocka_unit_test(behind_indirect_jump), cmocka_unit_test(roots_count), cmocka_unit_test(limits),
-		cmocka_unit_test(random_bytes),	   cmocka_unit_test(serve_self),
+	    cmocka_unit_test(straight),	       cmocka_unit_test(jump_over_data),
+	    cmocka_unit_test(into_the_middle), cmocka_unit_test(behind_indirect_jump),
+	    cmocka_unit_test(roots_count),     cmocka_unit_test(limits),
+	    cmocka_unit_test(random_bytes),    cmocka_unit_test(serve_self),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -188,12 +188,14 @@ static const struct parsed_call_sites *sites_of(const char *name)
 	assert_int_equal(answer.call_sites.module, SELF);
 	assert_int_equal(answer.call_sites.offset, req.offset);
 	for (uint32_t i = 1; i < answer.call_sites.nr; i++)
-		assert_true(answer.call_sites.sites[i - 1].offset < answer.call_sites.sites[i].offset);
+		assert_true(answer.call_sites.sites[i - 1].offset <
+			    answer.call_sites.sites[i].offset);
 	return &answer.call_sites;
 }
 
 /* Of the calls of `callee`: how many, and how many in a loop. */
-static void count(const struct parsed_call_sites *c, uint64_t callee, unsigned int *calls, unsigned int *looped)
+static void count(const struct parsed_call_sites *c, uint64_t callee, unsigned int *calls,
+		  unsigned int *looped)
 {
 	*calls = *looped = 0;
 	for (uint32_t i = 0; i < c->nr; i++) {
@@ -311,7 +313,8 @@ static void pointer(void **state)
 	assert_true(i < c->nr);
 	assert_false(c->sites[i].known);
 	assert_string_equal(c->sites[i].import, "");
-	assert_true(c->sites[i].operand.kind == OPERAND_REGISTER || c->sites[i].operand.kind == OPERAND_MEMORY);
+	assert_true(c->sites[i].operand.kind == OPERAND_REGISTER ||
+		    c->sites[i].operand.kind == OPERAND_MEMORY);
 	assert_true(c->sites[i].operand.base < OPERAND_NO_REG);
 }
 
@@ -338,7 +341,8 @@ static void table(void **state)
 
 	/* the jump through the table stays in the function: it calls nothing */
 	for (uint32_t i = 0; i < c->nr; i++)
-		assert_true(c->sites[i].kind != CALLEE_TAIL_INDIRECT && c->sites[i].kind != CALLEE_INDIRECT);
+		assert_true(c->sites[i].kind != CALLEE_TAIL_INDIRECT &&
+			    c->sites[i].kind != CALLEE_INDIRECT);
 	count(c, nested_at, &calls, &looped);
 	assert_true(calls >= 1 && looped == calls);
 	/* the one before the loop is not in it */
@@ -363,11 +367,11 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),   cmocka_unit_test(leaf),
-		cmocka_unit_test(loops),   cmocka_unit_test(forward_branches_are_no_loop),
-		cmocka_unit_test(tail_call), cmocka_unit_test(import),
-		cmocka_unit_test(pointer), cmocka_unit_test(noreturn),
-		cmocka_unit_test(table),   cmocka_unit_test(errors),
+	    cmocka_unit_test(plain),	 cmocka_unit_test(leaf),
+	    cmocka_unit_test(loops),	 cmocka_unit_test(forward_branches_are_no_loop),
+	    cmocka_unit_test(tail_call), cmocka_unit_test(import),
+	    cmocka_unit_test(pointer),	 cmocka_unit_test(noreturn),
+	    cmocka_unit_test(table),	 cmocka_unit_test(errors),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Channels over a socket pair: order, descriptors, bounds, a hostile peer. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cmocka.h>
 
-#include "collect/process/channel.h"
 #include "analysis/session/record_codec.h"
+#include "collect/process/channel.h"
 
 enum { MAX_SEND = 256 << 10 };
 

@@ -23,7 +23,9 @@ static volatile uint64_t sink;
 
 /* Their code is looked at: the same whatever the rest is built with. */
 #define SHAPE __attribute__((noipa, used, optimize("O2"), no_sanitize("address", "undefined")))
-#define INLINED static inline __attribute__((always_inline, optimize("O2"), no_sanitize("address", "undefined")))
+#define INLINED                                                                                    \
+	static inline                                                                              \
+	    __attribute__((always_inline, optimize("O2"), no_sanitize("address", "undefined")))
 
 uint64_t code_leaf(uint64_t n);
 uint64_t code_caller(uint64_t n);
@@ -273,10 +275,13 @@ static void loops_only_when_asked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_lines), cmocka_unit_test(import),
-		cmocka_unit_test(loops_and_jumps), cmocka_unit_test(window),
-		cmocka_unit_test(errors),	   cmocka_unit_test(loop_lines),
-		cmocka_unit_test(loops_only_when_asked),
+	    cmocka_unit_test(names_and_lines),
+	    cmocka_unit_test(import),
+	    cmocka_unit_test(loops_and_jumps),
+	    cmocka_unit_test(window),
+	    cmocka_unit_test(errors),
+	    cmocka_unit_test(loop_lines),
+	    cmocka_unit_test(loops_only_when_asked),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -9,7 +9,6 @@
 #include <locale.h>
 #include <poll.h>
 #include <pty.h>
-#include <utmp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +17,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include <cmocka.h>
 

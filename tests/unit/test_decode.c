@@ -504,16 +504,17 @@ static void test_operands(void **state)
 	check_operand("3e ff 24 c5 00 10 40 00", true, NO, RAX, 8, 0x401000);
 }
 
-static void check_probe_operand(const char *hex, uint32_t kind, uint32_t base, uint32_t index, uint32_t scale,
-				int64_t disp)
+static void check_probe_operand(const char *hex, uint32_t kind, uint32_t base, uint32_t index,
+				uint32_t scale, int64_t disp)
 {
 	struct insn insn = one(hex);
 	struct rec_operand op;
 
 	arch_probe_operand(&insn, &op);
-	if (op.kind != kind || op.base != base || op.index != index || op.scale != scale || op.disp != disp)
-		fail_msg("%s: kind %u base %u index %u scale %u disp %lld", hex, op.kind, op.base, op.index, op.scale,
-			 (long long)op.disp);
+	if (op.kind != kind || op.base != base || op.index != index || op.scale != scale ||
+	    op.disp != disp)
+		fail_msg("%s: kind %u base %u index %u scale %u disp %lld", hex, op.kind, op.base,
+			 op.index, op.scale, (long long)op.disp);
 }
 
 /* As a probe finds them: registers in the order of struct pt_regs. */
@@ -672,8 +673,9 @@ int main(void)
 	    cmocka_unit_test(test_registers),	 cmocka_unit_test(test_unknown_effects),
 	    cmocka_unit_test(test_text),	 cmocka_unit_test(test_probe_class),
 	    cmocka_unit_test(test_probe_policy), cmocka_unit_test(test_work),
-	    cmocka_unit_test(test_operands), cmocka_unit_test(test_probe_operands),	 cmocka_unit_test(test_addresses),
-	    cmocka_unit_test(test_scan),	 cmocka_unit_test(test_random_bytes),
+	    cmocka_unit_test(test_operands),	 cmocka_unit_test(test_probe_operands),
+	    cmocka_unit_test(test_addresses),	 cmocka_unit_test(test_scan),
+	    cmocka_unit_test(test_random_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

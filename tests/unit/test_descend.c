@@ -5,6 +5,7 @@
  */
 #include "analysis/descent/choose.h"
 #include "tests/unit/descend_rig.h"
+#include "tui/cli/command_line.h"
 
 /* --- choosing the peak */
 
@@ -23,7 +24,8 @@ static void too_early(void **state)
 	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
 }
 
-/* Where calls are rare, fewer of them will do after a while; not where a person asked for a number. */
+/* Where calls are rare, fewer of them will do after a while; not where a person asked for a number.
+ */
 static void start_ops_adapt(void **state)
 {
 	struct options o = options();
@@ -55,7 +57,8 @@ static void largest_by_default(void **state)
 	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
 }
 
-/* One call in a thousand takes most of the time: no peak yet, so the fast ones are not taken for the question. */
+/* One call in a thousand takes most of the time: no peak yet, so the fast ones are not taken for
+ * the question. */
 static void rare_and_slow(void **state)
 {
 	uint32_t bucket[] = {pt_bucket(10 * US), pt_bucket(100 * MS)};
@@ -64,11 +67,20 @@ static void rare_and_slow(void **state)
 	struct rec_descent ask;
 
 	give((struct record){.type = REC_PROFILE,
-			     .profile = {.op = F0, .start_ns = t.time_ns, .end_ns = t.time_ns + S, .armed_ns = S, .calls = 1000,
-					 .sum_ns = 999 * 10 * US + 100 * MS, .min_ns = 10 * US, .max_ns = 100 * MS, .nr_buckets = 2,
-					 .bucket = bucket, .count = count}});
+			     .profile = {.op = F0,
+					 .start_ns = t.time_ns,
+					 .end_ns = t.time_ns + S,
+					 .armed_ns = S,
+					 .calls = 1000,
+					 .sum_ns = 999 * 10 * US + 100 * MS,
+					 .min_ns = 10 * US,
+					 .max_ns = 100 * MS,
+					 .nr_buckets = 2,
+					 .bucket = bucket,
+					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){.type = REC_TICK,
+			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
 	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
 	/* nothing else comes: it is the slowest calls that are looked into */
 	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
@@ -82,7 +94,8 @@ static void rare_and_slow(void **state)
 /* Before the slow calls are many enough for a peak they pass for the tail of the fast ones. */
 static void slow_tail(void **state)
 {
-	uint64_t latency[] = {10 * US, 20 * US, 40 * US, 80 * US, 160 * US, 320 * US, 640 * US, 1280 * US, 2560 * US, 14 * MS};
+	uint64_t latency[] = {10 * US,	20 * US,  40 * US,   80 * US,	160 * US,
+			      320 * US, 640 * US, 1280 * US, 2560 * US, 14 * MS};
 	uint64_t count[] = {3000, 300, 40, 12, 4, 2, 1, 1, 1, 5};
 	uint32_t bucket[10];
 	struct options o = options();
@@ -91,11 +104,20 @@ static void slow_tail(void **state)
 	for (int i = 0; i < 10; i++)
 		bucket[i] = pt_bucket(latency[i]);
 	give((struct record){.type = REC_PROFILE,
-			     .profile = {.op = F0, .start_ns = t.time_ns, .end_ns = t.time_ns + S, .armed_ns = S, .calls = 3366,
-					 .sum_ns = 115 * MS, .min_ns = 10 * US, .max_ns = 14 * MS, .nr_buckets = 10,
-					 .bucket = bucket, .count = count}});
+			     .profile = {.op = F0,
+					 .start_ns = t.time_ns,
+					 .end_ns = t.time_ns + S,
+					 .armed_ns = S,
+					 .calls = 3366,
+					 .sum_ns = 115 * MS,
+					 .min_ns = 10 * US,
+					 .max_ns = 14 * MS,
+					 .nr_buckets = 10,
+					 .bucket = bucket,
+					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK, .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){.type = REC_TICK,
+			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
 	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
 	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
 	assert_true(ask.low_ns > 1280 * US);
@@ -127,12 +149,17 @@ static void peak_by_latency(void **state)
 	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 }
 
-/* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has the time. */
+/* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has
+ * the time. */
 static void swallowed(void **state)
 {
 	struct choose_question q = {.start_ops = 100, .waited_s = 2};
-	struct peak p = {.range = {pt_bucket(8 * US), pt_bucket(20 * MS)}, .low_ns = 8 * US, .high_ns = 20 * MS, .mode_ns = 10 * US,
-			 .share_of_calls = 1, .share_of_time = 1};
+	struct peak p = {.range = {pt_bucket(8 * US), pt_bucket(20 * MS)},
+			 .low_ns = 8 * US,
+			 .high_ns = 20 * MS,
+			 .mode_ns = 10 * US,
+			 .share_of_calls = 1,
+			 .share_of_time = 1};
 	struct op op = {.nr_peaks = 1, .peaks = &p, .share_seen = 1};
 	struct choose_answer a;
 
@@ -152,13 +179,18 @@ static void range_of_latencies(void **state)
 	static const struct {
 		const char *text;
 		uint64_t low_ns, high_ns;
-	} wanted[] = {{"2-4ms", 2 * MS, 4 * MS},	 {"500us-2ms", 500 * US, 2 * MS}, {"0.5ms-800us", 500 * US, 800 * US},
-		      {"0.5us-900ns", 500, 900},	 {"1s-2000ms", S, 2 * S},	  {"2.5ms", 2500 * US, 2500 * US},
+	} wanted[] = {{"2-4ms", 2 * MS, 4 * MS},
+		      {"500us-2ms", 500 * US, 2 * MS},
+		      {"0.5ms-800us", 500 * US, 800 * US},
+		      {"0.5us-900ns", 500, 900},
+		      {"1s-2000ms", S, 2 * S},
+		      {"2.5ms", 2500 * US, 2500 * US},
 		      {"0.5 ms - 800 us", 500 * US, 800 * US}};
 	char error[512];
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		char text[32], *argv[] = {"peaktop", "descend", "-p", "1", "-f", "x", "--peak", text, NULL};
+		char text[32],
+		    *argv[] = {"peaktop", "descend", "-p", "1", "-f", "x", "--peak", text, NULL};
 		struct options o;
 
 		snprintf(text, sizeof(text), "%s", wanted[i].text);
@@ -231,8 +263,13 @@ static void imports_come_from_exports(void **state)
 
 static void an_ifunc_stays_unknown(void **state)
 {
-	const struct parsed_function ifunc = {.module = LIBRARY, .offset = USLEEP, .symbol = "usleep", .function = "usleep",
-					      .source_name = "", .ifunc = 1, .exported = 1};
+	const struct parsed_function ifunc = {.module = LIBRARY,
+					      .offset = USLEEP,
+					      .symbol = "usleep",
+					      .function = "usleep",
+					      .source_name = "",
+					      .ifunc = 1,
+					      .exported = 1};
 
 	begin();
 	answer_serve();
@@ -244,7 +281,8 @@ static void an_ifunc_stays_unknown(void **state)
 		assert_false(t.asked[i].type == PARSE_CALL_SITES && t.asked[i].module == LIBRARY);
 	answer_names();
 	assert_non_null(descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF));
-	assert_string_equal(descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF)->function, "usleep");
+	assert_string_equal(
+	    descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF)->function, "usleep");
 }
 
 /* serve() calls through a pointer at 0x1030, read from memory, and helper(). */
@@ -253,7 +291,8 @@ static void begin_with_pointer(uint32_t operand)
 	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""),
 					   call_site(0x1030, CALLEE_INDIRECT, 0, "")};
 
-	sites[1].operand = (struct rec_operand){.kind = operand, .base = 12, .index = OPERAND_NO_REG, .disp = 24};
+	sites[1].operand =
+	    (struct rec_operand){.kind = operand, .base = 12, .index = OPERAND_NO_REG, .disp = 24};
 	begin();
 	answer_call_sites(sites, 2);
 	assert_true(is_armed(0x1030));
@@ -273,8 +312,9 @@ static void a_pointer_is_learnt(void **state)
 	assert_int_equal(t.learn.site.role, SITE_CALL);
 	assert_int_equal(t.learn.operand.base, 12);
 	assert_int_equal(t.learn.operand.disp, 24);
-	give((struct record){.type = REC_LEARNT,
-			     .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &callee}});
+	give(
+	    (struct record){.type = REC_LEARNT,
+			    .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &callee}});
 	q = question(PARSE_CALL_SITES);
 	assert_non_null(q);
 	assert_int_equal(q->offset, callee.offset);
@@ -289,8 +329,9 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 
 	begin_with_pointer(OPERAND_REGISTER);
 	requests = t.nr_requests;
-	give((struct record){.type = REC_LEARNT,
-			     .learnt = {.node = t.learn.node, .nr_callees = 2, .callees = callees}});
+	give(
+	    (struct record){.type = REC_LEARNT,
+			    .learnt = {.node = t.learn.node, .nr_callees = 2, .callees = callees}});
 	/* timed from their entries, which the parser is asked for */
 	for (int i = 0; i < 2; i++) {
 		const struct question *q = question(PARSE_PLAN);
@@ -299,8 +340,13 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 		assert_non_null(q);
 		entry = site(q->offset + 4, SITE_ENTRY);
 		entry.cfa = 8;
-		a.plan = (struct parsed_plan){.id = q->id, .module = q->module, .offset = q->offset, .text = "", .price = "",
-					      .nr_sites = 1, .sites = &entry};
+		a.plan = (struct parsed_plan){.id = q->id,
+					      .module = q->module,
+					      .offset = q->offset,
+					      .text = "",
+					      .price = "",
+					      .nr_sites = 1,
+					      .sites = &entry};
 		assert_int_equal(t.nr_requests, requests);
 		assert_true(descend_answer(t.descend, &a));
 	}
@@ -319,16 +365,26 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 /* In a stripped library, what an IFUNC chose has no symbol: it is called as it was asked for. */
 static void what_an_ifunc_chose_has_the_name_of_the_import(void **state)
 {
-	const struct parsed_function ifunc = {.module = LIBRARY, .offset = USLEEP, .symbol = "memcpy", .function = "memcpy",
-					      .source_name = "", .ifunc = 1, .exported = 1};
+	const struct parsed_function ifunc = {.module = LIBRARY,
+					      .offset = USLEEP,
+					      .symbol = "memcpy",
+					      .function = "memcpy",
+					      .source_name = "",
+					      .ifunc = 1,
+					      .exported = 1};
 	struct parsed_call_site sites[] = {call_site(0x1030, CALLEE_PLT, 0, "memcpy")};
 	const struct rec_code chosen = {LIBRARY, 0x9000};
-	struct rec_symbol nameless = {.module = LIBRARY, .offset = 0x9000, .symbol = "", .function = "libc.so.6+0x9000", .file = ""};
+	struct rec_symbol nameless = {.module = LIBRARY,
+				      .offset = 0x9000,
+				      .symbol = "",
+				      .function = "libc.so.6+0x9000",
+				      .file = ""};
 	struct descent_fnode n = {.function = chosen, .site = {PROGRAM, 0x1030}};
 	struct descent_result r;
 	char name[64];
 
-	sites[0].operand = (struct rec_operand){.kind = OPERAND_SLOT, .base = OPERAND_IP, .index = OPERAND_NO_REG, .disp = 0x3000};
+	sites[0].operand = (struct rec_operand){
+	    .kind = OPERAND_SLOT, .base = OPERAND_IP, .index = OPERAND_NO_REG, .disp = 0x3000};
 	begin();
 	answer_call_sites(sites, 1);
 	answer_find(&ifunc, 1);
@@ -336,8 +392,9 @@ static void what_an_ifunc_chose_has_the_name_of_the_import(void **state)
 	assert_int_equal(t.nr_learns, 1);
 	assert_int_equal(t.learn.operand.kind, OPERAND_SLOT);
 	assert_int_equal(t.learn.operand.disp, 0x3000);
-	give((struct record){.type = REC_LEARNT,
-			     .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
+	give(
+	    (struct record){.type = REC_LEARNT,
+			    .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
 	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
 	assert_true(r.nr_nodes >= 2);
 	descent_result_release(&r);
@@ -371,11 +428,14 @@ static void a_refusal_ends_it(void **state)
 	answer_serve();
 	answer_find(usleep_found, 2);
 	answer_find(NULL, 0);
-	give((struct record){.type = REC_REFUSED,
-			     .refused = {.epoch = t.last.epoch + 1, .op = F0, .error = -EPERM, .reason = "another"}});
+	give((struct record){
+	    .type = REC_REFUSED,
+	    .refused = {
+		.epoch = t.last.epoch + 1, .op = F0, .error = -EPERM, .reason = "another"}});
 	assert_false(descend_over(t.descend));
-	give((struct record){.type = REC_REFUSED,
-			     .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
+	give((struct record){
+	    .type = REC_REFUSED,
+	    .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
 	assert_true(descend_over(t.descend));
 	assert_int_equal(t.nr_stops, 1);
 }
@@ -387,8 +447,9 @@ static void a_refusal_after_the_ack_is_another(void **state)
 	answer_find(usleep_found, 2);
 	answer_find(NULL, 0);
 	give((struct record){.type = REC_ACK, .ack = {.epoch = t.last.epoch}});
-	give((struct record){.type = REC_REFUSED,
-			     .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
+	give((struct record){
+	    .type = REC_REFUSED,
+	    .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
 	assert_false(descend_over(t.descend));
 }
 
@@ -420,7 +481,8 @@ static void stop_is_said_once(void **state)
 /* A site that the kernel steps over is not for calls that are hardly longer than the step. */
 static void steps_in_short_calls(void **state)
 {
-	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""), call_site(0x1020, CALLEE_DIRECT, HELPER, "")};
+	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""),
+					   call_site(0x1020, CALLEE_DIRECT, HELPER, "")};
 	struct options o = options();
 	struct rec_descent ask;
 
@@ -470,7 +532,8 @@ static void the_answer(void **state)
 	free(text);
 	assert_string_equal(json_string_value(json_object_get(json, "kind")), "descend");
 	assert_string_equal(json_string_value(json_object_get(json, "status")), "root cause found");
-	assert_string_equal(json_string_value(json_object_get(json, "function")), "serve(request const&)");
+	assert_string_equal(json_string_value(json_object_get(json, "function")),
+			    "serve(request const&)");
 	path = json_array_get(json_object_get(json, "paths"), 0);
 	frames = json_object_get(path, "frames");
 	assert_int_equal(json_array_size(frames), 2);
@@ -479,14 +542,18 @@ static void the_answer(void **state)
 	assert_string_equal(json_string_value(json_object_get(last, "module")), "libc.so.6");
 	assert_string_equal(json_string_value(json_object_get(last, "evidence")), "measured");
 	assert_true(json_integer_value(json_object_get(last, "records")) >= 20);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(last, "call_site"), "line")), 0x20);
-	assert_string_equal(json_string_value(json_object_get(json_object_get(last, "call_site"), "address")), "0x1020");
+	assert_int_equal(
+	    json_integer_value(json_object_get(json_object_get(last, "call_site"), "line")), 0x20);
+	assert_string_equal(
+	    json_string_value(json_object_get(json_object_get(last, "call_site"), "address")),
+	    "0x1020");
 	inlined = json_object_get(json_object_get(last, "call_site"), "inlined");
 	assert_int_equal(json_array_size(inlined), 1);
 	assert_string_equal(json_string_value(json_array_get(inlined, 0)), "fast_path(int)");
 	assert_non_null(json_object_get(json, "profile"));
 	assert_non_null(json_object_get(json, "peak"));
-	assert_int_equal(json_array_size(json_object_get(json_object_get(json, "ftree"), "children")), 3);
+	assert_int_equal(
+	    json_array_size(json_object_get(json_object_get(json, "ftree"), "children")), 3);
 	json_decref(json);
 }
 
@@ -526,9 +593,11 @@ static void the_sentence(void **state)
 	r = report();
 	text = printed(output_descend_text, &r);
 	assert_non_null(strstr(text, "peak 2, "));
-	assert_non_null(strstr(text, "serve > usleep at\n") || strstr(text, "serve > usleep at store.c:32") ||
+	assert_non_null(strstr(text, "serve > usleep at\n") ||
+			strstr(text, "serve > usleep at store.c:32") ||
 			strstr(text, "serve >\nusleep at store.c:32"));
-	assert_true(strstr(text, "Path 1") < strstr(text, "Status: ") && strstr(text, "Status: ") < strstr(text, "Cost: "));
+	assert_true(strstr(text, "Path 1") < strstr(text, "Status: ") &&
+		    strstr(text, "Status: ") < strstr(text, "Cost: "));
 	/* parameters are for the JSON */
 	assert_null(strstr(text, "request"));
 	free(text);
@@ -628,9 +697,19 @@ static void hostile_names(void **state)
 
 	whole_descent();
 	give((struct record){.type = REC_SYMBOL,
-			     .symbol = {.module = LIBRARY, .offset = USLEEP, .symbol = HOSTILE, .function = HOSTILE, .file = HOSTILE, .line = 1}});
+			     .symbol = {.module = LIBRARY,
+					.offset = USLEEP,
+					.symbol = HOSTILE,
+					.function = HOSTILE,
+					.file = HOSTILE,
+					.line = 1}});
 	give((struct record){.type = REC_SYMBOL,
-			     .symbol = {.module = PROGRAM, .offset = 0x1020, .symbol = HOSTILE, .function = HOSTILE, .file = HOSTILE, .line = 1}});
+			     .symbol = {.module = PROGRAM,
+					.offset = 0x1020,
+					.symbol = HOSTILE,
+					.function = HOSTILE,
+					.file = HOSTILE,
+					.line = 1}});
 	r = report();
 	text = printed(output_descend_text, &r);
 	assert_null(strchr(text, '\x1b'));
@@ -647,37 +726,40 @@ static void hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
-		cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
-		cmocka_unit_test(swallowed),
-		cmocka_unit_test_setup_teardown(too_early, setup, teardown),
-		cmocka_unit_test(range_of_latencies),
-		cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
-		cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
-		cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_such_peak, setup, teardown),
-		cmocka_unit_test_setup_teardown(slowest, setup, teardown),
-		cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_ifunc_stays_unknown, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_pointer_is_learnt, setup, teardown),
-		cmocka_unit_test_setup_teardown(several_callees_of_a_pointer_are_told_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_an_ifunc_chose_has_the_name_of_the_import, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_no_probe_can_read_is_not_asked_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_deaf_parser_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_refusal_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_refusal_after_the_ack_is_another, setup, teardown),
-		cmocka_unit_test_setup_teardown(foreign_answers_are_left, setup, teardown),
-		cmocka_unit_test_setup_teardown(stop_is_said_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
-		cmocka_unit_test_setup_teardown(steps_in_short_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
-		cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_asked_yet, setup, teardown),
-		cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
+	    cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
+	    cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
+	    cmocka_unit_test(swallowed),
+	    cmocka_unit_test_setup_teardown(too_early, setup, teardown),
+	    cmocka_unit_test(range_of_latencies),
+	    cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
+	    cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
+	    cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
+	    cmocka_unit_test_setup_teardown(no_such_peak, setup, teardown),
+	    cmocka_unit_test_setup_teardown(slowest, setup, teardown),
+	    cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
+	    cmocka_unit_test_setup_teardown(an_ifunc_stays_unknown, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_pointer_is_learnt, setup, teardown),
+	    cmocka_unit_test_setup_teardown(several_callees_of_a_pointer_are_told_apart, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(what_an_ifunc_chose_has_the_name_of_the_import, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(what_no_probe_can_read_is_not_asked_for, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(a_deaf_parser_ends_it, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_refusal_ends_it, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_refusal_after_the_ack_is_another, setup, teardown),
+	    cmocka_unit_test_setup_teardown(foreign_answers_are_left, setup, teardown),
+	    cmocka_unit_test_setup_teardown(stop_is_said_once, setup, teardown),
+	    cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
+	    cmocka_unit_test_setup_teardown(steps_in_short_calls, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
+	    cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
+	    cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),
+	    cmocka_unit_test_setup_teardown(nothing_asked_yet, setup, teardown),
+	    cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

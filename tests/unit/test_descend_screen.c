@@ -4,8 +4,8 @@
 #include <locale.h>
 
 #include "tests/unit/descend_rig.h"
-#include "tui/views/live_descent.h"
 #include "tui/cli/script_session.h"
+#include "tui/views/live_descent.h"
 
 /* --- its screens, from the session */
 
@@ -81,9 +81,11 @@ static void screens_of_its_session(void **state)
 	write_session();
 	/* before it was asked for there is nothing to show */
 	script_golden("", "until 1\n" OPENED "expect and it holds no");
-	script_golden("", "until 2\n" OPENED "expect in progress\nexpect armed now 3\ntick\nexpect root cause found\n"
-			  "reject in progress\nkey T\nexpect in progress\nkey t\nexpect root cause found\n"
-			  "key q\nexpect calls (log)");
+	script_golden(
+	    "", "until 2\n" OPENED
+		"expect in progress\nexpect armed now 3\ntick\nexpect root cause found\n"
+		"reject in progress\nkey T\nexpect in progress\nkey t\nexpect root cause found\n"
+		"key q\nexpect calls (log)");
 	/* no file of this name, and a saved session holds no code */
 	script_golden("", "end\n" OPENED "key Enter\nexpect no code\nkey d\nexpect no code");
 	script_golden("descent-session-begun", "until 2\n" OPENED "dump");
@@ -114,7 +116,8 @@ static bool shown(const struct screen *s, const char *text)
 }
 
 /* Ask for a peak on the live screen, and take the calls of it to the end. */
-static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency, uint64_t slow)
+static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency,
+			      uint64_t slow)
 {
 	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
 	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
@@ -150,7 +153,8 @@ static void peaks_with_the_same_path(void **state)
 	/* the other one, without starting again */
 	descend_on_screen(&l, 1, 10 * US, 0x1020);
 	assert_true(shown(l.screen, "peak 1, "));
-	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the difference is below software"));
+	assert_true(shown(
+	    l.screen, "the same path as the peak at 4.02 ms: the difference is below software"));
 	/* the first again: it is not compared with itself */
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);
 	assert_true(shown(l.screen, "the same path as the peak at 10"));
@@ -165,8 +169,8 @@ static void peaks_with_the_same_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
-		cmocka_unit_test_setup_teardown(peaks_with_the_same_path, setup, teardown),
+	    cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
+	    cmocka_unit_test_setup_teardown(peaks_with_the_same_path, setup, teardown),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");

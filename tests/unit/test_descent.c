@@ -78,7 +78,8 @@ static void test_witness_mode_times_f0_alone_first(void **state)
 	assert_string_equal(b.expanded, "0");
 	descent_progress(b.d, &p);
 	assert_int_equal(p.rounds, 0);
-	/* Without witnesses it goes on level by level after decision_ops calls, but not before samples had their time. */
+	/* Without witnesses it goes on level by level after decision_ops calls, but not before
+	 * samples had their time. */
 	CALLS(39, &b, 10 * MS, NOTHING);
 	assert_int_equal(b.nr_armed, 0);
 	CALL(&b, 10 * MS, NOTHING);
@@ -317,7 +318,8 @@ static void test_loop_of_waits_and_work(void **state)
 	bench_begin(&b);
 	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
 	start(&b, true);
-	CALLS(20, &b, 10 * MS, P("a", 9600 * US, .max = 20 * US, .count = 900, .blocked = 4800 * US));
+	CALLS(20, &b, 10 * MS,
+	      P("a", 9600 * US, .max = 20 * US, .count = 900, .blocked = 4800 * US));
 	expect_done(&b, DESCENT_ROOT_CAUSE);
 	assert_int_equal(descent_result(b.d, &r), 0);
 	assert_int_equal(r.nr_paths, 2);
@@ -897,8 +899,11 @@ static void test_spread_over_many(void **state)
 /* Pages of a file: waiting for them and what the faults themselves take is one cause. */
 static void test_faults_that_wait(void **state)
 {
-	const struct rec_sleep page = {
-	    .syscall = -1, .call = "", .object = SLEEP_ON_PAGE, .name = "/data", .ended_by = ENDED_REQUEST};
+	const struct rec_sleep page = {.syscall = -1,
+				       .call = "",
+				       .object = SLEEP_ON_PAGE,
+				       .name = "/data",
+				       .ended_by = ENDED_REQUEST};
 	struct descent_result r;
 	struct bench b;
 

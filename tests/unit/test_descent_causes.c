@@ -32,12 +32,18 @@ static void test_words(void **state)
 					    "wait",
 					    "unmeasured callees",
 					    "unknown",
-					    "cpu quota", "stopped", "throttled",
-					    "reclaim", "compaction", "swap",
-					    "huge page", "kernel", "signal handler"};
-	static const char *const statuses[] = {"root cause found", "maximum depth reached",
-					       "in progress",	   "distribution changed",
-					       "not enough calls", "target ended", "partly explained"};
+					    "cpu quota",
+					    "stopped",
+					    "throttled",
+					    "reclaim",
+					    "compaction",
+					    "swap",
+					    "huge page",
+					    "kernel",
+					    "signal handler"};
+	static const char *const statuses[] = {
+	    "root cause found", "maximum depth reached", "in progress",	    "distribution changed",
+	    "not enough calls", "target ended",		 "partly explained"};
 	static const char *const evidences[] = {"measured", "witnessed", "sampled", "estimated"};
 	char long_name[300];
 	struct rec_sleep s = {.object = SLEEP_ON_FILE, .name = long_name};

@@ -17,7 +17,8 @@ static const struct rec_code f0 = {REC_KERNEL_MODULE, REC_KERNEL_CALL | NR};
 
 static struct rec_frame kernel(uint64_t function)
 {
-	return (struct rec_frame){.module = REC_KERNEL_MODULE, .offset = function + 4, .function = function};
+	return (struct rec_frame){
+	    .module = REC_KERNEL_MODULE, .offset = function + 4, .function = function};
 }
 
 static struct rec_frame user(uint64_t offset)
@@ -37,7 +38,8 @@ static void add(struct stack_tally *t, int tag, uint64_t ns, const char *path)
 	stack_tally_add(t, frame, nr, tag, ns);
 }
 
-static void assert_path(const struct stack_tally *t, uint32_t part, const char *path, uint64_t wanted)
+static void assert_path(const struct stack_tally *t, uint32_t part, const char *path,
+			uint64_t wanted)
 {
 	struct rec_frame frame[STACK_DEPTH];
 	uint64_t ns;
@@ -117,8 +119,8 @@ struct run {
 	struct descent *d;
 	uint64_t now;
 	uint32_t epoch;
-	uint32_t outcome; /* of the next calls */
-	bool witnessed;	  /* they are */
+	uint32_t outcome;	       /* of the next calls */
+	bool witnessed;		       /* they are */
 	const struct rec_sleep *sleep; /* of their stacks; NULL: a pipe */
 };
 
@@ -133,9 +135,11 @@ static void feed(struct run *r, const struct record *rec)
 			assert_int_equal(a.nr_armed, 0);
 			r->epoch = a.epoch;
 		} else if (a.kind == DESCENT_EXPAND) {
-			struct record leaf = {.type = REC_CALLEES, .callees = {.function = a.function}};
+			struct record leaf = {.type = REC_CALLEES,
+					      .callees = {.function = a.function}};
 
-			assert_true(a.function.module == f0.module && a.function.offset == f0.offset);
+			assert_true(a.function.module == f0.module &&
+				    a.function.offset == f0.offset);
 			assert_int_equal(descent_feed(r->d, &leaf), 0);
 		} else {
 			assert_true(a.kind == DESCENT_WAIT || a.kind == DESCENT_DONE);
@@ -157,29 +161,60 @@ static void begin(struct run *r)
 	ask.descent.low_ns = 2 * MS;
 	ask.descent.high_ns = 4 * MS;
 	feed(r, &ask);
-	profile.profile = (struct rec_profile){.op = OP, .calls = count, .sum_ns = count * 3 * MS, .min_ns = 3 * MS, .max_ns = 3 * MS,
-					       .nr_buckets = 1, .bucket = &bucket, .count = &count};
+	profile.profile = (struct rec_profile){.op = OP,
+					       .calls = count,
+					       .sum_ns = count * 3 * MS,
+					       .min_ns = 3 * MS,
+					       .max_ns = 3 * MS,
+					       .nr_buckets = 1,
+					       .bucket = &bucket,
+					       .count = &count};
 	feed(r, &profile);
 }
 
-static const struct rec_sleep from_pipe = {.syscall = 0, .call = "read", .object = SLEEP_ON_PIPE, .name = "pipe:[7]",
-					   .ended_by = ENDED_TASK, .waker = "feeder", .waker_tid = 99, .holder = ""};
+static const struct rec_sleep from_pipe = {.syscall = 0,
+					   .call = "read",
+					   .object = SLEEP_ON_PIPE,
+					   .name = "pipe:[7]",
+					   .ended_by = ENDED_TASK,
+					   .waker = "feeder",
+					   .waker_tid = 99,
+					   .holder = ""};
 
-/* One in-peak call that ran for `run_ns` and slept for `sleep_ns`, each witnessed with this stack. */
-static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct rec_frame *stack, uint32_t nr,
-		 const struct rec_frame *callers, uint32_t nr_callers)
+/* One in-peak call that ran for `run_ns` and slept for `sleep_ns`, each witnessed with this stack.
+ */
+static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct rec_frame *stack,
+		 uint32_t nr, const struct rec_frame *callers, uint32_t nr_callers)
 {
 	struct record c = {.type = REC_CALL}, w = {.type = REC_WITNESS};
-	const struct rec_frame frame = {.module = f0.module, .offset = f0.offset, .function = f0.offset};
+	const struct rec_frame frame = {
+	    .module = f0.module, .offset = f0.offset, .function = f0.offset};
 	uint64_t latency = run_ns + sleep_ns;
 
-	c.call = (struct rec_call){.epoch = r->epoch, .op = OP, .pid = 5, .tid = 5, .start_ns = r->now, .latency_ns = latency,
-				   .raw_ns = latency, .outcome = r->outcome, .oncpu_ns = run_ns, .blocked_ns = sleep_ns,
-				   .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE | CALL_KNOWN_INTERRUPT |
-					    CALL_KNOWN_FAULTS,
-				   .interrupt_name = "", .preempted_by = ""};
-	w.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = r->now + latency / 2, .epoch = r->epoch, .nr_frames = 1,
-					 .frames = &frame, .kernel = stack, .nr_kernel = nr, .callers = callers,
+	c.call =
+	    (struct rec_call){.epoch = r->epoch,
+			      .op = OP,
+			      .pid = 5,
+			      .tid = 5,
+			      .start_ns = r->now,
+			      .latency_ns = latency,
+			      .raw_ns = latency,
+			      .outcome = r->outcome,
+			      .oncpu_ns = run_ns,
+			      .blocked_ns = sleep_ns,
+			      .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE |
+				       CALL_KNOWN_INTERRUPT | CALL_KNOWN_FAULTS,
+			      .interrupt_name = "",
+			      .preempted_by = ""};
+	w.witness = (struct rec_witness){.op = OP,
+					 .tid = 5,
+					 .at_ns = r->now + latency / 2,
+					 .epoch = r->epoch,
+					 .nr_frames = 1,
+					 .frames = &frame,
+					 .kernel = stack,
+					 .nr_kernel = nr,
+					 .callers = callers,
 					 .nr_callers = nr_callers};
 	w.witness.kind = sleep_ns > run_ns ? WITNESS_SLEEP : WITNESS_RUN;
 	w.witness.weight_ns = sleep_ns > run_ns ? sleep_ns : run_ns;
@@ -192,9 +227,12 @@ static void call(struct run *r, uint64_t run_ns, uint64_t sleep_ns, const struct
 
 static void test_blocked_call(void **state)
 {
-	const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
-	const struct rec_frame odd[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x900)};
-	const struct rec_frame one[] = {user(0x1010), user(0x2020)}, two[] = {user(0x1010), user(0x3030)};
+	const struct rec_frame stack[] = {
+	    {f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame odd[] = {
+	    {f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x900)};
+	const struct rec_frame one[] = {user(0x1010), user(0x2020)},
+			       two[] = {user(0x1010), user(0x3030)};
 	struct descent_result result;
 	struct run r;
 
@@ -223,7 +261,8 @@ static void test_blocked_call(void **state)
 /* Sleeps are told at once, their stacks when they are unwound: the answer waits for some. */
 static void test_stacks_come_late(void **state)
 {
-	const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame stack[] = {
+	    {f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
 	const struct rec_frame caller[] = {user(0x1010)};
 	struct descent_result result;
 	struct run r;
@@ -244,8 +283,10 @@ static void test_stacks_come_late(void **state)
 
 static void test_running_call(void **state)
 {
-	const struct rec_frame copy[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
-	const struct rec_frame lookup[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x300), kernel(0x400)};
+	const struct rec_frame copy[] = {
+	    {f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame lookup[] = {
+	    {f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x300), kernel(0x400)};
 	struct descent_result result;
 	struct run r;
 	double sum = 0;
@@ -254,7 +295,8 @@ static void test_running_call(void **state)
 	for (int i = 0; i < 40; i++)
 		call(&r, 3000 * US, 0, i % 4 ? copy : lookup, i % 4 ? 3 : 4, NULL, 0);
 	assert_int_equal(descent_result(r.d, &result), 0);
-	/* what runs in the kernel is told apart by its samples, and nothing is lost or counted twice */
+	/* what runs in the kernel is told apart by its samples, and nothing is lost or counted
+	 * twice */
 	assert_int_equal(result.nr_paths, 2);
 	for (unsigned int i = 0; i < result.nr_paths; i++) {
 		assert_int_equal(result.paths[i].cause.kind, CAUSE_OWN_CODE);
@@ -272,7 +314,8 @@ static void test_running_call(void **state)
 	descent_free(r.d);
 }
 
-/* A few samples that each ended elsewhere: the answer goes down to where they part, and no further. */
+/* A few samples that each ended elsewhere: the answer goes down to where they part, and no further.
+ */
 static void test_few_samples(void **state)
 {
 	struct descent_result result;
@@ -280,8 +323,11 @@ static void test_few_samples(void **state)
 
 	begin(&r);
 	for (int i = 0; i < 1000; i++) {
-		const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100), kernel(0x200),
-						  kernel(0x1000 + 0x100 * (uint64_t)i), kernel(0x10000)};
+		const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset},
+						  kernel(0x100),
+						  kernel(0x200),
+						  kernel(0x1000 + 0x100 * (uint64_t)i),
+						  kernel(0x10000)};
 
 		r.witnessed = i % 250 == 0;
 		call(&r, 3000 * US, 0, stack, 5, NULL, 0);
@@ -296,11 +342,14 @@ static void test_few_samples(void **state)
 	descent_free(r.d);
 }
 
-/* Samples in page faults are page faults and not own code, whatever the faults are thought to take; all of them as one. */
+/* Samples in page faults are page faults and not own code, whatever the faults are thought to take;
+ * all of them as one. */
 static void test_faults_by_samples(void **state)
 {
-	const struct rec_frame zero[] = {{REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x200)};
-	const struct rec_frame charge[] = {{REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x300)};
+	const struct rec_frame zero[] = {
+	    {REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x200)};
+	const struct rec_frame charge[] = {
+	    {REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT}, kernel(0x100), kernel(0x300)};
 	const struct rec_frame copy[] = {{f0.module, f0.offset, f0.offset}, kernel(0x500)};
 	struct descent_result result;
 	struct run r;
@@ -308,7 +357,9 @@ static void test_faults_by_samples(void **state)
 	for (int mixed = 0; mixed < 2; mixed++) {
 		begin(&r);
 		for (int i = 0; i < 40; i++) {
-			const struct rec_frame *stack = mixed && i % 4 == 1 ? copy : i % 4 ? zero : charge;
+			const struct rec_frame *stack = mixed && i % 4 == 1 ? copy
+							: i % 4		    ? zero
+									    : charge;
 
 			call(&r, 3000 * US, 0, stack, stack == copy ? 2 : 3, NULL, 0);
 		}
@@ -329,7 +380,8 @@ static void test_faults_by_samples(void **state)
 	}
 }
 
-/* A quarter of the samples freed memory, the rest did many things, none of them often: that rest is no reclaim. */
+/* A quarter of the samples freed memory, the rest did many things, none of them often: that rest is
+ * no reclaim. */
 static void test_work_is_not_the_rest(void **state)
 {
 	static const struct rec_sleep frees = {.object = SLEEP_IN_RECLAIM, .name = "/web"};
@@ -339,7 +391,8 @@ static void test_work_is_not_the_rest(void **state)
 
 	begin(&r);
 	for (int i = 0; i < 80; i++) {
-		const struct rec_frame stack[] = {kernel(i % 4 ? 0x1000 + 0x100 * (uint64_t)(i % 40) : 0x100), kernel(0x20000)};
+		const struct rec_frame stack[] = {
+		    kernel(i % 4 ? 0x1000 + 0x100 * (uint64_t)(i % 40) : 0x100), kernel(0x20000)};
 
 		r.sleep = i % 4 ? NULL : &frees;
 		call(&r, 3000 * US, 0, stack, 2, NULL, 0);
@@ -402,10 +455,16 @@ static void test_no_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_path),	 cmocka_unit_test(test_full),	      cmocka_unit_test(test_places),
-	    cmocka_unit_test(test_blocked_call), cmocka_unit_test(test_running_call),
-	    cmocka_unit_test(test_stacks_come_late), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_no_stacks),
-	    cmocka_unit_test(test_blurred_calls), cmocka_unit_test(test_faults_by_samples),
+	    cmocka_unit_test(test_path),
+	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_blocked_call),
+	    cmocka_unit_test(test_running_call),
+	    cmocka_unit_test(test_stacks_come_late),
+	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_no_stacks),
+	    cmocka_unit_test(test_blurred_calls),
+	    cmocka_unit_test(test_faults_by_samples),
 	    cmocka_unit_test(test_work_is_not_the_rest),
 	};
 

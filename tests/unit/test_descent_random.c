@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "tests/unit/descent/harness.h"
 #include "tests/unit/descent/judge.h"
@@ -271,7 +271,8 @@ static bool answer_is_right(const struct harness *h, const struct judge *j,
 	for (i = 0; i < r->nr_paths; i++) {
 		path_text(h->p, r, &r->paths[i], path, sizeof(path));
 		found = few_go_there(h, j, path, !strncmp(r->paths[i].cause.detail, "spread", 6));
-		/* beside what the host took, a few percent of the time: some calls cannot tell who has them */
+		/* beside what the host took, a few percent of the time: some calls cannot tell who
+		 * has them */
 		found |= i > 0 && is_host(r->paths[0].cause.kind) && r->paths[i].share < 0.1;
 		for (k = 0; k < v.nr; k++)
 			found |= leaf_fits(h, j, &v.leaf[k], path, &r->paths[i]);

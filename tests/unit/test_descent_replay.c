@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
+#include <cmocka.h>
 
 #include "analysis/session/frame.h"
 #include "tests/unit/descent/harness.h"

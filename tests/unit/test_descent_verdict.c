@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an answer may claim: root cause or a part of it, what is missing, how sure its figures are, and what is refused. */
+/* What an answer may claim: root cause or a part of it, what is missing, how sure its figures are,
+ * and what is refused. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <math.h>
 
 #include "tests/unit/descent/bench.h"
 
@@ -20,9 +21,14 @@ static struct descent_result good(void)
 	node[0] = (struct descent_fnode){.node = 0, .share = 1, .latency_ns = 10 * MS};
 	node[1] = (struct descent_fnode){.node = 1, .share = 0.9, .latency_ns = 9 * MS};
 	node[2] = (struct descent_fnode){.node = 2, .share = 0.8, .latency_ns = 8 * MS};
-	path = (struct descent_path){.share = 0.8, .latency_ns = 8 * MS, .nr_frames = 3, .frames = frame};
-	return (struct descent_result){
-	    .calls_used = 20, .latency_ns = 10 * MS, .nr_paths = 1, .paths = &path, .nr_nodes = 3, .nodes = node};
+	path = (struct descent_path){
+	    .share = 0.8, .latency_ns = 8 * MS, .nr_frames = 3, .frames = frame};
+	return (struct descent_result){.calls_used = 20,
+				       .latency_ns = 10 * MS,
+				       .nr_paths = 1,
+				       .paths = &path,
+				       .nr_nodes = 3,
+				       .nodes = node};
 }
 
 static bool contradicts(const struct descent_result *r, uint64_t low, uint64_t high, uint64_t wall)
@@ -77,9 +83,11 @@ static void test_longer_than_its_caller(void **state)
 
 /* --- root cause or a part of it */
 
-static const struct rec_sleep on_file = {.call = "fsync", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
+static const struct rec_sleep on_file = {
+    .call = "fsync", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
 
-/* One callee that is blocked for `ns` of 10 ms; `known`: its stack says on what. The rest is spread over many. */
+/* One callee that is blocked for `ns` of 10 ms; `known`: its stack says on what. The rest is spread
+ * over many. */
 static void blocked_for(struct bench *b, uint64_t ns, bool known, struct descent_result *r)
 {
 	bench_begin(b);
@@ -103,7 +111,8 @@ static void test_root_cause(void **state)
 	assert_int_equal(r.status, DESCENT_ROOT_CAUSE);
 	assert_true(r.named > 0.85 && fabs(r.named - r.explained) < 1e-9);
 	assert_true(r.latency_interval.low <= 10e6 && r.latency_interval.high >= 10e6);
-	assert_true(r.explained_interval.low < r.explained && r.explained_interval.high >= r.explained);
+	assert_true(r.explained_interval.low < r.explained &&
+		    r.explained_interval.high >= r.explained);
 	descent_result_release(&r);
 	bench_end(&b);
 }
@@ -120,7 +129,8 @@ static void test_unnamed_is_no_root_cause(void **state)
 	bench_end(&b);
 }
 
-/* The host has 55%, what the program does in the rest is not known: that is told, and no root cause. */
+/* The host has 55%, what the program does in the rest is not known: that is told, and no root
+ * cause. */
 static void test_host_alone_is_no_root_cause(void **state)
 {
 	struct descent_result r;
@@ -142,10 +152,12 @@ static void test_host_alone_is_no_root_cause(void **state)
 	bench_end(&b);
 }
 
-/* The quota of a cgroup is told as what it is: it must not be missing a second time, as a wait for a CPU. */
+/* The quota of a cgroup is told as what it is: it must not be missing a second time, as a wait for
+ * a CPU. */
 static void test_quota_is_not_missing(void **state)
 {
-	const struct rec_host_wait wait = {.kind = HOST_WAIT_QUOTA, .ns = 3 * MS, .name = "/web", .detail = ""};
+	const struct rec_host_wait wait = {
+	    .kind = HOST_WAIT_QUOTA, .ns = 3 * MS, .name = "/web", .detail = ""};
 	struct descent_result r;
 	struct bench b;
 
@@ -182,7 +194,8 @@ static void test_more_than_the_whole(void **state)
 	}
 	assert_int_equal(descent_result(b.d, &r), 0);
 	assert_int_equal(r.nr_paths, 0);
-	assert_string_equal(r.refused, "its paths together would take 3.4 times as long as the calls did");
+	assert_string_equal(r.refused,
+			    "its paths together would take 3.4 times as long as the calls did");
 	assert_true(r.explained < 1e-9 && r.status != DESCENT_ROOT_CAUSE);
 	descent_result_release(&r);
 	bench_end(&b);
@@ -191,9 +204,12 @@ static void test_more_than_the_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_good_figures),	   cmocka_unit_test(test_mean_outside_of_the_peak),
-	    cmocka_unit_test(test_longer_than_the_clock),  cmocka_unit_test(test_longer_than_its_caller),
-	    cmocka_unit_test(test_root_cause),		   cmocka_unit_test(test_unnamed_is_no_root_cause),
+	    cmocka_unit_test(test_good_figures),
+	    cmocka_unit_test(test_mean_outside_of_the_peak),
+	    cmocka_unit_test(test_longer_than_the_clock),
+	    cmocka_unit_test(test_longer_than_its_caller),
+	    cmocka_unit_test(test_root_cause),
+	    cmocka_unit_test(test_unnamed_is_no_root_cause),
 	    cmocka_unit_test(test_host_alone_is_no_root_cause),
 	    cmocka_unit_test(test_quota_is_not_missing),
 	    cmocka_unit_test(test_more_than_the_whole),

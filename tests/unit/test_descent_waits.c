@@ -4,19 +4,33 @@
 
 static const struct rec_sleep on_purpose = {
     .syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER};
-static const struct rec_sleep on_a_file = {
-    .syscall = 74, .call = "fsync", .object = SLEEP_ON_FILE, .name = "/a", .ended_by = ENDED_REQUEST};
+static const struct rec_sleep on_a_file = {.syscall = 74,
+					   .call = "fsync",
+					   .object = SLEEP_ON_FILE,
+					   .name = "/a",
+					   .ended_by = ENDED_REQUEST};
 
-/* A sleep inside the next call while `node` was the innermost open fnode; its stack ends in code that nobody knows. */
+/* A sleep inside the next call while `node` was the innermost open fnode; its stack ends in code
+ * that nobody knows. */
 static void sleep_at(struct bench *b, uint32_t node, const struct rec_sleep *sleep)
 {
-	struct rec_frame frames[] = {{1, code('0').offset + 3, code('0').offset}, {1, code('z').offset + 9, code('z').offset}};
+	struct rec_frame frames[] = {{1, code('0').offset + 3, code('0').offset},
+				     {1, code('z').offset + 9, code('z').offset}};
 	struct rec_frame kernel = {REC_KERNEL_MODULE, REC_KERNEL_CALL | 35, REC_KERNEL_CALL | 35};
 	struct record rec = {.type = REC_WITNESS};
 
-	rec.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = b->now + 1000, .weight_ns = 8 * MS, .kind = WITNESS_SLEEP,
-					   .sleep = *sleep, .nr_frames = 2, .frames = frames, .partial = 1, .node = node,
-					   .nr_kernel = 1, .kernel = &kernel};
+	rec.witness = (struct rec_witness){.op = OP,
+					   .tid = 5,
+					   .at_ns = b->now + 1000,
+					   .weight_ns = 8 * MS,
+					   .kind = WITNESS_SLEEP,
+					   .sleep = *sleep,
+					   .nr_frames = 2,
+					   .frames = frames,
+					   .partial = 1,
+					   .node = node,
+					   .nr_kernel = 1,
+					   .kernel = &kernel};
 	assert_int_equal(feed(b, &rec), 0);
 }
 
@@ -47,7 +61,8 @@ static void test_blocked_without_frames(void **state)
 	bench_end(&b);
 }
 
-/* Before it was armed its caller was the innermost one: good enough if all of that was the same kind of sleep. */
+/* Before it was armed its caller was the innermost one: good enough if all of that was the same
+ * kind of sleep. */
 static void test_blocked_below_the_caller(void **state)
 {
 	struct bench b;
@@ -94,7 +109,8 @@ static void looped(uint64_t sum, uint32_t count, struct descent_looped *out)
 	bench_end(&b);
 }
 
-/* Seven long calls are named with their number, and so are forty; thousands of short ones are not. */
+/* Seven long calls are named with their number, and so are forty; thousands of short ones are not.
+ */
 static void test_callee_of_a_loop(void **state)
 {
 	struct descent_looped l;
@@ -117,12 +133,20 @@ static void sample_in_fault(struct bench *b, uint64_t weight)
 	struct rec_frame kernel = {REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT};
 	struct record rec = {.type = REC_WITNESS};
 
-	rec.witness = (struct rec_witness){.op = OP, .tid = 5, .at_ns = b->now + 1000, .weight_ns = weight, .kind = WITNESS_RUN,
-					   .nr_frames = 1, .frames = &frame, .nr_kernel = 1, .kernel = &kernel};
+	rec.witness = (struct rec_witness){.op = OP,
+					   .tid = 5,
+					   .at_ns = b->now + 1000,
+					   .weight_ns = weight,
+					   .kind = WITNESS_RUN,
+					   .nr_frames = 1,
+					   .frames = &frame,
+					   .nr_kernel = 1,
+					   .kernel = &kernel};
 	assert_int_equal(feed(b, &rec), 0);
 }
 
-/* What f0 runs itself is all in page faults; the handler of a signal that came meanwhile is still told. */
+/* What f0 runs itself is all in page faults; the handler of a signal that came meanwhile is still
+ * told. */
 static void test_handler_beside_faults(void **state)
 {
 	struct descent_result r;

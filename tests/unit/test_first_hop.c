@@ -17,15 +17,16 @@ static const struct rec_frame other_stack[] = {{1, 0x120, 0x100}, {2, 0x38, 0x20
 
 /* f0 > 0x200 > the library's 0x20, and f0 > an unknown callee; 0x200 jumps to 0x300. */
 static struct descent_fnode nodes[] = {
-	{.node = 0, .function = {1, 0x100}},
-	{.node = 1, .function = {1, 0x200}, .ret = 0x110},
-	{.node = 2, .function = {2, 0x20}, .ret = 0x210},
-	{.node = 3, .function = {0, 0}, .ret = 0x118},
-	{.node = 4, .function = {1, 0x300}},
+    {.node = 0, .function = {1, 0x100}},
+    {.node = 1, .function = {1, 0x200}, .ret = 0x110},
+    {.node = 2, .function = {2, 0x20}, .ret = 0x210},
+    {.node = 3, .function = {0, 0}, .ret = 0x118},
+    {.node = 4, .function = {1, 0x300}},
 };
 static const struct rec_frame jumped_stack[] = {{1, 0x110, 0x100}, {1, 0x310, 0x300}};
 static const uint32_t jump_frames[] = {0, 1, 4};
-static const uint32_t long_frames[] = {0, 1, 2}, short_frames[] = {0, 2}, unknown_frames[] = {0, 3}, backward_frames[] = {2, 1};
+static const uint32_t long_frames[] = {0, 1, 2}, short_frames[] = {0, 2}, unknown_frames[] = {0, 3},
+		      backward_frames[] = {2, 1};
 static const struct descent_result result = {.nr_nodes = 5, .nodes = nodes};
 
 static struct descent_path path_of(const uint32_t *frames, unsigned int nr, enum cause_kind kind)
@@ -33,16 +34,26 @@ static struct descent_path path_of(const uint32_t *frames, unsigned int nr, enum
 	return (struct descent_path){.frames = frames, .nr_frames = nr, .cause = {.kind = kind}};
 }
 
-static void give_wait(struct hops *h, uint32_t tid, uint64_t at_ns, uint32_t ended_by, const struct rec_frame *frames, uint32_t nr)
+static void give_wait(struct hops *h, uint32_t tid, uint64_t at_ns, uint32_t ended_by,
+		      const struct rec_frame *frames, uint32_t nr)
 {
 	char call[] = "clock_nanosleep", name[] = "";
 	struct record rec = {.type = REC_WITNESS};
 
 	/* its texts are gone when this returns */
-	rec.witness = (struct rec_witness){.op = OP, .tid = tid, .at_ns = at_ns, .weight_ns = 2 * MS, .kind = WITNESS_SLEEP,
-					   .nr_frames = nr, .frames = frames,
-					   .sleep = {.call = call, .object = SLEEP_ON_NOTHING, .name = name, .ended_by = ended_by,
-						     .waker = name, .holder = name}};
+	rec.witness = (struct rec_witness){.op = OP,
+					   .tid = tid,
+					   .at_ns = at_ns,
+					   .weight_ns = 2 * MS,
+					   .kind = WITNESS_SLEEP,
+					   .nr_frames = nr,
+					   .frames = frames,
+					   .sleep = {.call = call,
+						     .object = SLEEP_ON_NOTHING,
+						     .name = name,
+						     .ended_by = ended_by,
+						     .waker = name,
+						     .holder = name}};
 	hops_feed(h, OP, &rec);
 	memset(call, 'x', sizeof(call) - 1);
 }
@@ -51,12 +62,17 @@ static void give_call(struct hops *h, uint32_t tid, uint64_t start_ns, uint64_t 
 {
 	struct record rec = {.type = REC_CALL};
 
-	rec.call = (struct rec_call){.op = OP, .pid = 90, .tid = tid, .start_ns = start_ns, .latency_ns = latency_ns,
+	rec.call = (struct rec_call){.op = OP,
+				     .pid = 90,
+				     .tid = tid,
+				     .start_ns = start_ns,
+				     .latency_ns = latency_ns,
 				     .raw_ns = latency_ns};
 	hops_feed(h, OP, &rec);
 }
 
-static const struct hop *find(const struct hops *h, const uint32_t *frames, unsigned int nr, enum cause_kind kind)
+static const struct hop *find(const struct hops *h, const uint32_t *frames, unsigned int nr,
+			      enum cause_kind kind)
 {
 	struct descent_path p = path_of(frames, nr, kind);
 
@@ -111,8 +127,13 @@ static void of_other_calls(void **state)
 	give_wait(*state, 5, 6 * MS, ENDED_TIMER, stack, 3);
 	give_call(*state, 5, 7 * MS, 4 * MS);
 	give_wait(*state, 5, 12 * MS, ENDED_TIMER, stack, 3);
-	rec.witness = (struct rec_witness){.op = OP + 1, .tid = 5, .at_ns = 10 * MS, .weight_ns = 1, .kind = WITNESS_SLEEP,
-					   .sleep = {.call = "nanosleep", .name = "", .waker = "", .holder = ""}};
+	rec.witness = (struct rec_witness){
+	    .op = OP + 1,
+	    .tid = 5,
+	    .at_ns = 10 * MS,
+	    .weight_ns = 1,
+	    .kind = WITNESS_SLEEP,
+	    .sleep = {.call = "nanosleep", .name = "", .waker = "", .holder = ""}};
 	hops_feed(*state, OP, &rec);
 	rec.witness.op = OP;
 	rec.witness.kind = WITNESS_RUN;
@@ -126,7 +147,8 @@ static void same_ones_add_up(void **state)
 	const struct hop *hop;
 
 	for (unsigned int i = 0; i < 20; i++) {
-		give_wait(*state, 5, i * 100 * MS + 10 * MS, ENDED_TIMER, i % 4 ? stack : other_stack, i % 4 ? 3 : 2);
+		give_wait(*state, 5, i * 100 * MS + 10 * MS, ENDED_TIMER,
+			  i % 4 ? stack : other_stack, i % 4 ? 3 : 2);
 		give_call(*state, 5, i * 100 * MS + 7 * MS, 4 * MS);
 	}
 	hop = find(*state, long_frames, 3, CAUSE_SLEEP);
@@ -174,7 +196,8 @@ static void many(void **state)
 		/* of calls that are never told */
 		give_wait(*state, 9, at, ENDED_TIMER, stack, 3);
 	}
-	assert_int_equal(find(*state, long_frames, 3, CAUSE_SLEEP)->frame[2].offset, stack[2].offset);
+	assert_int_equal(find(*state, long_frames, 3, CAUSE_SLEEP)->frame[2].offset,
+			 stack[2].offset);
 	assert_int_equal(find(*state, long_frames, 3, CAUSE_SLEEP)->count, 3 * HOPS_MAX);
 }
 
@@ -190,14 +213,14 @@ static void through_a_jump(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(before_its_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(after_its_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(of_other_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(same_ones_add_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_on_the_path, setup, teardown),
-		cmocka_unit_test_setup_teardown(through_a_jump, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_peak, setup, teardown),
-		cmocka_unit_test_setup_teardown(many, setup, teardown),
+	    cmocka_unit_test_setup_teardown(before_its_call, setup, teardown),
+	    cmocka_unit_test_setup_teardown(after_its_call, setup, teardown),
+	    cmocka_unit_test_setup_teardown(of_other_calls, setup, teardown),
+	    cmocka_unit_test_setup_teardown(same_ones_add_up, setup, teardown),
+	    cmocka_unit_test_setup_teardown(only_on_the_path, setup, teardown),
+	    cmocka_unit_test_setup_teardown(through_a_jump, setup, teardown),
+	    cmocka_unit_test_setup_teardown(another_peak, setup, teardown),
+	    cmocka_unit_test_setup_teardown(many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

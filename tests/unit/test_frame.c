@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Frames and the record codec: round trips, damage, hostile counts. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "analysis/session/codec.h"
 #include "analysis/session/frame.h"
@@ -42,16 +42,15 @@ static uint64_t random_number(void)
 }
 
 static const uint16_t all_types[] = {
-    REC_META,	   REC_TARGET, REC_TARGET_END, REC_MODULE,  REC_MAPPING, REC_OP,
-    REC_PROFILE,   REC_SAMPLE, REC_OPEN,       REC_TICK,    REC_COST,	 REC_LOSS,
-    REC_NOTE,	   REC_SITE,   REC_ACK,	       REC_REFUSED, REC_CHECK,	 REC_CONSTANT,
-    REC_SNAPSHOT,  REC_SCREEN, REC_SYMBOL,     REC_LEARNED, REC_FILE,	 REC_BYE, REC_STACK, REC_ALIVE,
-    REQ_HEARTBEAT, REQ_LAYERS, REQ_ARM,	       REQ_DISARM,  REQ_FILE,	 REQ_DEBUG_FILE,
-    REQ_INTERVAL,  REQ_STOP, REQ_GO, REQ_DESCEND, REQ_TARGET, REQ_LEARN,
-    REC_DESCENT,   REC_CALLEES, REC_LEARNT, REC_CALL, REC_WITNESS, REC_FNODE, REC_FNODE_LOST,
-    REC_PHASES,	   REQ_PHASES,
-    REC_INLINES,
-    REC_WALK,	   REC_LOOK,   REC_THREAD,     REC_LOOKED, REQ_LOOK,
+    REC_META,	  REC_TARGET,	  REC_TARGET_END, REC_MODULE,  REC_MAPPING, REC_OP,
+    REC_PROFILE,  REC_SAMPLE,	  REC_OPEN,	  REC_TICK,    REC_COST,    REC_LOSS,
+    REC_NOTE,	  REC_SITE,	  REC_ACK,	  REC_REFUSED, REC_CHECK,   REC_CONSTANT,
+    REC_SNAPSHOT, REC_SCREEN,	  REC_SYMBOL,	  REC_LEARNED, REC_FILE,    REC_BYE,
+    REC_STACK,	  REC_ALIVE,	  REQ_HEARTBEAT,  REQ_LAYERS,  REQ_ARM,	    REQ_DISARM,
+    REQ_FILE,	  REQ_DEBUG_FILE, REQ_INTERVAL,	  REQ_STOP,    REQ_GO,	    REQ_DESCEND,
+    REQ_TARGET,	  REQ_LEARN,	  REC_DESCENT,	  REC_CALLEES, REC_LEARNT,  REC_CALL,
+    REC_WITNESS,  REC_FNODE,	  REC_FNODE_LOST, REC_PHASES,  REQ_PHASES,  REC_INLINES,
+    REC_WALK,	  REC_LOOK,	  REC_THREAD,	  REC_LOOKED,  REQ_LOOK,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "tui/views/heatmap.h"
 #include "tui/screen/theme.h"
+#include "tui/views/heatmap.h"
 
 #define SECOND 1000000000ULL
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a call waited for although it could have run, and what the kernel worked at: from the kernel's account to causes. */
+/* What a call waited for although it could have run, and what the kernel worked at: from the
+ * kernel's account to causes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 /* pure, but in the collector, whose library is not linked here */
 #include "collect/host_waits.c"
 
-static const struct rec_host_wait *of_kind(const struct host_waits *w, uint32_t kind, const char *name)
+static const struct rec_host_wait *of_kind(const struct host_waits *w, uint32_t kind,
+					   const char *name)
 {
 	for (uint32_t i = 0; i < w->nr; i++) {
 		if (w->wait[i].kind == kind && !strcmp(w->wait[i].name, name))
@@ -41,12 +43,13 @@ static void test_longest_runner(void **state)
 
 static void test_quota_and_stops(void **state)
 {
-	struct pt_host_waits in = {.ns = {[PT_WAIT_QUOTA] = 500, [PT_WAIT_STOPPED] = 600, [PT_WAIT_FROZEN] = 700},
-				   .quota_ns = 10000000,
-				   .quota_period_ns = 50000000,
-				   .stopper_pid = 7,
-				   .stop_signal = 19,
-				   .stopper = "admin"};
+	struct pt_host_waits in = {
+	    .ns = {[PT_WAIT_QUOTA] = 500, [PT_WAIT_STOPPED] = 600, [PT_WAIT_FROZEN] = 700},
+	    .quota_ns = 10000000,
+	    .quota_period_ns = 50000000,
+	    .stopper_pid = 7,
+	    .stop_signal = 19,
+	    .stopper = "admin"};
 	const struct rec_host_wait *w;
 	struct host_waits out;
 	struct cause c;
@@ -71,7 +74,8 @@ static void test_quota_and_stops(void **state)
 static void test_several_tasks(void **state)
 {
 	struct cause_tally t = {0};
-	struct cause a = {.kind = CAUSE_PREEMPTION, .name = "a"}, b = {.kind = CAUSE_PREEMPTION, .name = "b"}, got;
+	struct cause a = {.kind = CAUSE_PREEMPTION, .name = "a"},
+		     b = {.kind = CAUSE_PREEMPTION, .name = "b"}, got;
 	struct cause nobody = {.kind = CAUSE_PREEMPTION};
 
 	cause_tally_add(&t, &nobody, 900);
@@ -92,8 +96,12 @@ static void test_several_tasks(void **state)
 /* Two cgroups are throttled: neither is a task that ran. */
 static void test_several_quotas(void **state)
 {
-	struct cause a = {.kind = CAUSE_QUOTA, .name = "/a", .detail = "10 ms of CPU time each 50 ms"};
-	struct cause b = {.kind = CAUSE_QUOTA, .name = "/b", .detail = "20 ms of CPU time each 50 ms"}, got;
+	struct cause a = {
+	    .kind = CAUSE_QUOTA, .name = "/a", .detail = "10 ms of CPU time each 50 ms"};
+	struct cause b = {.kind = CAUSE_QUOTA,
+			  .name = "/b",
+			  .detail = "20 ms of CPU time each 50 ms"},
+		     got;
 	struct cause_tally t = {0};
 
 	cause_tally_add(&t, &a, 40);
@@ -105,7 +113,10 @@ static void test_several_quotas(void **state)
 
 static void test_work(void **state)
 {
-	struct rec_sleep s = {.object = SLEEP_IN_DIRTY, .name = "8:0", .holder = "backup", .about = "too many dirty pages"};
+	struct rec_sleep s = {.object = SLEEP_IN_DIRTY,
+			      .name = "8:0",
+			      .holder = "backup",
+			      .about = "too many dirty pages"};
 	struct cause c;
 
 	assert_true(cause_of_work(&s, &c));
@@ -119,10 +130,8 @@ static void test_work(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_longest_runner),
-	    cmocka_unit_test(test_quota_and_stops),
-	    cmocka_unit_test(test_several_tasks),
-	    cmocka_unit_test(test_several_quotas),
+	    cmocka_unit_test(test_longest_runner), cmocka_unit_test(test_quota_and_stops),
+	    cmocka_unit_test(test_several_tasks),  cmocka_unit_test(test_several_quotas),
 	    cmocka_unit_test(test_work),
 	};
 

@@ -8,11 +8,15 @@
 
 #include "analysis/descent/inlined.h"
 
-#define CALL(f, l, in) {.function = f, .file = "/src/a.c", .line = l, .inlined = in}
+#define CALL(f, l, in)                                                                             \
+	{                                                                                          \
+		.function = f, .file = "/src/a.c", .line = l, .inlined = in                        \
+	}
 
 static const struct rec_inline plain[] = {CALL("serve", 10, 0)};
 static const struct rec_inline in_fold[] = {CALL("fold", 21, 1), CALL("serve", 12, 0)};
-static const struct rec_inline in_mix[] = {CALL("mix", 31, 1), CALL("fold", 22, 1), CALL("serve", 12, 0)};
+static const struct rec_inline in_mix[] = {CALL("mix", 31, 1), CALL("fold", 22, 1),
+					   CALL("serve", 12, 0)};
 static const struct rec_inline in_other[] = {CALL("other", 41, 1), CALL("serve", 14, 0)};
 static const struct rec_inline no_lines[] = {{.function = "serve", .file = "", .line = 0}};
 
@@ -23,12 +27,15 @@ static const struct rec_inlines chains[] = {
     [3] = {.nr_calls = 3, .calls = in_mix, .loop_call = 0, .loop_first = 30, .loop_last = 33},
     [4] = {.nr_calls = 2, .calls = in_other, .loop_call = 1, .loop_first = 13, .loop_last = 15},
     [5] = {.nr_calls = 1, .calls = no_lines},
-    [6] = {.nr_calls = 1, .calls = plain, .loop_call = 5, .loop_first = 1, .loop_last = 2}, /* lies */
+    [6] =
+	{.nr_calls = 1, .calls = plain, .loop_call = 5, .loop_first = 1, .loop_last = 2}, /* lies */
 };
 
 static const struct rec_inlines *lookup(const void *ctx, struct rec_code place)
 {
-	return place.module < sizeof(chains) / sizeof(chains[0]) && chains[place.module].nr_calls ? &chains[place.module] : NULL;
+	return place.module < sizeof(chains) / sizeof(chains[0]) && chains[place.module].nr_calls
+		   ? &chains[place.module]
+		   : NULL;
 }
 
 static struct inlined narrow(const struct descent_pc *pcs, unsigned int nr)
@@ -115,8 +122,9 @@ static void without_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_known), cmocka_unit_test(own_code),	      cmocka_unit_test(followed),
-		cmocka_unit_test(loop_of_the_caller), cmocka_unit_test(without_lines),
+	    cmocka_unit_test(nothing_known), cmocka_unit_test(own_code),
+	    cmocka_unit_test(followed),	     cmocka_unit_test(loop_of_the_caller),
+	    cmocka_unit_test(without_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

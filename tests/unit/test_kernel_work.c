@@ -37,7 +37,8 @@ static uint32_t object_at_depth(uint32_t depth)
 	return work.object;
 }
 
-/* Memory is freed deep in the kernel: the stack fills all the room that there is for it, and is known all the same. */
+/* Memory is freed deep in the kernel: the stack fills all the room that there is for it, and is
+ * known all the same. */
 static void test_full_stack(void **state)
 {
 	(void)state;

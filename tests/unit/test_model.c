@@ -131,7 +131,9 @@ static void test_many_targets(void **state)
 static void test_ended_targets_make_room(void **state)
 {
 	struct model *m = *state;
-	struct record r = {.type = REC_TARGET, .target = {.pid = 1, .started_ns = 1, .comm = "parent", .exe = "", .requested = 1}};
+	struct record r = {
+	    .type = REC_TARGET,
+	    .target = {.pid = 1, .started_ns = 1, .comm = "parent", .exe = "", .requested = 1}};
 
 	assert_int_equal(model_feed(m, &r), 0);
 	for (uint32_t i = 2; i <= 3 * 4096; i++) {

@@ -345,7 +345,8 @@ static void test_preemption_without_yield(void **state)
 	assert_int_equal(feed_constant(w->m, "scheduler slice", 3 * MS), 0);
 	assert_int_equal(model_feed(w->m, &cost), 0);
 	run(w, 10);
-	/* The calls that were preempted are a shadow of the others, unless all peaks are to be listed. */
+	/* The calls that were preempted are a shadow of the others, unless all peaks are to be
+	 * listed. */
 	assert_int_equal(model_op_peaks(w->m, 1)->nr_peaks, 1);
 	assert_int_equal(model_op_peaks(w->m, 1)->nr_folded, 1);
 	p = model_op_peaks(w->m, 1)->folded;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call frame information, import slots and IFUNCs of modules made byte by byte. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <errno.h>
 
 #include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"

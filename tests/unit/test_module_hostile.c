@@ -3,14 +3,14 @@
  * Every byte of a small file changed in several ways, and everything asked of
  * it: nothing may crash, hang or leave its bounds (run under ASan and UBSan too).
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <cmocka.h>
 
 #include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"

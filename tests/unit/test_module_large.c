@@ -3,12 +3,12 @@
  * A million symbols, C and C++ in equal parts, aliases among them. The limits
  * asserted are several times what an idle machine needs.
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <malloc.h>
 
 #include "analysis/module/module.h"
 #include "tests/unit/module_elf.h"

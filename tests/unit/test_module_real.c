@@ -3,16 +3,16 @@
  * Modules that a compiler made, compared with what binutils say of them. Skipped
  * without gcc and binutils.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "analysis/module/module.h"
 #include "collect/process/sandbox.h"

@@ -8,14 +8,25 @@
 
 #include "analysis/walk/open.h"
 
-static void feed(struct open_calls *o, uint32_t round, uint32_t tid, uint64_t asleep, const char *call, uint32_t nr,
-		 const struct rec_frame *frames)
+static void feed(struct open_calls *o, uint32_t round, uint32_t tid, uint64_t asleep,
+		 const char *call, uint32_t nr, const struct rec_frame *frames)
 {
 	struct record rec = {.type = REC_LOOK};
 
-	rec.look = (struct rec_look){.reason = LOOK_OPEN, .round = round, .tid = tid, .comm = "t", .asleep_ns = asleep, .kernel = "",
-				     .stop_text = "", .nr_frames = nr, .frames = frames};
-	rec.look.sleep = (struct rec_sleep){.syscall = call ? 0 : -1, .call = call ? call : "", .name = "", .waker = "", .holder = ""};
+	rec.look = (struct rec_look){.reason = LOOK_OPEN,
+				     .round = round,
+				     .tid = tid,
+				     .comm = "t",
+				     .asleep_ns = asleep,
+				     .kernel = "",
+				     .stop_text = "",
+				     .nr_frames = nr,
+				     .frames = frames};
+	rec.look.sleep = (struct rec_sleep){.syscall = call ? 0 : -1,
+					    .call = call ? call : "",
+					    .name = "",
+					    .waker = "",
+					    .holder = ""};
 	assert_int_equal(open_calls_feed(o, &rec), 0);
 }
 
@@ -47,8 +58,10 @@ static void test_rounds(void **state)
 
 static void test_matches(void **state)
 {
-	const struct rec_frame frames[] = {{1, 0x108, 0x100}, {1, 0x208, 0x200}, {1, 0x208, 0x200}, {2, 0x108, 0x100}};
-	struct open_ask any = {0}, by_call = {.syscall = "read"}, by_function = {.function = {1, 0x200}}, other = {.function = {2, 0x200}};
+	const struct rec_frame frames[] = {
+	    {1, 0x108, 0x100}, {1, 0x208, 0x200}, {1, 0x208, 0x200}, {2, 0x108, 0x100}};
+	struct open_ask any = {0}, by_call = {.syscall = "read"},
+			by_function = {.function = {1, 0x200}}, other = {.function = {2, 0x200}};
 	struct open_calls *o = open_calls_new();
 	const struct rec_look *look;
 	uint32_t frame;
@@ -71,7 +84,8 @@ static void test_matches(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds), cmocka_unit_test(test_matches)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds),
+					   cmocka_unit_test(test_matches)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,8 @@ static void test_text(void **state)
 
 static void test_phases(void **state)
 {
-	const struct rec_phases none = {.begin = "load", .end = "store"}, some = {"load", "load", 12, 3 * MS, 1};
+	const struct rec_phases none = {.begin = "load", .end = "store"},
+				some = {"load", "load", 12, 3 * MS, 1};
 	struct model *m = rich_model();
 	char *text;
 	struct buf b;
@@ -57,15 +58,18 @@ static void test_phases(void **state)
 	feed(m, (struct record){.type = REC_PHASES, .phases = none});
 	assert_int_equal(model_phases(m)->seen, 0);
 	text = print(output_watch_text, m, &plain);
-	assert_non_null(strstr(text, "Note:   only what begins between a call of load and the end of a call of"));
+	assert_non_null(strstr(
+	    text, "Note:   only what begins between a call of load and the end of a call of"));
 	assert_non_null(strstr(text, "0 phases were seen"));
 	assert_width(text, 80);
 	free(text);
 	model_free(m);
 	buf_init(&b, 4096);
 	words_phases(&b, &some);
-	assert_string_equal(b.data, "only what begins inside of calls of load is counted: 12 phases were seen, 3 ms in all; once begin and "
-				    "end were not watched for a while, to hold the budget: what came until the next begin is missing "
+	assert_string_equal(b.data, "only what begins inside of calls of load is counted: 12 "
+				    "phases were seen, 3 ms in all; once begin and "
+				    "end were not watched for a while, to hold the budget: what "
+				    "came until the next begin is missing "
 				    "(--max-overhead)");
 	buf_release(&b);
 }

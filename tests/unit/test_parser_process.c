@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The parser worker as a process: its privileges, its answers, its deaths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/lib-names.h>
 #include <limits.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 
-#include "tui/parser/serve.h"
 #include "collect/process/channel.h"
 #include "tui/engine/parser.h"
+#include "tui/parser/serve.h"
 
 enum { SELF = 1, LIBC = 2, LIMIT_NS = 1000000000 };
 

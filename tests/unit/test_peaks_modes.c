@@ -95,7 +95,8 @@ static void feed_samples_line(struct program *p, const char *s)
 static void begin(struct program *p, const char *s)
 {
 	memset(p, 0, sizeof(*p));
-	assert_int_equal(sscanf(s, "%15s %31s %15s %u %u", p->set, p->name, p->load, &p->least, &p->modes), 5);
+	assert_int_equal(
+	    sscanf(s, "%15s %31s %15s %u %u", p->set, p->name, p->load, &p->least, &p->modes), 5);
 	p->m = model_new();
 	assert_non_null(p->m);
 	assert_int_equal(feed_op(p->m, 1, LAYER_FUNCTION, "serve@modes"), 0);
@@ -116,8 +117,8 @@ static void judge(struct program *p)
 		if (op->nr_peaks >= p->least && op->nr_peaks <= p->modes)
 			scores[i].right[loaded]++;
 		else
-			print_message("  miss: %s %s %s: %u peaks of %u\n", p->set, p->name, p->load, op->nr_peaks,
-				      p->modes);
+			print_message("  miss: %s %s %s: %u peaks of %u\n", p->set, p->name,
+				      p->load, op->nr_peaks, p->modes);
 	}
 	/* What is folded is not lost: with all listed the same calls are there. */
 	for (unsigned int i = 0; i < op->nr_peaks + op->nr_folded; i++)
@@ -157,8 +158,9 @@ static void test_known_modes(void **state)
 	free(line);
 	fclose(f);
 	for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
-		print_message("%s: quiet %u of %u, loaded %u of %u\n", scores[i].set, scores[i].right[0],
-			      scores[i].all[0], scores[i].right[1], scores[i].all[1]);
+		print_message("%s: quiet %u of %u, loaded %u of %u\n", scores[i].set,
+			      scores[i].right[0], scores[i].all[0], scores[i].right[1],
+			      scores[i].all[1]);
 		right += scores[i].right[0] + scores[i].right[1];
 		all += scores[i].all[0] + scores[i].all[1];
 	}

@@ -4,10 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "analysis/module/module.h"
 
@@ -61,7 +61,8 @@ static void test_names(void **state)
 	close(fd);
 }
 
-/* Memory is used again: what was written last is there. A line that is being written is left for later. */
+/* Memory is used again: what was written last is there. A line that is being written is left for
+ * later. */
 static void test_last_line(void **state)
 {
 	int fd = file_of("1000 20 old\n1000 10 new\n2000 10 half");
@@ -95,8 +96,10 @@ static void test_grows(void **state)
 /* Its writer is the target: lines that say nothing sensible are passed over. */
 static void test_hostile(void **state)
 {
-	int fd = file_of("\n \nzz 10 a\n1000\n1000 10\n1000 10 \n1000 0 empty\nffffffffffffffff 10 high\n"
-			 "7fffffffffff 10 over\n1000 ffffffffffffffff long\n1000fffffffffffffffffff 10 huge\n4000 8 good\n");
+	int fd = file_of(
+	    "\n \nzz 10 a\n1000\n1000 10\n1000 10 \n1000 0 empty\nffffffffffffffff 10 high\n"
+	    "7fffffffffff 10 over\n1000 ffffffffffffffff long\n1000fffffffffffffffffff 10 "
+	    "huge\n4000 8 good\n");
 	struct module *m = open_map(fd);
 
 	assert_int_equal(module_nr_functions(m), 1);
@@ -118,8 +121,9 @@ static void test_file_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_names),   cmocka_unit_test(test_last_line),  cmocka_unit_test(test_grows),
-	    cmocka_unit_test(test_hostile), cmocka_unit_test(test_file_names),
+	    cmocka_unit_test(test_names),      cmocka_unit_test(test_last_line),
+	    cmocka_unit_test(test_grows),      cmocka_unit_test(test_hostile),
+	    cmocka_unit_test(test_file_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

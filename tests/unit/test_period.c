@@ -125,7 +125,8 @@ static void test_missing(void **s)
 		period = 1e5 * pow(10, 5 * uniform());
 		timer(period, 80 + i * 10, 0.1 + 0.6 * uniform(), 0.015);
 		if (fabs(period_find(at, nr, 0) - period) > 0.02 * period) {
-			printf("# missed: seed %llu, round %u, %zu events\n", (unsigned long long)seed, i, nr);
+			printf("# missed: seed %llu, round %u, %zu events\n",
+			       (unsigned long long)seed, i, nr);
 			missed++;
 		}
 	}

@@ -502,9 +502,11 @@ static void test_plan_callers(void **state)
 	fixture_end(&fx);
 }
 
-/* A leaf without a branch: only a step could see its entry; two calls, the second with an emulated end. */
+/* A leaf without a branch: only a step could see its entry; two calls, the second with an emulated
+ * end. */
 CODE(leafy, "lea 1(%rdi), %eax\n leafy_ret: ret\n"
-	    "leafy_user: push %rbx\n leafy_c1: call leafy_begin\n mov %eax, %ebx\n leafy_c2: call leafy_begin\n nop\n"
+	    "leafy_user: push %rbx\n leafy_c1: call leafy_begin\n mov %eax, %ebx\n leafy_c2: call "
+	    "leafy_begin\n nop\n"
 	    "add %ebx, %eax\n pop %rbx\n ret");
 LABEL(leafy_ret);
 LABEL(leafy_user);

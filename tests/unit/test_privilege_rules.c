@@ -20,7 +20,8 @@
 
 static void build_ids(void **state)
 {
-	static const char *const bad[] = {"", "a", "ab", "ABCD", "abcg", "../..", "ab/cd", "ab.cd", "ab\ncd"};
+	static const char *const bad[] = {"",	   "a",	    "ab",    "ABCD",  "abcg",
+					  "../..", "ab/cd", "ab.cd", "ab\ncd"};
 	char out[256], longest[130];
 
 	assert_int_equal(debug_path_of_build_id("abcdef", out, sizeof(out)), 23);
@@ -39,8 +40,10 @@ static void build_ids(void **state)
 
 static void links(void **state)
 {
-	static const char *const bad_links[] = {"", ".", "..", ".hidden", "a/b", "/etc/shadow", "../x"};
-	static const char *const bad_modules[] = {"", "prog", "[vdso]", "/a/../b/prog", "/..", "/a/.."};
+	static const char *const bad_links[] = {"",    ".",	      "..",  ".hidden",
+						"a/b", "/etc/shadow", "../x"};
+	static const char *const bad_modules[] = {"",	 "prog", "[vdso]", "/a/../b/prog",
+						  "/..", "/a/.."};
 	char out[64];
 
 	assert_int_equal(debug_path_of_link("/usr/bin/prog", "prog.debug", out, sizeof(out)), 18);
@@ -50,9 +53,11 @@ static void links(void **state)
 	/* two dots that are no component of their own are part of a name */
 	assert_int_equal(debug_path_of_link("/a..b/..c/prog", "x", out, sizeof(out)), 10);
 	for (size_t i = 0; i < sizeof(bad_links) / sizeof(bad_links[0]); i++)
-		assert_int_equal(debug_path_of_link("/usr/bin/prog", bad_links[i], out, sizeof(out)), -EINVAL);
+		assert_int_equal(
+		    debug_path_of_link("/usr/bin/prog", bad_links[i], out, sizeof(out)), -EINVAL);
 	for (size_t i = 0; i < sizeof(bad_modules) / sizeof(bad_modules[0]); i++)
-		assert_int_equal(debug_path_of_link(bad_modules[i], "x", out, sizeof(out)), -EINVAL);
+		assert_int_equal(debug_path_of_link(bad_modules[i], "x", out, sizeof(out)),
+				 -EINVAL);
 }
 
 /* Whatever the target's file says, the path is relative and has no component "..". */
@@ -84,15 +89,17 @@ static void never_leads_out(void **state)
 
 static void collector_keeps(void **state)
 {
-	const struct capability_needs plain = {0}, command = {.command = true}, admin = {.needs_admin = true};
-	const uint64_t usual = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_PTRACE) |
-			       BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG);
+	const struct capability_needs plain = {0}, command = {.command = true},
+				      admin = {.needs_admin = true};
+	const uint64_t usual = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) |
+			       BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG);
 
 	assert_int_equal(capability_set_collector(ALL, &plain), usual);
 	assert_int_equal(capability_set_collector(ALL, &command), usual | BIT(CAP_KILL));
 	assert_int_equal(capability_set_collector(ALL, &admin), usual | BIT(CAP_SYS_ADMIN));
 	/* what stands in for others is kept only where they are missing */
-	assert_int_equal(capability_set_collector(ALL & ~BIT(CAP_BPF), &plain), (usual & ~BIT(CAP_BPF)) | BIT(CAP_SYS_ADMIN));
+	assert_int_equal(capability_set_collector(ALL & ~BIT(CAP_BPF), &plain),
+			 (usual & ~BIT(CAP_BPF)) | BIT(CAP_SYS_ADMIN));
 	assert_int_equal(capability_set_collector(ALL & ~BIT(CAP_DAC_READ_SEARCH), &plain),
 			 (usual & ~BIT(CAP_DAC_READ_SEARCH)) | BIT(CAP_DAC_OVERRIDE));
 	for (unsigned int cap = 0; cap < 64; cap++)
@@ -115,8 +122,9 @@ static void start_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(build_ids),	   cmocka_unit_test(links),	   cmocka_unit_test(never_leads_out),
-		cmocka_unit_test(collector_keeps), cmocka_unit_test(start_times),
+	    cmocka_unit_test(build_ids),       cmocka_unit_test(links),
+	    cmocka_unit_test(never_leads_out), cmocka_unit_test(collector_keeps),
+	    cmocka_unit_test(start_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

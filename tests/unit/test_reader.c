@@ -86,7 +86,8 @@ static void test_answers(void **state)
 	assert_int_equal(reader_call(PROCESS, READER_PROC, open_null, &n, sizeof(n), &fd), 7);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(reader_call(PROCESS, READER_PROC, add_one, &n, READER_MAX_ARGUMENT + 1, NULL), -E2BIG);
+	assert_int_equal(
+	    reader_call(PROCESS, READER_PROC, add_one, &n, READER_MAX_ARGUMENT + 1, NULL), -E2BIG);
 }
 
 static void test_hang(void **state)
@@ -95,10 +96,12 @@ static void test_hang(void **state)
 	int n = 0;
 
 	(void)state;
-	assert_int_equal(reader_call(PROCESS, READER_FILES, sleep_for_ever, &n, sizeof(n), NULL), -ETIMEDOUT);
+	assert_int_equal(reader_call(PROCESS, READER_FILES, sleep_for_ever, &n, sizeof(n), NULL),
+			 -ETIMEDOUT);
 	assert_int_equal(reader.pid, 0);
 	/* again: without a reader, so without waiting */
-	assert_int_equal(reader_call(PROCESS, READER_FILES, sleep_for_ever, &n, sizeof(n), NULL), -ETIMEDOUT);
+	assert_int_equal(reader_call(PROCESS, READER_FILES, sleep_for_ever, &n, sizeof(n), NULL),
+			 -ETIMEDOUT);
 	assert_int_equal(reader.pid, 0);
 	/* told once */
 	assert_int_equal(reader_next_hung(&kind), PROCESS);
@@ -117,7 +120,8 @@ static void test_more_hang_than_are_kept(void **state)
 	assert_true(is_hung(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY));
 	for (int i = 0; i < 100; i++)
 		hung_note(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY);
-	assert_true(hung_find(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY)->wait <= BACKOFF_MAX_MS * MS);
+	assert_true(hung_find(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY)->wait <=
+		    BACKOFF_MAX_MS * MS);
 }
 
 static void test_progress_is_no_hang(void **state)
@@ -147,7 +151,8 @@ static void test_holds_nothing(void **state)
 	(void)state;
 	assert_true(extra > 2);
 	/* standard input, output and error, and its socket */
-	assert_int_equal(reader_call(PROCESS, READER_PROC, count_descriptors, &n, sizeof(n), NULL), 4);
+	assert_int_equal(reader_call(PROCESS, READER_PROC, count_descriptors, &n, sizeof(n), NULL),
+			 4);
 	close(extra);
 }
 
@@ -178,11 +183,11 @@ static void test_memory(void **state)
 	memset(m + page, 'b', page);
 	memset(m + 3 * page, 'd', page);
 	struct reader_piece pieces[] = {
-		{.pid = getpid(), .address = (uintptr_t)m + 100, .bytes = 3 * 4096, .to = to[0]},
-		{.pid = getpid(), .address = (uintptr_t)m + 2 * page, .bytes = 8, .to = to[1]},
-		{.pid = PROCESS, .address = (uintptr_t)m, .bytes = 8, .to = to[1]},
-		{.pid = getpid(), .address = (uintptr_t)m + 3 * page, .bytes = 8, .to = to[2]},
-		{.pid = getpid(), .address = 0, .bytes = 8, .to = to[1]},
+	    {.pid = getpid(), .address = (uintptr_t)m + 100, .bytes = 3 * 4096, .to = to[0]},
+	    {.pid = getpid(), .address = (uintptr_t)m + 2 * page, .bytes = 8, .to = to[1]},
+	    {.pid = PROCESS, .address = (uintptr_t)m, .bytes = 8, .to = to[1]},
+	    {.pid = getpid(), .address = (uintptr_t)m + 3 * page, .bytes = 8, .to = to[2]},
+	    {.pid = getpid(), .address = 0, .bytes = 8, .to = to[1]},
 	};
 	assert_int_equal(reader_memory(pieces, 5), 0);
 	/* up to the page that was never touched */
@@ -208,7 +213,8 @@ static void test_many_pieces(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++) {
 		from[i] = (uint64_t)i * 3;
-		pieces[i] = (struct reader_piece){.pid = getpid(), .address = (uintptr_t)&from[i], .bytes = 8, .to = &to[i]};
+		pieces[i] = (struct reader_piece){
+		    .pid = getpid(), .address = (uintptr_t)&from[i], .bytes = 8, .to = &to[i]};
 	}
 	assert_int_equal(reader_memory(pieces, N), 0);
 	assert_memory_equal(from, to, sizeof(from));

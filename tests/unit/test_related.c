@@ -66,7 +66,8 @@ static void test_llseek_waits_for_read(void **state)
 	assert_int_equal(r.peak_id, 1);
 	assert_string_equal(r.by, "count, shape");
 	assert_true(r.score > 0.5 && r.score < 0.67);
-	/* Scaled counts are the same by chance only; nearly the same counts and shapes are common. */
+	/* Scaled counts are the same by chance only; nearly the same counts and shapes are common.
+	 */
 	llseek.side.scaled = true;
 	assert_false(score(&read.side, &llseek.side, SLICES, &r));
 	llseek.side.scaled = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Simulated targets, watched in bursts: what the estimator makes of them against what they really did. */
+/* Simulated targets, watched in bursts: what the estimator makes of them against what they really
+ * did. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,14 +16,15 @@
 
 /* One thread; all times in ns. */
 struct simulated {
-	double work, probe;	    /* of a call: CPU time between two, and what its probes take */
-	double believed;	    /* what the calibration says that they take */
-	double batch;		    /* calls between two sleeps; 0: it never sleeps */
-	double rate;		    /* of the batches, per second, whatever the probes take */
-	double other;		    /* CPU share of other threads, which do not call */
-	double period, idle_share;  /* it does nothing for this share of each period */
-	double slow_period, slower; /* every other slow_period its calls take so many times the work */
-	bool clocks;		    /* the threads' clocks are known; else only the whole target's */
+	double work, probe;	   /* of a call: CPU time between two, and what its probes take */
+	double believed;	   /* what the calibration says that they take */
+	double batch;		   /* calls between two sleeps; 0: it never sleeps */
+	double rate;		   /* of the batches, per second, whatever the probes take */
+	double other;		   /* CPU share of other threads, which do not call */
+	double period, idle_share; /* it does nothing for this share of each period */
+	double slow_period,
+	    slower;  /* every other slow_period its calls take so many times the work */
+	bool clocks; /* the threads' clocks are known; else only the whole target's */
 };
 
 struct outcome {
@@ -46,16 +48,19 @@ static void run_free(const struct simulated *t, double a, double b, double *call
 }
 
 /* A burst from `at`, of `limit` calls or 10 ms; returns its end. */
-static double run_burst(const struct simulated *t, double at, double limit, struct rec_profile *r, double *calls)
+static double run_burst(const struct simulated *t, double at, double limit, struct rec_profile *r,
+			double *calls)
 {
 	double end = at, cpu = 0, n = 0;
 
-	while (n < limit && (end < at + 10 * MS || (t->period > 0 && n < 1 && end < at + t->period))) {
+	while (n < limit &&
+	       (end < at + 10 * MS || (t->period > 0 && n < 1 && end < at + t->period))) {
 		double more = 0, work = 0, slow = t->probe;
 
 		run_free(t, end, end + 100 * US, &more, &work);
 		if (t->batch <= 0)
-			more = more ? 100 * US / (work / more + slow) : 0, work = more ? 100 * US - more * slow : 0;
+			more = more ? 100 * US / (work / more + slow) : 0,
+			work = more ? 100 * US - more * slow : 0;
 		n += more;
 		cpu += work + more * slow;
 		end += 100 * US;
@@ -85,7 +90,8 @@ static struct outcome simulate(const struct simulated *t, int bursts, double gap
 
 	for (int i = 0; i < bursts; i++) {
 		/* gaps differ, or bursts would keep step with what the target does */
-		double calls = 0, cpu = 0, start = at, ns = gap * (0.6 + 0.1 * (i * 7 % 9)), seen = 0;
+		double calls = 0, cpu = 0, start = at, ns = gap * (0.6 + 0.1 * (i * 7 % 9)),
+		       seen = 0;
 		struct rec_profile r = {0};
 
 		if (i)
@@ -112,8 +118,10 @@ static struct outcome simulate(const struct simulated *t, int bursts, double gap
 static void assert_right(struct outcome o, double low, double high)
 {
 	assert_true(o.truth > 0);
-	if (o.told < low * o.truth || o.told > high * o.truth || o.low > o.truth || o.high < o.truth)
-		fail_msg("told %.4g, true %.4g (%.3f), interval %.4g to %.4g", o.told, o.truth, o.told / o.truth, o.low, o.high);
+	if (o.told < low * o.truth || o.told > high * o.truth || o.low > o.truth ||
+	    o.high < o.truth)
+		fail_msg("told %.4g, true %.4g (%.3f), interval %.4g to %.4g", o.told, o.truth,
+			 o.told / o.truth, o.low, o.high);
 	assert_true(o.low <= o.told && o.told <= o.high);
 }
 
@@ -123,7 +131,8 @@ static void test_cpu_bound(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct simulated t = {.work = works[i], .probe = 3300, .believed = 3300, .clocks = true};
+		struct simulated t = {
+		    .work = works[i], .probe = 3300, .believed = 3300, .clocks = true};
 
 		assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
 		/* another thread that never calls takes a CPU of its own */
@@ -132,7 +141,8 @@ static void test_cpu_bound(void **state)
 	}
 }
 
-/* The cost of a probe is not known exactly: where it matters, the interval says so and holds the truth. */
+/* The cost of a probe is not known exactly: where it matters, the interval says so and holds the
+ * truth. */
 static void test_cost_is_uncertain(void **state)
 {
 	struct simulated t = {.work = 1340, .probe = 3300, .clocks = true};
@@ -157,7 +167,8 @@ static void test_cost_is_uncertain(void **state)
 /* It has slack: the probes take from its sleep, and it makes as many calls as ever. */
 static void test_sleeper(void **state)
 {
-	struct simulated t = {.work = 3, .probe = 3300, .believed = 3000, .batch = 100, .rate = 1000, .clocks = true};
+	struct simulated t = {
+	    .work = 3, .probe = 3300, .believed = 3000, .batch = 100, .rate = 1000, .clocks = true};
 
 	(void)state;
 	assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
@@ -167,10 +178,16 @@ static void test_sleeper(void **state)
 	assert_right(simulate(&t, 20, 300 * MS, 3000), 0.9, 1.1);
 }
 
-/* A burst that waits for calls and ends as soon as there are many is mostly armed when there are none. */
+/* A burst that waits for calls and ends as soon as there are many is mostly armed when there are
+ * none. */
 static void test_alternating(void **state)
 {
-	struct simulated t = {.work = 1000, .probe = 3300, .believed = 3300, .period = 700 * MS, .idle_share = 0.5, .clocks = true};
+	struct simulated t = {.work = 1000,
+			      .probe = 3300,
+			      .believed = 3300,
+			      .period = 700 * MS,
+			      .idle_share = 0.5,
+			      .clocks = true};
 
 	(void)state;
 	assert_right(simulate(&t, 40, 300 * MS, 3000), 0.85, 1.15);
@@ -185,8 +202,12 @@ static void test_alternating(void **state)
 /* Always busy, now with many calls and now with few. */
 static void test_alternating_rates(void **state)
 {
-	struct simulated t = {
-	    .work = 2000, .probe = 3300, .believed = 3300, .slow_period = 1000 * MS, .slower = 20, .clocks = true};
+	struct simulated t = {.work = 2000,
+			      .probe = 3300,
+			      .believed = 3300,
+			      .slow_period = 1000 * MS,
+			      .slower = 20,
+			      .clocks = true};
 
 	(void)state;
 	assert_right(simulate(&t, 60, 310 * MS, 3000), 0.85, 1.15);
@@ -203,7 +224,8 @@ static void test_whole_target(void **state)
 /* 5,790 calls in 10.3 us became 1.8 billion. */
 static void test_tiny_bursts(void **state)
 {
-	struct rec_profile r = {.end_ns = 3000000000, .armed_ns = 10300, .cpu_ns = 1500000000, .armed_cpu_ns = 5000};
+	struct rec_profile r = {
+	    .end_ns = 3000000000, .armed_ns = 10300, .cpu_ns = 1500000000, .armed_cpu_ns = 5000};
 	struct scale s = {0};
 
 	(void)state;
@@ -218,7 +240,10 @@ static void test_tiny_bursts(void **state)
 
 static void test_all_seen(void **state)
 {
-	struct rec_profile r = {.end_ns = 1000000000, .armed_ns = 1000000000, .cpu_ns = 500000000, .armed_cpu_ns = 500000000};
+	struct rec_profile r = {.end_ns = 1000000000,
+				.armed_ns = 1000000000,
+				.cpu_ns = 500000000,
+				.armed_cpu_ns = 500000000};
 	double low, high;
 	struct scale s = {0};
 
@@ -228,19 +253,32 @@ static void test_all_seen(void **state)
 	assert_true(low == 1000 && high == 1000);
 }
 
-/* A helper that was calibrated on a busier host: the function's own latencies show that the probes take less. */
+/* A helper that was calibrated on a busier host: the function's own latencies show that the probes
+ * take less. */
 static void test_calibrated_too_high(void **state)
 {
 	const uint32_t bucket[] = {80};
 	const uint64_t count[] = {1000};
-	struct rec_profile r = {.end_ns = 500000000, .armed_ns = 5000000, .cpu_ns = 300000000, .armed_cpu_ns = 5000000, .calls = 1000,
-				.probe_ns = 8000000, .run_calls = 999, .run_ns = 5000000, .gaps = 1, .gap_cpu_ns = 295000000,
-				.correction_ns = 8192, .nr_buckets = 1, .bucket = bucket, .count = count};
+	struct rec_profile r = {.end_ns = 500000000,
+				.armed_ns = 5000000,
+				.cpu_ns = 300000000,
+				.armed_cpu_ns = 5000000,
+				.calls = 1000,
+				.probe_ns = 8000000,
+				.run_calls = 999,
+				.run_ns = 5000000,
+				.gaps = 1,
+				.gap_cpu_ns = 295000000,
+				.correction_ns = 8192,
+				.nr_buckets = 1,
+				.bucket = bucket,
+				.count = count};
 	struct scale s = {0};
 	double calls = scale_gap(&s, &r, 1000), low, high;
 
 	(void)state;
-	/* a corrected latency of 1.07 us was 4.28 us: the probes took 4.2 us of the 5 us from call to call */
+	/* a corrected latency of 1.07 us was 4.28 us: the probes took 4.2 us of the 5 us from call
+	 * to call */
 	scale_interval(&s, &low, &high);
 	assert_true(low < 295e6 / 820 && 295e6 / 820 < high);
 	assert_true(calls > 295e6 / 1700 && calls < 295e6 / 400);
@@ -263,10 +301,15 @@ static void test_tail(void **state)
 	assert_true(calls > 0.8e9 / 5200 && calls < 1.25e9 / 5200);
 }
 
-/* No CPU time was told for the calls of a burst: that makes none of them free, and no number out of all proportion. */
+/* No CPU time was told for the calls of a burst: that makes none of them free, and no number out of
+ * all proportion. */
 static void test_no_cpu_time(void **state)
 {
-	const struct rec_profile r = {.end_ns = 1000000000, .armed_ns = 2000000, .calls = 1000, .run_calls = 999, .gaps = 1,
+	const struct rec_profile r = {.end_ns = 1000000000,
+				      .armed_ns = 2000000,
+				      .calls = 1000,
+				      .run_calls = 999,
+				      .gaps = 1,
 				      .gap_cpu_ns = 500000000};
 	struct scale s = {0};
 
@@ -276,11 +319,16 @@ static void test_no_cpu_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_cpu_bound),	       cmocka_unit_test(test_cost_is_uncertain),
-	    cmocka_unit_test(test_sleeper),	       cmocka_unit_test(test_alternating),
-	    cmocka_unit_test(test_alternating_rates),  cmocka_unit_test(test_whole_target),
-	    cmocka_unit_test(test_tiny_bursts),	       cmocka_unit_test(test_all_seen),
-	    cmocka_unit_test(test_calibrated_too_high), cmocka_unit_test(test_tail),
+	    cmocka_unit_test(test_cpu_bound),
+	    cmocka_unit_test(test_cost_is_uncertain),
+	    cmocka_unit_test(test_sleeper),
+	    cmocka_unit_test(test_alternating),
+	    cmocka_unit_test(test_alternating_rates),
+	    cmocka_unit_test(test_whole_target),
+	    cmocka_unit_test(test_tiny_bursts),
+	    cmocka_unit_test(test_all_seen),
+	    cmocka_unit_test(test_calibrated_too_high),
+	    cmocka_unit_test(test_tail),
 	    cmocka_unit_test(test_no_cpu_time),
 	};
 

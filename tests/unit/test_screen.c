@@ -4,8 +4,8 @@
 #include <locale.h>
 
 #include "tests/unit/screen_harness.h"
-#include "tui/screen/screen_open.h"
 #include "tui/screen/keys.h"
+#include "tui/screen/screen_open.h"
 #include "tui/screen/theme.h"
 
 /* --- operations ----------------------------------------------------------------------------- */
@@ -375,9 +375,12 @@ static void test_open_calls(void **state)
 		    "key /\ntype futex\nkey Enter Enter\nexpect open calls\nexpect bio_lazy_free\n"
 		    "expect 0x7f0012340000, 0x80\nkey Tab\nexpect > !20 s\nkey j Enter");
 	assert_string_equal(harness_log(h), "open calls op 5\n");
-	screen_show_open(h->screen, "3 of 5 threads are in futex now\n\nworker 7, asleep for 20 s: waiting for a lock\n"
-				    "    main at a.c:3\n    kernel: do_futex > futex_wait\n");
-	harness_run(h, "expect 3 of 5 threads are in futex now\nexpect worker 7, asleep for 20 s: waiting for a lock\n"
+	screen_show_open(
+	    h->screen,
+	    "3 of 5 threads are in futex now\n\nworker 7, asleep for 20 s: waiting for a lock\n"
+	    "    main at a.c:3\n    kernel: do_futex > futex_wait\n");
+	harness_run(h, "expect 3 of 5 threads are in futex now\nexpect worker 7, asleep for 20 s: "
+		       "waiting for a lock\n"
 		       "expect     main at a.c:3\nexpect kernel: do_futex\nkey q\nexpect > ");
 	harness_free(h);
 }

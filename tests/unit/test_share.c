@@ -40,11 +40,13 @@ void attachment_release(struct attachment *a, bool wait)
 	(void)wait;
 }
 
-/* One that was looked at before, until all clocks were stopped, counts from 0: no difference to what it had is told. */
+/* One that was looked at before, until all clocks were stopped, counts from 0: no difference to
+ * what it had is told. */
 static void test_looked_at_again(void **state)
 {
 	static struct function f = {.meta = {.module_id = MODULE, .offset = 0x100, .size = 0x40}};
-	static struct file_mapping mapping = {.pid = 7, .module = MODULE, .start = 0x1000, .end = 0x3000};
+	static struct file_mapping mapping = {
+	    .pid = 7, .module = MODULE, .start = 0x1000, .end = 0x3000};
 	static struct pt_hist h;
 	struct slot_info *info = &collector.slots[SLOT];
 

@@ -4,16 +4,16 @@
  * library, signals and other stacks, compared with backtrace() and with what
  * the functions are.
  */
+#include <execinfo.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <execinfo.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include <cmocka.h>
 
 #include "tests/unit/unwind_process.h"
 
@@ -682,7 +682,8 @@ static void test_made_code(void **state)
 	code = make_code(hides, sizeof(hides));
 	((int (*)(callee, int))(uintptr_t)code)(recursive, 1);
 	unwind_shot(shot.n, NULL);
-	/* without a frame pointer its caller is found by the stack: the way from there leads to the bottom */
+	/* without a frame pointer its caller is found by the stack: the way from there leads to the
+	 * bottom */
 	assert_int_equal(stack.stop, UNWIND_BOTTOM);
 	assert_int_equal(stack.frames[3].offset, (uintptr_t)code + 13);
 	assert_string_equal(function(4), "test_made_code");

@@ -3,24 +3,24 @@
  * Stacks of another process: stopped deep in it and at every single
  * instruction, unwound here and by the parser worker.
  */
+#include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <ucontext.h>
+#include <cmocka.h>
 
 #include <sys/socket.h>
 
-#include "tui/parser/serve.h"
 #include "tests/unit/unwind_process.h"
 #include "tui/engine/parser.h"
+#include "tui/parser/serve.h"
 
 #pragma GCC optimize("O2", "omit-frame-pointer", "no-optimize-sibling-calls")
 

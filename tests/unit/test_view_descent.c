@@ -306,17 +306,25 @@ static void test_code(void **state)
 {
 	static const struct screen_insn insns[] = {
 	    {.offset = 0x1200, .text = "pushq %rbx", .file = "/src/hash.c", .line = 40},
-	    {.offset = 0x1201, .text = "callq mix\033[1m", .file = "", .line = 41, .loop = true, .jumped_to = true, .share = 0.382},
+	    {.offset = 0x1201,
+	     .text = "callq mix\033[1m",
+	     .file = "",
+	     .line = 41,
+	     .loop = true,
+	     .jumped_to = true,
+	     .share = 0.382},
 	    {.offset = 0x1206, .text = "jne +0x1", .file = "", .loop = true},
 	    {.offset = 0x1208, .text = "retq", .file = "/src/other.c", .line = 41},
 	};
-	struct screen_code c = {.title = "fold in libhash.so", .start = 0x1200, .site = 2, .nr = 4, .insns = insns};
+	struct screen_code c = {
+	    .title = "fold in libhash.so", .start = 0x1200, .site = 2, .nr = 4, .insns = insns};
 	struct harness *h = opened_with(&answer, NULL);
 
 	screen_show_code(h->screen, &c);
-	harness_run(h, "expect fold in libhash.so\nexpect hash.c:40\nexpect +0x0    pushq %rbx\n"
-		       "expect 38.2%      +0x1 >│ callq mix\\x1b[1m\nexpect >            +0x6  │ jne +0x1\n"
-		       "expect other.c:41\nexpect +0x8    retq\ndump-roles");
+	harness_run(
+	    h, "expect fold in libhash.so\nexpect hash.c:40\nexpect +0x0    pushq %rbx\n"
+	       "expect 38.2%      +0x1 >│ callq mix\\x1b[1m\nexpect >            +0x6  │ jne +0x1\n"
+	       "expect other.c:41\nexpect +0x8    retq\ndump-roles");
 	harness_run(h, "size 20 5\ndump\nkey q\nsize 80 24\nexpect serve_request");
 	/* nothing sampled: no column for it; nothing at all */
 	c.insns = insns + 2;
@@ -337,7 +345,8 @@ static void test_what_is_not_known(void **state)
 	struct screen_descent d = answer;
 	struct harness *h;
 
-	/* armed a moment ago: no figures; a call without a line: where it is in the code of its caller */
+	/* armed a moment ago: no figures; a call without a line: where it is in the code of its
+	 * caller */
 	some[1].evidence = "";
 	some[1].share = some[1].latency_ns = 0;
 	some[1].votes = 0;
@@ -349,7 +358,8 @@ static void test_what_is_not_known(void **state)
 	d.nr_nodes = 3;
 	d.nr_paths = 0;
 	h = opened_with(&d, NULL);
-	harness_run(h, "dump\nexpect parse\nreject   0 ns\nreject    0%\nexpect strlen\nexpect +0x21");
+	harness_run(h,
+		    "dump\nexpect parse\nreject   0 ns\nreject    0%\nexpect strlen\nexpect +0x21");
 	harness_free(h);
 }
 

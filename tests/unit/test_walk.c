@@ -13,11 +13,21 @@
 
 enum { PROGRAM = 1, LIBC = 2 };
 /* Functions, and places in them from which they call: function + 8. */
-enum { START = 0x100, MAIN = 0x200, SERVE = 0x300, COMPUTE = 0x400, PARSE = 0x500, WORKER = 0x600, TAKE = 0x700, READ = 0x800,
-       LOCK = 0x900 };
+enum {
+	START = 0x100,
+	MAIN = 0x200,
+	SERVE = 0x300,
+	COMPUTE = 0x400,
+	PARSE = 0x500,
+	WORKER = 0x600,
+	TAKE = 0x700,
+	READ = 0x800,
+	LOCK = 0x900
+};
 
 static const struct rec_walk defaults = {.maxcount_ppm = 500000, .max_depth = 16, .min_looks = 100};
-static const struct rec_sleep running = {.syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep running = {
+    .syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
 
 static struct walk *begin(const struct rec_walk *ask)
 {
@@ -30,28 +40,40 @@ static struct walk *begin(const struct rec_walk *ask)
 }
 
 /* A look: functions of the program, outermost first, 0 ends. */
-static int look(struct walk *w, uint64_t ns, enum witness_kind kind, const struct rec_sleep *sleep, const char *kernel,
-		const uint64_t *functions)
+static int look(struct walk *w, uint64_t ns, enum witness_kind kind, const struct rec_sleep *sleep,
+		const char *kernel, const uint64_t *functions)
 {
 	struct rec_frame frames[64];
 	struct record rec = {.type = REC_LOOK};
 	uint32_t n = 0;
 
 	for (; functions[n]; n++)
-		frames[n] = (struct rec_frame){.module = functions[n] == READ ? LIBC : PROGRAM, .offset = functions[n] + 8,
+		frames[n] = (struct rec_frame){.module = functions[n] == READ ? LIBC : PROGRAM,
+					       .offset = functions[n] + 8,
 					       .function = functions[n]};
-	rec.look = (struct rec_look){.reason = LOOK_WALK, .tid = 7, .comm = "t", .weight_ns = ns, .kind = kind, .state = 'S',
-				     .sleep = *sleep, .kernel = kernel, .stop_text = "", .nr_frames = n, .frames = frames};
+	rec.look = (struct rec_look){.reason = LOOK_WALK,
+				     .tid = 7,
+				     .comm = "t",
+				     .weight_ns = ns,
+				     .kind = kind,
+				     .state = 'S',
+				     .sleep = *sleep,
+				     .kernel = kernel,
+				     .stop_text = "",
+				     .nr_frames = n,
+				     .frames = frames};
 	return walk_feed(w, &rec);
 }
 
-#define LOOK(w, ns, kind, sleep, kernel, ...) look(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
+#define LOOK(w, ns, kind, sleep, kernel, ...)                                                      \
+	look(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
 
 static void thread(struct walk *w, uint32_t tid, uint64_t wall, uint64_t cpu, uint64_t runqueue)
 {
 	struct record rec = {.type = REC_THREAD};
 
-	rec.thread = (struct rec_thread){.tid = tid, .comm = "t", .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
+	rec.thread = (struct rec_thread){
+	    .tid = tid, .comm = "t", .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
 	assert_int_equal(walk_feed(w, &rec), 0);
 }
 
@@ -132,7 +154,8 @@ static void test_largest_share(void **state)
 	walk_free(w);
 }
 
-/* Both are followed where the second is more than half of the first, and the node's own time counts as a callee. */
+/* Both are followed where the second is more than half of the first, and the node's own time counts
+ * as a callee. */
 static void test_threshold(void **state)
 {
 	struct walk *w = begin(&defaults);
@@ -163,7 +186,8 @@ static void test_recursion(void **state)
 
 	for (int i = 0; i < 10; i++) {
 		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, SERVE, SERVE, COMPUTE);
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, PARSE, SERVE, PARSE, SERVE, COMPUTE);
+		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, PARSE, SERVE, PARSE, SERVE,
+		     COMPUTE);
 	}
 	thread(w, 7, 200, 200, 0);
 	r = result_of(w);
@@ -177,13 +201,49 @@ static void test_recursion(void **state)
 	walk_free(w);
 }
 
-static const struct rec_sleep on_epoll = {.syscall = 232, .call = "epoll_wait", .object = SLEEP_ON_OTHER, .name = "", .waker = "", .holder = ""};
-static const struct rec_sleep on_condition = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .name = "", .waker = "", .holder = ""};
-static const struct rec_sleep on_mutex = {.syscall = 202, .call = "futex", .object = SLEEP_ON_FUTEX, .exclusive = 1, .name = "", .waker = "", .holder = "other 9"};
-static const struct rec_sleep on_reclaim = {.syscall = 1, .call = "write", .object = SLEEP_IN_RECLAIM, .name = "/web", .waker = "", .holder = ""};
-static const struct rec_sleep on_purpose = {.syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .name = "", .waker = "", .holder = ""};
-static const struct rec_sleep on_file = {.syscall = 0, .call = "read", .object = SLEEP_ON_FILE, .name = "/data", .waker = "", .holder = ""};
-static const struct rec_sleep on_socket = {.syscall = 45, .call = "recvfrom", .object = SLEEP_ON_SOCKET, .name = "10.0.0.1:5432", .waker = "", .holder = ""};
+static const struct rec_sleep on_epoll = {.syscall = 232,
+					  .call = "epoll_wait",
+					  .object = SLEEP_ON_OTHER,
+					  .name = "",
+					  .waker = "",
+					  .holder = ""};
+static const struct rec_sleep on_condition = {.syscall = 202,
+					      .call = "futex",
+					      .object = SLEEP_ON_FUTEX,
+					      .name = "",
+					      .waker = "",
+					      .holder = ""};
+static const struct rec_sleep on_mutex = {.syscall = 202,
+					  .call = "futex",
+					  .object = SLEEP_ON_FUTEX,
+					  .exclusive = 1,
+					  .name = "",
+					  .waker = "",
+					  .holder = "other 9"};
+static const struct rec_sleep on_reclaim = {.syscall = 1,
+					    .call = "write",
+					    .object = SLEEP_IN_RECLAIM,
+					    .name = "/web",
+					    .waker = "",
+					    .holder = ""};
+static const struct rec_sleep on_purpose = {.syscall = 35,
+					    .call = "nanosleep",
+					    .object = SLEEP_ON_NOTHING,
+					    .name = "",
+					    .waker = "",
+					    .holder = ""};
+static const struct rec_sleep on_file = {.syscall = 0,
+					 .call = "read",
+					 .object = SLEEP_ON_FILE,
+					 .name = "/data",
+					 .waker = "",
+					 .holder = ""};
+static const struct rec_sleep on_socket = {.syscall = 45,
+					   .call = "recvfrom",
+					   .object = SLEEP_ON_SOCKET,
+					   .name = "10.0.0.1:5432",
+					   .waker = "",
+					   .holder = ""};
 
 static void test_idle_apart(void **state)
 {
@@ -191,8 +251,11 @@ static void test_idle_apart(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 960, WITNESS_SLEEP, &on_epoll, "do_syscall_64;do_epoll_wait;schedule", MAIN, TAKE);
-		LOOK(w, 10, WITNESS_SLEEP, &on_file, "do_syscall_64;__x64_sys_read;vfs_read;folio_wait;schedule", MAIN, SERVE, READ);
+		LOOK(w, 960, WITNESS_SLEEP, &on_epoll, "do_syscall_64;do_epoll_wait;schedule", MAIN,
+		     TAKE);
+		LOOK(w, 10, WITNESS_SLEEP, &on_file,
+		     "do_syscall_64;__x64_sys_read;vfs_read;folio_wait;schedule", MAIN, SERVE,
+		     READ);
 		LOOK(w, 30, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE, PARSE);
 	}
 	thread(w, 7, 10000, 0, 0);
@@ -288,7 +351,8 @@ static void test_threads(void **state)
 	walk_free(w);
 }
 
-/* A condition in the thread's loop is idleness; below what handles requests it blocks one, and so it does where a lock is taken. */
+/* A condition in the thread's loop is idleness; below what handles requests it blocks one, and so
+ * it does where a lock is taken. */
 static void test_blocked_or_idle(void **state)
 {
 	struct walk *w = begin(&defaults);
@@ -345,7 +409,8 @@ static void test_blocked_or_idle(void **state)
 	walk_free(w);
 }
 
-/* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root. */
+/* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root.
+ */
 static void test_scale(void **state)
 {
 	struct walk *w = begin(&defaults);
@@ -392,13 +457,17 @@ static void test_depth(void **state)
 /* Running in the kernel: below the system call, or in the handler of a fault. */
 static void test_kernel(void **state)
 {
-	struct rec_sleep in_write = {.syscall = 1, .call = "write", .name = "", .waker = "", .holder = ""};
+	struct rec_sleep in_write = {
+	    .syscall = 1, .call = "write", .name = "", .waker = "", .holder = ""};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 10, WITNESS_RUN, &in_write, "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_write;vfs_write", MAIN, READ);
-		LOOK(w, 8, WITNESS_RUN, &running, "asm_exc_page_fault;handle_mm_fault", MAIN, COMPUTE);
+		LOOK(w, 10, WITNESS_RUN, &in_write,
+		     "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_write;vfs_write", MAIN,
+		     READ);
+		LOOK(w, 8, WITNESS_RUN, &running, "asm_exc_page_fault;handle_mm_fault", MAIN,
+		     COMPUTE);
 	}
 	thread(w, 7, 180, 180, 0);
 	r = result_of(w);
@@ -418,8 +487,15 @@ static void test_unknown_callers(void **state)
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
-	rec.look = (struct rec_look){.weight_ns = 10, .kind = WITNESS_RUN, .comm = "", .sleep = running, .kernel = "", .stop = 2,
-				     .stop_text = "the copy ends", .nr_frames = 1, .frames = &frame};
+	rec.look = (struct rec_look){.weight_ns = 10,
+				     .kind = WITNESS_RUN,
+				     .comm = "",
+				     .sleep = running,
+				     .kernel = "",
+				     .stop = 2,
+				     .stop_text = "the copy ends",
+				     .nr_frames = 1,
+				     .frames = &frame};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
@@ -460,15 +536,22 @@ static void test_settles(void **state)
 	walk_free(w);
 }
 
-static void thread_at(struct walk *w, uint32_t tid, uint64_t at, uint64_t wall, uint64_t cpu, uint64_t runqueue)
+static void thread_at(struct walk *w, uint32_t tid, uint64_t at, uint64_t wall, uint64_t cpu,
+		      uint64_t runqueue)
 {
 	struct record rec = {.type = REC_THREAD};
 
-	rec.thread = (struct rec_thread){.tid = tid, .comm = "t", .at_ns = at, .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
+	rec.thread = (struct rec_thread){.tid = tid,
+					 .comm = "t",
+					 .at_ns = at,
+					 .wall_ns = wall,
+					 .cpu_ns = cpu,
+					 .runqueue_ns = runqueue};
 	assert_int_equal(walk_feed(w, &rec), 0);
 }
 
-/* One busy thread among many idle ones is the answer; a pool that waits is idle, whatever the run queue says. */
+/* One busy thread among many idle ones is the answer; a pool that waits is idle, whatever the run
+ * queue says. */
 static void test_lead(void **state)
 {
 	struct walk *w = begin(&defaults);
@@ -517,7 +600,8 @@ static void test_idle_settles(void **state)
 	walk_free(w);
 }
 
-/* Forty functions with the same time below one: flat, with those that have a little more of their own named. */
+/* Forty functions with the same time below one: flat, with those that have a little more of their
+ * own named. */
 static void test_flat(void **state)
 {
 	struct walk *w = begin(&defaults);
@@ -525,9 +609,11 @@ static void test_flat(void **state)
 
 	for (int i = 0; i < 10; i++) {
 		for (uint64_t k = 0; k < 40; k++) {
-			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k);
+			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE,
+			     0x10000 + 16 * k);
 			/* a helper that they all call has most of its own time */
-			LOOK(w, 2, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k, PARSE);
+			LOOK(w, 2, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k,
+			     PARSE);
 		}
 	}
 	thread(w, 7, 4800, 4800, 0);
@@ -568,14 +654,23 @@ static void test_not_flat(void **state)
 /* Neighbouring frames in code of no file are one node; its own time is counted as unnamed. */
 static void test_unnamed(void **state)
 {
-	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN}, {.offset = 0x7f0000001000},
-				     {.offset = 0x7f0000002000}, {.offset = 0x7f0000003000}};
+	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN},
+				     {.offset = 0x7f0000001000},
+				     {.offset = 0x7f0000002000},
+				     {.offset = 0x7f0000003000}};
 	struct record rec = {.type = REC_LOOK};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
-	rec.look = (struct rec_look){.weight_ns = 10, .pid = 3, .kind = WITNESS_RUN, .comm = "", .sleep = running, .kernel = "",
-				     .stop_text = "", .nr_frames = 4, .frames = frames};
+	rec.look = (struct rec_look){.weight_ns = 10,
+				     .pid = 3,
+				     .kind = WITNESS_RUN,
+				     .comm = "",
+				     .sleep = running,
+				     .kernel = "",
+				     .stop_text = "",
+				     .nr_frames = 4,
+				     .frames = frames};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
@@ -626,12 +721,25 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_largest_share), cmocka_unit_test(test_blocked_or_idle), cmocka_unit_test(test_threshold), cmocka_unit_test(test_recursion),
-	    cmocka_unit_test(test_idle_apart),	  cmocka_unit_test(test_classes),   cmocka_unit_test(test_threads),
-	    cmocka_unit_test(test_scale),	  cmocka_unit_test(test_depth),	    cmocka_unit_test(test_kernel),
-	    cmocka_unit_test(test_unknown_callers), cmocka_unit_test(test_settles), cmocka_unit_test(test_full),
-	    cmocka_unit_test(test_nothing),	  cmocka_unit_test(test_lead),	    cmocka_unit_test(test_idle_settles),
-	    cmocka_unit_test(test_flat),	  cmocka_unit_test(test_not_flat),  cmocka_unit_test(test_unnamed),
+	    cmocka_unit_test(test_largest_share),
+	    cmocka_unit_test(test_blocked_or_idle),
+	    cmocka_unit_test(test_threshold),
+	    cmocka_unit_test(test_recursion),
+	    cmocka_unit_test(test_idle_apart),
+	    cmocka_unit_test(test_classes),
+	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_scale),
+	    cmocka_unit_test(test_depth),
+	    cmocka_unit_test(test_kernel),
+	    cmocka_unit_test(test_unknown_callers),
+	    cmocka_unit_test(test_settles),
+	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_lead),
+	    cmocka_unit_test(test_idle_settles),
+	    cmocka_unit_test(test_flat),
+	    cmocka_unit_test(test_not_flat),
+	    cmocka_unit_test(test_unnamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,46 +44,47 @@ enum {
 };
 
 static const struct option long_options[] = {
-	{"for", 1, NULL, OPT_FOR},
-	{"interval", 1, NULL, OPT_INTERVAL},
-	{"timeout", 1, NULL, OPT_TIMEOUT},
-	{"resolution", 1, NULL, OPT_RESOLUTION},
-	{"max-overhead", 1, NULL, OPT_OVERHEAD},
-	{"follow", 0, NULL, OPT_FOLLOW},
-	{"allow-uretprobe", 0, NULL, OPT_URETPROBE},
-	{"json", 0, NULL, OPT_JSON},
-	{"json-lines", 0, NULL, OPT_JSON_LINES},
-	{"begin", 1, NULL, OPT_BEGIN},
-	{"end", 1, NULL, OPT_END},
-	{"of", 1, NULL, 'f'},
-	{"quiet", 0, NULL, OPT_QUIET},
-	{"force", 0, NULL, OPT_FORCE},
-	{"peak", 1, NULL, OPT_PEAK},
-	{"slowest", 1, NULL, OPT_SLOWEST},
-	{"start-ops", 1, NULL, OPT_START_OPS},
-	{"decision-ops", 1, NULL, OPT_DECISION_OPS},
-	{"maxcount-percentage", 1, NULL, OPT_MAXCOUNT},
-	{"max-depth", 1, NULL, OPT_DEPTH},
-	{"max-sites", 1, NULL, OPT_SITES},
-	{"level-by-level", 0, NULL, OPT_LEVELS},
-	{"all-peaks", 0, NULL, OPT_ALL_PEAKS},
-	{"open", 0, NULL, OPT_OPEN},
-	{"rsp-compat", 0, NULL, OPT_RSP},
-	{"ascii", 0, NULL, OPT_ASCII},
-	{"script", 1, NULL, OPT_SCRIPT},
-	{"format", 1, NULL, OPT_FORMAT},
-	{"help", 0, NULL, 'h'},
-	{"version", 0, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
+    {"for", 1, NULL, OPT_FOR},
+    {"interval", 1, NULL, OPT_INTERVAL},
+    {"timeout", 1, NULL, OPT_TIMEOUT},
+    {"resolution", 1, NULL, OPT_RESOLUTION},
+    {"max-overhead", 1, NULL, OPT_OVERHEAD},
+    {"follow", 0, NULL, OPT_FOLLOW},
+    {"allow-uretprobe", 0, NULL, OPT_URETPROBE},
+    {"json", 0, NULL, OPT_JSON},
+    {"json-lines", 0, NULL, OPT_JSON_LINES},
+    {"begin", 1, NULL, OPT_BEGIN},
+    {"end", 1, NULL, OPT_END},
+    {"of", 1, NULL, 'f'},
+    {"quiet", 0, NULL, OPT_QUIET},
+    {"force", 0, NULL, OPT_FORCE},
+    {"peak", 1, NULL, OPT_PEAK},
+    {"slowest", 1, NULL, OPT_SLOWEST},
+    {"start-ops", 1, NULL, OPT_START_OPS},
+    {"decision-ops", 1, NULL, OPT_DECISION_OPS},
+    {"maxcount-percentage", 1, NULL, OPT_MAXCOUNT},
+    {"max-depth", 1, NULL, OPT_DEPTH},
+    {"max-sites", 1, NULL, OPT_SITES},
+    {"level-by-level", 0, NULL, OPT_LEVELS},
+    {"all-peaks", 0, NULL, OPT_ALL_PEAKS},
+    {"open", 0, NULL, OPT_OPEN},
+    {"rsp-compat", 0, NULL, OPT_RSP},
+    {"ascii", 0, NULL, OPT_ASCII},
+    {"script", 1, NULL, OPT_SCRIPT},
+    {"format", 1, NULL, OPT_FORMAT},
+    {"help", 0, NULL, 'h'},
+    {"version", 0, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 static const struct {
 	const char *word;
 	enum verb verb;
 } verbs[] = {
-	{"watch", VERB_WATCH},	 {"descend", VERB_DESCEND}, {"chains", VERB_CHAINS}, {"critical", VERB_CRITICAL},
-	{"record", VERB_RECORD}, {"resume", VERB_RESUME},   {"diff", VERB_DIFF},     {"export", VERB_EXPORT},
-	{"doctor", VERB_DOCTOR}, {"help", VERB_HELP},	    {"version", VERB_VERSION},
+    {"watch", VERB_WATCH},	 {"descend", VERB_DESCEND}, {"chains", VERB_CHAINS},
+    {"critical", VERB_CRITICAL}, {"record", VERB_RECORD},   {"resume", VERB_RESUME},
+    {"diff", VERB_DIFF},	 {"export", VERB_EXPORT},   {"doctor", VERB_DOCTOR},
+    {"help", VERB_HELP},	 {"version", VERB_VERSION},
 };
 
 static int fail(char *error, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -98,7 +99,8 @@ static int fail(char *error, size_t n, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int number(const char *text, const char *what, double low, double high, double *out, char *error, size_t n)
+static int number(const char *text, const char *what, double low, double high, double *out,
+		  char *error, size_t n)
 {
 	char *end;
 	double v;
@@ -106,13 +108,14 @@ static int number(const char *text, const char *what, double low, double high, d
 	errno = 0;
 	v = strtod(text, &end);
 	if (errno || end == text || *end || !isfinite(v) || v < low || v > high)
-		return fail(error, n, "%s: '%s' is not a number from %g to %g", what, text, low, high);
+		return fail(error, n, "%s: '%s' is not a number from %g to %g", what, text, low,
+			    high);
 	*out = v;
 	return 0;
 }
 
-static int whole(const char *text, const char *what, unsigned int low, unsigned int high, unsigned int *out, char *error,
-		 size_t n)
+static int whole(const char *text, const char *what, unsigned int low, unsigned int high,
+		 unsigned int *out, char *error, size_t n)
 {
 	double v;
 	int err = number(text, what, low, high, &v, error, n);
@@ -133,7 +136,8 @@ static int copy(char *out, const char *from, size_t len)
 	return 0;
 }
 
-/* The @ that divides FUNC from MODULE: the last one, unless what precedes it is an @ too (symbol versions). */
+/* The @ that divides FUNC from MODULE: the last one, unless what precedes it is an @ too (symbol
+ * versions). */
 static const char *module_part(const char *text)
 {
 	const char *at = strrchr(text, '@');
@@ -162,24 +166,31 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	if (!strncmp(text, "syscall:", 8) || !strncmp(text, "kernel:", 7)) {
 		op->kind = text[0] == 's' ? OP_SYSCALL : OP_KERNEL;
 		if (copy(op->name, strchr(text, ':') + 1, strlen(strchr(text, ':') + 1)))
-			return fail(error, error_size, "-f %s: a name is missing after the colon", text);
-		if (op->kind == OP_SYSCALL && syscall_number(op->name) < 0 && strspn(op->name, "0123456789") != strlen(op->name))
-			return fail(error, error_size, "-f %.100s: no such system call; did you mean syscall:%s?", text,
-				    syscall_nearest(op->name));
+			return fail(error, error_size, "-f %s: a name is missing after the colon",
+				    text);
+		if (op->kind == OP_SYSCALL && syscall_number(op->name) < 0 &&
+		    strspn(op->name, "0123456789") != strlen(op->name))
+			return fail(error, error_size,
+				    "-f %.100s: no such system call; did you mean syscall:%s?",
+				    text, syscall_nearest(op->name));
 		return 0;
 	}
 	if (!strncmp(text, "user:", 5))
 		name = text + 5;
 	at = module_part(name);
 	if (at && copy(op->module, at + 1, strlen(at + 1)))
-		return fail(error, error_size, "-f %.100s: the name of the module is too long", text);
+		return fail(error, error_size, "-f %.100s: the name of the module is too long",
+			    text);
 	if (copy(op->name, name, at ? (size_t)(at - name) : strlen(name)))
-		return fail(error, error_size, "-f '%.100s': not an operation; give a function, syscalls, syscall:NAME, block, lock or runqueue",
+		return fail(error, error_size,
+			    "-f '%.100s': not an operation; give a function, syscalls, "
+			    "syscall:NAME, block, lock or runqueue",
 			    text);
 	if (at && op->name[0] == '0' && (op->name[1] == 'x' || op->name[1] == 'X')) {
 		op->offset = strtoull(op->name, &end, 16);
 		if (*end)
-			return fail(error, error_size, "-f %s: 0xOFFSET@MODULE needs a hexadecimal offset", text);
+			return fail(error, error_size,
+				    "-f %s: 0xOFFSET@MODULE needs a hexadecimal offset", text);
 		op->kind = OP_OFFSET;
 	}
 	return 0;
@@ -195,8 +206,10 @@ static int pids_parse(struct options *o, const char *text, char *error, size_t n
 
 		errno = 0;
 		pid = strtol(p, &end, 10);
-		if (errno || end == p || pid <= 0 || pid > 1 << 30 || (*end && *end != ',') || (*end == ',' && !end[1]))
-			return fail(error, n, "-p '%s': not a list of pids like 123 or 123,456", text);
+		if (errno || end == p || pid <= 0 || pid > 1 << 30 || (*end && *end != ',') ||
+		    (*end == ',' && !end[1]))
+			return fail(error, n, "-p '%s': not a list of pids like 123 or 123,456",
+				    text);
 		if (o->nr_pids == OPTIONS_MAX_PIDS)
 			return fail(error, n, "-p: more than %d pids", OPTIONS_MAX_PIDS);
 		o->pids[o->nr_pids++] = (pid_t)pid;
@@ -212,7 +225,8 @@ static int op_add(struct options *o, const char *text, char *error, size_t n)
 	return op_spec_parse(&o->ops[o->nr_ops++], text, error, n);
 }
 
-/* "2.5ms", "30 ms", "24us": 0 if it is no latency. `unit` is taken where the text has none; "" if it must have one. */
+/* "2.5ms", "30 ms", "24us": 0 if it is no latency. `unit` is taken where the text has none; "" if
+ * it must have one. */
 static uint64_t latency(const char *text, const char *unit, const char **end)
 {
 	static const struct {
@@ -261,7 +275,10 @@ static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 	o->peak_low_ns = o->peak_high_ns = 0;
 	if (*text && strspn(text, "0123456789") == strlen(text)) {
 		if (whole(text, "--peak", 1, 64, &peak, e, n))
-			return fail(e, n, "--peak: %s is not the number of a peak, 1 to 64; a latency needs a unit, as in --peak %sus", text, text);
+			return fail(e, n,
+				    "--peak: %s is not the number of a peak, 1 to 64; a latency "
+				    "needs a unit, as in --peak %sus",
+				    text, text);
 		o->peak = (int)peak;
 		return 0;
 	}
@@ -272,8 +289,12 @@ static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 	} else {
 		o->peak_low_ns = o->peak_high_ns = latency(text, "", &rest);
 	}
-	if (!o->peak_low_ns || !o->peak_high_ns || *rest || (dash && o->peak_low_ns >= o->peak_high_ns))
-		return fail(e, n, "--peak: '%s' is not a peak; give its number (3), a latency in it (2.5ms) or a range (2ms-4ms)", text);
+	if (!o->peak_low_ns || !o->peak_high_ns || *rest ||
+	    (dash && o->peak_low_ns >= o->peak_high_ns))
+		return fail(e, n,
+			    "--peak: '%s' is not a peak; give its number (3), a latency in it "
+			    "(2.5ms) or a range (2ms-4ms)",
+			    text);
 	return 0;
 }
 
@@ -305,7 +326,8 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 	case OPT_DECISION_OPS:
 		return whole(arg, "--decision-ops", 1, 1000000, &o->decision_ops, e, n);
 	case OPT_MAXCOUNT:
-		return number(arg, "--maxcount-percentage", 0.001, 1, &o->maxcount_percentage, e, n);
+		return number(arg, "--maxcount-percentage", 0.001, 1, &o->maxcount_percentage, e,
+			      n);
 	case OPT_DEPTH:
 		return whole(arg, "--max-depth", 1, 64, &o->max_depth, e, n);
 	case OPT_SITES:
@@ -409,7 +431,8 @@ static int option_take(struct options *o, int opt, char **argv, char *e, size_t 
 
 static bool can_be_edge(const struct op_spec *op)
 {
-	return op->kind == OP_FUNCTION || op->kind == OP_OFFSET || op->kind == OP_KERNEL || op->kind == OP_SYSCALL;
+	return op->kind == OP_FUNCTION || op->kind == OP_OFFSET || op->kind == OP_KERNEL ||
+	       op->kind == OP_SYSCALL;
 }
 
 static int phases_check(struct options *o, char *e, size_t n)
@@ -417,16 +440,22 @@ static int phases_check(struct options *o, char *e, size_t n)
 	if (!o->has_begin && !o->has_end)
 		return 0;
 	if (!o->has_begin || !o->has_end)
-		return fail(e, n, "%s is missing: phases need --begin OP and --end OP (the same OP: what happens inside its calls)",
+		return fail(e, n,
+			    "%s is missing: phases need --begin OP and --end OP (the same OP: what "
+			    "happens inside its calls)",
 			    o->has_begin ? "--end" : "--begin");
 	if (!can_be_edge(&o->begin_op) || !can_be_edge(&o->end_op))
-		return fail(e, n, "%s %.100s: a phase begins and ends with a function or syscall:NAME",
+		return fail(e, n,
+			    "%s %.100s: a phase begins and ends with a function or syscall:NAME",
 			    can_be_edge(&o->begin_op) ? "--end" : "--begin",
 			    can_be_edge(&o->begin_op) ? o->end_op.text : o->begin_op.text);
-	if (o->verb != VERB_SCREEN && o->verb != VERB_WATCH && o->verb != VERB_RECORD && o->verb != VERB_DESCEND)
-		return fail(e, n, "--begin and --end go with watch, record, descend and the live screen");
+	if (o->verb != VERB_SCREEN && o->verb != VERB_WATCH && o->verb != VERB_RECORD &&
+	    o->verb != VERB_DESCEND)
+		return fail(e, n,
+			    "--begin and --end go with watch, record, descend and the live screen");
 	if (o->nr_files)
-		return fail(e, n, "--begin and --end limit a measurement: a saved session has its own");
+		return fail(e, n,
+			    "--begin and --end limit a measurement: a saved session has its own");
 	return 0;
 }
 
@@ -459,7 +488,9 @@ static int check(struct options *o, char *e, size_t n)
 	case VERB_DIFF:
 		return o->nr_files == 2 ? 0 : fail(e, n, "diff: give two session files");
 	case VERB_EXPORT:
-		return o->nr_files == 1 && o->format ? 0 : fail(e, n, "export: give FILE and --format FORMAT");
+		return o->nr_files == 1 && o->format
+			   ? 0
+			   : fail(e, n, "export: give FILE and --format FORMAT");
 	case VERB_REPLAY:
 		return target ? fail(e, n, "-r FILE shows a saved session: it takes no target") : 0;
 	default:
@@ -469,8 +500,14 @@ static int check(struct options *o, char *e, size_t n)
 
 static void defaults(struct options *o)
 {
-	*o = (struct options){.interval_s = 1, .timeout_s = 30, .resolution = 4, .max_overhead = 1, .start_ops = 100,
-			      .decision_ops = 20, .maxcount_percentage = 0.5, .max_sites = 64};
+	*o = (struct options){.interval_s = 1,
+			      .timeout_s = 30,
+			      .resolution = 4,
+			      .max_overhead = 1,
+			      .start_ops = 100,
+			      .decision_ops = 20,
+			      .maxcount_percentage = 0.5,
+			      .max_sites = 64};
 }
 
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)
@@ -486,7 +523,8 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 				break;
 		}
 		if (i == sizeof(verbs) / sizeof(verbs[0]))
-			return fail(error, error_size, "'%s' is not a verb; see peaktop --help", argv[1]);
+			return fail(error, error_size, "'%s' is not a verb; see peaktop --help",
+				    argv[1]);
 		o->verb = verbs[i].verb;
 		first = 2;
 	}
@@ -506,8 +544,10 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 			return err;
 	}
 	for (int i = optind; i < argc; i++) {
-		if (o->nr_files == 2 || (o->verb != VERB_RESUME && o->verb != VERB_DIFF && o->verb != VERB_EXPORT))
-			return fail(error, error_size, "'%s': what is this? see peaktop --help", argv[i]);
+		if (o->nr_files == 2 ||
+		    (o->verb != VERB_RESUME && o->verb != VERB_DIFF && o->verb != VERB_EXPORT))
+			return fail(error, error_size, "'%s': what is this? see peaktop --help",
+				    argv[i]);
 		o->files[o->nr_files++] = argv[i];
 	}
 	return check(o, error, error_size);
@@ -517,34 +557,46 @@ const char *options_usage(void)
 {
 	return "peaktop " PEAKTOP_VERSION " - a top for latency\n"
 	       "\n"
-	       "  peaktop [TARGET]                         the live screen; without a target, a process picker\n"
+	       "  peaktop [TARGET]                         the live screen; without a target, a "
+	       "process picker\n"
 	       "  peaktop -r FILE                          a saved session in the same screens\n"
 	       "  peaktop watch    TARGET [-f OP]...       profiles and peaks as text or JSON\n"
-	       "  peaktop descend  TARGET -f OP [--peak P]  the root cause of one peak (P: 3, 2.5ms or 2ms-4ms)\n"
-	       "  peaktop descend  TARGET                  where all its time goes: a walk from main down, without probes\n"
-	       "  peaktop descend  TARGET [-f OP] --open   where its threads are now, for how long, what they wait for\n"
+	       "  peaktop descend  TARGET -f OP [--peak P]  the root cause of one peak (P: 3, "
+	       "2.5ms or 2ms-4ms)\n"
+	       "  peaktop descend  TARGET                  where all its time goes: a walk from "
+	       "main down, without probes\n"
+	       "  peaktop descend  TARGET [-f OP] --open   where its threads are now, for how "
+	       "long, what they wait for\n"
 	       "  peaktop record   TARGET [-f OP]... -o FILE  save a session without a screen\n"
 	       "  peaktop export   FILE --format json      a saved session as a document\n"
-	       "  peaktop doctor   [TARGET]                what this kernel and these privileges allow; of a target, the\n"
-	       "                                           share of its functions that can be watched\n"
+	       "  peaktop doctor   [TARGET]                what this kernel and these privileges "
+	       "allow; of a target, the\n"
+	       "                                           share of its functions that can be "
+	       "watched\n"
 	       "\n"
 	       "TARGET: -p PID[,PID...] | -n NAME | -- CMD ARG...\n"
-	       "OP:     syscalls | syscall:NAME | FUNC | FUNC@MODULE | 0xOFFSET@MODULE | block | lock | runqueue\n"
+	       "OP:     syscalls | syscall:NAME | FUNC | FUNC@MODULE | 0xOFFSET@MODULE | block | "
+	       "lock | runqueue\n"
 	       "\n"
 	       "  --for SECONDS          how long to measure (watch: 5; record: until Ctrl-C)\n"
 	       "  --interval SECONDS     length of a slice (1)\n"
 	       "  --resolution 1|2|4|8   buckets per doubling (4)\n"
-	       "  --max-overhead PERCENT what the target may lose, of its CPU time or of one CPU (1; 100 = no governor)\n"
-	       "  --all-peaks            list the peaks that are folded, too: small ones and shadows of other peaks\n"
-	       "  --timeout SECONDS      descend: give the answer that there is after so long (30)\n"
+	       "  --max-overhead PERCENT what the target may lose, of its CPU time or of one CPU "
+	       "(1; 100 = no governor)\n"
+	       "  --all-peaks            list the peaks that are folded, too: small ones and "
+	       "shadows of other peaks\n"
+	       "  --timeout SECONDS      descend: give the answer that there is after so long "
+	       "(30)\n"
 	       "  --slowest PERCENT      descend: of the slowest calls instead of a peak\n"
 	       "  --follow               children too\n"
-	       "  --begin OP --end OP    only what begins between a call of the one and the end of one of the other\n"
+	       "  --begin OP --end OP    only what begins between a call of the one and the end of "
+	       "one of the other\n"
 	       "  --json, --json-lines   one document at the end; one a slice\n"
 	       "  --force                -o FILE replaces an older session\n"
 	       "  --quiet, --ascii, --script FILE, --version, --help\n"
 	       "\n"
 	       "Examples:\n"
-	       "  sudo peaktop -n redis-server             then f to watch a function, Enter on a peak\n"
+	       "  sudo peaktop -n redis-server             then f to watch a function, Enter on a "
+	       "peak\n"
 	       "  sudo peaktop watch -p 1234 -f serve_request --for 10 --json\n";
 }

@@ -12,21 +12,22 @@
 #include <unistd.h>
 
 #include "tui/cli/command_line.h"
-#include "tui/screen/curses.h"
+#include "tui/cli/replay_screen.h"
+#include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
+#include "tui/engine/processes.h"
+#include "tui/engine/replay.h"
+#include "tui/report/output.h"
+#include "tui/screen/curses.h"
 #include "tui/screen/grid.h"
+#include "tui/screen/screen.h"
 #include "tui/views/live_descent.h"
 #include "tui/views/live_open.h"
 #include "tui/views/live_source.h"
-#include "tui/report/output.h"
-#include "tui/engine/processes.h"
-#include "tui/engine/replay.h"
-#include "tui/cli/replay_screen.h"
-#include "tui/screen/screen.h"
-#include "tui/cli/verbs.h"
 
 /* All that the collector can switch. */
-#define LIVE_LAYERS (1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE)
+#define LIVE_LAYERS                                                                                \
+	(1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE)
 
 enum { TICK_MS = 250, PROCESSES_MS = 1000 };
 
@@ -76,7 +77,8 @@ static void live_fail(struct live *l, int status, const char *line)
 
 static bool live_attach(struct live *l, bool pick)
 {
-	struct front_options fo = {.options = l->options, .screen = true, .all_layers = true, .pick = pick};
+	struct front_options fo = {
+	    .options = l->options, .screen = true, .all_layers = true, .pick = pick};
 	char error[512];
 	int status = front_start(&l->front, &fo, error, sizeof(error));
 
@@ -111,7 +113,8 @@ static void write_text(struct live *l, const char *path)
 		err = errno;
 	}
 	if (err)
-		snprintf(line, sizeof(line), "%s: not written: %s", path, strerror(err < 0 ? -err : err));
+		snprintf(line, sizeof(line), "%s: not written: %s", path,
+			 strerror(err < 0 ? -err : err));
 	else
 		snprintf(line, sizeof(line), "view written to %s", path);
 	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
@@ -126,19 +129,23 @@ static void write_snapshot(struct live *l, const char *path)
 	if (err)
 		snprintf(line, sizeof(line), "%s: not written: %s", path, strerror(-err));
 	else
-		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r", path);
+		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
+			 path);
 	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
 }
 
 static void live_suspend(struct live *l)
 {
-	/* while we are stopped nobody reads: the collector detaches after 2 s without a heartbeat */
+	/* while we are stopped nobody reads: the collector detaches after 2 s without a heartbeat
+	 */
 	term_suspend();
 	raise(SIGSTOP);
 	term_resume();
 	live_resize(l);
 	if (l->front && front_over(l->front))
-		screen_message(l->screen, NOTE_WARNING, "all probes were removed while peaktop was stopped; start it again to go on");
+		screen_message(
+		    l->screen, NOTE_WARNING,
+		    "all probes were removed while peaktop was stopped; start it again to go on");
 }
 
 static void watch_text(struct live *l, const char *text)
@@ -208,7 +215,8 @@ static void live_action(struct live *l, const struct screen_action *a)
 	case SCREEN_DESCEND:
 		live_descent(l);
 		if (l->front && front_over(l->front))
-			screen_message(l->screen, NOTE_WARNING, "the target has ended: nothing more can be asked of it");
+			screen_message(l->screen, NOTE_WARNING,
+				       "the target has ended: nothing more can be asked of it");
 		else
 			live_descent_ask(&l->descent, a->op, a->peak);
 		break;
@@ -263,10 +271,13 @@ static void live_keys(struct live *l)
 static void live_state(struct live *l)
 {
 	struct model *m = l->front ? front_model(l->front) : replay_model(l->replay);
-	struct output_options oo = {.resolution = l->options->resolution, .ascii = l->options->ascii};
+	struct output_options oo = {.resolution = l->options->resolution,
+				    .ascii = l->options->ascii};
 
 	if (!l->says_state) {
-		screen_message(l->screen, NOTE_INFO, "SIGUSR1: the state is on the screen; with 2>FILE it is printed there");
+		screen_message(
+		    l->screen, NOTE_INFO,
+		    "SIGUSR1: the state is on the screen; with 2>FILE it is printed there");
 		return;
 	}
 	output_state_head(m, front_now_ns(), stderr);
@@ -347,7 +358,8 @@ static void live_loop(struct live *l)
 	}
 
 	while (!l->quit) {
-		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN}, {.fd = term_signal_fd(), .events = POLLIN}};
+		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN},
+					{.fd = term_signal_fd(), .events = POLLIN}};
 		int ticks = 0;
 
 		live_processes(l, front_now_ns());
@@ -362,7 +374,9 @@ static void live_loop(struct live *l)
 		}
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
 			said_over = true;
-			screen_message(l->screen, NOTE_WARNING, "the target has ended; what was measured stays here (q quits, w saves)");
+			screen_message(l->screen, NOTE_WARNING,
+				       "the target has ended; what was measured stays here (q "
+				       "quits, w saves)");
 			l->dirty = true;
 		}
 		if (fds[1].revents)
@@ -381,7 +395,8 @@ static int live_open(struct live *l, char *error, size_t n)
 {
 	struct term_options to = {.ascii = l->options->ascii, .in_fd = 0, .out_fd = 1};
 	bool picker = !l->options->nr_pids && !l->options->command;
-	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS, .resolution = l->options->resolution};
+	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
+				    .resolution = l->options->resolution};
 
 	/* the terminal first: a wrong TERM is said before anything is attached */
 	if (term_open(&to, error, n))

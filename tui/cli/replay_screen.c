@@ -34,7 +34,8 @@ bool replay_screen_action(struct replay *r, struct screen *s, const struct scree
 	case SCREEN_LAYERS:
 	case SCREEN_SNAPSHOT_WRITE:
 	case SCREEN_OPEN_CALLS:
-		screen_message(s, NOTE_WARNING, "this is a saved session: nothing can be asked of the target");
+		screen_message(s, NOTE_WARNING,
+			       "this is a saved session: nothing can be asked of the target");
 		return true;
 	default:
 		return false;

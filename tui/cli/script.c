@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
+#include "tui/report/sanitise.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/keys.h"
-#include "tui/report/sanitise.h"
 
 enum { LINE_MAX_BYTES = 1024 };
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "tui/views/live_descent.h"
-#include "tui/views/live_source.h"
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/script.h"
+#include "tui/views/live_descent.h"
+#include "tui/views/live_source.h"
 
 /* What a script drives: the screens as `peaktop -r FILE` has them, without a terminal. */
 struct scripted {
@@ -56,12 +56,18 @@ static void script_action(void *ctx, const struct screen_action *a)
 	scripted_turn(x);
 }
 
-int script_session(struct replay *r, const struct options *o, const char *text, size_t n, struct buf *out)
+int script_session(struct replay *r, const struct options *o, const char *text, size_t n,
+		   struct buf *out)
 {
-	struct screen_options so = {.replay = true, .ascii = o->ascii, .root = SCREEN_OPERATIONS, .resolution = o->resolution};
+	struct screen_options so = {.replay = true,
+				    .ascii = o->ascii,
+				    .root = SCREEN_OPERATIONS,
+				    .resolution = o->resolution};
 	struct scripted x = {.replay = r, .descent = {.options = o, .replay = true}};
-	struct script_host host = {
-	    .ctx = &x, .advance = script_advance, .action = script_action, .interval_ns = replay_interval_ns(r)};
+	struct script_host host = {.ctx = &x,
+				   .advance = script_advance,
+				   .action = script_action,
+				   .interval_ns = replay_interval_ns(r)};
 	int err;
 
 	x.screen = screen_new(replay_model(r), &so);

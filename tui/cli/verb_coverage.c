@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `doctor TARGET`: what share of the functions of a process can be watched, and by which placement. */
+/* `doctor TARGET`: what share of the functions of a process can be watched, and by which placement.
+ */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tui/cli/verbs.h"
 #include "tui/engine/front_state.h"
 #include "tui/report/output.h"
 #include "tui/report/sanitise.h"
-#include "tui/cli/verbs.h"
 
 enum { PART = 512, PATIENCE_S = 300 };
 
@@ -66,10 +67,11 @@ static json_t *module_json(const struct front *f, uint32_t module)
 	char name[512];
 
 	sanitise(name, sizeof(name), f->modules[module - 1].path);
-	return json_pack("{s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "module", name, "functions", (json_int_t)c->functions,
-			 "watchable", (json_int_t)watchable(c), "share",
-			 c->functions ? (double)watchable(c) / (double)c->functions : 1.0, "entry_and_ends_emulated",
-			 (json_int_t)c->pairs, "entry_emulated", (json_int_t)c->entry_emulated, "entry_stepped",
+	return json_pack("{s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "module", name, "functions",
+			 (json_int_t)c->functions, "watchable", (json_int_t)watchable(c), "share",
+			 c->functions ? (double)watchable(c) / (double)c->functions : 1.0,
+			 "entry_and_ends_emulated", (json_int_t)c->pairs, "entry_emulated",
+			 (json_int_t)c->entry_emulated, "entry_stepped",
 			 (json_int_t)c->entry_stepped);
 }
 
@@ -102,7 +104,8 @@ static int cover_all(struct front *f, const struct options *o)
 			continue;
 		err = cover_module(f, m);
 		if (err)
-			fprintf(stderr, "peaktop: %s: %s\n", f->modules[m - 1].name, strerror(-err));
+			fprintf(stderr, "peaktop: %s: %s\n", f->modules[m - 1].name,
+				strerror(-err));
 		else if (o->json)
 			json_array_append_new(list, module_json(f, m));
 		else

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "analysis/descent/choose.h"
-#include "tui/report/output_descend.h"
-#include "tui/engine/replay.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verb_open.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/replay.h"
+#include "tui/report/output_descend.h"
 
 enum { TURN_MS = 50, NAMES_MS = 20000 };
 /* A slice of a second would be most of the wait. */
@@ -31,7 +31,7 @@ struct run {
 	bool interrupted, late, unread;
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
-	uint64_t used, used_ns; /* in-peak calls, and since when there are so many */
+	uint64_t used, used_ns;		/* in-peak calls, and since when there are so many */
 };
 
 /* ---- what to ask for ---- */
@@ -45,11 +45,16 @@ static uint64_t constant_ns(struct model *m, const char *name)
 	return 0;
 }
 
-int descend_choose(struct model *m, uint32_t number, const struct options *o, double waited_s, struct rec_descent *ask)
+int descend_choose(struct model *m, uint32_t number, const struct options *o, double waited_s,
+		   struct rec_descent *ask)
 {
-	const struct choose_question question = {.number = (unsigned int)o->peak, .low_ns = o->peak_low_ns, .high_ns = o->peak_high_ns,
-						 .slowest = o->slowest, .start_ops = o->start_ops,
-						 .start_ops_fixed = o->start_ops_given, .waited_s = waited_s,
+	const struct choose_question question = {.number = (unsigned int)o->peak,
+						 .low_ns = o->peak_low_ns,
+						 .high_ns = o->peak_high_ns,
+						 .slowest = o->slowest,
+						 .start_ops = o->start_ops,
+						 .start_ops_fixed = o->start_ops_given,
+						 .waited_s = waited_s,
 						 .last_chance = waited_s > o->timeout_s / 3};
 	const struct op *op = model_op_peaks(m, number);
 	struct choose_answer calls;
@@ -64,7 +69,8 @@ int descend_choose(struct model *m, uint32_t number, const struct options *o, do
 	ask->op = number;
 	ask->function = (struct rec_code){op->module_id, op->offset};
 	if (op->layer == LAYER_SYSCALL)
-		ask->function = (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL | op->syscall_nr};
+		ask->function =
+		    (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL | op->syscall_nr};
 	ask->start_ops = calls.start_ops;
 	ask->decision_ops = o->decision_ops;
 	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
@@ -86,7 +92,8 @@ static uint32_t op_of(const struct run *r)
 	for (size_t i = 0; i < model_nr_ops(m); i++) {
 		const struct op *op = model_op(m, i);
 
-		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) && !strcmp(op->requested, r->options->ops[0].text))
+		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) &&
+		    !strcmp(op->requested, r->options->ops[0].text))
 			return op->op;
 	}
 	return 0;
@@ -123,7 +130,8 @@ static bool asks_for_calls(const struct options *o)
 	return o->peak || o->peak_high_ns || o->slowest > 0;
 }
 
-/* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is the largest by now. */
+/* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is
+ * the largest by now. */
 static void begin_again(struct run *r, uint64_t now)
 {
 	const struct rec_descent *asked = descend_asked(r->descend);
@@ -140,7 +148,8 @@ static void begin_again(struct run *r, uint64_t now)
 	if (now - r->used_ns < (uint64_t)(STUCK_S * 1e9))
 		return;
 	r->used_ns = now;
-	if (!descend_choose(front_model(r->front), r->report.op, r->options, r->options->timeout_s, &ask) &&
+	if (!descend_choose(front_model(r->front), r->report.op, r->options, r->options->timeout_s,
+			    &ask) &&
 	    (ask.low_ns >= asked->high_ns || asked->low_ns >= ask.high_ns))
 		descend_begin(r->descend, &ask);
 }
@@ -237,7 +246,8 @@ static int answer_status(const struct descend_report *report, bool command)
 	bool found;
 	int status = EXIT_NO_ANSWER;
 
-	if (report->no_such_peak || !descend_asked(report->descend) || report_result(report, &result))
+	if (report->no_such_peak || !descend_asked(report->descend) ||
+	    report_result(report, &result))
 		return EXIT_NO_ANSWER;
 	found = result.nr_paths && result.calls_used;
 	switch (result.status) {
@@ -261,7 +271,8 @@ static int answer_status(const struct descend_report *report, bool command)
 
 static int print_answer(const struct descend_report *report, const struct options *o)
 {
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+	struct output_options oo = {
+	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
 
 	if (!model_meta(report->model))
 		return 0;
@@ -280,33 +291,46 @@ static void explain(const struct run *r)
 	buf_init(&b, 1 << 16);
 	if (report.no_such_peak) {
 		output_descend_sentence(&report, &b);
-		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text, b.data ? b.data : "no such peak");
+		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text,
+			 b.data ? b.data : "no such peak");
 	} else if (phases_missing(r->front)) {
 		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
 	} else if (!descend_asked(r->descend)) {
 		const struct op *op = model_op_by_number(report.model, report.op);
 		unsigned long long seen = op ? op->seen_calls : 0;
-		bool left = report_left(&b, op), ended = model_nr_targets(report.model) && model_target_ended(report.model, 0);
+		bool left = report_left(&b, op),
+		     ended = model_nr_targets(report.model) && model_target_ended(report.model, 0);
 
-		/* one that began before is in none of these counts: a program's main loop, a call that is stuck */
+		/* one that began before is in none of these counts: a program's main loop, a call
+		 * that is stuck */
 		if (ended && seen >= r->options->start_ops)
-			snprintf(line, sizeof(line), "%s: the target ended after %llu calls, before one of its peaks could be looked into",
+			snprintf(line, sizeof(line),
+				 "%s: the target ended after %llu calls, before one of its peaks "
+				 "could be looked into",
 				 r->options->ops[0].text, seen);
 		else
-			snprintf(line, sizeof(line), "%s: not enough calls: %llu of %u were seen%s%s%s; try %s",
-				 r->options->ops[0].text, seen, r->options->start_ops, ended ? " before the target ended" : "",
-				 left ? "; " : "", left && b.data ? b.data : "",
-				 seen || left || ended ? "a longer --timeout or fewer --start-ops" : "a longer --timeout, or --open for a call that began before");
+			snprintf(
+			    line, sizeof(line),
+			    "%s: not enough calls: %llu of %u were seen%s%s%s; try %s",
+			    r->options->ops[0].text, seen, r->options->start_ops,
+			    ended ? " before the target ended" : "", left ? "; " : "",
+			    left && b.data ? b.data : "",
+			    seen || left || ended
+				? "a longer --timeout or fewer --start-ops"
+				: "a longer --timeout, or --open for a call that began before");
 	} else {
 		struct descent_result result;
 
 		if (report_result(&report, &result))
 			return;
 		if (result.refused[0])
-			snprintf(line, sizeof(line), "%s: the answer is refused, because its figures contradict each other: %s; ask again",
+			snprintf(line, sizeof(line),
+				 "%s: the answer is refused, because its figures contradict each "
+				 "other: %s; ask again",
 				 r->options->ops[0].text, result.refused);
 		else
-			snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text, report_status(&report, &result));
+			snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text,
+				 report_status(&report, &result));
 		descent_result_release(&result);
 	}
 	buf_release(&b);
@@ -324,7 +348,8 @@ static const char *refusal(const struct options *o)
 	case OP_SYSCALL:
 		break;
 	default:
-		return "descend: -f must be a function of the program or its libraries, or syscall:NAME; kernel functions, block, lock "
+		return "descend: -f must be a function of the program or its libraries, or "
+		       "syscall:NAME; kernel functions, block, lock "
 		       "and runqueue cannot be descended into yet";
 	}
 	if ((o->peak || o->peak_high_ns) && o->slowest > 0)
@@ -347,8 +372,13 @@ static int descend_live(struct options *o)
 	if (status)
 		return status;
 	r.descend = front_descend(r.front);
-	r.report = (struct descend_report){.model = front_model(r.front), .descend = r.descend, .wanted_peak = o->peak,
-					   .wanted_low_ns = o->peak_low_ns, .wanted_high_ns = o->peak_high_ns, .slowest = o->slowest, .asked = o->ops[0].text};
+	r.report = (struct descend_report){.model = front_model(r.front),
+					   .descend = r.descend,
+					   .wanted_peak = o->peak,
+					   .wanted_low_ns = o->peak_low_ns,
+					   .wanted_high_ns = o->peak_high_ns,
+					   .slowest = o->slowest,
+					   .asked = o->ops[0].text};
 	run_loop(&r);
 	run_end(&r);
 	status = front_failure(r.front, &line);
@@ -384,7 +414,10 @@ static int descend_file(struct options *o)
 		return damaged ? EXIT_DAMAGED : status;
 	}
 	if (!report.op) {
-		fprintf(stderr, "peaktop: %s: holds no descent; peaktop descend TARGET -f OP -o FILE records one\n", o->files[0]);
+		fprintf(stderr,
+			"peaktop: %s: holds no descent; peaktop descend TARGET -f OP -o FILE "
+			"records one\n",
+			o->files[0]);
 		replay_free(r);
 		return EXIT_NO_ANSWER;
 	}
@@ -399,7 +432,8 @@ struct descend_report descend_report_of(struct replay *r)
 {
 	const struct rec_descent *ask = descend_asked(replay_descend(r));
 
-	return (struct descend_report){.model = replay_model(r), .descend = replay_descend(r), .op = ask ? ask->op : 0};
+	return (struct descend_report){
+	    .model = replay_model(r), .descend = replay_descend(r), .op = ask ? ask->op : 0};
 }
 
 int verb_descend(struct options *o)

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/report/output.h"
-#include "tui/engine/replay.h"
 #include "tui/cli/script.h"
 #include "tui/cli/script_session.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/replay.h"
+#include "tui/report/output.h"
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
 
@@ -34,8 +34,10 @@ static int print_slices(struct replay *r, const struct options *o)
 	return err;
 }
 
-/* Read all of a session; with `lines` its slices are printed on the way. An exit status, with the line printed. */
-static int replay_read(struct replay **r, const char *path, const struct options *lines, int *output_error)
+/* Read all of a session; with `lines` its slices are printed on the way. An exit status, with the
+ * line printed. */
+static int replay_read(struct replay **r, const char *path, const struct options *lines,
+		       int *output_error)
 {
 	char why[512];
 	int status = front_unprivileged(why, sizeof(why));
@@ -76,7 +78,8 @@ static int export_json(struct replay *r, const struct output_options *oo)
 
 	if (report.op)
 		return output_descend_json(&report, oo, stdout);
-	return walker_asked(walk.walker) ? output_walk_json(&walk, oo, stdout) : output_watch_json(replay_model(r), oo, stdout);
+	return walker_asked(walk.walker) ? output_walk_json(&walk, oo, stdout)
+					 : output_watch_json(replay_model(r), oo, stdout);
 }
 
 int verb_watch_file(struct options *o)
@@ -157,5 +160,7 @@ int verb_script(struct options *o)
 	buf_release(&out);
 	replay_free(r);
 	free(text);
-	return err == -EINVAL ? EXIT_USAGE : err ? EXIT_NO_ANSWER : output_status(fflush(stdout) ? -errno : 0);
+	return err == -EINVAL ? EXIT_USAGE
+	       : err	      ? EXIT_NO_ANSWER
+			      : output_status(fflush(stdout) ? -errno : 0);
 }

@@ -10,9 +10,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "tui/cli/verbs.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
-#include "tui/cli/verbs.h"
 
 enum { END_TURN_MS = 50 };
 
@@ -86,8 +86,9 @@ static void answer_nobody(const struct options *o)
 	struct output_options oo = {.resolution = o->resolution};
 	struct record note = {.type = REC_NOTE};
 	struct descend *none = descend_new(NULL);
-	struct descend_report report = {
-	    .model = model_new(), .descend = none, .asked = o->nr_ops ? o->ops[0].text : "(process)"};
+	struct descend_report report = {.model = model_new(),
+					.descend = none,
+					.asked = o->nr_ops ? o->ops[0].text : "(process)"};
 	char line[128];
 
 	snprintf(line, sizeof(line), "no process is called '%.64s'", o->name);

@@ -8,10 +8,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "tui/report/output_walk.h"
-#include "tui/engine/replay.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/replay.h"
+#include "tui/report/output_walk.h"
 
 enum { TURN_MS = 50, NAMES_MS = 20000, LEAST_MS = 1500 };
 #define SLICE_S 0.25
@@ -28,7 +28,8 @@ struct run {
 
 static struct output_options output_of(const struct options *o)
 {
-	return (struct output_options){.resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+	return (struct output_options){
+	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
 }
 
 static void signals_take(struct run *r)
@@ -56,7 +57,8 @@ static bool is_enough(const struct run *r, uint64_t now)
 	if (o->command)
 		return waited >= o->timeout_s;
 	return waited >= o->timeout_s ||
-	       (waited * 1e3 >= LEAST_MS && (walker_settled(r->report.walker) || waited >= o->timeout_s / 3));
+	       (waited * 1e3 >= LEAST_MS &&
+		(walker_settled(r->report.walker) || waited >= o->timeout_s / 3));
 }
 
 static void print_progress(struct run *r, uint64_t now)
@@ -149,7 +151,8 @@ static int answer_status(const struct walk_report *report)
 
 int verb_walk(struct options *o)
 {
-	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6), .max_depth = o->max_depth ? o->max_depth : WALK_NO_MAX_DEPTH,
+	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6),
+				     .max_depth = o->max_depth ? o->max_depth : WALK_NO_MAX_DEPTH,
 				     .min_looks = o->start_ops};
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};
@@ -157,11 +160,13 @@ int verb_walk(struct options *o)
 	int status, err;
 
 	if (o->peak || o->peak_high_ns || o->slowest > 0) {
-		verb_complain("descend: --peak and --slowest choose calls of a function: name it with -f");
+		verb_complain(
+		    "descend: --peak and --slowest choose calls of a function: name it with -f");
 		return EXIT_USAGE;
 	}
 	if (o->has_begin || o->has_end) {
-		verb_complain("descend: --begin and --end bound calls of a function: name it with -f");
+		verb_complain(
+		    "descend: --begin and --end bound calls of a function: name it with -f");
 		return EXIT_USAGE;
 	}
 	if (o->interval_s == 1 && !o->json_lines)
@@ -170,7 +175,8 @@ int verb_walk(struct options *o)
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
-	r.report = (struct walk_report){.model = front_model(r.front), .names = front_descend(r.front),
+	r.report = (struct walk_report){.model = front_model(r.front),
+					.names = front_descend(r.front),
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
 		verb_complain("these options are out of range");
@@ -186,7 +192,8 @@ int verb_walk(struct options *o)
 	if (!status) {
 		status = answer_status(&r.report);
 		if (status)
-			verb_complain("no answer: no thread was seen before the target ended; try a longer --timeout");
+			verb_complain("no answer: no thread was seen before the target ended; try "
+				      "a longer --timeout");
 	}
 	err = print_answer(&r.report, o);
 	if (!err && o->output)
@@ -197,7 +204,8 @@ int verb_walk(struct options *o)
 
 struct walk_report walk_report_of(struct replay *r)
 {
-	return (struct walk_report){.model = replay_model(r), .names = replay_descend(r), .walker = replay_walker(r)};
+	return (struct walk_report){
+	    .model = replay_model(r), .names = replay_descend(r), .walker = replay_walker(r)};
 }
 
 int verb_walk_replayed(struct replay *r, const struct options *o)

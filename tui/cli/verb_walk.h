@@ -4,8 +4,8 @@
 #define PEAKTOP_VERB_WALK_H
 
 #include "tui/engine/options.h"
-#include "tui/report/output_walk.h"
 #include "tui/engine/replay.h"
+#include "tui/report/output_walk.h"
 
 int verb_walk(struct options *o);
 /* The walk of a session that was read: prints it, returns the exit status. */

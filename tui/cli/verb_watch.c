@@ -10,8 +10,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "tui/report/output.h"
 #include "tui/cli/verbs.h"
+#include "tui/report/output.h"
 
 /* What this run is about, for the loop below. */
 struct run {
@@ -41,7 +41,8 @@ static void signals_take(struct run *r)
 
 static void run_tick(struct run *r)
 {
-	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true, .since_ns = r->printed_ns};
+	struct output_options oo = {
+	    .resolution = r->options->resolution, .json_lines = true, .since_ns = r->printed_ns};
 
 	if (!r->options->json_lines)
 		return;
@@ -73,7 +74,8 @@ static void run_loop(struct run *r)
 		if (r->stopped)
 			continue;
 		if (r->interrupted || front_nothing_to_do(r->front) ||
-		    (r->for_s > 0 && r->began_ns && now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
+		    (r->for_s > 0 && r->began_ns &&
+		     now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
 			r->stopped = true;
 			front_stop(r->front);
 		}
@@ -123,9 +125,13 @@ static int run_status(struct run *r)
 		verb_complain("the target ended before anything was measured");
 		return EXIT_NO_ANSWER;
 	}
-	verb_complain(untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for or --max-overhead 100" :
-				 r->options->nr_ops ? "no call of what -f names began while it was watched; try a longer --for, or peaktop descend --open for one that began before" :
-						      "nothing happened in the target while it was watched; try a longer --for");
+	verb_complain(
+	    untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for "
+			       "or --max-overhead 100"
+	    : r->options->nr_ops
+		? "no call of what -f names began while it was watched; try a longer --for, or "
+		  "peaktop descend --open for one that began before"
+		: "nothing happened in the target while it was watched; try a longer --for");
 	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
@@ -167,10 +173,12 @@ int verb_record(struct options *o)
 	status = run_status(&r);
 	err = front_recording_close(r.front);
 	if (err) {
-		fprintf(stderr, "peaktop: %s: not all was written: %s\n", o->output, strerror(-err));
+		fprintf(stderr, "peaktop: %s: not all was written: %s\n", o->output,
+			strerror(-err));
 		status = EXIT_NO_ANSWER;
 	} else if (!o->quiet && !status) {
-		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n", o->output, o->output);
+		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n",
+			o->output, o->output);
 	}
 	if (o->json && model_meta(front_model(r.front)))
 		output_error = output_watch_json(front_model(r.front), &oo, stdout);

@@ -34,7 +34,8 @@ void verb_end(struct front *f);
 /* The exit status for what an output function returned, with a line for a full disk. */
 int output_status(int err);
 
-/* Find the processes called -n NAME and put them into o->pids: 0 or an exit status, with the line printed. */
+/* Find the processes called -n NAME and put them into o->pids: 0 or an exit status, with the line
+ * printed. */
 int target_by_name(struct options *o);
 
 #endif

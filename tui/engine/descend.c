@@ -81,7 +81,8 @@ const struct descent *descend_state(const struct descend *d)
 	return d->descent;
 }
 
-const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p)
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r,
+			       const struct descent_path *p)
 {
 	return hops_find(d->hops, r, p);
 }
@@ -92,24 +93,29 @@ static void lose(struct descend *d, uint32_t epoch, uint32_t node)
 {
 	struct record rec = {.type = REC_FNODE_LOST};
 
-	rec.fnode_lost = (struct rec_fnode_lost){.epoch = epoch, .node = node, .reason = FNODE_REFUSED};
+	rec.fnode_lost =
+	    (struct rec_fnode_lost){.epoch = epoch, .node = node, .reason = FNODE_REFUSED};
 	d->host.feed(d->host.ctx, &rec);
 }
 
 /*
- * What the kernel takes to step over an instruction is known to some tens of percent: a call that is not longer than two
- * of these would be told by the error. Better not timed, and said to be so.
+ * What the kernel takes to step over an instruction is known to some tens of percent: a call that
+ * is not longer than two of these would be told by the error. Better not timed, and said to be so.
  */
 static bool steps_drown_it(const struct descend *d, const struct req_fnode *n)
 {
-	bool stepped = n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
-	double low = (double)d->ask.low_ns, high = d->ask.high_ns == UINT64_MAX ? low : (double)d->ask.high_ns;
+	bool stepped =
+	    n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
+	double low = (double)d->ask.low_ns,
+	       high = d->ask.high_ns == UINT64_MAX ? low : (double)d->ask.high_ns;
 
-	/* the middle of the peak, as latencies go: a wide one has few calls as short as its shortest */
+	/* the middle of the peak, as latencies go: a wide one has few calls as short as its
+	 * shortest */
 	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)d->ask.step_ns;
 }
 
-/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do. */
+/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do.
+ */
 static int places_of(struct descend *d, const struct descent_armed *a, struct req_fnode *out)
 {
 	const struct rec_code last = {a->site.module, a->last_site};
@@ -166,8 +172,12 @@ void descend_arm(struct descend *d)
 			lost[nr_lost++] = d->armed[i].node;
 	}
 	d->arm_waits = false;
-	rec.descend = (struct req_descend){.epoch = d->epoch, .op = d->ask.op, .low_ns = d->ask.low_ns,
-					   .high_ns = d->ask.high_ns, .nr_nodes = nr, .nodes = nodes};
+	rec.descend = (struct req_descend){.epoch = d->epoch,
+					   .op = d->ask.op,
+					   .low_ns = d->ask.low_ns,
+					   .high_ns = d->ask.high_ns,
+					   .nr_nodes = nr,
+					   .nodes = nodes};
 	d->host.request(d->host.ctx, &rec);
 	for (uint32_t i = 0; i < nr_lost; i++)
 		lose(d, epoch, lost[i]);
@@ -192,7 +202,10 @@ static void finish(struct descend *d)
 		return;
 	d->over = true;
 	d->arm_waits = false;
-	rec.descend = (struct req_descend){.epoch = d->epoch, .op = d->ask.op, .stop = 1, .low_ns = d->ask.low_ns,
+	rec.descend = (struct req_descend){.epoch = d->epoch,
+					   .op = d->ask.op,
+					   .stop = 1,
+					   .low_ns = d->ask.low_ns,
 					   .high_ns = d->ask.high_ns};
 	if (d->live)
 		d->host.request(d->host.ctx, &rec);
@@ -206,7 +219,10 @@ static void learn(struct descend *d, const struct descent_armed *a)
 
 	if (s && s->operand.kind != OPERAND_NONE && s->flags & CALL_SITE_TIMED && !a->last_site) {
 		rec.type = REQ_LEARN;
-		rec.learn = (struct req_learn){.op = d->ask.op, .node = a->node, .parent = a->parent, .site = s->start,
+		rec.learn = (struct req_learn){.op = d->ask.op,
+					       .node = a->node,
+					       .parent = a->parent,
+					       .site = s->start,
 					       .operand = s->operand};
 		if (!d->host.request(d->host.ctx, &rec))
 			return;
@@ -216,7 +232,8 @@ static void learn(struct descend *d, const struct descent_armed *a)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* Carry out what the state machine wants now. Records fed on the way come back here: they only feed it. */
+/* Carry out what the state machine wants now. Records fed on the way come back here: they only feed
+ * it. */
 static void pump(struct descend *d)
 {
 	struct descent_action a;
@@ -259,7 +276,8 @@ static void start_op(struct descend *d, const struct rec_op *op)
 
 	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
 		return;
-	grown = descend_grow(d->starts, d->nr_starts, &d->cap_starts, DESCEND_MAX_STARTS, sizeof(*grown));
+	grown = descend_grow(d->starts, d->nr_starts, &d->cap_starts, DESCEND_MAX_STARTS,
+			     sizeof(*grown));
 	if (!grown)
 		return;
 	d->starts = grown;
@@ -295,8 +313,13 @@ static void start_feed(struct descend *d)
 
 	if (!s || !s->profile.calls)
 		return;
-	rec.profile = (struct rec_profile){.op = s->op, .calls = s->profile.calls, .sum_ns = s->profile.sum_ns,
-					   .min_ns = s->profile.min_ns, .max_ns = s->profile.max_ns, .bucket = bucket, .count = count};
+	rec.profile = (struct rec_profile){.op = s->op,
+					   .calls = s->profile.calls,
+					   .sum_ns = s->profile.sum_ns,
+					   .min_ns = s->profile.min_ns,
+					   .max_ns = s->profile.max_ns,
+					   .bucket = bucket,
+					   .count = count};
 	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
 		if (!s->profile.count[i])
 			continue;
@@ -325,7 +348,8 @@ static void take_descent(struct descend *d, const struct rec_descent *ask)
 
 static void take_refused(struct descend *d, const struct rec_refused *r)
 {
-	if (!d->asked || d->over || !d->unacknowledged || r->op != d->ask.op || r->epoch != d->epoch)
+	if (!d->asked || d->over || !d->unacknowledged || r->op != d->ask.op ||
+	    r->epoch != d->epoch)
 		return;
 	descent_stop(d->descent);
 	finish(d);

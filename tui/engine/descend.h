@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/parser/protocol.h"
 #include "analysis/descent/descent.h"
 #include "analysis/descent/first_hop.h"
 #include "analysis/descent/inlined.h"
+#include "analysis/parser/protocol.h"
 #include "analysis/session/record.h"
 
 struct descend;
@@ -60,10 +60,12 @@ bool descend_answer(struct descend *d, const struct parsed *a);
 
 /*
  * Live only, in the place of descend_take(): a witness that may lack its frames, a
- * stack with the frames from f0's down that it was unwound to (none: it could not be; f0 a system call: all, innermost first). What they become goes into the stream.
+ * stack with the frames from f0's down that it was unwound to (none: it could not be; f0 a system
+ * call: all, innermost first). What they become goes into the stream.
  */
 void descend_witness(struct descend *d, const struct rec_witness *w);
-void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames, uint32_t nr);
+void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames,
+		   uint32_t nr);
 
 /* Begin, or go on with another peak. -EINVAL: out of range. */
 int descend_begin(struct descend *d, const struct rec_descent *ask);
@@ -86,15 +88,19 @@ void descend_cut_parked(const struct descend *d, struct descent_result *r);
 /* Ask for the names that the result as it is now needs: true when none is awaited. */
 bool descend_names(struct descend *d);
 /* NULL: not known. Valid until the next record. */
-const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module, uint64_t offset);
+const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module,
+					    uint64_t offset);
 /* Base name, "" if unknown. */
 const char *descend_module(const struct descend *d, uint32_t module);
 /* The name of a fnode's function for a person: never empty, cut to fit. */
-const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size);
+const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out,
+			     size_t size);
 
 /* The heaviest wait on a path; NULL: none. Valid until the next record. */
-const struct hop *descend_wait(const struct descend *d, const struct descent_result *r, const struct descent_path *p);
-/* The place in code to ask about for a frame of a stack: of its call, or where the innermost one is. */
+const struct hop *descend_wait(const struct descend *d, const struct descent_result *r,
+			       const struct descent_path *p);
+/* The place in code to ask about for a frame of a stack: of its call, or where the innermost one
+ * is. */
 struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost);
 
 /* ---- inlined calls (descend_inlines.c) ---- */

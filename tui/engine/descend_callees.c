@@ -50,7 +50,11 @@ const struct parsed_call_site *callees_site(const struct descend *d, struct rec_
 static struct rec_call_site told_site(const struct descend *d, const struct callees *c, uint32_t i)
 {
 	const struct parsed_call_site *s = &c->sites[i];
-	struct rec_call_site out = {.offset = s->offset, .ret = s->ret, .kind = s->kind, .flags = s->flags, .block = s->block};
+	struct rec_call_site out = {.offset = s->offset,
+				    .ret = s->ret,
+				    .kind = s->kind,
+				    .flags = s->flags,
+				    .block = s->block};
 
 	if (s->known)
 		out.callee = (struct rec_code){c->function.module, s->callee};
@@ -75,7 +79,8 @@ static void tell(struct descend *d, struct callees *c)
 	struct record rec = {.type = REC_CALLEES};
 
 	c->told = true;
-	rec.callees = (struct rec_callees){.function = c->function, .error = c->error, .total = c->total};
+	rec.callees =
+	    (struct rec_callees){.function = c->function, .error = c->error, .total = c->total};
 	if (!sites)
 		rec.callees.error = -ENOMEM;
 	for (uint32_t i = 0; sites && i < c->nr; i++)
@@ -107,7 +112,8 @@ static void tell_ready(struct descend *d)
 
 /* ---- asking ---- */
 
-/* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone. */
+/* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone.
+ */
 static void tell_syscall(struct descend *d, struct rec_code function)
 {
 	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
@@ -116,7 +122,11 @@ static void tell_syscall(struct descend *d, struct rec_code function)
 
 	snprintf(name, sizeof(name), known ? "syscall:%s" : "syscall:%.0s%u", known ? known : "",
 		 (unsigned int)(function.offset & ~REC_KERNEL_CALL));
-	symbol.symbol = (struct rec_symbol){.module = function.module, .offset = function.offset, .symbol = "", .function = name, .file = ""};
+	symbol.symbol = (struct rec_symbol){.module = function.module,
+					    .offset = function.offset,
+					    .symbol = "",
+					    .function = name,
+					    .file = ""};
 	d->host.feed(d->host.ctx, &symbol);
 	rec.callees.function = function;
 	d->host.feed(d->host.ctx, &rec);
@@ -136,7 +146,8 @@ void callees_want(struct descend *d, struct rec_code function)
 			tell(d, c);
 		return;
 	}
-	grown = descend_grow(d->functions, d->nr_functions, &d->cap_functions, DESCEND_MAX_FUNCTIONS, sizeof(*grown));
+	grown = descend_grow(d->functions, d->nr_functions, &d->cap_functions,
+			     DESCEND_MAX_FUNCTIONS, sizeof(*grown));
 	req.text = "";
 	if (grown) {
 		d->functions = grown;
@@ -161,7 +172,8 @@ static uint32_t import_want(struct descend *d, const char *name)
 		if (!strcmp(d->imports[i].name, name))
 			return (uint32_t)i + 1;
 	}
-	grown = descend_grow(d->imports, d->nr_imports, &d->cap_imports, DESCEND_MAX_IMPORTS, sizeof(*grown));
+	grown = descend_grow(d->imports, d->nr_imports, &d->cap_imports, DESCEND_MAX_IMPORTS,
+			     sizeof(*grown));
 	if (!grown)
 		return 0;
 	d->imports = grown;
@@ -213,7 +225,8 @@ static void answer_import(struct descend *d, struct import *m, const struct pars
 		const struct parsed_function *f = &a->functions[i];
 		bool loader = !strncmp(descend_module(d, f->module), "ld-", 3);
 
-		if (f->exported && (!best || (!loader && !strncmp(descend_module(d, best->module), "ld-", 3))))
+		if (f->exported &&
+		    (!best || (!loader && !strncmp(descend_module(d, best->module), "ld-", 3))))
 			best = f;
 	}
 	if (best && !best->ifunc)
@@ -225,7 +238,8 @@ static void answer_import(struct descend *d, struct import *m, const struct pars
 
 const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait)
 {
-	struct parse_request req = {.module = function.module, .offset = function.offset, .op = d->ask.op, .text = ""};
+	struct parse_request req = {
+	    .module = function.module, .offset = function.offset, .op = d->ask.op, .text = ""};
 	struct entry *grown;
 
 	for (size_t i = 0; i < d->nr_entries; i++) {
@@ -236,12 +250,14 @@ const struct rec_site *entry_want(struct descend *d, struct rec_code function, b
 		*wait = e->state == LOOKUP_ASKED;
 		return e->valid ? &e->site : NULL;
 	}
-	grown = descend_grow(d->entries, d->nr_entries, &d->cap_entries, DESCEND_MAX_ENTRIES, sizeof(*grown));
+	grown = descend_grow(d->entries, d->nr_entries, &d->cap_entries, DESCEND_MAX_ENTRIES,
+			     sizeof(*grown));
 	if (!grown)
 		return NULL;
 	d->entries = grown;
 	grown += d->nr_entries;
-	*grown = (struct entry){.function = function, .request = d->host.ask(d->host.ctx, PARSE_PLAN, &req)};
+	*grown = (struct entry){.function = function,
+				.request = d->host.ask(d->host.ctx, PARSE_PLAN, &req)};
 	if (!grown->request)
 		return NULL;
 	d->nr_entries++;

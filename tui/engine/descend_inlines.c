@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was inlined at the places of a result: asked of the parser, kept in the stream as REC_INLINES. */
+/* What was inlined at the places of a result: asked of the parser, kept in the stream as
+ * REC_INLINES. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static struct rec_inlines *lookup(const struct descend *d, struct rec_code p)
 {
 	size_t i = index_of(d, p);
 
-	if (i < d->nr_inlines && d->inlines[i].place.module == p.module && d->inlines[i].place.offset == p.offset)
+	if (i < d->nr_inlines && d->inlines[i].place.module == p.module &&
+	    d->inlines[i].place.offset == p.offset)
 		return &d->inlines[i];
 	return NULL;
 }
@@ -58,7 +60,8 @@ static struct rec_inlines *entry_of(struct descend *d, struct rec_code place)
 
 	if (r)
 		return r;
-	grown = descend_grow(d->inlines, d->nr_inlines, &d->cap_inlines, DESCEND_MAX_INLINES, sizeof(*grown));
+	grown = descend_grow(d->inlines, d->nr_inlines, &d->cap_inlines, DESCEND_MAX_INLINES,
+			     sizeof(*grown));
 	if (!grown)
 		return NULL;
 	d->inlines = grown;
@@ -82,7 +85,8 @@ static void entry_release(struct rec_inlines *r)
 
 void inlines_take(struct descend *d, const struct rec_inlines *from)
 {
-	struct rec_inlines *r = from->nr_calls && from->place.module ? entry_of(d, from->place) : NULL;
+	struct rec_inlines *r =
+	    from->nr_calls && from->place.module ? entry_of(d, from->place) : NULL;
 	struct rec_inline *calls;
 
 	if (!r)
@@ -119,17 +123,20 @@ struct batch {
 
 static void batch_send(struct descend *d, struct batch *b)
 {
-	struct parse_request req = {.module = b->module, .text = "", .max = 1, .nr_offsets = b->nr, .offsets = b->offset};
+	struct parse_request req = {
+	    .module = b->module, .text = "", .max = 1, .nr_offsets = b->nr, .offsets = b->offset};
 	struct names_asked *grown;
 
 	if (!b->nr)
 		return;
 	b->nr = 0;
-	grown = descend_grow(d->inlines_asked, d->nr_inlines_asked, &d->cap_inlines_asked, DESCEND_MAX_INLINES, sizeof(*grown));
+	grown = descend_grow(d->inlines_asked, d->nr_inlines_asked, &d->cap_inlines_asked,
+			     DESCEND_MAX_INLINES, sizeof(*grown));
 	if (!grown)
 		return;
 	d->inlines_asked = grown;
-	grown[d->nr_inlines_asked] = (struct names_asked){d->host.ask(d->host.ctx, PARSE_INLINES, &req), req.module};
+	grown[d->nr_inlines_asked] =
+	    (struct names_asked){d->host.ask(d->host.ctx, PARSE_INLINES, &req), req.module};
 	if (grown[d->nr_inlines_asked].request)
 		d->nr_inlines_asked++;
 }
@@ -167,9 +174,14 @@ static void feed_chain(struct descend *d, uint32_t module, const struct parsed_c
 	uint32_t nr = c->nr < FRAME_MAX_INLINES ? c->nr : FRAME_MAX_INLINES;
 
 	for (uint32_t i = 0; i < nr; i++)
-		calls[i] = (struct rec_inline){c->calls[i].function, c->calls[i].file, c->calls[i].line, c->calls[i].inlined};
-	rec.inlines = (struct rec_inlines){.place = {module, c->offset}, .nr_calls = nr, .calls = calls,
-					   .loop_call = c->loop_call, .loop_first = c->loop_first, .loop_last = c->loop_last};
+		calls[i] = (struct rec_inline){c->calls[i].function, c->calls[i].file,
+					       c->calls[i].line, c->calls[i].inlined};
+	rec.inlines = (struct rec_inlines){.place = {module, c->offset},
+					   .nr_calls = nr,
+					   .calls = calls,
+					   .loop_call = c->loop_call,
+					   .loop_first = c->loop_first,
+					   .loop_last = c->loop_last};
 	if (nr)
 		d->host.feed(d->host.ctx, &rec);
 }

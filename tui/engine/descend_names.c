@@ -36,7 +36,8 @@ static struct descend_symbol *lookup(const struct descend *d, uint32_t module, u
 	return NULL;
 }
 
-const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module, uint64_t offset)
+const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module,
+					    uint64_t offset)
 {
 	const struct descend_symbol *s = lookup(d, module, offset);
 
@@ -51,7 +52,8 @@ static struct descend_symbol *entry_of(struct descend *d, uint32_t module, uint6
 
 	if (s)
 		return s;
-	grown = descend_grow(d->symbols, d->nr_symbols, &d->cap_symbols, DESCEND_MAX_SYMBOLS, sizeof(*grown));
+	grown = descend_grow(d->symbols, d->nr_symbols, &d->cap_symbols, DESCEND_MAX_SYMBOLS,
+			     sizeof(*grown));
 	if (!grown)
 		return NULL;
 	d->symbols = grown;
@@ -117,14 +119,17 @@ const char *descend_module(const struct descend *d, uint32_t module)
 	return name ? name : "";
 }
 
-const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out, size_t size)
+const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out,
+			     size_t size)
 {
 	const struct rec_code *f = &n->function, *at = &n->site;
 	const struct descend_symbol *s = f->module ? descend_symbol(d, f->module, f->offset) : NULL;
 
-	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a stripped library */
+	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a
+	 * stripped library */
 	if (!s || !s->symbol[0]) {
-		const struct descend_symbol *import = descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
+		const struct descend_symbol *import =
+		    descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
 
 		s = import ? import : s;
 	}
@@ -141,23 +146,28 @@ const char *descend_function(const struct descend *d, const struct descent_fnode
 
 static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offsets, uint32_t nr)
 {
-	struct parse_request req = {.module = module, .text = "", .nr_offsets = nr, .offsets = offsets};
+	struct parse_request req = {
+	    .module = module, .text = "", .nr_offsets = nr, .offsets = offsets};
 	struct names_asked *grown;
 
-	grown = descend_grow(d->names, d->nr_names, &d->cap_names, DESCEND_MAX_SYMBOLS, sizeof(*grown));
+	grown =
+	    descend_grow(d->names, d->nr_names, &d->cap_names, DESCEND_MAX_SYMBOLS, sizeof(*grown));
 	if (!grown)
 		return;
 	d->names = grown;
-	grown[d->nr_names] = (struct names_asked){d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req), module};
+	grown[d->nr_names] =
+	    (struct names_asked){d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req), module};
 	if (grown[d->nr_names].request)
 		d->nr_names++;
 }
 
 /* Note a place whose name is wanted, if nothing is known of it and nobody has asked. */
-static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr, uint32_t max)
+static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr,
+		 uint32_t max)
 {
 	/* the kernel's names come by themselves */
-	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max || lookup(d, code.module, code.offset))
+	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max ||
+	    lookup(d, code.module, code.offset))
 		return;
 	if (entry_of(d, code.module, code.offset))
 		list[(*nr)++] = code;
@@ -169,7 +179,8 @@ struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost)
 	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
 }
 
-static void want_wait(struct descend *d, const struct hop *h, struct rec_code *list, uint32_t *nr, uint32_t max)
+static void want_wait(struct descend *d, const struct hop *h, struct rec_code *list, uint32_t *nr,
+		      uint32_t max)
 {
 	for (uint32_t i = 0; h && i < h->nr_frames; i++)
 		want(d, descend_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
@@ -183,8 +194,11 @@ static void name_import(struct descend *d, const struct descent_fnode *n)
 
 	if (!s || !s->import[0] || lookup(d, n->site.module, n->site.offset | DESCEND_CALLEE_OF))
 		return;
-	rec.symbol = (struct rec_symbol){.module = n->site.module, .offset = n->site.offset | DESCEND_CALLEE_OF,
-					 .symbol = s->import, .function = s->import, .file = ""};
+	rec.symbol = (struct rec_symbol){.module = n->site.module,
+					 .offset = n->site.offset | DESCEND_CALLEE_OF,
+					 .symbol = s->import,
+					 .function = s->import,
+					 .file = ""};
 	d->host.feed(d->host.ctx, &rec);
 }
 
@@ -217,7 +231,9 @@ bool descend_names(struct descend *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	max = 2 * r.nr_nodes + r.nr_paths * (DESCENT_PCS + DESCENT_BELOW + DESCENT_MAX_WITNESS_FRAMES) + 2 * r.nr_callers * DESCENT_KERNEL;
+	max = 2 * r.nr_nodes +
+	      r.nr_paths * (DESCENT_PCS + DESCENT_BELOW + DESCENT_MAX_WITNESS_FRAMES) +
+	      2 * r.nr_callers * DESCENT_KERNEL;
 	list = calloc(max + 1, sizeof(*list));
 	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
 		name_import(d, &r.nodes[i]);

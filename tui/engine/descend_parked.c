@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A goroutine that waits calls runtime.gopark(), which switches to the scheduler on the stack of the thread. What the thread
- * does from there on, sleeping or running other goroutines, is not what the call waits for: the path ends there.
+ * A goroutine that waits calls runtime.gopark(), which switches to the scheduler on the stack of
+ * the thread. What the thread does from there on, sleeping or running other goroutines, is not what
+ * the call waits for: the path ends there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,8 @@ static bool join(struct descent_result *r, unsigned int nr, const struct descent
 	for (unsigned int i = 0; i < nr; i++) {
 		struct descent_path *to = &r->paths[i];
 
-		if (to->nr_frames != p->nr_frames || to->frames[to->nr_frames - 1] != p->frames[p->nr_frames - 1])
+		if (to->nr_frames != p->nr_frames ||
+		    to->frames[to->nr_frames - 1] != p->frames[p->nr_frames - 1])
 			continue;
 		to->share += p->share;
 		to->latency_ns += p->latency_ns;
@@ -79,7 +81,8 @@ void descend_cut_parked(const struct descend *d, struct descent_result *r)
 	for (unsigned int i = 0; any && i < kept; i++) {
 		struct descent_path *p = &r->paths[i];
 
-		if (!p->nr_frames || !parks(d, r->nodes[p->frames[p->nr_frames - 1]].function) || is_wait(&p->cause))
+		if (!p->nr_frames || !parks(d, r->nodes[p->frames[p->nr_frames - 1]].function) ||
+		    is_wait(&p->cause))
 			continue;
 		/* the thread never slept meanwhile: it ran other goroutines */
 		p->cause = (struct cause){.kind = CAUSE_WAIT, .name = "another goroutine"};

@@ -72,8 +72,8 @@ struct descend {
 	struct hops *hops;
 	struct rec_descent ask;
 	bool asked, over, pumping;
-	bool arm_waits;		/* for the entries of callees */
-	bool unacknowledged;	/* the last arming */
+	bool arm_waits;	     /* for the entries of callees */
+	bool unacknowledged; /* the last arming */
 	uint32_t epoch;
 	uint32_t nr_armed;
 	struct descent_armed armed[DESCENT_MAX_SITES];

@@ -15,7 +15,8 @@ static const struct descent_armed *armed_node(const struct descend *d, uint32_t 
  * The frames that the open fnodes themselves tell, from f0 down to the callee of
  * `node`. Returns how many; 0 if the node is not one of the armed set.
  */
-static uint32_t frames_of_node(const struct descend *d, uint32_t node, struct rec_frame frames[DESCENT_MAX_DEPTH + 1])
+static uint32_t frames_of_node(const struct descend *d, uint32_t node,
+			       struct rec_frame frames[DESCENT_MAX_DEPTH + 1])
 {
 	const struct descent_armed *path[DESCENT_MAX_DEPTH], *a;
 	struct rec_code function = d->ask.function;
@@ -30,13 +31,15 @@ static uint32_t frames_of_node(const struct descend *d, uint32_t node, struct re
 	for (; depth; depth--) {
 		a = path[depth - 1];
 		/* a tail call leaves no return address behind: its site stands for it */
-		frames[n++] = (struct rec_frame){.module = a->site.module, .offset = a->ret ? a->ret : a->site.offset,
+		frames[n++] = (struct rec_frame){.module = a->site.module,
+						 .offset = a->ret ? a->ret : a->site.offset,
 						 .function = function.offset};
 		if (!a->callee.module)
 			return n;
 		function = a->callee;
 	}
-	frames[n++] = (struct rec_frame){.module = function.module, .offset = function.offset, .function = function.offset};
+	frames[n++] = (struct rec_frame){
+	    .module = function.module, .offset = function.offset, .function = function.offset};
 	return n;
 }
 
@@ -59,12 +62,21 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 		d->host.feed(d->host.ctx, &rec);
 }
 
-void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames, uint32_t nr)
+void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames,
+		   uint32_t nr)
 {
-	struct rec_witness w = {.op = s->op, .tid = s->tid, .at_ns = s->at_ns, .weight_ns = s->weight_ns,
-				      .kind = s->kind, .sleep = s->sleep, .epoch = s->epoch, .node = s->node,
-				      .nr_frames = nr, .frames = frames,
-				      .nr_kernel = s->nr_kernel, .kernel = s->kernel};
+	struct rec_witness w = {.op = s->op,
+				.tid = s->tid,
+				.at_ns = s->at_ns,
+				.weight_ns = s->weight_ns,
+				.kind = s->kind,
+				.sleep = s->sleep,
+				.epoch = s->epoch,
+				.node = s->node,
+				.nr_frames = nr,
+				.frames = frames,
+				.nr_kernel = s->nr_kernel,
+				.kernel = s->kernel};
 
 	if (descend_of_syscall(d)) {
 		w.nr_callers = nr;
@@ -74,7 +86,8 @@ void descend_stack(struct descend *d, const struct rec_stack *s, const struct re
 		descend_witness(d, &w);
 		return;
 	}
-	/* a sample says where it was only by its stack; a sleep also by the fnodes that were open */
+	/* a sample says where it was only by its stack; a sleep also by the fnodes that were open
+	 */
 	if (nr || s->kind == WITNESS_SLEEP)
 		descend_witness(d, &w);
 }

@@ -108,8 +108,9 @@ static const char *recording_why(int err, bool force)
 {
 	switch (err) {
 	case -EEXIST:
-		return force ? "it exists and is not a session of peaktop; choose another name" :
-			       "it exists; choose another name, or give --force to replace an older session";
+		return force ? "it exists and is not a session of peaktop; choose another name"
+			     : "it exists; choose another name, or give --force to replace an "
+			       "older session";
 	case -EBUSY:
 		return "another peaktop is writing it";
 	case -EINVAL:
@@ -149,13 +150,15 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = fo->options->force ? session_writer_create(&f->recording, fo->record) :
-					   session_writer_create_new(&f->recording, fo->record);
+		err = fo->options->force ? session_writer_create(&f->recording, fo->record)
+					 : session_writer_create_new(&f->recording, fo->record);
 		if (err)
-			snprintf(error, n, "-o %s: cannot write: %s", fo->record, recording_why(err, fo->options->force));
+			snprintf(error, n, "-o %s: cannot write: %s", fo->record,
+				 recording_why(err, fo->options->force));
 	} else if (!err && fo->screen) {
 		/* without room for it there are no snapshots; that is said when one is asked for */
-		f->recording_error = session_writer_spool(&f->recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+		f->recording_error = session_writer_spool(
+		    &f->recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	}
 	if (err) {
 		if (!error[0])
@@ -210,7 +213,8 @@ int front_request(struct front *f, const struct record *rec)
 	return err;
 }
 
-/* Which OP of the user asked for this operation? NULL: none, and only those asked for are wanted. */
+/* Which OP of the user asked for this operation? NULL: none, and only those asked for are wanted.
+ */
 static const char *requested_by(const struct front *f, const struct rec_op *op)
 {
 	const struct options *o = f->options;
@@ -221,13 +225,17 @@ static const char *requested_by(const struct front *f, const struct rec_op *op)
 		const struct op_spec *s = &o->ops[i];
 
 		if ((s->kind == OP_ALL_SYSCALLS && op->layer == LAYER_SYSCALL) ||
-		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL && !strcmp(s->name, op->label)) ||
+		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL &&
+		     !strcmp(s->name, op->label)) ||
 		    (s->kind == OP_BLOCK && op->layer == LAYER_BLOCK) ||
 		    (s->kind == OP_LOCK && op->layer == LAYER_LOCK) ||
 		    (s->kind == OP_RUNQUEUE && op->layer == LAYER_RUNQUEUE))
 			return s->text;
 	}
-	return op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL || f->all_layers || !o->nr_ops ? op->requested : NULL;
+	return op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL || f->all_layers ||
+		       !o->nr_ops
+		   ? op->requested
+		   : NULL;
 }
 
 static bool op_wanted(const struct front *f, uint32_t op)
@@ -235,7 +243,8 @@ static bool op_wanted(const struct front *f, uint32_t op)
 	return op >= FRONT_MAX_OP || !(f->unwanted[op / 32] & 1u << op % 32);
 }
 
-/* Operations that were measured but not asked for go no further: not to the screen, not into a recording. */
+/* Operations that were measured but not asked for go no further: not to the screen, not into a
+ * recording. */
 static bool record_wanted(struct front *f, struct record *rec)
 {
 	const char *by;
@@ -273,7 +282,9 @@ void front_feed(struct front *f, const struct record *from)
 		err = session_writer_append(f->recording, &rec);
 		if (err) {
 			f->recording_error = err;
-			front_message(f, "recording stopped: %s; what was written before can be opened", strerror(-err));
+			front_message(
+			    f, "recording stopped: %s; what was written before can be opened",
+			    strerror(-err));
 		}
 	}
 	descend_take(f->descend, &rec);
@@ -283,8 +294,9 @@ void front_feed(struct front *f, const struct record *from)
 
 static int refused_status(int error)
 {
-	return error == -EPERM || error == -EACCES || error == -ENODEV || error == -EOPNOTSUPP ? EXIT_NOT_PERMITTED :
-												  EXIT_NO_ANSWER;
+	return error == -EPERM || error == -EACCES || error == -ENODEV || error == -EOPNOTSUPP
+		   ? EXIT_NOT_PERMITTED
+		   : EXIT_NO_ANSWER;
 }
 
 static int take_record(struct front *f, const struct record *rec, int fd)
@@ -303,7 +315,8 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 		break;
 	case REC_REFUSED:
 		if (!rec->refused.op && !rec->refused.epoch)
-			front_fail(f, refused_status(rec->refused.error), "%s", rec->refused.reason);
+			front_fail(f, refused_status(rec->refused.error), "%s",
+				   rec->refused.reason);
 		else
 			watches_refused(f, &rec->refused);
 		break;
@@ -353,7 +366,8 @@ static int stream_read(struct front *f)
 		ticks += take_record(f, rec, fd);
 	}
 	if (got < 0)
-		front_fail(f, EXIT_NO_ANSWER, "the stream from the collector is damaged (%s)", strerror(-got));
+		front_fail(f, EXIT_NO_ANSWER, "the stream from the collector is damaged (%s)",
+			   strerror(-got));
 	if ((err < 0 && err != -EAGAIN) || got < 0)
 		collector_closed(f);
 	return ticks;
@@ -375,7 +389,8 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 	all[0].fd = channel_fd(f->channel);
 	all[0].events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0));
 	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
-	all[1].events = (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
+	all[1].events =
+	    (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
 	all[2] = (struct pollfd){.fd = f->collector_pidfd, .events = POLLIN};
 	if (nr_fds > MAX_FDS - OWN_FDS)
 		nr_fds = MAX_FDS - OWN_FDS;

@@ -16,7 +16,13 @@
 #include "tui/engine/options.h"
 
 /* Exit statuses of the command line (docs/peaktop.1). */
-enum exit_status { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2, EXIT_NOT_PERMITTED = 3, EXIT_DAMAGED = 4 };
+enum exit_status {
+	EXIT_ANSWERED = 0,
+	EXIT_NO_ANSWER = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_PERMITTED = 3,
+	EXIT_DAMAGED = 4
+};
 
 struct front;
 
@@ -32,13 +38,14 @@ struct front_options {
 	const struct options *options;
 	bool screen;	    /* a live screen: the command's output must not reach the terminal */
 	bool all_layers;    /* measure every layer, whatever -f says */
-	bool descends; /* see struct collector_options */
+	bool descends;	    /* see struct collector_options */
 	const char *record; /* session file to write, NULL for none */
 	bool doctor;	    /* only the checks */
 	bool pick;	    /* no target yet: front_pick() names it */
 };
 
-/* For verbs that need no collector: become the invoking user, in the sandbox. 0 or an exit status. */
+/* For verbs that need no collector: become the invoking user, in the sandbox. 0 or an exit status.
+ */
 int front_unprivileged(char *error, size_t n);
 
 /*
@@ -66,7 +73,8 @@ bool front_over(const struct front *f);
 bool front_ready(const struct front *f);
 /* The user named operations, and not one of them can be watched. */
 bool front_nothing_to_do(const struct front *f);
-/* After the end: wait, some seconds at most, for the parser's word on names that were still looked for. */
+/* After the end: wait, some seconds at most, for the parser's word on names that were still looked
+ * for. */
 void front_settle(struct front *f);
 uint64_t front_now_ns(void);
 
@@ -76,7 +84,8 @@ const char *phases_missing(const struct front *f);
 /* Why there will be no answer: exit status and one line; 0 when nothing is wrong. */
 int front_failure(const struct front *f, const char **line);
 
-/* Watch one more operation: asynchronous; a refusal comes as a failure line to front_next_message(). */
+/* Watch one more operation: asynchronous; a refusal comes as a failure line to
+ * front_next_message(). */
 void front_watch(struct front *f, const struct op_spec *op);
 void front_unwatch(struct front *f, uint32_t op);
 void front_layers(struct front *f, uint32_t layers);
@@ -90,7 +99,8 @@ uint32_t front_armed_op(const struct front *f);
 /* Names that contain `text`; answered by front_take_candidates(). */
 void front_search(struct front *f, const char *text);
 struct screen_candidate;
-size_t front_take_candidates(struct front *f, const char **searched, const struct screen_candidate **list);
+size_t front_take_candidates(struct front *f, const char **searched,
+			     const struct screen_candidate **list);
 
 /* The descent of this run (tui/engine/descend.h). */
 struct descend *front_descend(struct front *f);
@@ -98,8 +108,9 @@ struct descend *front_descend(struct front *f);
 void front_parser_turn(struct front *f, int timeout_ms);
 
 /*
- * The instructions around a place (PARSE_CODE). The answer comes once, in some later front_turn() or
- * front_parser_turn(), and is valid only there; a newer question makes an older one void. False: nobody can be asked.
+ * The instructions around a place (PARSE_CODE). The answer comes once, in some later front_turn()
+ * or front_parser_turn(), and is valid only there; a newer question makes an older one void. False:
+ * nobody can be asked.
  */
 struct parsed_code;
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
@@ -109,7 +120,8 @@ bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 struct walker *front_walker(struct front *f);
 /* Begin to look at all threads again and again, or stop. */
 void front_walk(struct front *f, bool stop);
-/* Look at all threads once: what they told is complete when front_looks_told() says so of this round. */
+/* Look at all threads once: what they told is complete when front_looks_told() says so of this
+ * round. */
 uint32_t front_look(struct front *f, uint32_t op);
 bool front_looks_told(const struct front *f, uint32_t round);
 /* What the last round told. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector as a process: start it, see that it lives, end it. It is privileged, and this process is not: where it
- * runs as another user it cannot be killed from here. It ends by itself when its end of the socket is closed.
+ * The collector as a process: start it, see that it lives, end it. It is privileged, and this
+ * process is not: where it runs as another user it cannot be killed from here. It ends by itself
+ * when its end of the socket is closed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,17 +20,20 @@
 #define MS 1000000ull
 
 enum {
-	START_MS = 60000,  /* from its start until its loop begins: the kernel checks the programs, on a busy host */
+	START_MS = 60000,  /* from its start until its loop begins: the kernel checks the programs,
+			      on a busy host */
 	SILENCE_MS = 6000, /* without a word from its loop */
 	STOP_MS = 6000,	   /* the same, after it was asked to end */
-	TURN_MS = 500,	   /* of the time between two turns of our own loop this much counts: we may have been stopped */
+	TURN_MS = 500,	   /* of the time between two turns of our own loop this much counts: we may
+			      have been stopped */
 	END_MS = 10000,	   /* for it to remove its probes and end */
 	KILLED_MS = 500,
 };
 
 static uint32_t layers_of(const struct front_options *fo)
 {
-	const uint32_t all = 1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
+	const uint32_t all =
+	    1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
 
@@ -145,10 +149,12 @@ void collector_closed(struct front *f)
 	if (ended(f, KILLED_MS) && waitpid(f->collector_pid, &status, WNOHANG) == f->collector_pid)
 		f->collector_pid = 0;
 	if (WIFSIGNALED(status))
-		front_fail(f, EXIT_NO_ANSWER, "the collector was ended by signal %d (%s); all probes are gone", WTERMSIG(status),
-			   strsignal(WTERMSIG(status)));
+		front_fail(f, EXIT_NO_ANSWER,
+			   "the collector was ended by signal %d (%s); all probes are gone",
+			   WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		front_fail(f, EXIT_NO_ANSWER, "the collector ended unexpectedly; all probes are gone");
+		front_fail(f, EXIT_NO_ANSWER,
+			   "the collector ended unexpectedly; all probes are gone");
 }
 
 static void end_now(struct front *f)
@@ -175,7 +181,8 @@ void collector_look(struct front *f, uint64_t now_ns)
 	f->silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
 	if (f->over)
 		return;
-	/* the last of its words come first; its socket may be open still, in a process that it started */
+	/* the last of its words come first; its socket may be open still, in a process that it
+	 * started */
 	if (ended(f, 0) && !has_words(f)) {
 		collector_closed(f);
 		return;
@@ -188,7 +195,9 @@ void collector_look(struct front *f, uint64_t now_ns)
 	limit = !f->alive ? START_MS : f->stop_asked ? STOP_MS : SILENCE_MS;
 	if (f->silent_ns <= limit * MS)
 		return;
-	front_fail(f, EXIT_NO_ANSWER, "the collector (process %d) has not answered for %u s and was ended; the kernel removes its probes",
+	front_fail(f, EXIT_NO_ANSWER,
+		   "the collector (process %d) has not answered for %u s and was ended; the kernel "
+		   "removes its probes",
 		   (int)f->collector_pid, (unsigned int)(limit / 1000));
 	end_now(f);
 }
@@ -198,7 +207,9 @@ void collector_wait(struct front *f)
 	if (f->collector_pid > 0) {
 		if (!f->alive)
 			kill(f->collector_pid, SIGKILL);
-		if (!ended(f, f->over && !f->failure ? END_MS : f->alive ? END_MS / 2 : KILLED_MS)) {
+		if (!ended(f, f->over && !f->failure ? END_MS
+			      : f->alive	     ? END_MS / 2
+						     : KILLED_MS)) {
 			kill(f->collector_pid, SIGKILL);
 			ended(f, KILLED_MS);
 		}

@@ -35,8 +35,11 @@ static void host_message(void *ctx, const char *line)
 
 int front_descend_init(struct front *f)
 {
-	const struct descend_host host = {
-	    .ctx = f, .feed = host_feed, .request = host_request, .ask = host_ask, .message = host_message};
+	const struct descend_host host = {.ctx = f,
+					  .feed = host_feed,
+					  .request = host_request,
+					  .ask = host_ask,
+					  .message = host_message};
 
 	f->descend = descend_new(&host);
 	if (f->descend)
@@ -53,7 +56,8 @@ struct descend *front_descend(struct front *f)
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx)
 {
-	struct parse_request req = {.module = module, .offset = offset, .text = "", .max = CODE_INSNS};
+	struct parse_request req = {
+	    .module = module, .offset = offset, .text = "", .max = CODE_INSNS};
 	int64_t id = f->parser && module ? parser_ask(f->parser, PARSE_CODE, &req) : 0;
 
 	f->code.request = id > 0 ? (uint32_t)id : 0;
@@ -83,7 +87,8 @@ void parser_watch(struct front *f)
 	f->parser_deaths = n;
 	if (n > 1)
 		snprintf(times, sizeof(times), "%u times, the last one", n);
-	snprintf(text, sizeof(text), "the parser died %s%s%s; its answers may be missing", times, module[0] ? ", on " : "", module);
+	snprintf(text, sizeof(text), "the parser died %s%s%s; its answers may be missing", times,
+		 module[0] ? ", on " : "", module);
 	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
 	front_feed(f, &rec);
 	front_message(f, "%s", text);
@@ -111,7 +116,8 @@ void front_settle(struct front *f)
 	uint64_t until = front_now_ns() + SETTLE_NS;
 	bool sought = f->over && !f->failure;
 
-	/* a command that ended at once: what was to be found in its libraries was not looked for yet */
+	/* a command that ended at once: what was to be found in its libraries was not looked for
+	 * yet */
 	for (size_t i = 0; sought && i < f->nr_watches; i++) {
 		if (f->watches[i]->stage == WATCH_DORMANT && !f->watches[i]->spec.module[0])
 			f->watches[i]->stage = WATCH_WAITING;

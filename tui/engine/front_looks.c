@@ -25,9 +25,9 @@ struct held {
 };
 
 /*
- * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for less than it
- * takes to read its stack is told without one; if it slept at the same place before, with its stack at the same
- * height, these are its frames.
+ * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for
+ * less than it takes to read its stack is told without one; if it slept at the same place before,
+ * with its stack at the same height, these are its frames.
  */
 enum { SLOTS = 512 };
 
@@ -112,8 +112,8 @@ static struct known_stack *known_slot(struct front_looks *s, const struct held *
 
 static bool known_is(const struct known_stack *k, const struct held *h)
 {
-	return k->frames && k->pid == h->look.pid && k->tid == h->look.tid && k->ip == h->regs[LOOK_REG_IP] &&
-	       k->sp == h->regs[LOOK_REG_SP];
+	return k->frames && k->pid == h->look.pid && k->tid == h->look.tid &&
+	       k->ip == h->regs[LOOK_REG_IP] && k->sp == h->regs[LOOK_REG_SP];
 }
 
 static bool same_frames(const struct known_stack *k, const struct rec_look *l)
@@ -121,7 +121,8 @@ static bool same_frames(const struct known_stack *k, const struct rec_look *l)
 	bool same = k->nr == l->nr_frames;
 
 	for (uint32_t i = 0; same && i < k->nr; i++)
-		same = k->frames[i].module == l->frames[i].module && k->frames[i].offset == l->frames[i].offset;
+		same = k->frames[i].module == l->frames[i].module &&
+		       k->frames[i].offset == l->frames[i].offset;
 	return same;
 }
 
@@ -131,7 +132,8 @@ static void known_note(struct front_looks *s, const struct held *h)
 	struct known_stack *k = known_slot(s, h);
 	struct rec_frame *frames;
 
-	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames || h->nr_regs <= LOOK_REG_SP)
+	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames ||
+	    h->nr_regs <= LOOK_REG_SP)
 		return;
 	if (known_is(k, h)) {
 		k->several |= !same_frames(k, &h->look);
@@ -142,11 +144,16 @@ static void known_note(struct front_looks *s, const struct held *h)
 		return;
 	memcpy(frames, h->look.frames, h->look.nr_frames * sizeof(*frames));
 	free(k->frames);
-	*k = (struct known_stack){.pid = h->look.pid, .tid = h->look.tid, .nr = h->look.nr_frames, .ip = h->regs[LOOK_REG_IP],
-				  .sp = h->regs[LOOK_REG_SP], .frames = frames};
+	*k = (struct known_stack){.pid = h->look.pid,
+				  .tid = h->look.tid,
+				  .nr = h->look.nr_frames,
+				  .ip = h->regs[LOOK_REG_IP],
+				  .sp = h->regs[LOOK_REG_SP],
+				  .frames = frames};
 }
 
-/* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was none. */
+/* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was
+ * none. */
 static bool feed_known(struct front *f, struct held *h)
 {
 	const struct known_stack *k = h->nr_regs > LOOK_REG_SP ? known_slot(f->looks, h) : NULL;
@@ -198,15 +205,20 @@ void looks_move(struct front *f)
 
 	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
 		struct held *h = s->first;
-		struct parse_request req = {.pid = h->look.pid, .text = "", .nr_regs = h->nr_regs, .regs = h->regs,
-					    .nr_words = h->nr_words, .words = h->words};
+		struct parse_request req = {.pid = h->look.pid,
+					    .text = "",
+					    .nr_regs = h->nr_regs,
+					    .regs = h->regs,
+					    .nr_words = h->nr_words,
+					    .words = h->words};
 		int64_t id;
 
 		s->first = h->next;
 		if (!s->first)
 			s->last = NULL;
 		s->nr_waiting--;
-		id = stacks_mappings(f, h->look.pid) ? parser_ask(f->parser, PARSE_UNWIND, &req) : 0;
+		id =
+		    stacks_mappings(f, h->look.pid) ? parser_ask(f->parser, PARSE_UNWIND, &req) : 0;
 		if (id <= 0) {
 			feed_bare(f, h, "the parser could not be asked");
 			continue;
@@ -240,7 +252,8 @@ bool looks_answer(struct front *f, const struct parsed *a)
 	for (uint32_t k = 0; k < p->nr; k++) {
 		const struct parsed_frame *from = &p->frames[p->nr - 1 - k];
 
-		frames[k] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+		frames[k] = (struct rec_frame){
+		    .module = from->module, .offset = from->offset, .function = from->function};
 	}
 	h->look.stop = p->stop;
 	h->look.stop_text = p->stop && p->reason ? p->reason : "";

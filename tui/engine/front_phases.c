@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --begin and --end: the two operations are watched like others, and the collector is told which they are. */
+/* --begin and --end: the two operations are watched like others, and the collector is told which
+ * they are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static struct watch *kernel_twin(const struct front *f, const struct watch *w)
 	for (size_t i = 0; i < f->nr_watches; i++) {
 		struct watch *other = f->watches[i];
 
-		if (other != w && other->spec.kind == OP_KERNEL && !strcmp(other->spec.name, w->spec.name))
+		if (other != w && other->spec.kind == OP_KERNEL &&
+		    !strcmp(other->spec.name, w->spec.name))
 			return other;
 	}
 	return NULL;
@@ -45,7 +47,9 @@ void phases_add(struct front *f)
 	if (!o->has_begin)
 		return;
 	snprintf(f->phases_line, sizeof(f->phases_line),
-		 "no phase was seen: %.200s was not called while it was watched (--begin); nothing was counted", o->begin_op.text);
+		 "no phase was seen: %.200s was not called while it was watched (--begin); nothing "
+		 "was counted",
+		 o->begin_op.text);
 	f->begin = edge_add(f, &o->begin_op);
 	f->end = strcmp(o->begin_op.text, o->end_op.text) ? edge_add(f, &o->end_op) : f->begin;
 }
@@ -58,7 +62,8 @@ bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t off
 		struct watch *other = f->watches[i];
 
 		if (other == w || other->module != module || other->offset != offset || !module ||
-		    (other->edge && other != f->begin) || other->stage < WATCH_PLANNING || other->stage >= WATCH_DORMANT)
+		    (other->edge && other != f->begin) || other->stage < WATCH_PLANNING ||
+		    other->stage >= WATCH_DORMANT)
 			continue;
 		w->same = other;
 		w->stage = WATCH_SAME;
@@ -72,7 +77,8 @@ bool phases_wait(const struct front *f, const struct watch *w)
 	for (size_t i = 0; w->edge && i < f->nr_watches; i++) {
 		const struct watch *other = f->watches[i];
 
-		if (other->stage < WATCH_PLANNING && (!other->edge || (w == f->end && other == f->begin && w != f->begin)))
+		if (other->stage < WATCH_PLANNING &&
+		    (!other->edge || (w == f->end && other == f->begin && w != f->begin)))
 			return true;
 	}
 	return false;
@@ -139,7 +145,8 @@ void phases_send(struct front *f)
 				 .end_call = call_of(&o->end_op),
 				 .begin = o->begin_op.text,
 				 .end = o->end_op.text};
-	if (f->phases_sent.begin && f->phases_sent.begin_op == p->begin_op && f->phases_sent.end_op == p->end_op)
+	if (f->phases_sent.begin && f->phases_sent.begin_op == p->begin_op &&
+	    f->phases_sent.end_op == p->end_op)
 		return;
 	f->phases_sent = *p;
 	front_request(f, &rec);

@@ -57,8 +57,10 @@ bool stacks_mappings(struct front *f, uint32_t pid)
 		const struct front_mapping *m = &f->mappings[i];
 
 		if (m->pid == pid)
-			list[req.nr_mappings++] = (struct parse_mapping){.module = m->module, .start = m->start,
-									 .end = m->end, .offset = m->offset};
+			list[req.nr_mappings++] = (struct parse_mapping){.module = m->module,
+									 .start = m->start,
+									 .end = m->end,
+									 .offset = m->offset};
 	}
 	req.mappings = list;
 	sent = parser_ask(f->parser, PARSE_MAPPINGS, &req) > 0;
@@ -76,15 +78,20 @@ void stacks_mappings_forget(struct front *f)
 
 void stacks_take(struct front *f, const struct rec_stack *stack)
 {
-	struct parse_request req = {.pid = stack->pid, .text = "", .nr_regs = stack->nr_regs, .regs = stack->regs,
-				    .nr_words = stack->nr_words, .words = stack->words};
+	struct parse_request req = {.pid = stack->pid,
+				    .text = "",
+				    .nr_regs = stack->nr_regs,
+				    .regs = stack->regs,
+				    .nr_words = stack->nr_words,
+				    .words = stack->words};
 	struct pending_stack *p;
 	int64_t id;
 
 	modules_want(f);
 	if (!f->stacks)
 		f->stacks = calloc(1, sizeof(*f->stacks));
-	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid)) {
+	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS ||
+	    !stacks_mappings(f, stack->pid)) {
 		descend_stack(f->descend, stack, NULL, 0);
 		return;
 	}
@@ -108,7 +115,8 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 }
 
 /* From f0's frame, known by its CFA, down to the innermost one. */
-static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out, uint32_t max)
+static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,
+			       uint32_t max)
 {
 	uint32_t f0 = a->nr, n = 0;
 
@@ -121,7 +129,8 @@ static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, stru
 	for (uint32_t i = f0 + 1; i > 0; i--) {
 		const struct parsed_frame *from = &a->frames[i - 1];
 
-		out[n++] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+		out[n++] = (struct rec_frame){
+		    .module = from->module, .offset = from->offset, .function = from->function};
 	}
 	return n;
 }
@@ -134,7 +143,8 @@ static uint32_t all_frames(const struct parsed_frames *a, struct rec_frame *out,
 	for (uint32_t i = 0; i < a->nr && n < max; i++) {
 		const struct parsed_frame *from = &a->frames[i];
 
-		out[n++] = (struct rec_frame){.module = from->module, .offset = from->offset, .function = from->function};
+		out[n++] = (struct rec_frame){
+		    .module = from->module, .offset = from->offset, .function = from->function};
 	}
 	return n;
 }
@@ -163,7 +173,8 @@ bool stacks_answer(struct front *f, const struct parsed *a)
 		else if (descend_of_syscall(f->descend))
 			n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 		else
-			n = frames_from_f0(&a->frames, p.stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
+			n = frames_from_f0(&a->frames, p.stack.cfa, frames,
+					   DESCENT_MAX_WITNESS_FRAMES);
 		descend_stack(f->descend, &p.stack, frames, n);
 		break;
 	}

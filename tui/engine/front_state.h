@@ -7,8 +7,8 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/parser/protocol.h"
-#include "collect/process/channel.h"
 #include "analysis/session/collector_options.h"
+#include "collect/process/channel.h"
 #include "tui/engine/descend.h"
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
@@ -23,12 +23,19 @@ enum {
 	FRONT_MAX_WATCHES = 64,
 	FRONT_MAX_STACKS = 64, /* at the parser */
 	FRONT_MAX_LOOKS = 1024,
-	LOOK_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
+	LOOK_ROUNDS = 1u << 30,	 /* epochs of looks are above it, those of arming below */
 	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
-	WATCH_FIRST_OP = 1024,	 /* numbers of functions begin here; the collector's own lie below */
+	WATCH_FIRST_OP = 1024, /* numbers of functions begin here; the collector's own lie below */
 };
 
-enum module_stage { MODULE_NEW = 0, MODULE_ASKED, MODULE_ADDED, MODULE_DEBUG_ASKED, MODULE_READY, MODULE_BROKEN };
+enum module_stage {
+	MODULE_NEW = 0,
+	MODULE_ASKED,
+	MODULE_ADDED,
+	MODULE_DEBUG_ASKED,
+	MODULE_READY,
+	MODULE_BROKEN
+};
 
 struct front_module {
 	enum module_stage stage;
@@ -45,12 +52,12 @@ struct front_mapping {
 enum watch_stage {
 	WATCH_WAITING = 0, /* for the modules of the target to be read */
 	WATCH_FINDING,
-	WATCH_NEAREST,	   /* nothing of that name: asking for names like it */
+	WATCH_NEAREST, /* nothing of that name: asking for names like it */
 	WATCH_IFUNC,
 	WATCH_PLANNING,
 	WATCH_ARMING,
 	WATCH_ARMED,
-	WATCH_DORMANT,	   /* its module or function is not there yet */
+	WATCH_DORMANT, /* its module or function is not there yet */
 	WATCH_REFUSED,
 	WATCH_SAME, /* begins or ends phases, and is watched already */
 };
@@ -61,7 +68,7 @@ struct watch {
 	char *text; /* spec.text points here */
 	enum watch_stage stage;
 	bool from_command_line;
-	bool edge; /* only begins or ends phases: its own calls are not shown */
+	bool edge;	    /* only begins or ends phases: its own calls are not shown */
 	struct watch *same; /* WATCH_SAME: the one that stands for it */
 	uint32_t op;
 	uint32_t request; /* of the parser, going on */
@@ -70,7 +77,8 @@ struct watch {
 	uint64_t offset, size;
 	char *symbol, *function; /* linkage name and for people */
 	char *placement;
-	struct rec_site *sites; /* to be armed: of one function, or of all that an IFUNC may become */
+	struct rec_site
+	    *sites; /* to be armed: of one function, or of all that an IFUNC may become */
 	uint32_t nr_sites;
 	uint32_t plans_left; /* IFUNC: candidates still to be planned */
 	uint32_t nr_returns; /* learnt */
@@ -86,10 +94,12 @@ struct front {
 	int collector_pidfd; /* -1: none; readable once it has ended */
 	bool alive;	     /* the collector's loop has begun */
 	bool stop_asked;
-	uint64_t turn_ns, silent_ns; /* nothing came from the collector for as long as this loop was going round */
+	uint64_t turn_ns, silent_ns; /* nothing came from the collector for as long as this loop was
+					going round */
 	struct parser *parser;
 	struct model *model;
-	struct session_writer *recording; /* the file asked for, or one without a name for snapshots */
+	struct session_writer
+	    *recording; /* the file asked for, or one without a name for snapshots */
 	int recording_error;
 	bool all_layers, over, going;
 	bool go_at_once; /* a screen does not wait for functions to be found */
@@ -129,8 +139,8 @@ struct front {
 		uint32_t request;
 		void (*answer)(void *ctx, const struct parsed_code *code);
 		void *ctx;
-	} code; /* who wants instructions */
-	unsigned int parser_deaths; /* that were told */
+	} code;				 /* who wants instructions */
+	unsigned int parser_deaths;	 /* that were told */
 	struct parsed_coverage coverage; /* the last answer; its texts below */
 	char coverage_text[2048];
 	bool coverage_answered;
@@ -144,7 +154,8 @@ struct front {
 
 void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The first reason counts. */
-void front_fail(struct front *f, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void front_fail(struct front *f, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 int front_request(struct front *f, const struct record *rec);
 /* Give a record to the model and the recording. */
 void front_feed(struct front *f, const struct record *rec);
@@ -172,7 +183,8 @@ bool phases_wait(const struct front *f, const struct watch *w);
 bool phases_refused(const struct front *f);
 /* Is this operation watched only because it begins or ends phases? */
 bool phases_only(const struct front *f, uint32_t op);
-/* Why there are none: "--begin NAME" or "--end NAME" of a watch, for a reason; NULL: it is no edge. */
+/* Why there are none: "--begin NAME" or "--end NAME" of a watch, for a reason; NULL: it is no edge.
+ */
 const char *phases_option(const struct front *f, const struct watch *w);
 
 /* verb_coverage.c */

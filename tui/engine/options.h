@@ -66,12 +66,14 @@ struct options {
 	double timeout_s;   /* 30 */
 	unsigned int resolution;
 	double max_overhead; /* percent */
-	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat, all_peaks;
+	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat,
+	    all_peaks;
 	bool open; /* descend: what is open now */
-	int peak; /* --peak N; 0: not given */
-	uint64_t peak_low_ns, peak_high_ns; /* --peak LATENCY: equal; --peak LOW-HIGH: a range; 0: not given */
+	int peak;  /* --peak N; 0: not given */
+	uint64_t peak_low_ns,
+	    peak_high_ns; /* --peak LATENCY: equal; --peak LOW-HIGH: a range; 0: not given */
 	bool start_ops_given;
-	bool force; /* -o replaces an older session */
+	bool force;	/* -o replaces an older session */
 	double slowest; /* percent, 0: not given */
 	unsigned int start_ops, decision_ops, max_sites;
 	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */

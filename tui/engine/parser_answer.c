@@ -157,8 +157,8 @@ static void answer_failure(struct parser *p, const struct pending *r, int error,
 		    .pid = r->request.pid, .error = error, .reason = reason};
 		break;
 	case PARSED_FRAMES:
-		answer->frames = (struct parsed_frames){
-		    .pid = r->request.pid, .error = error, .reason = reason};
+		answer->frames =
+		    (struct parsed_frames){.pid = r->request.pid, .error = error, .reason = reason};
 		break;
 	case PARSED_INLINES:
 		answer->inlines = (struct parsed_inlines){
@@ -225,7 +225,8 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 	else
 		snprintf(how, sizeof(how), "%s", why ? why : "ended reading it");
 	free(p->lost_on);
-	p->lost_on = p->asked && p->at && p->modules[p->at].name ? strdup(p->modules[p->at].name) : NULL;
+	p->lost_on =
+	    p->asked && p->at && p->modules[p->at].name ? strdup(p->modules[p->at].name) : NULL;
 	blamed = p->asked && blame(p, how);
 	p->deaths = blamed ? 0 : p->deaths + 1;
 	p->restarts++;

@@ -26,7 +26,7 @@ struct entry {
 static struct {
 	uint32_t pid;
 	uint64_t ticks;
-} *before;
+} * before;
 static size_t nr_before;
 static uint64_t before_ns;
 
@@ -76,8 +76,9 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 	name = strchr(buf, '(');
 	end = strrchr(buf, ')');
 	if (!name || !end ||
-	    sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld", &p->state, &utime,
-		   &stime, &threads) != 4) {
+	    sscanf(end + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
+		   &p->state, &utime, &stime, &threads) != 4) {
 		close(dir);
 		return false;
 	}
@@ -102,7 +103,8 @@ static double share(const struct entry *e, uint64_t elapsed)
 {
 	for (size_t i = 0; i < nr_before; i++) {
 		if (before[i].pid == e->pid && elapsed)
-			return (double)(e->ticks - before[i].ticks) * 1e11 / (double)sysconf(_SC_CLK_TCK) / (double)elapsed;
+			return (double)(e->ticks - before[i].ticks) * 1e11 /
+			       (double)sysconf(_SC_CLK_TCK) / (double)elapsed;
 	}
 	return -1;
 }
@@ -131,11 +133,13 @@ void processes_show(struct screen *s)
 	DIR *proc = opendir("/proc");
 
 	while (proc && (d = readdir(proc)) && n < SCREEN_MAX_PROCESSES) {
-		if (d->d_name[0] < '1' || d->d_name[0] > '9' || strtol(d->d_name, NULL, 10) == getpid())
+		if (d->d_name[0] < '1' || d->d_name[0] > '9' ||
+		    strtol(d->d_name, NULL, 10) == getpid())
 			continue;
 		if (n == cap) {
 			size_t more = cap ? 2 * cap : 256;
-			void *a = realloc(list, more * sizeof(*list)), *b = realloc(out, more * sizeof(*out));
+			void *a = realloc(list, more * sizeof(*list)),
+			     *b = realloc(out, more * sizeof(*out));
 
 			list = a ? a : list;
 			out = b ? b : out;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tui/engine/descend.h"
-#include "tui/engine/walker.h"
 #include "tui/engine/front.h"
+#include "tui/engine/walker.h"
 #include "tui/session/session_file.h"
 
 enum { MAX_TICKS = 1 << 20 };
@@ -55,9 +55,10 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	err = session_reader_open(&r->reader, path, why, n);
 	if (err) {
 		replay_free(r);
-		return err == -ENODATA || err == -ENOEXEC || err == -EBADMSG || err == -ENOTSUP ? EXIT_DAMAGED :
-		       err == -EACCES || err == -EPERM					       ? EXIT_NOT_PERMITTED :
-												 EXIT_USAGE;
+		return err == -ENODATA || err == -ENOEXEC || err == -EBADMSG || err == -ENOTSUP
+			   ? EXIT_DAMAGED
+		       : err == -EACCES || err == -EPERM ? EXIT_NOT_PERMITTED
+							 : EXIT_USAGE;
 	}
 	err = session_reader_elapsed_ns(r->reader, &r->total_ns);
 	if (err) {
@@ -133,7 +134,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		if (err)
 			return err;
 	}
-	/* a record belongs to the slice whose TICK follows it: stop at the first TICK past the time */
+	/* a record belongs to the slice whose TICK follows it: stop at the first TICK past the time
+	 */
 	while (!r->ended && (until_ns == UINT64_MAX || r->at_ns + r->interval_ns / 2 < until_ns)) {
 		got = session_reader_next(r->reader, &rec);
 		if (got < 0)
@@ -143,7 +145,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 			break;
 		}
 		err = model_feed(r->model, rec);
-		/* more processes at once than the model lists: the others are left out of the list */
+		/* more processes at once than the model lists: the others are left out of the list
+		 */
 		if (err == -ENOMEM && rec->type != REC_TARGET)
 			return err;
 		descend_take(r->descend, rec);

@@ -80,21 +80,38 @@ bool walker_settled(const struct walker *w)
 
 static bool is_libc(const char *module)
 {
-	return !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-2", 6) || !strncmp(module, "libpthread", 10) ||
-	       !strncmp(module, "ld-linux", 8) || !strncmp(module, "ld-musl", 7) || !strncmp(module, "libc.musl", 9);
+	return !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-2", 6) ||
+	       !strncmp(module, "libpthread", 10) || !strncmp(module, "ld-linux", 8) ||
+	       !strncmp(module, "ld-musl", 7) || !strncmp(module, "libc.musl", 9);
 }
 
 static bool only_starts(void *ctx, struct rec_code function)
 {
-	static const char *const starts[] = {"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main",
-					     "generic_start_main", "libc_start_main_stage2", "start_thread", "clone", "clone3",
-					     "__clone", "__clone3", "__GI___clone3", "thread_start", "_dl_start_user",
-					     "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go.abi0", "runtime.mstart",
-					     "runtime.mstart.abi0", "execute_native_thread_routine"};
+	static const char *const starts[] = {"_start",
+					     "__libc_start_main",
+					     "__libc_start_main_impl",
+					     "__libc_start_call_main",
+					     "generic_start_main",
+					     "libc_start_main_stage2",
+					     "start_thread",
+					     "clone",
+					     "clone3",
+					     "__clone",
+					     "__clone3",
+					     "__GI___clone3",
+					     "thread_start",
+					     "_dl_start_user",
+					     "runtime.goexit",
+					     "runtime.goexit.abi0",
+					     "runtime.rt0_go.abi0",
+					     "runtime.mstart",
+					     "runtime.mstart.abi0",
+					     "execute_native_thread_routine"};
 	const struct walker *w = ctx;
 	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
 
-	/* the functions of libc that a stripped one does not name: what it exports is called from elsewhere */
+	/* the functions of libc that a stripped one does not name: what it exports is called from
+	 * elsewhere */
 	if (!s)
 		return false;
 	if (!s->symbol[0])
@@ -102,22 +119,40 @@ static bool only_starts(void *ctx, struct rec_code function)
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		size_t n = strlen(starts[i]);
 
-		if (!strncmp(s->function, starts[i], n) && (!s->function[n] || s->function[n] == '@'))
+		if (!strncmp(s->function, starts[i], n) &&
+		    (!s->function[n] || s->function[n] == '@'))
 			return true;
 	}
 	return false;
 }
 
-/* Functions of C libraries, run-time systems and databases that wait in them for nothing but a lock. */
+/* Functions of C libraries, run-time systems and databases that wait in them for nothing but a
+ * lock. */
 static bool takes_lock(void *ctx, struct rec_code function)
 {
-	static const char *const locks[] = {"take_gil", "pthread_mutex_lock", "__pthread_mutex_lock", "__lll_lock_wait",
-					    "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "__pthread_rwlock_rdlock",
-					    "__pthread_rwlock_wrlock", "ObjectMonitor::enter", "ObjectMonitor::EnterI",
-					    "ObjectMonitor::enter_internal", "ObjectSynchronizer::enter", "Monitor::lock",
-					    "Mutex::lock", "LWLockAcquire", "ProcSleep", "LockAcquireExtended",
-					    "lock_wait_suspend_thread", "lock_wait", "runtime.lock2", "sync.runtime_SemacquireMutex",
-					    "sync.(*Mutex).lockSlow", "std::sys::sync::mutex::futex::Mutex::lock_contended",
+	static const char *const locks[] = {"take_gil",
+					    "pthread_mutex_lock",
+					    "__pthread_mutex_lock",
+					    "__lll_lock_wait",
+					    "pthread_rwlock_rdlock",
+					    "pthread_rwlock_wrlock",
+					    "__pthread_rwlock_rdlock",
+					    "__pthread_rwlock_wrlock",
+					    "ObjectMonitor::enter",
+					    "ObjectMonitor::EnterI",
+					    "ObjectMonitor::enter_internal",
+					    "ObjectSynchronizer::enter",
+					    "Monitor::lock",
+					    "Mutex::lock",
+					    "LWLockAcquire",
+					    "ProcSleep",
+					    "LockAcquireExtended",
+					    "lock_wait_suspend_thread",
+					    "lock_wait",
+					    "runtime.lock2",
+					    "sync.runtime_SemacquireMutex",
+					    "sync.(*Mutex).lockSlow",
+					    "std::sys::sync::mutex::futex::Mutex::lock_contended",
 					    "parking_lot::raw_mutex::RawMutex::lock_slow"};
 	const struct walker *w = ctx;
 	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
@@ -125,7 +160,8 @@ static bool takes_lock(void *ctx, struct rec_code function)
 	for (size_t i = 0; s && i < sizeof(locks) / sizeof(locks[0]); i++) {
 		size_t n = strlen(locks[i]);
 
-		if (!strncmp(s->function, locks[i], n) && (!s->function[n] || s->function[n] == '@' || s->function[n] == '('))
+		if (!strncmp(s->function, locks[i], n) &&
+		    (!s->function[n] || s->function[n] == '@' || s->function[n] == '('))
 			return true;
 	}
 	return false;
@@ -159,11 +195,13 @@ static bool note_place(struct walker *w, struct rec_code c)
 {
 	size_t i = place_of(w, c);
 
-	if (!c.module || (i < w->nr_asked && w->asked[i].module == c.module && w->asked[i].offset == c.offset))
+	if (!c.module ||
+	    (i < w->nr_asked && w->asked[i].module == c.module && w->asked[i].offset == c.offset))
 		return false;
 	if (w->nr_asked == w->cap_asked) {
 		size_t cap = w->cap_asked ? 2 * w->cap_asked : 256;
-		struct rec_code *grown = cap <= MAX_PLACES ? realloc(w->asked, cap * sizeof(*grown)) : NULL;
+		struct rec_code *grown =
+		    cap <= MAX_PLACES ? realloc(w->asked, cap * sizeof(*grown)) : NULL;
 
 		if (!grown)
 			return false;
@@ -185,7 +223,8 @@ struct batch {
 static void batch_send(struct batch *b)
 {
 	struct walker *w = b->w;
-	struct parse_request req = {.module = b->module, .text = "", .nr_offsets = b->nr, .offsets = b->offsets};
+	struct parse_request req = {
+	    .module = b->module, .text = "", .nr_offsets = b->nr, .offsets = b->offsets};
 	uint32_t id;
 
 	if (b->nr && w->nr_requests < MAX_ASKED) {
@@ -219,7 +258,10 @@ bool walker_names(struct walker *w)
 	for (unsigned int i = 0; i < r.nr_nodes; i++) {
 		const struct walk_node *n = &r.nodes[i];
 
-		if (n->kind == WALK_FUNCTION && (n->followed || n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE] > 0.001 || !n->parent))
+		if (n->kind == WALK_FUNCTION &&
+		    (n->followed ||
+		     n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE] > 0.001 ||
+		     !n->parent))
 			want(&b, n->function);
 	}
 	for (unsigned int i = 0; i < r.nr_paths; i++) {

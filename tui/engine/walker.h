@@ -13,7 +13,8 @@
 
 struct walker;
 
-/* `names`: who keeps the names of the stream (REC_SYMBOL); it must outlive this. `host` NULL: a replay. */
+/* `names`: who keeps the names of the stream (REC_SYMBOL); it must outlive this. `host` NULL: a
+ * replay. */
 struct walker *walker_new(const struct descend *names, const struct descend_host *host);
 void walker_free(struct walker *w);
 

@@ -81,8 +81,11 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		f->mappings = grown;
 		f->cap_mappings = cap;
 	}
-	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid, .module = m->module, .start = m->start,
-							       .end = m->end, .offset = m->offset};
+	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid,
+							       .module = m->module,
+							       .start = m->start,
+							       .end = m->end,
+							       .offset = m->offset};
 }
 
 void mappings_purge(struct front *f)
@@ -143,7 +146,8 @@ void modules_answer(struct front *f, const struct parsed_module *a)
 		return;
 	}
 	m->stage = MODULE_DEBUG_ASKED;
-	rec.req_file = (struct req_file){.module = a->module, .build_id = a->build_id, .name = a->debuglink};
+	rec.req_file =
+	    (struct req_file){.module = a->module, .build_id = a->build_id, .name = a->debuglink};
 	front_request(f, &rec);
 }
 

@@ -11,9 +11,16 @@
 #include "tui/engine/front_state.h"
 #include "tui/engine/walker.h"
 
-enum { LIST_MAX = 12, IFUNC_MAX = 16, DROP_EXITS_RATE = 2000, LEARNT_QUIET_MS = 100, SEARCH_MAX = 48 };
+enum {
+	LIST_MAX = 12,
+	IFUNC_MAX = 16,
+	DROP_EXITS_RATE = 2000,
+	LEARNT_QUIET_MS = 100,
+	SEARCH_MAX = 48
+};
 
-static void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
 {
@@ -72,7 +79,8 @@ static uint32_t module_by_file(const struct front *f, const char *name)
 	return 0;
 }
 
-/* By the name of its file, or by that of a target, for the file it was started from: redis-server may be a link. */
+/* By the name of its file, or by that of a target, for the file it was started from: redis-server
+ * may be a link. */
 static uint32_t module_by_name(const struct front *f, const char *name)
 {
 	uint32_t found = module_by_file(f, name);
@@ -89,7 +97,9 @@ static uint32_t module_by_name(const struct front *f, const char *name)
 
 static const char *module_name(const struct front *f, uint32_t module)
 {
-	return module && module <= f->nr_modules && f->modules[module - 1].name ? f->modules[module - 1].name : "";
+	return module && module <= f->nr_modules && f->modules[module - 1].name
+		   ? f->modules[module - 1].name
+		   : "";
 }
 
 struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line)
@@ -99,7 +109,8 @@ struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from
 	if (spec->kind != OP_FUNCTION && spec->kind != OP_OFFSET && spec->kind != OP_KERNEL)
 		return NULL;
 	if (f->nr_watches == FRONT_MAX_WATCHES) {
-		front_message(f, "%s: more than %d functions are watched; remove one first", spec->text, FRONT_MAX_WATCHES);
+		front_message(f, "%s: more than %d functions are watched; remove one first",
+			      spec->text, FRONT_MAX_WATCHES);
 		return NULL;
 	}
 	w = calloc(1, sizeof(*w));
@@ -141,7 +152,8 @@ void front_unwatch(struct front *f, uint32_t op)
 		if (f->watches[i]->op != op)
 			continue;
 		if (phases_option(f, f->watches[i])) {
-			front_message(f, "%s: it begins or ends the phases and stays", f->watches[i]->text);
+			front_message(f, "%s: it begins or ends the phases and stays",
+				      f->watches[i]->text);
 			return;
 		}
 		rec.disarm = (struct req_disarm){.epoch = ++f->next_epoch, .op = op};
@@ -156,7 +168,10 @@ void front_unwatch(struct front *f, uint32_t op)
 
 static void plan_ask(struct front *f, struct watch *w, uint32_t module, uint64_t offset)
 {
-	struct parse_request req = {.module = module, .offset = offset, .op = w->op, .max_sites = 48,
+	struct parse_request req = {.module = module,
+				    .offset = offset,
+				    .op = w->op,
+				    .max_sites = 48,
 				    .policy = POLICY_AT_CALLS};
 
 	w->stage = WATCH_PLANNING;
@@ -173,8 +188,9 @@ static void watch_find(struct front *f, struct watch *w)
 		req.module = module_by_name(f, w->spec.module);
 		if (!req.module) {
 			if (w->stage != WATCH_DORMANT)
-				front_message(f, "%s: the target maps no file called %s yet; waiting for it", w->text,
-					      w->spec.module);
+				front_message(
+				    f, "%s: the target maps no file called %s yet; waiting for it",
+				    w->text, w->spec.module);
 			w->stage = WATCH_DORMANT;
 			return;
 		}
@@ -195,16 +211,19 @@ static void watch_find(struct front *f, struct watch *w)
 		watch_refuse(f, w, "%s: the parser is not available", w->text);
 }
 
-static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list, const char *what)
+static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
+			     const char *what)
 {
 	struct buf b;
 
 	buf_init(&b, 600);
 	for (uint32_t i = 0; i < list->nr && i < LIST_MAX; i++)
-		buf_printf(&b, "%s%s@%s", i ? ", " : "", list->functions[i].function[0] ? list->functions[i].function : list->functions[i].symbol,
+		buf_printf(&b, "%s%s@%s", i ? ", " : "",
+			   list->functions[i].function[0] ? list->functions[i].function
+							  : list->functions[i].symbol,
 			   module_name(f, list->functions[i].module));
-	watch_refuse(f, w, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "", b.data ? b.data : "",
-		     list->total > list->nr ? ", ..." : "");
+	watch_refuse(f, w, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
+		     b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
 	buf_release(&b);
 }
 
@@ -218,7 +237,8 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	w->offset = fn->offset;
 	w->symbol = strdup(fn->symbol);
 	w->function = strdup(fn->function[0] ? fn->function : fn->symbol);
-	/* called once, from a place that only its return tells: its exits cannot wait and cost nothing */
+	/* called once, from a place that only its return tells: its exits cannot wait and cost
+	 * nothing */
 	w->keep_exits |= !strcmp(fn->symbol, "main");
 	w->nr_sites = 0;
 	w->plans_left = 1;
@@ -266,7 +286,9 @@ static void answer_functions(struct front *f, struct watch *w, const struct pars
 		} else if (only_current(a)) {
 			function_found(f, w, only_current(a));
 		} else if (a->nr) {
-			refuse_with_list(f, w, a, "several functions have this name; give FUNC@MODULE or the full name");
+			refuse_with_list(
+			    f, w, a,
+			    "several functions have this name; give FUNC@MODULE or the full name");
 		} else if (!w->spec.module[0] && f->options->command && !f->going) {
 			/* the libraries of a command come only once it runs */
 			w->stage = WATCH_DORMANT;
@@ -279,13 +301,20 @@ static void answer_functions(struct front *f, struct watch *w, const struct pars
 		break;
 	case WATCH_NEAREST:
 		if (f->over)
-			refuse_with_list(f, w, a, a->nr ? "not found before the target ended; nearest names" : "not found before the target ended");
+			refuse_with_list(f, w, a,
+					 a->nr ? "not found before the target ended; nearest names"
+					       : "not found before the target ended");
 		else
-			refuse_with_list(f, w, a, a->nr ? "no such function; nearest names" : "no such function in the target or its libraries");
+			refuse_with_list(f, w, a,
+					 a->nr ? "no such function; nearest names"
+					       : "no such function in the target or its libraries");
 		break;
 	case WATCH_IFUNC:
 		if (!a->nr) {
-			watch_refuse(f, w, "%s: resolved at load time (IFUNC), and its targets cannot be told", w->text);
+			watch_refuse(
+			    f, w,
+			    "%s: resolved at load time (IFUNC), and its targets cannot be told",
+			    w->text);
 			break;
 		}
 		w->plans_left = a->nr;
@@ -314,7 +343,8 @@ static int sites_append(struct watch *w, const struct rec_site *sites, uint32_t 
 	return 0;
 }
 
-static void watch_arm(struct front *f, struct watch *w, const struct rec_site *sites, uint32_t nr, bool drop_exits)
+static void watch_arm(struct front *f, struct watch *w, const struct rec_site *sites, uint32_t nr,
+		      bool drop_exits)
 {
 	struct record rec = {.type = REQ_ARM};
 	char name[2 * OPTIONS_NAME];
@@ -322,13 +352,24 @@ static void watch_arm(struct front *f, struct watch *w, const struct rec_site *s
 	if (w->symbol && w->symbol[0])
 		snprintf(name, sizeof(name), "%s@%s", w->symbol, module_name(f, w->module));
 	else
-		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", w->offset, module_name(f, w->module));
+		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", w->offset,
+			 module_name(f, w->module));
 	w->epoch = ++f->next_epoch;
-	rec.arm = (struct req_arm){.epoch = w->epoch, .nr_sites = nr, .sites = sites, .drop_exits = drop_exits,
+	rec.arm = (struct req_arm){.epoch = w->epoch,
+				   .nr_sites = nr,
+				   .sites = sites,
+				   .drop_exits = drop_exits,
 				   .keep_exits = w->keep_exits};
-	rec.arm.op = (struct rec_op){.op = w->op, .layer = LAYER_FUNCTION, .name = name, .label = w->function ? w->function : name,
-				     .requested = w->text, .module = module_name(f, w->module), .module_id = w->module,
-				     .offset = w->offset, .size = w->size, .placement = w->placement ? w->placement : ""};
+	rec.arm.op = (struct rec_op){.op = w->op,
+				     .layer = LAYER_FUNCTION,
+				     .name = name,
+				     .label = w->function ? w->function : name,
+				     .requested = w->text,
+				     .module = module_name(f, w->module),
+				     .module_id = w->module,
+				     .offset = w->offset,
+				     .size = w->size,
+				     .placement = w->placement ? w->placement : ""};
 	front_request(f, &rec);
 }
 
@@ -348,7 +389,8 @@ static void answer_plan(struct front *f, struct watch *w, const struct parsed_pl
 	if (w->plans_left)
 		w->plans_left--;
 	if (a->error && !w->plans_left && !w->nr_sites) {
-		watch_refuse(f, w, "%s: cannot be timed: %s", w->text, a->text[0] ? a->text : "the planner gives no reason");
+		watch_refuse(f, w, "%s: cannot be timed: %s", w->text,
+			     a->text[0] ? a->text : "the planner gives no reason");
 		return;
 	}
 	if (!a->error) {
@@ -368,12 +410,15 @@ static void answer_plan(struct front *f, struct watch *w, const struct parsed_pl
 
 static void answer_return(struct front *f, size_t index, const struct parsed_plan *a)
 {
-	struct watch *w = f->returns_asked[index].watch < f->nr_watches ? f->watches[f->returns_asked[index].watch] : NULL;
+	struct watch *w = f->returns_asked[index].watch < f->nr_watches
+			      ? f->watches[f->returns_asked[index].watch]
+			      : NULL;
 
 	f->returns_asked[index] = f->returns_asked[--f->nr_returns_asked];
 	if (!w || w->op != a->op || w->stage == WATCH_REFUSED)
 		return;
-	/* no end there, or one that an exception would pass too: these calls end at the function's own exits */
+	/* no end there, or one that an exception would pass too: these calls end at the function's
+	 * own exits */
 	if (w->has_exits && !w->exits_dropped && (a->error || a->abnormal)) {
 		w->keep_exits = true;
 		watch_arm(f, w, NULL, 0, false);
@@ -435,19 +480,23 @@ void watches_refused(struct front *f, const struct rec_refused *r)
 		front_message(f, "%s", r->reason);
 }
 
-/* Ends on the callers' side are cheaper than a stepped ret: change over once the callers are known and it pays. */
+/* Ends on the callers' side are cheaper than a stepped ret: change over once the callers are known
+ * and it pays. */
 void watches_tick(struct front *f)
 {
 	uint64_t now = front_now_ns();
 
 	for (size_t i = 0; i < f->nr_watches; i++) {
 		struct watch *w = f->watches[i];
-		bool settled = w->stage == WATCH_ARMED && w->nr_returns && now - w->learned_ns > LEARNT_QUIET_MS * 1000000ull;
+		bool settled = w->stage == WATCH_ARMED && w->nr_returns &&
+			       now - w->learned_ns > LEARNT_QUIET_MS * 1000000ull;
 
-		if (settled && w->exits_stepped && !w->exits_dropped && !w->keep_exits && w->calls_now > DROP_EXITS_RATE) {
+		if (settled && w->exits_stepped && !w->exits_dropped && !w->keep_exits &&
+		    w->calls_now > DROP_EXITS_RATE) {
 			w->exits_dropped = true;
 			free(w->placement);
-			w->placement = strdup("entry in the function; ends at its callers' return addresses");
+			w->placement =
+			    strdup("entry in the function; ends at its callers' return addresses");
 			watch_arm(f, w, NULL, 0, true);
 		}
 		w->calls_now = 0;
@@ -460,7 +509,8 @@ void watches_profile(struct front *f, const struct rec_profile *p)
 	uint64_t length = p->end_ns - p->start_ns;
 
 	if (w && length)
-		w->calls_now = (uint64_t)((double)p->calls * 1e9 / (double)(p->armed_ns ? p->armed_ns : length));
+		w->calls_now = (uint64_t)((double)p->calls * 1e9 /
+					  (double)(p->armed_ns ? p->armed_ns : length));
 }
 
 /* A kernel function needs no plan: the collector finds it by its name. */
@@ -471,8 +521,13 @@ static void kernel_arm(struct front *f, struct watch *w)
 	w->epoch = ++f->next_epoch;
 	w->stage = WATCH_ARMING;
 	rec.arm = (struct req_arm){.epoch = w->epoch};
-	rec.arm.op = (struct rec_op){.op = w->op, .layer = LAYER_KERNEL, .name = w->text, .label = w->spec.name,
-				     .requested = w->text, .module = "", .placement = ""};
+	rec.arm.op = (struct rec_op){.op = w->op,
+				     .layer = LAYER_KERNEL,
+				     .name = w->text,
+				     .label = w->spec.name,
+				     .requested = w->text,
+				     .module = "",
+				     .placement = ""};
 	front_request(f, &rec);
 }
 
@@ -485,7 +540,8 @@ static void watches_move(struct front *f)
 	for (size_t i = 0; i < f->nr_watches; i++) {
 		struct watch *w = f->watches[i];
 
-		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING && model_nr_targets(f->model))
+		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING &&
+		    model_nr_targets(f->model))
 			kernel_arm(f, w);
 		else if (settled && w->stage == WATCH_WAITING && !phases_wait(f, w))
 			watch_find(f, w);
@@ -530,7 +586,8 @@ bool front_nothing_to_do(const struct front *f)
 	if (phases_refused(f))
 		return true;
 	for (size_t i = 0; i < o->nr_ops; i++) {
-		if (o->ops[i].kind != OP_FUNCTION && o->ops[i].kind != OP_OFFSET && o->ops[i].kind != OP_KERNEL)
+		if (o->ops[i].kind != OP_FUNCTION && o->ops[i].kind != OP_OFFSET &&
+		    o->ops[i].kind != OP_KERNEL)
 			return false;
 	}
 	for (size_t i = 0; i < f->nr_watches; i++) {
@@ -565,9 +622,11 @@ static void search_answer(struct front *f, const struct parsed_functions *a)
 		const struct parsed_function *fn = &a->functions[i];
 
 		if (fn->symbol[0])
-			snprintf(text, sizeof(text), "%s@%s", fn->symbol, module_name(f, fn->module));
+			snprintf(text, sizeof(text), "%s@%s", fn->symbol,
+				 module_name(f, fn->module));
 		else
-			snprintf(text, sizeof(text), "0x%" PRIx64 "@%s", fn->offset, module_name(f, fn->module));
+			snprintf(text, sizeof(text), "0x%" PRIx64 "@%s", fn->offset,
+				 module_name(f, fn->module));
 		list[i].name = strdup(fn->function[0] ? fn->function : fn->symbol);
 		list[i].module = strdup(module_name(f, fn->module));
 		list[i].text = strdup(text);
@@ -588,7 +647,8 @@ void front_search(struct front *f, const char *text)
 	f->search_request = modules_settled(f) && text[0] ? ask(f, PARSE_NEAREST, &req) : 0;
 }
 
-size_t front_take_candidates(struct front *f, const char **searched, const struct screen_candidate **list)
+size_t front_take_candidates(struct front *f, const char **searched,
+			     const struct screen_candidate **list)
 {
 	/* asked before the modules were read: ask now */
 	if (f->searched && !f->search_request && modules_settled(f) && f->searched[0]) {
@@ -616,7 +676,8 @@ static void answer(struct front *f, const struct parsed *a)
 		search_answer(f, &a->functions);
 		return;
 	}
-	if (looks_answer(f, a) || stacks_answer(f, a) || code_answer(f, a) || walker_answer(f->walker, a))
+	if (looks_answer(f, a) || stacks_answer(f, a) || code_answer(f, a) ||
+	    walker_answer(f->walker, a))
 		return;
 	if (a->type == PARSED_COVERAGE) {
 		coverage_take(f, &a->coverage);
@@ -642,7 +703,7 @@ static void answer(struct front *f, const struct parsed *a)
 	if (a->type == PARSED_FUNCTIONS)
 		answer_functions(f, w, &a->functions);
 	else if (a->type == PARSED_NOT)
-		watch_refuse(f, w, "%s: %s", w->text, a->not.reason);
+		watch_refuse(f, w, "%s: %s", w->text, a->not .reason);
 }
 
 void watches_parser(struct front *f, uint64_t now_ns)

@@ -9,8 +9,8 @@
 #ifndef PEAKTOP_CODE_SERVE_H
 #define PEAKTOP_CODE_SERVE_H
 
-#include "collect/process/channel.h"
 #include "analysis/session/raw_frame.h"
+#include "collect/process/channel.h"
 
 /*
  * Serve on a socket until the client closes it (0) or breaks the protocol or

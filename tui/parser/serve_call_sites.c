@@ -6,8 +6,8 @@
 
 #include "analysis/code/arch.h"
 #include "analysis/code/blocks.h"
-#include "tui/parser/serve_internal.h"
 #include "analysis/code/walk.h"
+#include "tui/parser/serve_internal.h"
 
 enum { IMPORT_MAX = 512 };
 
@@ -24,7 +24,8 @@ struct context {
 	struct blocks blocks;
 };
 
-/* The import's plain name: "memcpy@plt", "memcpy@GLIBC_2.14" -> "memcpy"; NULL for stubs without one. */
+/* The import's plain name: "memcpy@plt", "memcpy@GLIBC_2.14" -> "memcpy"; NULL for stubs without
+ * one. */
 static const char *import_name(struct context *c, const char *name)
 {
 	size_t n = name ? strcspn(name, "@") : 0;
@@ -48,13 +49,15 @@ static bool is_stub(struct context *c, uint64_t target)
 }
 
 /* Who is called: a function of this module, or an import. */
-static void fill_callee(struct context *c, const struct call_site *site, struct parsed_call_site *out)
+static void fill_callee(struct context *c, const struct call_site *site,
+			struct parsed_call_site *out)
 {
 	const struct code_source *src = placer_source(c->p);
 	const struct function *f;
 
 	out->import = "";
-	if (site->kind == CALL_INDIRECT || site->kind == CALL_TAIL_INDIRECT || is_stub(c, site->target)) {
+	if (site->kind == CALL_INDIRECT || site->kind == CALL_TAIL_INDIRECT ||
+	    is_stub(c, site->target)) {
 		const char *name = site->name;
 
 		if (!name && site->target && src->name)
@@ -78,7 +81,8 @@ static void fill_callee(struct context *c, const struct call_site *site, struct 
 	out->known = !module_offset_of(c->m, site->target, &out->callee);
 }
 
-/* Where a jump to another function starts its activation: on the jump itself, unless that may go on. */
+/* Where a jump to another function starts its activation: on the jump itself, unless that may go
+ * on. */
 static bool tail_place(struct context *c, uint64_t vaddr, struct place *start, enum place_why *why)
 {
 	enum site_class cls;
@@ -107,7 +111,8 @@ static bool tail_place(struct context *c, uint64_t vaddr, struct place *start, e
 	return true;
 }
 
-static void fill_places(struct context *c, const struct call_site *site, struct parsed_call_site *out)
+static void fill_places(struct context *c, const struct call_site *site,
+			struct parsed_call_site *out)
 {
 	enum place_why why = PLACE_OK;
 	struct place start, end;
@@ -176,7 +181,8 @@ static int call_sites(struct context *c, uint64_t vaddr, struct parsed_call_site
 		      enum place_why *why)
 {
 	struct call_site *found = calloc(FRAME_MAX_SITES, sizeof(*found));
-	struct parsed_call_site *sites = arena_alloc(&c->s->arena, FRAME_MAX_SITES * sizeof(*sites));
+	struct parsed_call_site *sites =
+	    arena_alloc(&c->s->arena, FRAME_MAX_SITES * sizeof(*sites));
 	int total = -ENOMEM, err = 0;
 
 	if (found && sites)
@@ -200,8 +206,10 @@ static int call_sites(struct context *c, uint64_t vaddr, struct parsed_call_site
 
 int serve_call_sites(struct server *s)
 {
-	struct parsed_call_sites answer = {
-	    .id = s->request.id, .module = s->request.module, .offset = s->request.offset, .reason = ""};
+	struct parsed_call_sites answer = {.id = s->request.id,
+					   .module = s->request.module,
+					   .offset = s->request.offset,
+					   .reason = ""};
 	struct context c = {.s = s};
 	enum place_why why = PLACE_OK;
 	const struct function *f;

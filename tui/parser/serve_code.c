@@ -91,7 +91,8 @@ static void target_of(const struct listing *l, const struct insn *insn, char *ou
 	if (f && f->vaddr == insn->target)
 		snprintf(out, size, "%s", module_function_name(l->m, f));
 	else if (f)
-		snprintf(out, size, "%s+0x%" PRIx64, module_function_name(l->m, f), insn->target - f->vaddr);
+		snprintf(out, size, "%s+0x%" PRIx64, module_function_name(l->m, f),
+			 insn->target - f->vaddr);
 }
 
 static bool is_direct(const struct insn *insn)
@@ -102,7 +103,8 @@ static bool is_direct(const struct insn *insn)
 static const char *text_of(struct listing *l, const struct insn *insn)
 {
 	char text[TEXT_BYTES], target[TEXT_BYTES], all[2 * TEXT_BYTES + 8];
-	bool branch = is_direct(insn) || insn->flow == INSN_CALL_INDIRECT || insn->flow == INSN_JMP_INDIRECT;
+	bool branch =
+	    is_direct(insn) || insn->flow == INSN_CALL_INDIRECT || insn->flow == INSN_JMP_INDIRECT;
 
 	decode_text(l->p->decoder, insn, text, sizeof(text));
 	target[0] = '\0';
@@ -163,7 +165,8 @@ static int describe(struct listing *l, size_t first, uint32_t nr, struct parsed_
 /* As many as were asked for, the one at the address in the middle. */
 static int listing_fill(struct listing *l, uint64_t vaddr, struct parsed_code *answer)
 {
-	uint32_t max = l->s->request.max && l->s->request.max < PARSE_MAX_INSNS ? l->s->request.max : PARSE_MAX_INSNS;
+	uint32_t max = l->s->request.max && l->s->request.max < PARSE_MAX_INSNS ? l->s->request.max
+										: PARSE_MAX_INSNS;
 	const struct function *f = module_function_at(l->m, vaddr);
 	size_t nr = l->pc->nr, site = index_of(l->pc, vaddr), first = 0;
 	struct parsed_insn *insns;
@@ -195,8 +198,11 @@ static int listing_fill(struct listing *l, uint64_t vaddr, struct parsed_code *a
 
 int serve_code(struct server *s)
 {
-	struct parsed_code answer = {
-	    .id = s->request.id, .module = s->request.module, .offset = s->request.offset, .reason = "", .function = ""};
+	struct parsed_code answer = {.id = s->request.id,
+				     .module = s->request.module,
+				     .offset = s->request.offset,
+				     .reason = "",
+				     .function = ""};
 	struct listing l = {.s = s};
 	uint64_t vaddr = 0;
 

@@ -60,7 +60,8 @@ static struct loop loop_around(struct placer *p, uint64_t vaddr)
 	for (size_t i = 0; i < b.nr; i++) {
 		const struct block *k = &b.block[i];
 
-		if (!k->loop || !k->target || k->target > k->start || k->target > vaddr || vaddr >= k->end)
+		if (!k->loop || !k->target || k->target > k->start || k->target > vaddr ||
+		    vaddr >= k->end)
 			continue;
 		if (!best.end || k->end - k->target < best.end - best.start)
 			best = (struct loop){k->target, k->end};
@@ -74,8 +75,10 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* How many of the outermost calls two chains have in common: the innermost of these may differ in its line. */
-static size_t in_common(const struct module_inline *a, size_t na, const struct module_inline *b, size_t nb)
+/* How many of the outermost calls two chains have in common: the innermost of these may differ in
+ * its line. */
+static size_t in_common(const struct module_inline *a, size_t na, const struct module_inline *b,
+			size_t nb)
 {
 	size_t n = 0;
 
@@ -92,16 +95,19 @@ static size_t in_common(const struct module_inline *a, size_t na, const struct m
 }
 
 /* The chain at an instruction of the loop; 0 or less for one outside. */
-static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct loop loop, struct module_inline *out)
+static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct loop loop,
+		    struct module_inline *out)
 {
 	uint64_t vaddr = pc->part->start + pc->insns[i].off;
 
-	return vaddr >= loop.start && vaddr < loop.end ? module_inlines(m, vaddr, out, MODULE_MAX_INLINES) : 0;
+	return vaddr >= loop.start && vaddr < loop.end
+		   ? module_inlines(m, vaddr, out, MODULE_MAX_INLINES)
+		   : 0;
 }
 
 /* The lines of a loop, in the innermost call that holds all of it. */
-static void loop_lines(struct module *m, const struct part_code *pc, struct loop loop, const struct module_inline *calls, size_t nr,
-		       struct parsed_chain *out)
+static void loop_lines(struct module *m, const struct part_code *pc, struct loop loop,
+		       const struct module_inline *calls, size_t nr, struct parsed_chain *out)
 {
 	size_t common = nr;
 	uint32_t first = 0, last = 0;
@@ -130,7 +136,8 @@ static void loop_lines(struct module *m, const struct part_code *pc, struct loop
 	out->loop_last = last;
 }
 
-static void find_loop(struct server *s, struct module *m, const struct module_inline *calls, size_t nr, struct parsed_chain *out)
+static void find_loop(struct server *s, struct module *m, const struct module_inline *calls,
+		      size_t nr, struct parsed_chain *out)
 {
 	const struct part_code *pc;
 	struct loop loop;

@@ -18,17 +18,17 @@
 #include <stdint.h>
 
 #include "analysis/code/coverage.h"
-#include "analysis/module/module.h"
 #include "analysis/code/placement.h"
+#include "analysis/module/module.h"
 #include "analysis/parser/protocol.h"
-#include "tui/parser/serve.h"
 #include "analysis/session/codec.h"
+#include "tui/parser/serve.h"
 
 struct module_source; /* source_module.c */
 struct server_unwind; /* serve_unwind.c */
 
 struct server_module {
-	uint32_t number; /* 0: free */
+	uint32_t number;  /* 0: free */
 	int fd, debug_fd; /* debug_fd -1: none */
 	char *name;
 	uint64_t used; /* when it was last needed, in requests */
@@ -81,7 +81,8 @@ int serve_symbols(struct server *s);
 int serve_plan(struct server *s);
 int serve_plan_return(struct server *s);
 int serve_coverage(struct server *s);
-/* Where the request's offset is in memory, with the planner and the module; or an error with its reason. */
+/* Where the request's offset is in memory, with the planner and the module; or an error with its
+ * reason. */
 int server_locate(struct server *s, struct module **m, struct placer **p, uint64_t *vaddr,
 		  const char **reason);
 /* A place as a site of the request's module and operation. */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tui/parser/serve_internal.h"
 #include "analysis/code/source_module.h"
+#include "tui/parser/serve_internal.h"
 
 /* Well below the 2 GiB of address space that the sandbox leaves. */
 enum { MEMORY_HIGH = 768 << 20 };
@@ -86,7 +86,8 @@ static int open_module(struct server_module *m)
 
 	if (m->module)
 		return 0;
-	err = module_is_perf_map_name(m->name) ? module_open_perf_map(&m->module, m->fd) : module_open(&m->module, m->fd);
+	err = module_is_perf_map_name(m->name) ? module_open_perf_map(&m->module, m->fd)
+					       : module_open(&m->module, m->fd);
 	if (!err)
 		err = module_set_name(m->module, m->name);
 	/* A debug file that does not fit was refused when it came. */

@@ -70,7 +70,8 @@ static int plan_sites(struct server *s, struct module *m, const struct plan *pla
 		      struct parsed_plan *answer)
 {
 	const struct place *starts = plan->nr_calls ? plan->calls : &plan->entry;
-	size_t nr_starts = plan->nr_calls ? plan->nr_calls : 1, total = nr_starts + plan->nr_exits + plan->nr_returns, i;
+	size_t nr_starts = plan->nr_calls ? plan->nr_calls : 1,
+	       total = nr_starts + plan->nr_exits + plan->nr_returns, i;
 	struct rec_site *sites;
 
 	if (total > FRAME_MAX_SITES)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/parser/serve_internal.h"
 #include "analysis/unwind/unwind.h"
+#include "tui/parser/serve_internal.h"
 
 enum {
 	MAX_PROCESSES = 1024,

@@ -46,7 +46,8 @@ void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)
 	const struct rec_meta *meta = model_meta(m);
 	uint64_t at = model_elapsed_ns(m), from = meta ? meta->monotonic_ns + at : now_ns;
 
-	fprintf(f, "State at %s, %s old:\n", format_time(at).s, format_time(now_ns > from ? now_ns - from : 0).s);
+	fprintf(f, "State at %s, %s old:\n", format_time(at).s,
+		format_time(now_ns > from ? now_ns - from : 0).s);
 }
 
 uint64_t output_cost_target_ns(const struct rec_cost *c)
@@ -56,7 +57,9 @@ uint64_t output_cost_target_ns(const struct rec_cost *c)
 
 double output_cost_target_percent(const struct rec_cost *c)
 {
-	return c->target_cpu_ns > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)c->target_cpu_ns : -1;
+	return c->target_cpu_ns > 1000000
+		   ? 100.0 * (double)output_cost_target_ns(c) / (double)c->target_cpu_ns
+		   : -1;
 }
 
 double output_cost_one_cpu_percent(const struct rec_cost *c)

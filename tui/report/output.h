@@ -48,11 +48,13 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
  */
 struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o);
 
-/* One operation, one peak of the same documents, for others to hold: a new object, NULL without memory. */
+/* One operation, one peak of the same documents, for others to hold: a new object, NULL without
+ * memory. */
 struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution);
 struct json_t *output_json_peak(struct model *m, const struct peak *p);
 
-/* The line before a state that was asked for in the middle of things: when it is from. `now_ns`: CLOCK_MONOTONIC. */
+/* The line before a state that was asked for in the middle of things: when it is from. `now_ns`:
+ * CLOCK_MONOTONIC. */
 void output_state_head(const struct model *m, uint64_t now_ns, FILE *f);
 
 struct buf;
@@ -68,8 +70,8 @@ int output_text_write(struct buf *out, FILE *f);
 long output_sorted_ops(struct model *m, const struct op ***ops);
 
 /* Shares of the cost, in percent; negative when unknown. */
-uint64_t output_cost_target_ns(const struct rec_cost *c); /* what the targets lost, estimated */
-double output_cost_target_percent(const struct rec_cost *c); /* probes on the targets' CPU time */
+uint64_t output_cost_target_ns(const struct rec_cost *c);     /* what the targets lost, estimated */
+double output_cost_target_percent(const struct rec_cost *c);  /* probes on the targets' CPU time */
 double output_cost_one_cpu_percent(const struct rec_cost *c); /* the same on the time of one CPU */
 double
 output_cost_host_percent(const struct rec_cost *c); /* probes and peaktop itself on the host's */

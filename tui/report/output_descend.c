@@ -33,7 +33,8 @@ void report_name_kernel(const struct descend *d, struct descent_result *r)
 		if (p->cause.kind == CAUSE_SIGNAL && p->nr_below) {
 			buf_init(&name, sizeof(p->cause.name));
 			report_function(&name, d, p->below[0].function);
-			snprintf(p->cause.name, sizeof(p->cause.name), "%s", name.data ? name.data : "");
+			snprintf(p->cause.name, sizeof(p->cause.name), "%s",
+				 name.data ? name.data : "");
 			buf_release(&name);
 		}
 		if (p->cause.kind != CAUSE_KERNEL)
@@ -41,7 +42,8 @@ void report_name_kernel(const struct descend *d, struct descent_result *r)
 		call += strncmp(call, prefix, sizeof(prefix) - 1) ? 0 : sizeof(prefix) - 1;
 		snprintf(p->cause.detail, sizeof(p->cause.detail), "%s", call);
 		if (p->kernel_trunk > 1 && p->kernel_trunk <= p->nr_kernel)
-			snprintf(p->cause.name, sizeof(p->cause.name), "%s", kernel_function(d, &p->kernel[p->kernel_trunk - 1]));
+			snprintf(p->cause.name, sizeof(p->cause.name), "%s",
+				 kernel_function(d, &p->kernel[p->kernel_trunk - 1]));
 	}
 }
 
@@ -109,10 +111,11 @@ static double part_of(uint64_t part, uint64_t whole)
 }
 
 /*
- * Shares of the calls and the time that these latencies had when the question was asked: since then probes may have moved
- * calls out of their range.
+ * Shares of the calls and the time that these latencies had when the question was asked: since then
+ * probes may have moved calls out of their range.
  */
-static void shares_of(const struct descend_report *r, const struct op *op, struct bucket_range range, double *calls, double *time)
+static void shares_of(const struct descend_report *r, const struct op *op,
+		      struct bucket_range range, double *calls, double *time)
 {
 	const struct profile *p = descent_start_profile(descend_state(r->descend));
 
@@ -130,7 +133,8 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 
 	if (!ask || !op || ask->high_ns == UINT64_MAX)
 		return false;
-	asked = (struct bucket_range){.low = pt_bucket(ask->low_ns), .high = pt_bucket(ask->high_ns - 1) + 1};
+	asked = (struct bucket_range){.low = pt_bucket(ask->low_ns),
+				      .high = pt_bucket(ask->high_ns - 1) + 1};
 	now = peak_with_most(op, asked);
 	if (!now)
 		return false;
@@ -152,12 +156,14 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	return true;
 }
 
-/* Is the range that was asked for this peak, for all that matters? A part of one is called by its latencies. */
+/* Is the range that was asked for this peak, for all that matters? A part of one is called by its
+ * latencies. */
 static bool is_that_peak(const struct descend_report *r, const struct peak *p)
 {
 	const struct rec_descent *ask = descend_asked(r->descend);
 	const struct op *op = model_op_peaks(r->model, r->op);
-	struct bucket_range asked = {pt_bucket(ask->low_ns), pt_bucket(ask->high_ns - 1) + 1}, both = asked;
+	struct bucket_range asked = {pt_bucket(ask->low_ns), pt_bucket(ask->high_ns - 1) + 1},
+			    both = asked;
 	const struct peak *now = peak_with_most(op, asked);
 	double calls;
 
@@ -180,7 +186,9 @@ static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, stru
 
 	if (!ask)
 		return false;
-	range = (struct bucket_range){pt_bucket(ask->low_ns), ask->high_ns == UINT64_MAX ? PT_BUCKETS : pt_bucket(ask->high_ns - 1) + 1};
+	range = (struct bucket_range){pt_bucket(ask->low_ns),
+				      ask->high_ns == UINT64_MAX ? PT_BUCKETS
+								 : pt_bucket(ask->high_ns - 1) + 1};
 	if (ask->high_ns == UINT64_MAX)
 		buf_printf(out, "calls of %s and more", format_time(ask->low_ns).s);
 	else
@@ -189,7 +197,8 @@ static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, stru
 		buf_printf(out, ", %s on average", format_time(mean_ns).s);
 	if (op && op->total.calls) {
 		shares_of(r, op, range, &calls, &time);
-		buf_printf(out, ", %s of calls and %s of time", format_percent(calls).s, format_percent(time).s);
+		buf_printf(out, ", %s of calls and %s of time", format_percent(calls).s,
+			   format_percent(time).s);
 	}
 	return true;
 }
@@ -205,26 +214,31 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
 		buf_printf(out, "%s on average, ", format_time(mean_ns).s);
 	else
 		buf_printf(out, "most at %s, ", format_time(p.mode_ns).s);
-	buf_printf(out, "%s of calls and %s of time", format_percent(p.share_of_calls).s, format_percent(p.share_of_time).s);
+	buf_printf(out, "%s of calls and %s of time", format_percent(p.share_of_calls).s,
+		   format_percent(p.share_of_time).s);
 	return true;
 }
 
-void report_missing(const struct descend_report *r, const struct descent_result *result, struct buf *out)
+void report_missing(const struct descend_report *r, const struct descent_result *result,
+		    struct buf *out)
 {
 	const struct descent_missing *m = &result->missing;
 	const char *between = "";
 	char name[1024];
 
 	if (m->unmeasured >= WORTH_SAYING) {
-		buf_printf(out, "%s in callees that were not measured", format_percent(m->unmeasured).s);
+		buf_printf(out, "%s in callees that were not measured",
+			   format_percent(m->unmeasured).s);
 		between = ", ";
 	}
 	if (m->unknown >= WORTH_SAYING) {
-		buf_printf(out, "%s%s of which the cause is not known", between, format_percent(m->unknown).s);
+		buf_printf(out, "%s%s of which the cause is not known", between,
+			   format_percent(m->unknown).s);
 		between = ", ";
 	}
 	if (m->host >= WORTH_SAYING) {
-		buf_printf(out, "%s%s waiting for a CPU or in interrupts", between, format_percent(m->host).s);
+		buf_printf(out, "%s%s waiting for a CPU or in interrupts", between,
+			   format_percent(m->host).s);
 		between = ", ";
 	}
 	if (m->other < WORTH_SAYING)
@@ -233,7 +247,8 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 	if (!m->largest)
 		return;
 	buf_printf(out, ", most of it %s in ", format_percent(m->largest_share).s);
-	report_short_name(out, descend_function(r->descend, &result->nodes[m->largest], name, sizeof(name)));
+	report_short_name(
+	    out, descend_function(r->descend, &result->nodes[m->largest], name, sizeof(name)));
 }
 
 bool report_left(struct buf *out, const struct op *op)
@@ -242,7 +257,9 @@ bool report_left(struct buf *out, const struct op *op)
 
 	if (!calls || op->abnormal * 100 < calls)
 		return false;
-	buf_printf(out, "%s of its calls (%s) were left by an exception, a longjmp or the end of a thread: what they took is in no peak of it; the function that went on has it",
+	buf_printf(out,
+		   "%s of its calls (%s) were left by an exception, a longjmp or the end of a "
+		   "thread: what they took is in no peak of it; the function that went on has it",
 		   format_percent(part_of(op->abnormal, calls)).s, format_count(op->abnormal).s);
 	return true;
 }
@@ -285,10 +302,17 @@ void report_cause(struct buf *out, const struct cause *c)
 	    [CAUSE_SIGNAL] = "in a signal handler",
 	};
 	static const char *const before_name[CAUSE_KINDS] = {
-	    [CAUSE_PREEMPTION] = " by ", [CAUSE_INTERRUPT] = " by ", [CAUSE_IO] = " on ",
-	    [CAUSE_LOCK] = " held by ",	 [CAUSE_NETWORK] = ": ",     [CAUSE_WAIT] = ": ",
-	    [CAUSE_QUOTA] = " of ",	 [CAUSE_STOPPED] = " by ",   [CAUSE_THROTTLED] = " on ",
-	    [CAUSE_RECLAIM] = " for ",	 [CAUSE_RUN_QUEUE] = ", behind ",
+	    [CAUSE_PREEMPTION] = " by ",
+	    [CAUSE_INTERRUPT] = " by ",
+	    [CAUSE_IO] = " on ",
+	    [CAUSE_LOCK] = " held by ",
+	    [CAUSE_NETWORK] = ": ",
+	    [CAUSE_WAIT] = ": ",
+	    [CAUSE_QUOTA] = " of ",
+	    [CAUSE_STOPPED] = " by ",
+	    [CAUSE_THROTTLED] = " on ",
+	    [CAUSE_RECLAIM] = " for ",
+	    [CAUSE_RUN_QUEUE] = ", behind ",
 	};
 	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
 
@@ -368,7 +392,8 @@ void report_path_cause(struct buf *out, const struct descend *d, const struct de
 	report_mean_count(out, p->looped.calls);
 	buf_puts(out, " calls of ");
 	report_function(out, d, p->looped.function);
-	buf_printf(out, ", %s each (%s)", format_time(p->looped.mean_ns).s, format_percent(p->looped.share).s);
+	buf_printf(out, ", %s each (%s)", format_time(p->looped.mean_ns).s,
+		   format_percent(p->looped.share).s);
 }
 
 bool report_line(struct buf *out, const char *file, uint32_t line)
@@ -384,7 +409,8 @@ bool report_line(struct buf *out, const char *file, uint32_t line)
 
 bool report_place(struct buf *out, const struct descend *d, struct rec_code place)
 {
-	const struct descend_symbol *s = place.module ? descend_symbol(d, place.module, place.offset) : NULL;
+	const struct descend_symbol *s =
+	    place.module ? descend_symbol(d, place.module, place.offset) : NULL;
 
 	return s && report_line(out, s->file, s->line);
 }
@@ -402,7 +428,8 @@ bool report_where(struct buf *out, const struct descend *d, const struct descent
 	descend_narrow(d, p, &in);
 	l = in.nr ? &in.level[in.nr - 1] : NULL;
 	if (!l || !l->file[0] || !l->line) {
-		if (!p->nr_pcs || !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset) ||
+		if (!p->nr_pcs ||
+		    !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset) ||
 		    !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset)->line)
 			return false;
 		buf_puts(out, "at ");

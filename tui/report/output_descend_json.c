@@ -44,7 +44,8 @@ static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code s
 	json_t *names = json_array();
 
 	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
-		*failed |= json_array_append_new(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
+		*failed |=
+		    json_array_append_new(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
 	if (json_array_size(names))
 		json_put(o, "inlined", names, failed);
 	else
@@ -75,8 +76,8 @@ static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
 }
 
 /* A function that is only inlined into the last frame. */
-static json_t *inlined_json(const struct descend *d, const struct descent_path *p, const struct inlined *in, unsigned int i,
-			    bool *failed)
+static json_t *inlined_json(const struct descend *d, const struct descent_path *p,
+			    const struct inlined *in, unsigned int i, bool *failed)
 {
 	const struct inlined_level *l = &in->level[i];
 	json_t *o = json_object();
@@ -94,14 +95,17 @@ static json_t *inlined_json(const struct descend *d, const struct descent_path *
 	return o;
 }
 
-/* What a frame, a sibling and an fnode of the tree have in common: who it is and from where it is called. */
-static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n, bool *failed)
+/* What a frame, a sibling and an fnode of the tree have in common: who it is and from where it is
+ * called. */
+static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n,
+			 bool *failed)
 {
 	const struct descend_symbol *s =
 	    n->function.module ? descend_symbol(d, n->function.module, n->function.offset) : NULL;
 	char name[NAME_MAX_BYTES];
 
-	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+	json_put(o, "function",
+		 json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
 	if (n->function.module)
@@ -135,7 +139,8 @@ static json_t *sibling_json(const struct descend *d, const struct descent_fnode 
 	char name[NAME_MAX_BYTES];
 	json_t *o = json_object();
 
-	json_put(o, "function", json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+	json_put(o, "function",
+		 json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (n->records) {
 		json_put_u64(o, "latency_ns", n->latency_ns, failed);
 		json_put_u64(o, "maxcount", n->maxcount, failed);
@@ -144,7 +149,8 @@ static json_t *sibling_json(const struct descend *d, const struct descent_fnode 
 }
 
 /* The callee of a loop: "dlopen", "7 calls, 107 us each". */
-static void put_looped(json_t *o, const struct descend *d, const struct descent_looped *looped, bool *failed)
+static void put_looped(json_t *o, const struct descend *d, const struct descent_looped *looped,
+		       bool *failed)
 {
 	struct buf text;
 
@@ -184,8 +190,8 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 
 		descend_narrow(d, p, &in);
 		buf_init(&where, TEXT_MAX);
-		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line) :
-			    report_place(&where, d, p->pcs[0].place))
+		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line)
+			  : report_place(&where, d, p->pcs[0].place))
 			json_put_text(o, "detail", where.data, failed);
 		buf_release(&where);
 	}
@@ -226,8 +232,8 @@ static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *f
 static json_t *ended_by_json(const struct hop *h, bool *failed)
 {
 	static const char *const states[ENDED_KINDS] = {
-	    [ENDED_REQUEST] = "io",	      [ENDED_TIMER] = "timer", [ENDED_TASK] = "run", [ENDED_NETWORK] = "network",
-	    [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
+	    [ENDED_REQUEST] = "io",	 [ENDED_TIMER] = "timer",	  [ENDED_TASK] = "run",
+	    [ENDED_NETWORK] = "network", [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
 	const struct rec_sleep *s = &h->sleep;
 	json_t *o;
 
@@ -255,18 +261,20 @@ static const char *wait_state(const struct hop *h)
 	struct cause cause;
 
 	cause_of_sleep(&h->sleep, &cause);
-	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io" :
-	       cause.kind == CAUSE_NETWORK			     ? "network" :
-									"sleep";
+	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io"
+	       : cause.kind == CAUSE_NETWORK				? "network"
+									: "sleep";
 }
 
 /* The first hop: the thread that waited, then who ended it. */
 static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
 {
-	json_t *o = json_object(), *layers = json_array(), *layer = json_object(), *ended = ended_by_json(h, failed);
+	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
+	       *ended = ended_by_json(h, failed);
 	char detail[2 * HOP_TEXT];
 
-	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "", h->name);
+	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "",
+		 h->name);
 	if (h->pid)
 		json_put_u64(layer, "pid", h->pid, failed);
 	json_put_u64(layer, "tid", h->tid, failed);
@@ -286,8 +294,10 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 	return o;
 }
 
-/* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system call. */
-static json_t *stack_frame_json(const struct descend *d, const struct rec_frame *f, bool place, bool *failed)
+/* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system
+ * call. */
+static json_t *stack_frame_json(const struct descend *d, const struct rec_frame *f, bool place,
+				bool *failed)
 {
 	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
 	json_t *o = json_object();
@@ -305,7 +315,8 @@ static json_t *stack_frame_json(const struct descend *d, const struct rec_frame 
 	return o;
 }
 
-static json_t *kernel_frame_json(const struct descend *d, const struct descent_path *p, const struct rec_frame *f, bool *failed)
+static json_t *kernel_frame_json(const struct descend *d, const struct descent_path *p,
+				 const struct rec_frame *f, bool *failed)
 {
 	json_t *o = stack_frame_json(d, f, false, failed);
 
@@ -321,7 +332,8 @@ static json_t *callers_json(const struct descend *d, const struct descent_caller
 
 	put_share(o, "share", c->share, failed);
 	for (unsigned int i = c->nr_frames; i > 0; i--)
-		*failed |= json_array_append_new(frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
+		*failed |= json_array_append_new(
+		    frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
 	json_put(o, "frames", frames, failed);
 	return o;
 }
@@ -338,15 +350,16 @@ static json_t *below_json(const struct descend *d, const struct descent_path *p,
 		if (f->function.module)
 			code_name(d, f->function, name, sizeof(name));
 		json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
-		json_put(o, "module", json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
+		json_put(o, "module",
+			 json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
 		put_share(o, "share", f->share, failed);
 		*failed |= json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static json_t *path_json(const struct descend_report *report, const struct descent_result *r, const struct descent_path *p,
-			 bool *failed)
+static json_t *path_json(const struct descend_report *report, const struct descent_result *r,
+			 const struct descent_path *p, bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
 	const struct descend *d = report->descend;
@@ -358,15 +371,18 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 	json_put(o, "cause", cause_json(d, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
-		*failed |= json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
+		*failed |=
+		    json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
 	if (in.nr && p->nr_frames)
 		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0], failed);
 	for (unsigned int i = 1; i < in.nr; i++)
 		*failed |= json_array_append_new(frames, inlined_json(d, p, &in, i, failed));
 	for (unsigned int i = 0; i < p->nr_kernel; i++)
-		*failed |= json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
+		*failed |=
+		    json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
-		*failed |= json_array_append_new(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
+		*failed |= json_array_append_new(
+		    siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
 	json_put(o, "frames", frames, failed);
 	json_put(o, "siblings", siblings, failed);
 	if (p->nr_below)
@@ -420,14 +436,21 @@ static void put_interval(json_t *o, const char *key, double low, double high, bo
 /* Of times and counts, which are integers. */
 static void put_whole_interval(json_t *o, const char *key, double low, double high, bool *failed)
 {
-	json_put(o, key, json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))), (json_int_t)ceil(fmax(0, fmin(high, 0x1p62)))), failed);
+	json_put(o, key,
+		 json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))),
+			   (json_int_t)ceil(fmax(0, fmin(high, 0x1p62)))),
+		 failed);
 }
 
-/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were seen, and as the scale. */
-static json_t *intervals_json(const struct op *op, const struct peak *peak, const struct descent_result *r, bool *failed)
+/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were
+ * seen, and as the scale. */
+static json_t *intervals_json(const struct op *op, const struct peak *peak,
+			      const struct descent_result *r, bool *failed)
 {
-	double calls = peak ? (double)peak->calls : 0, share = op && op->share_seen > 0 ? fmin(op->share_seen, 1) : 1;
-	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0, all = op ? (double)op->total.calls : 0;
+	double calls = peak ? (double)peak->calls : 0,
+	       share = op && op->share_seen > 0 ? fmin(op->share_seen, 1) : 1;
+	double error = share < 1 ? 1.96 * sqrt(calls / share) : 0,
+	       all = op ? (double)op->total.calls : 0;
 	double below = all > 0 ? calls * fmax(0, 1 - (double)op->calls_low / all) : 0;
 	double above = all > 0 ? calls * fmax(0, (double)op->calls_high / all - 1) : 0;
 	json_t *o = json_object();
@@ -435,7 +458,8 @@ static json_t *intervals_json(const struct op *op, const struct peak *peak, cons
 	put_whole_interval(o, "mean_ns", r->latency_interval.low, r->latency_interval.high, failed);
 	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high, failed);
 	if (peak)
-		put_whole_interval(o, "calls", calls - hypot(error, below), calls + hypot(error, above), failed);
+		put_whole_interval(o, "calls", calls - hypot(error, below),
+				   calls + hypot(error, above), failed);
 	return o;
 }
 
@@ -449,33 +473,41 @@ static json_t *missing_json(const struct descend *d, const struct descent_result
 	put_share(o, "host", r->missing.host, failed);
 	put_share(o, "other", r->missing.other, failed);
 	if (r->missing.largest) {
-		json_put(o, "largest", json_text(descend_function(d, &r->nodes[r->missing.largest], name, sizeof(name)), NAME_MAX_BYTES),
+		json_put(o, "largest",
+			 json_text(
+			     descend_function(d, &r->nodes[r->missing.largest], name, sizeof(name)),
+			     NAME_MAX_BYTES),
 			 failed);
 		put_share(o, "largest_share", r->missing.largest_share, failed);
 	}
 	return o;
 }
 
-static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result, bool *failed)
+static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result,
+		      bool *failed)
 {
 	struct buf line;
 
 	if (result->refused[0]) {
 		buf_init(&line, NAME_MAX_BYTES);
-		buf_printf(&line, "the answer is refused, because its figures contradict each other: %s", result->refused);
-		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		buf_printf(&line,
+			   "the answer is refused, because its figures contradict each other: %s",
+			   result->refused);
+		*failed |=
+		    line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
 		buf_release(&line);
 	}
 	if (result->change[0])
 		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
 	buf_init(&line, NAME_MAX_BYTES);
 	if (report_left(&line, op))
-		*failed |= line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		*failed |=
+		    line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
 	buf_release(&line);
 }
 
-static json_t *document(const struct descend_report *r, const struct output_options *opt, const struct descent_result *result,
-			bool *failed)
+static json_t *document(const struct descend_report *r, const struct output_options *opt,
+			const struct descent_result *result, bool *failed)
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct peak peak;
@@ -486,14 +518,20 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	if (result->nr_nodes)
 		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
 	else
-		snprintf(name, sizeof(name), "%s", op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label : op ? op->name : r->asked ? r->asked : "");
-	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] && !descend_symbol(r->descend, op->module_id, op->offset))
+		snprintf(name, sizeof(name), "%s",
+			 op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label
+			 : op						   ? op->name
+			 : r->asked					   ? r->asked
+									   : "");
+	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] &&
+	    !descend_symbol(r->descend, op->module_id, op->offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (op) {
 		json_put_text(o, "module", op->module, failed);
 		if (!opt->json_lines)
-			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution), failed);
+			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution),
+				 failed);
 	}
 	known = report_peak(r, op, &peak);
 	if (known)
@@ -504,17 +542,20 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	put_share(o, "explained", result->explained, failed);
 	if (result->calls_used) {
 		json_put_u64(o, "mean_ns", result->latency_ns, failed);
-		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result, failed), failed);
+		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result, failed),
+			 failed);
 		json_put(o, "missing", missing_json(r->descend, result, failed), failed);
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+		*failed |=
+		    json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	json_put(o, "paths", paths, failed);
 	if (result->nr_callers) {
 		json_t *callers = json_array();
 
 		for (unsigned int i = 0; i < result->nr_callers; i++)
-			*failed |= json_array_append_new(callers, callers_json(r->descend, &result->callers[i], failed));
+			*failed |= json_array_append_new(
+			    callers, callers_json(r->descend, &result->callers[i], failed));
 		json_put(o, "callers", callers, failed);
 	}
 	if (result->nr_nodes)

@@ -8,7 +8,13 @@
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8, SENTENCE_CAUSES = 3 };
+enum {
+	MAX_OUTPUT = 16 << 20,
+	NAME_BYTES = 1024,
+	MIN_COLUMNS = 60,
+	SENTENCE_FRAMES = 8,
+	SENTENCE_CAUSES = 3
+};
 
 /* Of the peak's time: causes so close to each other are told together. */
 #define AS_LARGE 0.1
@@ -28,7 +34,8 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 	const struct op *op = model_op_by_number(r->model, r->op);
 	char name[NAME_BYTES];
 
-	if (!n->site.module && op && op->label[0] && !descend_symbol(r->descend, n->function.module, n->function.offset))
+	if (!n->site.module && op && op->label[0] &&
+	    !descend_symbol(r->descend, n->function.module, n->function.offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	else
 		descend_function(r->descend, n, name, sizeof(name));
@@ -52,8 +59,8 @@ static unsigned int frames_named(const struct descent_result *result, const stru
 }
 
 /* "serve > fetch > usleep at store.c:88, asleep on purpose" */
-static void put_path(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-		     const struct descent_path *p)
+static void put_path(struct buf *out, const struct descend_report *r,
+		     const struct descent_result *result, const struct descent_path *p)
 {
 	unsigned int named = frames_named(result, p);
 	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
@@ -79,16 +86,21 @@ static void put_path(struct buf *out, const struct descend_report *r, const stru
 }
 
 /* Where an answer is no root cause, its first words say so. */
-static void put_doubt(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+static void put_doubt(struct buf *out, const struct descend_report *r,
+		      const struct descent_result *result)
 {
 	if (!result->nr_paths)
 		return;
 	if (result->status == DESCENT_PARTLY)
-		buf_printf(out, "partly explained (%s of the time): ", format_percent(result->named).s);
+		buf_printf(out,
+			   "partly explained (%s of the time): ", format_percent(result->named).s);
 	else if (result->status == DESCENT_IN_PROGRESS && descend_over(r->descend))
-		buf_printf(out, "not finished, %s of the time explained so far: ", format_percent(result->explained).s);
-	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END || result->status == DESCENT_TOO_FEW)
-		buf_printf(out, "%s, %s of the time explained: ", descent_status_text(result->status),
+		buf_printf(out, "not finished, %s of the time explained so far: ",
+			   format_percent(result->explained).s);
+	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END ||
+		 result->status == DESCENT_TOO_FEW)
+		buf_printf(out,
+			   "%s, %s of the time explained: ", descent_status_text(result->status),
 			   format_percent(result->explained).s);
 }
 
@@ -107,14 +119,17 @@ static void put_share(struct buf *out, const struct descent_path *p)
 }
 
 /* The largest cause of the program itself, and those that are about as large. */
-static void put_own_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-			   const struct descent_path *first, bool share)
+static void put_own_causes(struct buf *out, const struct descend_report *r,
+			   const struct descent_result *result, const struct descent_path *first,
+			   bool share)
 {
 	unsigned int told = 1;
 
 	put_path(out, r, result, first);
-	for (const struct descent_path *p = first + 1; p < result->paths + result->nr_paths && told < SENTENCE_CAUSES; p++) {
-		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share || 2 * p->share < first->share)
+	for (const struct descent_path *p = first + 1;
+	     p < result->paths + result->nr_paths && told < SENTENCE_CAUSES; p++) {
+		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share ||
+		    2 * p->share < first->share)
 			continue;
 		if (told++ == 1)
 			put_share(out, first);
@@ -127,12 +142,14 @@ static void put_own_causes(struct buf *out, const struct descend_report *r, cons
 }
 
 /*
- * What the program does, and what the host adds to it: waiting for a CPU is told beside the program's own path, never
- * instead of it, and first only where it is by far the largest part.
+ * What the program does, and what the host adds to it: waiting for a CPU is told beside the
+ * program's own path, never instead of it, and first only where it is by far the largest part.
  */
-static void put_causes(struct buf *out, const struct descend_report *r, const struct descent_result *result)
+static void put_causes(struct buf *out, const struct descend_report *r,
+		       const struct descent_result *result)
 {
-	const struct descent_path *own = largest_of(result, false), *host = largest_of(result, true);
+	const struct descent_path *own = largest_of(result, false),
+				  *host = largest_of(result, true);
 	double program = 0;
 
 	if (!own) {
@@ -165,7 +182,8 @@ static void put_no_peak(struct buf *out, const struct descend_report *r)
 	if (r->wanted_peak)
 		buf_printf(out, "there is no peak %d", r->wanted_peak);
 	else if (r->wanted_low_ns < r->wanted_high_ns)
-		buf_printf(out, "no call took %s", format_range(r->wanted_low_ns, r->wanted_high_ns).s);
+		buf_printf(out, "no call took %s",
+			   format_range(r->wanted_low_ns, r->wanted_high_ns).s);
 	else if (r->wanted_low_ns)
 		buf_printf(out, "there is no peak at %s", format_time(r->wanted_low_ns).s);
 	else
@@ -173,8 +191,8 @@ static void put_no_peak(struct buf *out, const struct descend_report *r)
 	for (unsigned int i = 0; op && i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
-		buf_printf(out, "%s %d (%s, %s of calls)", i ? "," : "; there are", p->rank, format_time(p->mode_ns).s,
-			   format_percent(p->share_of_calls).s);
+		buf_printf(out, "%s %d (%s, %s of calls)", i ? "," : "; there are", p->rank,
+			   format_time(p->mode_ns).s, format_percent(p->share_of_calls).s);
 	}
 }
 
@@ -200,7 +218,10 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 	if (result.nr_paths && result.paths[0].nr_frames)
 		put_causes(out, r, &result);
 	else if (result.refused[0])
-		buf_printf(out, "the answer is refused, because its figures contradict each other: %s; ask again", result.refused);
+		buf_printf(out,
+			   "the answer is refused, because its figures contradict each other: %s; "
+			   "ask again",
+			   result.refused);
 	else
 		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
 	descent_result_release(&result);
@@ -208,13 +229,16 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 
 /* --- the paths as a tree */
 
-static void put_frame(struct buf *out, const struct descend_report *r, const struct descent_fnode *n, unsigned int level)
+static void put_frame(struct buf *out, const struct descend_report *r,
+		      const struct descent_fnode *n, unsigned int level)
 {
 	struct buf place;
 
-	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s, format_time_fixed(n->latency_ns).s);
+	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s,
+		   format_time_fixed(n->latency_ns).s);
 	if (n->records || !n->depth)
-		buf_printf(out, "%5s of %-5s", format_count(n->maxcount).s, format_count(n->votes).s);
+		buf_printf(out, "%5s of %-5s", format_count(n->maxcount).s,
+			   format_count(n->votes).s);
 	else
 		buf_printf(out, "%5s    %-5s", "-", "");
 	buf_printf(out, " %-9s %*s", evidence_text(report_evidence(n)), (int)level, "");
@@ -232,7 +256,8 @@ static void put_frame(struct buf *out, const struct descend_report *r, const str
 }
 
 /* The functions that are only inlined into the last frame, by sampling. */
-static void put_inlined(struct buf *out, const struct descend_report *r, const struct descent_path *p)
+static void put_inlined(struct buf *out, const struct descend_report *r,
+			const struct descent_path *p)
 {
 	struct inlined in;
 
@@ -240,8 +265,10 @@ static void put_inlined(struct buf *out, const struct descend_report *r, const s
 	for (unsigned int i = 1; i < in.nr; i++) {
 		const struct inlined_level *l = &in.level[i];
 
-		buf_printf(out, "  %s %7s %5s    %-5s %-9s %*s", format_percent_fixed(p->share * (double)l->ns / (double)in.ns).s, "",
-			   "-", "", evidence_text(EVIDENCE_SAMPLED), (int)(2 * (p->nr_frames + i - 1)), "");
+		buf_printf(out, "  %s %7s %5s    %-5s %-9s %*s",
+			   format_percent_fixed(p->share * (double)l->ns / (double)in.ns).s, "",
+			   "-", "", evidence_text(EVIDENCE_SAMPLED),
+			   (int)(2 * (p->nr_frames + i - 1)), "");
 		report_short_name(out, l->function);
 		buf_puts(out, ", inlined");
 		if (l->file[0] && l->line) {
@@ -249,14 +276,16 @@ static void put_inlined(struct buf *out, const struct descend_report *r, const s
 			report_line(out, l->file, l->line);
 		}
 		if (l->loop_first)
-			buf_printf(out, ", in the loop of lines %u-%u", l->loop_first, l->loop_last);
+			buf_printf(out, ", in the loop of lines %u-%u", l->loop_first,
+				   l->loop_last);
 		buf_putc(out, '\n');
 	}
 }
 
 /* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
-static void put_wait(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-		     const struct descent_path *p, const struct output_options *o)
+static void put_wait(struct buf *out, const struct descend_report *r,
+		     const struct descent_result *result, const struct descent_path *p,
+		     const struct output_options *o)
 {
 	const struct hop *h = descend_wait(r->descend, result, p);
 	struct buf line;
@@ -266,20 +295,25 @@ static void put_wait(struct buf *out, const struct descend_report *r, const stru
 	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < h->nr_frames; i++) {
 		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct descend_symbol *s = descend_symbol(r->descend, place.module, place.offset);
+		const struct descend_symbol *s =
+		    descend_symbol(r->descend, place.module, place.offset);
 
 		buf_puts(&line, i ? " > " : "");
-		report_short_name(&line, s && s->function[0] ? s->function : descend_module(r->descend, place.module));
+		report_short_name(&line, s && s->function[0]
+					     ? s->function
+					     : descend_module(r->descend, place.module));
 	}
 	buf_puts(&line, h->nr_frames ? "; " : "");
 	report_wait_end(&line, h);
-	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits", format_time(h->ns).s);
+	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
+		   format_time(h->ns).s);
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "  waits in: ", 12);
 	buf_release(&line);
 }
 
-static void put_siblings(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-			 const struct descent_path *p, const struct output_options *o)
+static void put_siblings(struct buf *out, const struct descend_report *r,
+			 const struct descent_result *result, const struct descent_path *p,
+			 const struct output_options *o)
 {
 	struct buf line;
 
@@ -304,8 +338,8 @@ static void put_stack_frame(struct buf *out, const struct descend *d, const stru
 }
 
 /* What lies below the last frame, in the kernel: one line. */
-static void put_kernel(struct buf *out, const struct descend_report *r, const struct descent_path *p,
-		       const struct output_options *o)
+static void put_kernel(struct buf *out, const struct descend_report *r,
+		       const struct descent_path *p, const struct output_options *o)
 {
 	struct buf line;
 
@@ -322,7 +356,8 @@ static void put_kernel(struct buf *out, const struct descend_report *r, const st
 }
 
 /* Where samples ended, of calls that were not timed one by one. */
-static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p, const struct output_options *o)
+static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
+		      const struct output_options *o)
 {
 	struct buf line;
 
@@ -338,8 +373,8 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 }
 
 /* Who calls a system call. */
-static void put_callers(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-			const struct output_options *o)
+static void put_callers(struct buf *out, const struct descend_report *r,
+			const struct descent_result *result, const struct output_options *o)
 {
 	struct buf line;
 
@@ -360,8 +395,8 @@ static void put_callers(struct buf *out, const struct descend_report *r, const s
 	buf_release(&line);
 }
 
-static void put_paths(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-		      const struct output_options *o)
+static void put_paths(struct buf *out, const struct descend_report *r,
+		      const struct descent_result *result, const struct output_options *o)
 {
 	struct buf line;
 
@@ -370,9 +405,11 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 		const struct descent_path *p = &result->paths[i];
 
 		buf_reset(&line);
-		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1, format_percent(p->share).s);
+		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1,
+			   format_percent(p->share).s);
 		report_path_cause(&line, r->descend, p);
-		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s, evidence_text(p->evidence));
+		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s,
+			   evidence_text(p->evidence));
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
 		if (!i)
@@ -389,8 +426,8 @@ static void put_paths(struct buf *out, const struct descend_report *r, const str
 	buf_release(&line);
 }
 
-static void put_status(struct buf *out, const struct descend_report *r, const struct descent_result *result,
-		       const struct output_options *o)
+static void put_status(struct buf *out, const struct descend_report *r,
+		       const struct descent_result *result, const struct output_options *o)
 {
 	struct descent_progress now = {0};
 	struct buf line;
@@ -402,9 +439,9 @@ static void put_status(struct buf *out, const struct descend_report *r, const st
 		buf_printf(&line, "%u call sites armed now; ", now.armed);
 	if (now.until_next)
 		buf_printf(&line, "next decision in %u calls; ", now.until_next);
-	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained", report_status(r, result),
-		   result->rounds, result->rounds == 1 ? "time" : "times", format_count(result->calls_used).s,
-		   format_percent(result->explained).s);
+	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained",
+		   report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
+		   format_count(result->calls_used).s, format_percent(result->explained).s);
 	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
 		struct buf missing;
 

@@ -124,7 +124,8 @@ static void put_targets(struct object *o, const struct model *m)
 static json_t *cost_json(const struct rec_cost *c)
 {
 	struct object o = new_object();
-	double target = output_cost_target_percent(c), host = output_cost_host_percent(c), one = output_cost_one_cpu_percent(c);
+	double target = output_cost_target_percent(c), host = output_cost_host_percent(c),
+	       one = output_cost_one_cpu_percent(c);
 
 	put_u64(&o, "hits", c->hits);
 	put_u64(&o, "ns", c->ns);

@@ -67,7 +67,8 @@ static const char *object_words(const struct rec_look *look)
 		return "waiting for the device ";
 	case SLEEP_ON_SOCKET:
 	case SLEEP_ON_LOCAL:
-		return !strncmp(call, "accept", 6) ? "waiting for a connection on " : "waiting for the peer ";
+		return !strncmp(call, "accept", 6) ? "waiting for a connection on "
+						   : "waiting for the peer ";
 	case SLEEP_ON_PIPE:
 		return strstr(call, "write") ? "waiting for room in " : "waiting for input from ";
 	case SLEEP_ON_CHILD:
@@ -115,7 +116,8 @@ void open_report_wait(struct buf *out, const struct rec_look *look)
 				buf_putc(out, ',');
 			}
 		}
-		buf_printf(out, "%s at 0x%" PRIx64, s->holder[0] && s->doing && s->doing[0] ? "" : ",", s->lock);
+		buf_printf(out, "%s at 0x%" PRIx64,
+			   s->holder[0] && s->doing && s->doing[0] ? "" : ",", s->lock);
 	}
 	if (s->syscall >= 0) {
 		buf_puts(out, ", in ");
@@ -127,10 +129,12 @@ void open_report_wait(struct buf *out, const struct rec_look *look)
 
 /* ---- text */
 
-static void put_frame(struct buf *out, const struct open_report *r, const struct rec_look *look, uint32_t i, bool asked)
+static void put_frame(struct buf *out, const struct open_report *r, const struct rec_look *look,
+		      uint32_t i, bool asked)
 {
 	const struct rec_frame *f = &look->frames[i];
-	const struct rec_code function = {f->module, f->function}, place = {f->module, f->offset - (i + 1 < look->nr_frames)};
+	const struct rec_code function = {f->module, f->function},
+			      place = {f->module, f->offset - (i + 1 < look->nr_frames)};
 	const struct descend_symbol *s = descend_symbol(r->names, function.module, function.offset);
 	struct buf where;
 
@@ -159,7 +163,8 @@ static void put_age(struct buf *out, const struct open_report *r, const struct r
 		buf_printf(out, ", asleep for %s", format_time(look->asleep_ns).s);
 }
 
-static void put_thread(struct buf *out, const struct open_report *r, const struct rec_look *look, uint32_t frame)
+static void put_thread(struct buf *out, const struct open_report *r, const struct rec_look *look,
+		       uint32_t frame)
 {
 	const char *at = look->kernel;
 
@@ -195,11 +200,13 @@ void open_report_lines(const struct open_report *r, struct buf *out)
 	uint32_t frame;
 
 	if (r->what) {
-		buf_printf(out, "%zu of %zu %s in ", nr, all, all == 1 ? "thread is" : "threads are");
+		buf_printf(out, "%zu of %zu %s in ", nr, all,
+			   all == 1 ? "thread is" : "threads are");
 		put_safe(out, r->what);
 		buf_puts(out, " now\n");
 	} else {
-		buf_printf(out, "%zu %s, and what %s now\n", all, all == 1 ? "thread" : "threads", all == 1 ? "it does" : "they do");
+		buf_printf(out, "%zu %s, and what %s now\n", all, all == 1 ? "thread" : "threads",
+			   all == 1 ? "it does" : "they do");
 	}
 	for (size_t i = 0; i < all; i++) {
 		const struct rec_look *look = open_calls_at(r->calls, i);
@@ -230,15 +237,18 @@ static void put_hex(json_t *o, const char *key, uint64_t v, bool *failed)
 	json_put(o, key, json_string(text), failed);
 }
 
-static json_t *frame_json(const struct open_report *r, const struct rec_look *look, uint32_t i, bool *failed)
+static json_t *frame_json(const struct open_report *r, const struct rec_look *look, uint32_t i,
+			  bool *failed)
 {
 	const struct rec_frame *f = &look->frames[i];
 	const struct descend_symbol *s = descend_symbol(r->names, f->module, f->function);
-	const struct descend_symbol *at = descend_symbol(r->names, f->module, f->offset - (i + 1 < look->nr_frames));
+	const struct descend_symbol *at =
+	    descend_symbol(r->names, f->module, f->offset - (i + 1 < look->nr_frames));
 	json_t *o = json_object();
 	char name[NAME_BYTES];
 
-	snprintf(name, sizeof(name), "%s+0x%" PRIx64, f->module ? descend_module(r->names, f->module) : "",
+	snprintf(name, sizeof(name), "%s+0x%" PRIx64,
+		 f->module ? descend_module(r->names, f->module) : "",
 		 f->function ? f->function : f->offset);
 	json_put_text(o, "function", s && s->function[0] ? s->function : name, failed);
 	if (s)
@@ -260,7 +270,8 @@ static json_t *syscall_json(const struct rec_look *look, bool *failed)
 	char text[24];
 
 	json_put_text(o, "name", look->sleep.call, failed);
-	for (unsigned int i = 0; i < SAMPLE_ARGS && syscall_arg(look->sleep.call, i).kind != ARG_NONE; i++) {
+	for (unsigned int i = 0;
+	     i < SAMPLE_ARGS && syscall_arg(look->sleep.call, i).kind != ARG_NONE; i++) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, look->args[i]);
 		*failed |= json_array_append_new(args, json_string(text));
 	}
@@ -308,7 +319,9 @@ static json_t *thread_json(const struct open_report *r, const struct rec_look *l
 		*failed |= json_array_append_new(frames, frame_json(r, look, i, failed));
 	json_put(o, "frames", frames, failed);
 	if (look->stop)
-		json_put_text(o, "incomplete", look->stop_text[0] ? look->stop_text : "its stack could not be read", failed);
+		json_put_text(o, "incomplete",
+			      look->stop_text[0] ? look->stop_text : "its stack could not be read",
+			      failed);
 	while (*at) {
 		size_t n = strcspn(at, ";");
 
@@ -332,7 +345,8 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	json_put(o, "calls_used", json_integer(0), &failed);
 	json_put(o, "explained", json_real(0), &failed);
 	json_put(o, "paths", json_array(), &failed);
-	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)), &failed);
+	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)),
+		 &failed);
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
 		const struct rec_look *look = open_calls_at(r->calls, i);
 
@@ -343,7 +357,8 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	errno = EIO;
 	if (!o || failed)
 		err = -ENOMEM;
-	else if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || fputc('\n', f) == EOF || fflush(f))
+	else if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || fputc('\n', f) == EOF ||
+		 fflush(f))
 		err = -errno;
 	json_decref(o);
 	return err;

@@ -81,14 +81,15 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	const struct rec_cost *c = model_cost(m) ? model_cost(m) : &no_cost;
 	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
 	const struct rec_meta *meta = model_meta(m);
-	double target = output_cost_target_percent(c) / 100, one = output_cost_one_cpu_percent(c) / 100,
-	       host = output_cost_host_percent(c) / 100;
+	double target = output_cost_target_percent(c) / 100,
+	       one = output_cost_one_cpu_percent(c) / 100, host = output_cost_host_percent(c) / 100;
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
 	if (c->allowed_ns && meta)
-		buf_printf(&line, "%s of %s allowed (--max-overhead %g): ", format_time(output_cost_target_ns(c)).s,
-			   format_time(c->allowed_ns).s, meta->budget_ppm / 1e4);
+		buf_printf(&line, "%s of %s allowed (--max-overhead %g): ",
+			   format_time(output_cost_target_ns(c)).s, format_time(c->allowed_ns).s,
+			   meta->budget_ppm / 1e4);
 	if (target >= 0)
 		buf_printf(&line, "%s of the target's CPU time, ", format_percent(target).s);
 	if (one >= 0 && c->allowed_ns)
@@ -97,7 +98,8 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 		buf_printf(&line, "%s of the host's, ", format_percent(host).s);
 	buf_printf(&line, "%s probe hits", format_count(c->hits).s);
 	if (c->start_cpu_ns)
-		buf_printf(&line, "; peaktop itself ran %s, %s of it to start", format_time(c->own_cpu_ns + c->start_cpu_ns).s,
+		buf_printf(&line, "; peaktop itself ran %s, %s of it to start",
+			   format_time(c->own_cpu_ns + c->start_cpu_ns).s,
 			   format_time(c->start_cpu_ns).s);
 	buf_printf(&line, "\n");
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "Cost:   ", 8);
@@ -130,7 +132,8 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 
 enum { TABLE_FIGURES = 41 }; /* columns before the name, without the open calls */
 
-/* The time that an operation's figures cover: a function is armed later, one in bursts is told of later. */
+/* The time that an operation's figures cover: a function is armed later, one in bursts is told of
+ * later. */
 static double covered_ns(const struct op *op, double elapsed)
 {
 	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;
@@ -139,7 +142,8 @@ static double covered_ns(const struct op *op, double elapsed)
 		return elapsed;
 	if (op->share_seen < 1)
 		return (double)(last->end_ns - op->slices[0].start_ns);
-	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) && (double)op->slices[0].start_ns < elapsed)
+	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
+	    (double)op->slices[0].start_ns < elapsed)
 		return elapsed - (double)op->slices[0].start_ns;
 	return elapsed;
 }

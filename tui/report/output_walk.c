@@ -8,13 +8,15 @@
 
 #include "tui/report/format.h"
 
-#define BULK 0.5	 /* of the work, to be worth a descent */
-#define ENOUGH 0.6	 /* of the time that leads must be on told paths, to call it explained */
-#define QUEUE_TOLD 0.1	 /* of the work */
+#define BULK 0.5       /* of the work, to be worth a descent */
+#define ENOUGH 0.6     /* of the time that leads must be on told paths, to call it explained */
+#define QUEUE_TOLD 0.1 /* of the work */
 
 double walk_explained(const struct walk_result *result)
 {
-	double all = result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0), told = 0;
+	double all =
+		   result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0),
+	       told = 0;
 
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct walk_path *p = &result->paths[i];
@@ -55,19 +57,24 @@ const char *walk_cause_text(const struct walk_path *p)
 
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p)
 {
-	return p->cause.kind == CAUSE_OWN_CODE && result->nodes[p->frames[p->nr_frames - 1]].kind == WALK_UNKNOWN;
+	return p->cause.kind == CAUSE_OWN_CODE &&
+	       result->nodes[p->frames[p->nr_frames - 1]].kind == WALK_UNKNOWN;
 }
 
 const struct walk_path *walk_beside(const struct walk_result *result)
 {
 	const struct walk_path *first = result->paths, *p = first + 1;
 
-	return result->nr_paths > 1 && p->class == first->class && p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share ? p : NULL;
+	return result->nr_paths > 1 && p->class == first->class &&
+		       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share
+		   ? p
+		   : NULL;
 }
 
 bool walk_queue_told(const struct walk_result *result)
 {
-	return result->lead == WALK_WORK && result->runqueue >= QUEUE_TOLD * result->share[WALK_WORK];
+	return result->lead == WALK_WORK &&
+	       result->runqueue >= QUEUE_TOLD * result->share[WALK_WORK];
 }
 
 const char *walk_class_text(enum walk_class class)
@@ -77,20 +84,24 @@ const char *walk_class_text(enum walk_class class)
 	return class < WALK_CLASSES ? text[class] : "work";
 }
 
-const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size)
+const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
+		      size_t size)
 {
 	const struct descend_symbol *s;
 
 	switch (n->kind) {
 	case WALK_PROCESS:
-		snprintf(out, size, "%s", model_nr_targets(r->model) ? model_target(r->model, 0)->comm : "(process)");
+		snprintf(out, size, "%s",
+			 model_nr_targets(r->model) ? model_target(r->model, 0)->comm
+						    : "(process)");
 		break;
 	case WALK_FUNCTION:
 		s = descend_symbol(r->names, n->function.module, n->function.offset);
 		if (s && s->function[0])
 			snprintf(out, size, "%s", s->function);
 		else
-			snprintf(out, size, "%s+0x%" PRIx64, descend_module(r->names, n->function.module), n->function.offset);
+			snprintf(out, size, "%s+0x%" PRIx64,
+				 descend_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
 		snprintf(out, size, n->parent ? "(code made at run time)" : "(unknown callers)");
@@ -105,42 +116,61 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 	return out;
 }
 
-const char *walk_remark(const struct walk_report *r, const struct walk_result *result, unsigned int i, char *out, size_t size)
+const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
+			unsigned int i, char *out, size_t size)
 {
 	unsigned int at = 0;
 	char next[512];
 
 	if (i == at++) {
 		snprintf(out, size,
-			 "a walk by share of wall time: %s looks at %u %s from outside, no probes; shares are of the time of all threads",
-			 format_count(result->looks).s, result->threads, result->threads == 1 ? "thread" : "threads");
+			 "a walk by share of wall time: %s looks at %u %s from outside, no probes; "
+			 "shares are of the time of all threads",
+			 format_count(result->looks).s, result->threads,
+			 result->threads == 1 ? "thread" : "threads");
 		return out;
 	}
 	if (result->share[WALK_IDLE] > 0 && i == at++) {
-		snprintf(out, size, "%s of the time the threads waited to be given something to do: told apart as idle%s",
-			 format_percent(result->share[WALK_IDLE]).s, result->lead == WALK_IDLE ? "" : ", after the work");
+		snprintf(out, size,
+			 "%s of the time the threads waited to be given something to do: told "
+			 "apart as idle%s",
+			 format_percent(result->share[WALK_IDLE]).s,
+			 result->lead == WALK_IDLE ? "" : ", after the work");
 		return out;
 	}
 	if (result->unknown_callers > 0.005 && i == at++) {
-		snprintf(out, size, "the callers of %s of the time are not known: those stacks end early (%s%s)",
-			 format_percent(result->unknown_callers).s, result->unknown_why[0] ? "mostly: " : "no reason given",
-			 result->unknown_why);
+		snprintf(
+		    out, size,
+		    "the callers of %s of the time are not known: those stacks end early (%s%s)",
+		    format_percent(result->unknown_callers).s,
+		    result->unknown_why[0] ? "mostly: " : "no reason given", result->unknown_why);
 		return out;
 	}
 	if (result->unnamed > 0.005 && i == at++) {
-		snprintf(out, size,
-			 "%s of the time is in code that was made at run time and has no names: the runtime can write /tmp/perf-PID.map (node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
-			 format_percent(result->unnamed).s);
+		snprintf(
+		    out, size,
+		    "%s of the time is in code that was made at run time and has no names: the "
+		    "runtime can write /tmp/perf-PID.map (node --perf-basic-prof, java "
+		    "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
+		    format_percent(result->unnamed).s);
 		return out;
 	}
-	if (result->settled && result->nr_paths && !result->flat && walk_explained(result) < ENOUGH && i == at++) {
-		snprintf(out, size, "%s of the %s is spread over other paths, each with less than a half of the largest",
-			 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead));
+	if (result->settled && result->nr_paths && !result->flat &&
+	    walk_explained(result) < ENOUGH && i == at++) {
+		snprintf(out, size,
+			 "%s of the %s is spread over other paths, each with less than a half of "
+			 "the largest",
+			 format_percent(1 - walk_explained(result)).s,
+			 walk_class_text(result->lead));
 		return out;
 	}
 	if (!result->settled && result->nr_paths && i == at++) {
-		snprintf(out, size, result->target_ended ? "the path was still changing when the target ended: the shares are rough" :
-							   "no path stayed ahead of the others, or there was little work: a longer --timeout sees more");
+		snprintf(
+		    out, size,
+		    result->target_ended
+			? "the path was still changing when the target ended: the shares are rough"
+			: "no path stayed ahead of the others, or there was little work: a longer "
+			  "--timeout sees more");
 		return out;
 	}
 	if (walk_onward(r, result, next, sizeof(next)) && i == at) {
@@ -161,7 +191,8 @@ static size_t target_of(const struct model *m, uint32_t pid)
 }
 
 /* The last function that code of the program itself calls, on the path with the most work. */
-bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size)
+bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
+		 size_t size)
 {
 	const struct walk_node *best = NULL;
 	const struct walk_path *p = NULL;
@@ -172,7 +203,8 @@ bool walk_onward(const struct walk_report *r, const struct walk_result *result, 
 	size_t target;
 
 	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
-		if (result->paths[i].class != WALK_IDLE && result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
+		if (result->paths[i].class != WALK_IDLE &&
+		    result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
 		    result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
 			p = &result->paths[i];
 	}
@@ -184,7 +216,8 @@ bool walk_onward(const struct walk_report *r, const struct walk_result *result, 
 	for (unsigned int i = 1; i < p->nr_frames; i++) {
 		const struct walk_node *n = &result->nodes[p->frames[i]];
 
-		if (n->kind == WALK_FUNCTION && n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
+		if (n->kind == WALK_FUNCTION &&
+		    n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
 		    (!best || n->function.module == program))
 			best = n;
 	}
@@ -200,10 +233,11 @@ bool walk_onward(const struct walk_report *r, const struct walk_result *result, 
 	if (model_target_ended(r->model, target))
 		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
 	else
-		snprintf(out, size, "peaktop descend -p %u -f '%s'", model_target(r->model, target)->pid, name);
+		snprintf(out, size, "peaktop descend -p %u -f '%s'",
+			 model_target(r->model, target)->pid, name);
 	/* of many processes it matters which one this is, also when it has ended */
 	if (model_nr_targets(r->model) > 1)
-		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)", model_target(r->model, target)->comm,
-			 model_target(r->model, target)->pid);
+		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)",
+			 model_target(r->model, target)->comm, model_target(r->model, target)->pid);
 	return true;
 }

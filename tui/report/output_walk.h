@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-#include "tui/report/output.h"
 #include "tui/engine/walker.h"
+#include "tui/report/output.h"
 
 struct walk_report {
 	struct model *model;
@@ -29,17 +29,21 @@ double walk_explained(const struct walk_result *result);
 const char *walk_cause_text(const struct walk_path *p);
 /* Does this path end in code without a name (made at run time)? */
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
-/* The second path, if its share is within a tenth of the first's: neither is the one cause. NULL: it is not. */
+/* The second path, if its share is within a tenth of the first's: neither is the one cause. NULL:
+ * it is not. */
 const struct walk_path *walk_beside(const struct walk_result *result);
 /* Is the wait for a CPU so large a part of the work that the first sentence names it? */
 bool walk_queue_told(const struct walk_result *result);
 const char *walk_status(const struct walk_result *result);
 /* A node by name: a function, "syscall:read", a function of the kernel. Not sanitised. */
-const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out, size_t size);
+const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
+		      size_t size);
 const char *walk_class_text(enum walk_class class);
 /* What these looks are and are not, one line each; NULL after the last. */
-const char *walk_remark(const struct walk_report *r, const struct walk_result *result, unsigned int i, char *out, size_t size);
+const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
+			unsigned int i, char *out, size_t size);
 /* The command to go on with: false where no function has the bulk of the work. */
-bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out, size_t size);
+bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
+		 size_t size);
 
 #endif

@@ -27,7 +27,8 @@ static double share_of(const struct walk_node *n)
 
 static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, bool *failed)
 {
-	const struct descend_symbol *s = c.module ? descend_symbol(r->names, c.module, c.offset) : NULL;
+	const struct descend_symbol *s =
+	    c.module ? descend_symbol(r->names, c.module, c.offset) : NULL;
 
 	if (!s || !s->file[0])
 		return;
@@ -36,7 +37,8 @@ static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, 
 		json_put(o, "line", json_integer(s->line), failed);
 }
 
-static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n, bool *failed)
+static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n,
+			 bool *failed)
 {
 	const struct descend_symbol *s = NULL;
 	char name[NAME_BYTES];
@@ -59,7 +61,8 @@ static void put_function(json_t *o, const struct walk_report *r, const struct wa
 	json_put(o, "call_site", site, failed);
 }
 
-static json_t *frame_json(const struct walk_report *r, const struct walk_node *n, const struct walk_path *p, bool *failed)
+static json_t *frame_json(const struct walk_report *r, const struct walk_node *n,
+			  const struct walk_path *p, bool *failed)
 {
 	json_t *o = json_object();
 	char text[24];
@@ -97,13 +100,15 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 
 static int by_share(const void *a, const void *b)
 {
-	double x = share_of(*(const struct walk_node *const *)a), y = share_of(*(const struct walk_node *const *)b);
+	double x = share_of(*(const struct walk_node *const *)a),
+	       y = share_of(*(const struct walk_node *const *)b);
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
 /* What the caller of the last frame calls beside it. */
-static json_t *siblings_json(const struct walk_report *r, const struct walk_result *result, const struct walk_path *p, bool *failed)
+static json_t *siblings_json(const struct walk_report *r, const struct walk_result *result,
+			     const struct walk_path *p, bool *failed)
 {
 	uint32_t last = p->frames[p->nr_frames - 1], parent = result->nodes[last].parent;
 	const struct walk_node **list = calloc(result->nr_nodes, sizeof(*list));
@@ -113,7 +118,8 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 
 	*failed |= !list;
 	for (uint32_t i = 1; list && parent && i < result->nr_nodes; i++) {
-		if (result->nodes[i].parent == parent && i != last && result->nodes[i].share[p->class] > 0)
+		if (result->nodes[i].parent == parent && i != last &&
+		    result->nodes[i].share[p->class] > 0)
 			list[nr++] = &result->nodes[i];
 	}
 	if (nr)
@@ -121,7 +127,8 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 	for (unsigned int i = 0; i < nr && i < MAX_SIBLINGS; i++) {
 		json_t *o = json_object();
 
-		json_put(o, "function", json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
+		json_put(o, "function",
+			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
 		put_share(o, "share", list[i]->share[p->class], failed);
 		*failed |= json_array_append_new(siblings, o);
 	}
@@ -129,7 +136,8 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 	return siblings;
 }
 
-static json_t *path_json(const struct walk_report *r, const struct walk_result *result, const struct walk_path *p, bool *failed)
+static json_t *path_json(const struct walk_report *r, const struct walk_result *result,
+			 const struct walk_path *p, bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array();
 
@@ -139,14 +147,17 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 	json_put(o, "cause", cause_json(r, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
-		*failed |= json_array_append_new(frames, frame_json(r, &result->nodes[p->frames[i]], p, failed));
+		*failed |= json_array_append_new(
+		    frames, frame_json(r, &result->nodes[p->frames[i]], p, failed));
 	json_put(o, "frames", frames, failed);
 	json_put(o, "siblings", siblings_json(r, result, p, failed), failed);
 	return o;
 }
 
-/* Parents come before their children; what is small and on no path is left out with all below it. */
-static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result, bool *failed)
+/* Parents come before their children; what is small and on no path is left out with all below it.
+ */
+static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result,
+			  bool *failed)
 {
 	json_t **children = calloc(result->nr_nodes + 1, sizeof(*children)), *root = NULL;
 
@@ -194,7 +205,8 @@ static json_t *walk_json(const struct walk_result *result, bool *failed)
 }
 
 /* The functions with most time of their own, of a flat profile. */
-static json_t *tops_json(const struct walk_report *r, const struct walk_result *result, bool *failed)
+static json_t *tops_json(const struct walk_report *r, const struct walk_result *result,
+			 bool *failed)
 {
 	json_t *list = json_array();
 
@@ -208,15 +220,19 @@ static json_t *tops_json(const struct walk_report *r, const struct walk_result *
 	return list;
 }
 
-static json_t *document(const struct walk_report *r, const struct output_options *opt, const struct walk_result *result,
-			bool *failed)
+static json_t *document(const struct walk_report *r, const struct output_options *opt,
+			const struct walk_result *result, bool *failed)
 {
-	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(), *notes = json_object_get(o, "notes");
-	const struct walk_node *root = result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
+	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(),
+	       *notes = json_object_get(o, "notes");
+	const struct walk_node *root =
+	    result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
 	const struct walk_node process = {.kind = WALK_PROCESS};
 	char name[NAME_BYTES], line[NAME_BYTES];
 
-	json_put(o, "function", json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES), failed);
+	json_put(o, "function",
+		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES),
+		 failed);
 	if (root && root->kind == WALK_FUNCTION)
 		json_put_text(o, "module", descend_module(r->names, root->function.module), failed);
 	json_put(o, "status", json_string(walk_status(result)), failed);
@@ -225,7 +241,8 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	json_put(o, "walk", walk_json(result, failed), failed);
 	put_share(o, "explained", result->explained, failed);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		*failed |= json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+		*failed |=
+		    json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
 	json_put(o, "paths", paths, failed);
 	if (result->nr_tops)
 		json_put(o, "functions", tops_json(r, result, failed), failed);

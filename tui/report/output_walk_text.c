@@ -44,13 +44,15 @@ static unsigned int frames_named(const struct walk_result *result, const struct 
 		const struct walk_node *n = &result->nodes[p->frames[i]];
 
 		made |= n->kind == WALK_UNKNOWN;
-		if (n->kind == WALK_UNKNOWN || (n->kind == WALK_FUNCTION && (n->site.module == own || made)))
+		if (n->kind == WALK_UNKNOWN ||
+		    (n->kind == WALK_FUNCTION && (n->site.module == own || made)))
 			named = i + 1;
 	}
 	return named;
 }
 
-static void put_where(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p)
+static void put_where(struct buf *out, const struct walk_report *r,
+		      const struct walk_result *result, const struct walk_path *p)
 {
 	unsigned int named = frames_named(result, p);
 	struct buf place;
@@ -69,7 +71,8 @@ static void put_where(struct buf *out, const struct walk_report *r, const struct
 	buf_release(&place);
 }
 
-static void put_cause(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p)
+static void put_cause(struct buf *out, const struct walk_report *r,
+		      const struct walk_result *result, const struct walk_path *p)
 {
 	const struct walk_node *last = &result->nodes[p->frames[p->nr_frames - 1]];
 	struct buf place;
@@ -116,9 +119,11 @@ static void put_tops(struct buf *out, const struct walk_report *r, const struct 
 	}
 }
 
-static void put_sentence(struct buf *out, const struct walk_report *r, const struct walk_result *result)
+static void put_sentence(struct buf *out, const struct walk_report *r,
+			 const struct walk_result *result)
 {
-	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL, *beside = walk_beside(result);
+	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL,
+			       *beside = walk_beside(result);
 
 	if (!p) {
 		buf_printf(out, "no thread was seen at anything (%s)", walk_status(result));
@@ -132,33 +137,38 @@ static void put_sentence(struct buf *out, const struct walk_report *r, const str
 	if (p->flat)
 		put_tops(out, r, result);
 	if (beside) {
-		buf_printf(out, "; and about as much (%s, %s of all time): ", format_percent(beside->share).s, format_percent(p->share).s);
+		buf_printf(out, "; and about as much (%s, %s of all time): ",
+			   format_percent(beside->share).s, format_percent(p->share).s);
 		put_where(out, r, result, beside);
 		buf_puts(out, ", ");
 		put_cause(out, r, result, beside);
 	}
 	if (walk_queue_told(result) && p->cause.kind != CAUSE_RUN_QUEUE)
-		buf_printf(out, "; beside it, %s of all time was spent waiting for a CPU", format_percent(result->runqueue).s);
+		buf_printf(out, "; beside it, %s of all time was spent waiting for a CPU",
+			   format_percent(result->runqueue).s);
 }
 
 static void put_times(struct buf *out, const struct walk_result *result)
 {
-	buf_printf(out, "%u %s: %s of their time at work", result->threads, result->threads == 1 ? "thread" : "threads",
+	buf_printf(out, "%u %s: %s of their time at work", result->threads,
+		   result->threads == 1 ? "thread" : "threads",
 		   format_percent(result->share[WALK_WORK]).s);
 	if (result->runqueue > 0.001)
 		buf_printf(out, " (%s waiting for a CPU)", format_percent(result->runqueue).s);
-	buf_printf(out, ", %s asleep on purpose, %s idle", format_percent(result->share[WALK_SLEEP]).s,
+	buf_printf(out, ", %s asleep on purpose, %s idle",
+		   format_percent(result->share[WALK_SLEEP]).s,
 		   format_percent(result->share[WALK_IDLE]).s);
 }
 
-static void put_frame(struct buf *out, const struct walk_report *r, const struct walk_result *result, const struct walk_path *p,
-		      unsigned int i)
+static void put_frame(struct buf *out, const struct walk_report *r,
+		      const struct walk_result *result, const struct walk_path *p, unsigned int i)
 {
 	const struct walk_node *n = &result->nodes[p->frames[i]];
 	double all = result->share[p->class];
 	struct buf place;
 
-	buf_printf(out, "  %s  %s  %*s", format_percent_fixed(all > 0 ? n->share[p->class] / all : 0).s,
+	buf_printf(out, "  %s  %s  %*s",
+		   format_percent_fixed(all > 0 ? n->share[p->class] / all : 0).s,
 		   format_percent_fixed(n->share[p->class]).s, (int)(2 * i), "");
 	put_name(out, r, n);
 	buf_init(&place, NAME_BYTES * 4);
@@ -172,13 +182,14 @@ static void put_frame(struct buf *out, const struct walk_report *r, const struct
 
 static const char *time_words(enum walk_class class)
 {
-	static const char *const words[WALK_CLASSES] = {"the work", "the sleep on purpose", "the idle time"};
+	static const char *const words[WALK_CLASSES] = {"the work", "the sleep on purpose",
+							"the idle time"};
 
 	return words[class];
 }
 
-static void put_paths(struct buf *out, const struct walk_report *r, const struct walk_result *result,
-		      const struct output_options *o)
+static void put_paths(struct buf *out, const struct walk_report *r,
+		      const struct walk_result *result, const struct output_options *o)
 {
 	struct buf line;
 
@@ -187,15 +198,18 @@ static void put_paths(struct buf *out, const struct walk_report *r, const struct
 		const struct walk_path *p = &result->paths[i];
 
 		buf_reset(&line);
-		buf_printf(&line, "Path %u: %s of all time, %s of %s, ", i + 1, format_percent(p->share).s,
-			   format_percent(p->of_class).s, time_words(p->class));
+		buf_printf(&line, "Path %u: %s of all time, %s of %s, ", i + 1,
+			   format_percent(p->share).s, format_percent(p->of_class).s,
+			   time_words(p->class));
 		put_cause(&line, r, result, p);
 		buf_printf(&line, "; %s", evidence_text(p->evidence));
 		if (p->looks)
-			buf_printf(&line, ", %s %s", format_count(p->looks).s, p->looks == 1 ? "look" : "looks");
+			buf_printf(&line, ", %s %s", format_count(p->looks).s,
+				   p->looks == 1 ? "look" : "looks");
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
-		/* which code it was that did not run is not looked at: these shares would be those of code that did */
+		/* which code it was that did not run is not looked at: these shares would be those
+		 * of code that did */
 		if (p->cause.kind == CAUSE_RUN_QUEUE)
 			continue;
 		buf_printf(out, " of %-6s of all\n", walk_class_text(p->class));
@@ -224,7 +238,8 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	put_paths(&out, r, &result, o);
 	buf_putc(&out, '\n');
 	buf_reset(&line);
-	buf_printf(&line, "%s; %s of the time explained", walk_status(&result), format_percent(result.explained).s);
+	buf_printf(&line, "%s; %s of the time explained", walk_status(&result),
+		   format_percent(result.explained).s);
 	words_wrap(&out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
 	for (unsigned int i = 0; walk_remark(r, &result, i, remark, sizeof(remark)); i++) {
 		buf_reset(&line);

@@ -54,7 +54,8 @@ static const char *closing(const char *name, const char *open)
 	return NULL;
 }
 
-/* Is this the list of parameters of the whole name, and not of a function that it lies in, or a type's: "main.(*Server).serve"? */
+/* Is this the list of parameters of the whole name, and not of a function that it lies in, or a
+ * type's: "main.(*Server).serve"? */
 static bool ends_the_name(const char *behind)
 {
 	return !*behind || *behind == ' ' || *behind == '[';

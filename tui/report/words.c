@@ -108,7 +108,8 @@ static void folded_words(struct buf *out, const struct op *op, bool tail)
 	if (tail)
 		buf_printf(out, "tail: %u small %s", n, n == 1 ? "peak" : "peaks");
 	else
-		buf_puts(out, "the host (preemption, interrupts, waits for a CPU, page faults) made calls longer");
+		buf_puts(out, "the host (preemption, interrupts, waits for a CPU, page faults) "
+			      "made calls longer");
 	buf_printf(out, ": %s %s, %s of calls, %s of time%s\n", format_count(calls).s,
 		   calls == 1 ? "call" : "calls", format_percent(of_calls).s,
 		   format_percent(of_time).s, tail ? " (--all-peaks lists them)" : "");
@@ -153,16 +154,20 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 	return out->err;
 }
 
-enum { ERROR_SHARE = 10 }; /* an error of a latency is told if it is at least this part of the median */
+enum {
+	ERROR_SHARE = 10
+}; /* an error of a latency is told if it is at least this part of the median */
 
 /* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
 #define WIDE_INTERVAL 1.5
 
 static void scaled_words(struct buf *out, const struct op *op)
 {
-	buf_printf(out, "watched in bursts: %s of calls seen, scaled up", format_percent(op->share_seen).s);
+	buf_printf(out, "watched in bursts: %s of calls seen, scaled up",
+		   format_percent(op->share_seen).s);
 	if (op->calls_high > op->calls_low)
-		buf_printf(out, " to %s .. %s calls", format_count(op->calls_low).s, format_count(op->calls_high).s);
+		buf_printf(out, " to %s .. %s calls", format_count(op->calls_low).s,
+			   format_count(op->calls_high).s);
 	if ((double)op->calls_high > WIDE_INTERVAL * (double)op->calls_low)
 		buf_puts(out, ", the number is uncertain");
 	buf_putc(out, '\n');
@@ -173,13 +178,17 @@ static void precision_words(struct buf *out, const struct op *op)
 	uint64_t median = op->total.calls ? profile_quantile(&op->total, 0.5) : 0;
 
 	if (op->below_measurable)
-		buf_printf(out, "most calls are shorter than %s, below what can be measured: calls are counted, latencies and times are upper limits\n",
+		buf_printf(out,
+			   "most calls are shorter than %s, below what can be measured: calls are "
+			   "counted, latencies and times are upper limits\n",
 			   format_time(op->measurable_ns).s);
 	if (op->below_measurable && op->sampled_share >= 0)
-		buf_printf(out, "it takes %s of the target's CPU time, by %s samples\n", format_percent(op->sampled_share).s,
-			   format_count(op->ticks).s);
+		buf_printf(out, "it takes %s of the target's CPU time, by %s samples\n",
+			   format_percent(op->sampled_share).s, format_count(op->ticks).s);
 	if (!op->below_measurable && op->error_ns * ERROR_SHARE > median)
-		buf_printf(out, "latencies are known to %s: what the probe adds differs by as much from call to call\n",
+		buf_printf(out,
+			   "latencies are known to %s: what the probe adds differs by as much from "
+			   "call to call\n",
 			   format_time(op->error_ns).s);
 }
 
@@ -239,17 +248,21 @@ int words_phases(struct buf *out, const struct rec_phases *p)
 {
 	bool same = !strcmp(p->begin, p->end);
 
-	buf_puts(out, same ? "only what begins inside of calls of " : "only what begins between a call of ");
+	buf_puts(out, same ? "only what begins inside of calls of "
+			   : "only what begins between a call of ");
 	sanitise_append(out, p->begin, strlen(p->begin));
 	if (!same) {
 		buf_puts(out, " and the end of a call of ");
 		sanitise_append(out, p->end, strlen(p->end));
 	}
-	buf_printf(out, " is counted: %s phase%s seen", format_count(p->seen).s, p->seen == 1 ? " was" : "s were");
+	buf_printf(out, " is counted: %s phase%s seen", format_count(p->seen).s,
+		   p->seen == 1 ? " was" : "s were");
 	if (p->ns)
 		buf_printf(out, ", %s in all", format_time(p->ns).s);
 	if (p->blind)
-		buf_printf(out, "; %s begin and end were not watched for a while, to hold the budget: what came until the next begin is missing (--max-overhead)",
+		buf_printf(out,
+			   "; %s begin and end were not watched for a while, to hold the budget: "
+			   "what came until the next begin is missing (--max-overhead)",
 			   p->blind == 1 ? "once" : "again and again");
 	return out->err;
 }

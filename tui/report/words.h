@@ -18,7 +18,8 @@ int words_peak(struct buf *out, const struct peak *p);
  * Nothing when nothing is.
  */
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p);
-/* Of a listed peak its shadows, of a peak that is listed because all are, why it would be folded: a line each. */
+/* Of a listed peak its shadows, of a peak that is listed because all are, why it would be folded: a
+ * line each. */
 int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p);
 /* "tail", "preemption", "run queue", "page fault"; "" for a listed peak. */
 const char *words_fold(enum peak_fold fold);

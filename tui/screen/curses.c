@@ -13,8 +13,8 @@
 #include <curses.h>
 #include <panel.h>
 
-#include "tui/screen/grid.h"
 #include "tui/report/sanitise.h"
+#include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
 #include "tui/screen/term_signals.h"
 #include "tui/screen/theme.h"

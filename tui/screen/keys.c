@@ -204,14 +204,10 @@ enum request keys_request(enum keymap map, bool replay, int key)
 const char *keymap_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
-	    [KEYMAP_ALL] = "Everywhere",
-	    [KEYMAP_PICKER] = "Process picker",
-	    [KEYMAP_OPERATIONS] = "Operations",
-	    [KEYMAP_OPERATION] = "Heatmap and peaks",
-	    [KEYMAP_DESCENT] = "Descent",
-	    [KEYMAP_PAGER] = "Text",
-	    [KEYMAP_REPLAY] = "Replay",
-	    [KEYMAP_PROMPT] = "Prompt",
+	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
+	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heatmap and peaks",
+	    [KEYMAP_DESCENT] = "Descent",	[KEYMAP_PAGER] = "Text",
+	    [KEYMAP_REPLAY] = "Replay",		[KEYMAP_PROMPT] = "Prompt",
 	    [KEYMAP_MENU] = "Layers menu",
 	};
 
@@ -396,9 +392,9 @@ static void markdown_line(void *ctx, const char *keys, const char *name, const c
 
 int keys_markdown(struct buf *out)
 {
-	static const enum keymap order[] = {KEYMAP_ALL,	   KEYMAP_OPERATIONS, KEYMAP_OPERATION,
-					    KEYMAP_DESCENT, KEYMAP_PICKER, KEYMAP_REPLAY,     KEYMAP_PROMPT,
-					    KEYMAP_MENU};
+	static const enum keymap order[] = {KEYMAP_ALL,	    KEYMAP_OPERATIONS, KEYMAP_OPERATION,
+					    KEYMAP_DESCENT, KEYMAP_PICKER,     KEYMAP_REPLAY,
+					    KEYMAP_PROMPT,  KEYMAP_MENU};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/pager.h"
 
+#include "tui/report/words.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
-#include "tui/report/words.h"
 
 void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/prompt.h"
 
-#include "tui/screen/keys.h"
 #include "tui/report/sanitise.h"
+#include "tui/screen/keys.h"
 #include "tui/screen/theme.h"
 
 static const char *label(enum prompt_kind kind)

@@ -41,7 +41,8 @@
 	GROUP("What is watched")                                                                   \
 	REQUEST(WATCH, "watch-function", "Watch another function: search by name")                 \
 	REQUEST(UNWATCH, "unwatch", "Stop watching the selected function")                         \
-	REQUEST(ASK_AGAIN, "ask-again", "Ask again: arm the function anew, begin the descent anew") \
+	REQUEST(ASK_AGAIN, "ask-again",                                                            \
+		"Ask again: arm the function anew, begin the descent anew")                        \
 	REQUEST(LAYERS, "layers", "Choose the layers that are measured")                           \
 	REQUEST(SPAN, "span", "Figures of the whole run, or of the last slice")                    \
 	REQUEST(REVERSE, "reverse", "Reverse the order")                                           \

@@ -113,10 +113,12 @@ enum screen_action_type {
 	SCREEN_REPLAY_JUMP,	/* at_ns since the start of the session */
 	SCREEN_REPLAY_REWIND,
 	SCREEN_DESCEND_STOP, /* op: its view was closed */
-	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(), screen_show_code(), or a message */
+	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(),
+	   screen_show_code(), or a message */
 	SCREEN_SOURCE,
-	SCREEN_CODE, /* module, offset; answer: screen_show_code(), or a message */
-	SCREEN_OPEN_CALLS, /* op: where its open calls are; answer: screen_show_open(), or a message */
+	SCREEN_CODE,	   /* module, offset; answer: screen_show_code(), or a message */
+	SCREEN_OPEN_CALLS, /* op: where its open calls are; answer: screen_show_open(), or a message
+			    */
 };
 
 struct screen_action {

@@ -17,8 +17,12 @@ static const struct {
 	int signal;
 	unsigned int bit; /* 0: the size */
 } flagged[] = {
-    {SIGINT, TERM_SIGNAL_INT},	 {SIGTERM, TERM_SIGNAL_TERM}, {SIGHUP, TERM_SIGNAL_HUP},
-    {SIGTSTP, TERM_SIGNAL_TSTP}, {SIGCONT, TERM_SIGNAL_CONT}, {SIGUSR1, TERM_SIGNAL_USR1},
+    {SIGINT, TERM_SIGNAL_INT},
+    {SIGTERM, TERM_SIGNAL_TERM},
+    {SIGHUP, TERM_SIGNAL_HUP},
+    {SIGTSTP, TERM_SIGNAL_TSTP},
+    {SIGCONT, TERM_SIGNAL_CONT},
+    {SIGUSR1, TERM_SIGNAL_USR1},
     {SIGWINCH, 0},
 };
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};

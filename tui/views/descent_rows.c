@@ -35,7 +35,8 @@ static void order_insert(struct order *o, const struct descent_fnode *nodes, int
 	*at = child;
 }
 
-/* Without recursion: down to the first child, else to the next of the nearest parent that has one. */
+/* Without recursion: down to the first child, else to the next of the nearest parent that has one.
+ */
 static void order_walk(struct order *o, const int *parent, uint32_t nr)
 {
 	int at = nr ? 0 : -1;
@@ -77,7 +78,8 @@ static int order_init(struct order *o, const struct descent_result *r)
 		const struct descent_fnode *n = &r->nodes[i];
 
 		o->first[i] = o->next[i] = -1;
-		if (n->node >= DESCENT_MAX_NODES || n->parent >= DESCENT_MAX_NODES || (i && index[n->parent] < 0))
+		if (n->node >= DESCENT_MAX_NODES || n->parent >= DESCENT_MAX_NODES ||
+		    (i && index[n->parent] < 0))
 			continue;
 		index[n->node] = (int)i;
 		parent[i] = i ? index[n->parent] : -1;
@@ -123,7 +125,8 @@ static void name_of(const struct rows *t, const struct descent_fnode *n, char *o
 	const struct op *op = model_op_by_number(t->report->model, t->report->op);
 	char name[1024];
 
-	if (!n->site.module && op && op->label[0] && !descend_symbol(t->descend, n->function.module, n->function.offset))
+	if (!n->site.module && op && op->label[0] &&
+	    !descend_symbol(t->descend, n->function.module, n->function.offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	else
 		descend_function(t->descend, n, name, sizeof(name));
@@ -169,7 +172,8 @@ static void place_of(const struct rows *t, struct rec_code place, const char **f
 	*line = s ? s->line : 0;
 }
 
-static void add_fnode(struct rows *t, const struct descent_fnode *n, const struct descent_fnode *caller, unsigned int depth)
+static void add_fnode(struct rows *t, const struct descent_fnode *n,
+		      const struct descent_fnode *caller, unsigned int depth)
 {
 	struct rec_code place = n->site.module ? n->site : n->function;
 	struct screen_descent_node *out = &t->node[t->nr];
@@ -177,22 +181,30 @@ static void add_fnode(struct rows *t, const struct descent_fnode *n, const struc
 
 	name_of(t, n, t->name[t->nr]);
 	remark_of(t, n, t->remark[t->nr]);
-	*out = (struct screen_descent_node){.node = n->node, .depth = depth, .name = t->name[t->nr], .share = n->share,
-					    .latency_ns = n->latency_ns, .maxcount = n->maxcount,
-					    .votes = measured ? n->votes : 0,
-					    .evidence = measured || n->share > 0 ? evidence_text(report_evidence(n)) : "",
-					    .remark = t->remark[t->nr],
-					    .armed = n->state == FNODE_ARMED && !t->over && n->depth,
-					    .root_cause = n->root_cause,
-					    .code_module = place.module, .code_offset = place.offset};
+	*out = (struct screen_descent_node){
+	    .node = n->node,
+	    .depth = depth,
+	    .name = t->name[t->nr],
+	    .share = n->share,
+	    .latency_ns = n->latency_ns,
+	    .maxcount = n->maxcount,
+	    .votes = measured ? n->votes : 0,
+	    .evidence = measured || n->share > 0 ? evidence_text(report_evidence(n)) : "",
+	    .remark = t->remark[t->nr],
+	    .armed = n->state == FNODE_ARMED && !t->over && n->depth,
+	    .root_cause = n->root_cause,
+	    .code_module = place.module,
+	    .code_offset = place.offset};
 	place_of(t, place, &out->file, &out->line);
 	if (caller && caller->function.module == place.module)
 		out->code_start = caller->function.offset;
 	t->nr++;
 }
 
-/* Where in a function the samples are, below the frame that it is: its inlined functions, or itself. */
-static void add_inlined(struct rows *t, const struct descent_path *p, const struct descent_fnode *n, unsigned int depth)
+/* Where in a function the samples are, below the frame that it is: its inlined functions, or
+ * itself. */
+static void add_inlined(struct rows *t, const struct descent_path *p, const struct descent_fnode *n,
+			unsigned int depth)
 {
 	struct inlined in;
 
@@ -205,22 +217,31 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 			short_name(l->function, name);
 		else
 			snprintf(name, NAME_BYTES, "(own code)");
-		snprintf(remark, REMARK_BYTES, "%s%s", i ? "inlined" : "", i && l->loop_first ? ", " : "");
+		snprintf(remark, REMARK_BYTES, "%s%s", i ? "inlined" : "",
+			 i && l->loop_first ? ", " : "");
 		if (l->loop_first)
-			snprintf(remark + strlen(remark), REMARK_BYTES - strlen(remark), "in the loop of lines %u-%u", l->loop_first,
-				 l->loop_last);
+			snprintf(remark + strlen(remark), REMARK_BYTES - strlen(remark),
+				 "in the loop of lines %u-%u", l->loop_first, l->loop_last);
 		t->node[t->nr++] = (struct screen_descent_node){
-		    .node = SCREEN_DESCENT_FNODES + n->node * SCREEN_DESCENT_INLINED + i, .depth = ++depth, .name = name,
-		    .remark = remark, .file = l->file, .line = l->line, .code_module = l->place.module,
-		    .code_offset = l->place.offset, .share = p->share * (double)l->ns / (double)in.ns,
+		    .node = SCREEN_DESCENT_FNODES + n->node * SCREEN_DESCENT_INLINED + i,
+		    .depth = ++depth,
+		    .name = name,
+		    .remark = remark,
+		    .file = l->file,
+		    .line = l->line,
+		    .code_module = l->place.module,
+		    .code_offset = l->place.offset,
+		    .share = p->share * (double)l->ns / (double)in.ns,
 		    .latency_ns = (uint64_t)((double)p->latency_ns * (double)l->ns / (double)in.ns),
-		    .evidence = evidence_text(EVIDENCE_SAMPLED), .root_cause = n->root_cause};
+		    .evidence = evidence_text(EVIDENCE_SAMPLED),
+		    .root_cause = n->root_cause};
 	}
 }
 
 static void add_nodes(struct rows *t, const struct order *o)
 {
-	static unsigned int depth[DESCENT_MAX_NODES], place[DESCENT_MAX_NODES]; /* by number; index in the result */
+	static unsigned int depth[DESCENT_MAX_NODES],
+	    place[DESCENT_MAX_NODES]; /* by number; index in the result */
 	const struct descent_result *r = t->result;
 
 	for (uint32_t i = 0; i < o->nr && t->nr < t->max; i++) {
@@ -232,7 +253,8 @@ static void add_nodes(struct rows *t, const struct order *o)
 		for (unsigned int k = 0; k < r->nr_paths; k++) {
 			const struct descent_path *p = &r->paths[k];
 
-			if (!p->nr_frames || p->frames[p->nr_frames - 1] != o->list[i] || !p->nr_pcs)
+			if (!p->nr_frames || p->frames[p->nr_frames - 1] != o->list[i] ||
+			    !p->nr_pcs)
 				continue;
 			add_inlined(t, p, n, depth[n->node]);
 			break;
@@ -255,9 +277,13 @@ static void add_paths(struct rows *t)
 		report_where(&b, t->descend, p);
 		copy_buf(t->where[i], CAUSE_BYTES, &b);
 		buf_release(&b);
-		t->path[i] = (struct screen_descent_path){.share = p->share, .latency_ns = p->latency_ns, .cause = t->cause[i],
-							  .where = t->where[i], .evidence = evidence_text(p->evidence),
-							  .node = p->nr_frames ? r->nodes[p->frames[p->nr_frames - 1]].node : 0};
+		t->path[i] = (struct screen_descent_path){
+		    .share = p->share,
+		    .latency_ns = p->latency_ns,
+		    .cause = t->cause[i],
+		    .where = t->where[i],
+		    .evidence = evidence_text(p->evidence),
+		    .node = p->nr_frames ? r->nodes[p->frames[p->nr_frames - 1]].node : 0};
 	}
 }
 
@@ -295,7 +321,9 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 	buf_init(&status, SENTENCE_BYTES);
 	descent_progress(descend_state(t->descend), &progress);
 	sentence_of(t, remark, &sentence);
-	buf_printf(&status, "%s%s%s", t->over && r->status == DESCENT_IN_PROGRESS ? "stopped" : descent_status_text(r->status),
+	buf_printf(&status, "%s%s%s",
+		   t->over && r->status == DESCENT_IN_PROGRESS ? "stopped"
+							       : descent_status_text(r->status),
 		   r->change[0] ? ": " : "", r->change);
 	d = (struct screen_descent){.sentence = sentence.data ? sentence.data : "",
 				    .status = status.data ? status.data : "",
@@ -316,9 +344,13 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 	return err;
 }
 
-int descent_rows_show(struct screen *s, const struct descend_report *report, const struct descent_result *r, const char *remark)
+int descent_rows_show(struct screen *s, const struct descend_report *report,
+		      const struct descent_result *r, const char *remark)
 {
-	struct rows t = {.report = report, .result = r, .descend = report->descend, .over = descend_over(report->descend),
+	struct rows t = {.report = report,
+			 .result = r,
+			 .descend = report->descend,
+			 .over = descend_over(report->descend),
 			 .max = r->nr_nodes + r->nr_paths * INLINED_LEVELS};
 	struct order o;
 	int err = order_init(&o, r);

@@ -8,7 +8,7 @@
 struct screen;
 
 /* `remark`: to be said after the answer, "" for nothing. 0 or a negative errno. */
-int descent_rows_show(struct screen *s, const struct descend_report *report, const struct descent_result *r,
-		      const char *remark);
+int descent_rows_show(struct screen *s, const struct descend_report *report,
+		      const struct descent_result *r, const char *remark);
 
 #endif

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/views/descent_rows.h"
+#include "tui/cli/verb_descend.h"
 #include "tui/report/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/screen/screen_descent.h"
-#include "tui/cli/verb_descend.h"
+#include "tui/views/descent_rows.h"
 
 #define SHOW_NS 100000000ull
 
@@ -25,7 +25,9 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 	const struct rec_descent *ask = descend_asked(l->descend);
 
 	if (!ask || ask->op != op) {
-		say(l, NOTE_WARNING, "this is a saved session: nothing can be asked of the target, and it holds no descent of this one");
+		say(l, NOTE_WARNING,
+		    "this is a saved session: nothing can be asked of the target, and it holds no "
+		    "descent of this one");
 		return;
 	}
 	l->op = op;
@@ -56,7 +58,9 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		return;
 	}
 	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
-		say(l, NOTE_INFO, "only functions of the program and its libraries, and system calls, can be descended into; f watches one");
+		say(l, NOTE_INFO,
+		    "only functions of the program and its libraries, and system calls, can be "
+		    "descended into; f watches one");
 		return;
 	}
 	o.slowest = 0;
@@ -68,7 +72,9 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	}
 	err = descend_choose(l->model, number, &o, o.timeout_s, &ask);
 	if (err) {
-		say(l, NOTE_WARNING, err == -EAGAIN ? "not enough calls yet to descend: wait a little" : "there is no such peak");
+		say(l, NOTE_WARNING,
+		    err == -EAGAIN ? "not enough calls yet to descend: wait a little"
+				   : "there is no such peak");
 		return;
 	}
 	descend_stop(l->descend);
@@ -114,7 +120,8 @@ static bool is_wait(enum cause_kind kind)
 }
 
 /* Of one function: which of its peaks have this path too. */
-static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out, size_t size)
+static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out,
+		       size_t size)
 {
 	const struct rec_descent *ask = descend_asked(l->descend);
 	size_t n = 0;
@@ -125,7 +132,8 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 
 		if (a->op != ask->op || same_peak(a, ask) || !descent_same_path(&a->result, r))
 			continue;
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "the same path as the peak at ",
+		n += (size_t)snprintf(out + n, size - n, "%s%s",
+				      n ? ", " : "the same path as the peak at ",
 				      format_time(a->mode_ns).s);
 	}
 	if (n && n < size)
@@ -155,8 +163,11 @@ static void keep_answer(struct live_descent *l, struct descent_result *r)
 	}
 	if (!a)
 		a = &l->answers[l->nr_answers++];
-	*a = (struct live_answer){.op = ask->op, .low_ns = ask->low_ns, .high_ns = ask->high_ns,
-				  .mode_ns = known ? peak.mode_ns : ask->low_ns, .result = *r};
+	*a = (struct live_answer){.op = ask->op,
+				  .low_ns = ask->low_ns,
+				  .high_ns = ask->high_ns,
+				  .mode_ns = known ? peak.mode_ns : ask->low_ns,
+				  .result = *r};
 	*r = (struct descent_result){0};
 }
 

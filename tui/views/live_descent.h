@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The descent of a live screen: what the view asks goes to the driver, the driver's state to the view. */
+/* The descent of a live screen: what the view asks goes to the driver, the driver's state to the
+ * view. */
 #ifndef PEAKTOP_LIVE_DESCENT_H
 #define PEAKTOP_LIVE_DESCENT_H
 
@@ -20,7 +21,7 @@ enum { LIVE_ANSWERS = 16 };
 
 struct live_descent {
 	struct screen *screen;
-	struct model *model;	 /* of the session, or of the replay as it is now */
+	struct model *model; /* of the session, or of the replay as it is now */
 	struct descend *descend;
 	const struct options *options; /* of the descent: start_ops and so on */
 	bool replay;
@@ -35,7 +36,8 @@ struct live_descent {
 
 void live_descent_release(struct live_descent *l);
 
-/* SCREEN_DESCEND: begin and open the view, or say why not. A replay shows the descent that it holds. */
+/* SCREEN_DESCEND: begin and open the view, or say why not. A replay shows the descent that it
+ * holds. */
 void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
 /* SCREEN_DESCEND_STOP */
 void live_descent_stop(struct live_descent *l);

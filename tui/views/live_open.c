@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/live_open.h"
 
+#include "tui/engine/walker.h"
 #include "tui/report/output_open.h"
 #include "tui/screen/screen_open.h"
-#include "tui/engine/walker.h"
 
 enum { MAX_LINES_BYTES = 1 << 20 };
 #define PATIENCE_NS 20000000000ull
@@ -14,12 +14,14 @@ void live_open_ask(struct live_open *l, uint32_t number)
 
 	if (!op || front_over(l->front)) {
 		screen_message(l->screen, NOTE_WARNING,
-			       l->front ? "the target has ended: nothing more can be asked of it" :
-					  "this is a saved session: nothing can be asked of the target");
+			       l->front
+				   ? "the target has ended: nothing more can be asked of it"
+				   : "this is a saved session: nothing can be asked of the target");
 		return;
 	}
 	if (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) {
-		screen_message(l->screen, NOTE_INFO, "only threads in a function or a system call can be looked at");
+		screen_message(l->screen, NOTE_INFO,
+			       "only threads in a function or a system call can be looked at");
 		return;
 	}
 	l->op = number;
@@ -41,8 +43,10 @@ bool live_open_turn(struct live_open *l)
 	}
 	if (!late && !front_looks_told(l->front, l->round))
 		return false;
-	r = (struct open_report){.model = front_model(l->front), .names = front_descend(l->front),
-				 .calls = front_open_calls(l->front), .what = op->label[0] ? op->label : op->name};
+	r = (struct open_report){.model = front_model(l->front),
+				 .names = front_descend(l->front),
+				 .calls = front_open_calls(l->front),
+				 .what = op->label[0] ? op->label : op->name};
 	if (op->layer == LAYER_SYSCALL)
 		r.ask.syscall = op->label;
 	else
@@ -51,8 +55,9 @@ bool live_open_turn(struct live_open *l)
 		return false;
 	l->op = 0;
 	if (!open_report_nr(&r)) {
-		screen_message(l->screen, NOTE_INFO, late ? "the threads could not be looked at" :
-							    "none is open any more: they have returned in the meantime");
+		screen_message(l->screen, NOTE_INFO,
+			       late ? "the threads could not be looked at"
+				    : "none is open any more: they have returned in the meantime");
 		return true;
 	}
 	buf_init(&lines, MAX_LINES_BYTES);

@@ -38,7 +38,8 @@ static char *read_source(const char *path)
 		return NULL;
 	}
 	text = malloc((size_t)st.st_size + 1);
-	while (text && n < (size_t)st.st_size && (got = read(fd, text + n, (size_t)st.st_size - n)) > 0)
+	while (text && n < (size_t)st.st_size &&
+	       (got = read(fd, text + n, (size_t)st.st_size - n)) > 0)
 		n += (size_t)got;
 	close(fd);
 	if (!text)
@@ -93,11 +94,13 @@ static bool show_source(struct live_source *l, const char *path, uint32_t line)
 	char *text = find_source(path, line, found, sizeof(found));
 
 	if (!text) {
-		snprintf(l->no_source, sizeof(l->no_source), "%s:%u: %s", path, line, strerror(errno));
+		snprintf(l->no_source, sizeof(l->no_source), "%s:%u: %s", path, line,
+			 strerror(errno));
 		return false;
 	}
 	if (strcmp(found, path) != 0)
-		snprintf(title, sizeof(title), "%s:%u, of which the program was made as %s", found, line, path);
+		snprintf(title, sizeof(title), "%s:%u, of which the program was made as %s", found,
+			 line, path);
 	else
 		snprintf(title, sizeof(title), "%s:%u", path, line);
 	screen_show_source(l->screen, title, text, line);
@@ -134,13 +137,17 @@ static void show_code(struct live_source *l, const struct parsed_code *a)
 
 	if (!insns)
 		return;
-	if (l->descend && descend_asked(l->descend) && descent_result(descend_state(l->descend), &r))
+	if (l->descend && descend_asked(l->descend) &&
+	    descent_result(descend_state(l->descend), &r))
 		r = (struct descent_result){0};
 	for (uint32_t i = 0; i < a->nr; i++) {
 		const struct parsed_insn *from = &a->insns[i];
 
-		insns[i] = (struct screen_insn){.offset = from->offset, .text = from->text, .file = from->file,
-						.line = from->line, .loop = from->flags & INSN_OF_LOOP,
+		insns[i] = (struct screen_insn){.offset = from->offset,
+						.text = from->text,
+						.file = from->file,
+						.line = from->line,
+						.loop = from->flags & INSN_OF_LOOP,
 						.jumped_to = from->flags & INSN_JUMPED_TO,
 						.share = share_at(&r, a->module, from->offset)};
 	}
@@ -162,7 +169,8 @@ static void take_code(void *ctx, const struct parsed_code *a)
 		show_code(l, a);
 		return;
 	}
-	snprintf(line, sizeof(line), "%s%sthe code cannot be shown: %s", l->no_source, l->no_source[0] ? "; " : "", a->reason);
+	snprintf(line, sizeof(line), "%s%sthe code cannot be shown: %s", l->no_source,
+		 l->no_source[0] ? "; " : "", a->reason);
 	screen_message(l->screen, NOTE_WARNING, line);
 }
 

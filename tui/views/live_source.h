@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a frame is in the program: its source, read as the user that we are, or its instructions, from the parser. */
+/* What a frame is in the program: its source, read as the user that we are, or its instructions,
+ * from the parser. */
 #ifndef PEAKTOP_LIVE_SOURCE_H
 #define PEAKTOP_LIVE_SOURCE_H
 
@@ -10,9 +11,9 @@ struct front;
 
 struct live_source {
 	struct screen *screen;
-	struct front *front;		 /* NULL: a saved session, of which only the source can be shown */
+	struct front *front; /* NULL: a saved session, of which only the source can be shown */
 	const struct descend *descend; /* NULL: none */
-	char no_source[512];	 /* why the last one could not be shown */
+	char no_source[512];	       /* why the last one could not be shown */
 };
 
 /* SCREEN_SOURCE and SCREEN_CODE: show it, now or when the parser has answered, or say why not. */

@@ -52,7 +52,8 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 		if (last_slice)
 			span_ns = last->end_ns - last->start_ns;
 		else if (op->share_seen < 1 && last->end_ns > op->slices[0].start_ns)
-			span_ns = last->end_ns - op->slices[0].start_ns; /* the rest is told with the next burst */
+			span_ns = last->end_ns -
+				  op->slices[0].start_ns; /* the rest is told with the next burst */
 		else if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
 			 op->slices[0].start_ns < elapsed_ns)
 			span_ns = elapsed_ns - op->slices[0].start_ns; /* armed when asked for */
@@ -64,7 +65,8 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 	row->calls = p->calls;
 	row->time_ns = p->sum_ns;
 	if (op->below_measurable && op->total.calls)
-		row->time_ns = (uint64_t)((double)op->time_ns * (double)p->calls / (double)op->total.calls);
+		row->time_ns =
+		    (uint64_t)((double)op->time_ns * (double)p->calls / (double)op->total.calls);
 	row->rate = span_ns ? (double)p->calls * 1e9 / (double)span_ns : -1;
 	row->wall = span_ns ? (double)row->time_ns / (double)span_ns : -1;
 	row->p50_ns = p->calls ? profile_quantile(p, 0.5) : 0;

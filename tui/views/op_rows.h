@@ -28,7 +28,7 @@ struct op_row {
 	    wall; /* calls a second; latency / time, 1 = one thread all the time; < 0 unknown */
 	unsigned int peaks;
 	uint64_t open, oldest_ns;
-	bool idle; /* nothing but calls that were open when we came: threads that wait for work */
+	bool idle;   /* nothing but calls that were open when we came: threads that wait for work */
 	double seen; /* share of its calls */
 	bool adds_up;
 	uint8_t

@@ -196,12 +196,14 @@ static void costliest(struct view_descent *v)
 		screen_message(v->view.screen, NOTE_INFO, "nothing below it was looked at");
 }
 
-static void show_place(struct view_descent *v, const struct screen_descent_node *n, enum screen_action_type type)
+static void show_place(struct view_descent *v, const struct screen_descent_node *n,
+		       enum screen_action_type type)
 {
 	bool source = type == SCREEN_SOURCE && n->file[0] && n->line;
 
 	if (!source && !n->code_module)
-		screen_message(v->view.screen, NOTE_INFO, "where this one is in the code is not known");
+		screen_message(v->view.screen, NOTE_INFO,
+			       "where this one is in the code is not known");
 	else
 		screen_act(v->view.screen, (struct screen_action){.type = type,
 								  .text = source ? n->file : "",

@@ -2,9 +2,9 @@
 /* The picture of a descent: the sentence, how far it is, the tree, the paths. */
 #include "tui/report/format.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/words.h"
 #include "tui/screen/theme.h"
 #include "tui/views/view_descent.h"
-#include "tui/report/words.h"
 
 enum { MARKS = 3, SHARE_W = FORMAT_PERCENT_WIDTH + 1, TIME_W = FORMAT_TIME_WIDTH + 1, BAR_W = 5 };
 enum { NAME_MIN = 18, MAX_TEXT = 1 << 20, PATH_INDENT = 4 };
@@ -58,7 +58,8 @@ static void draw_lines(struct grid *g, struct rect r, unsigned int role, const s
 }
 
 /* One more of the things that are said in a row: a line is broken between two of them. */
-static void add_item(struct buf *out, int width, const char *dot, const char *what, const char *count)
+static void add_item(struct buf *out, int width, const char *dot, const char *what,
+		     const char *count)
 {
 	const char *line = out->data ? strrchr(out->data, '\n') : NULL;
 	int columns = (int)text_columns(line ? line + 1 : out->data ? out->data : "");
@@ -66,7 +67,8 @@ static void add_item(struct buf *out, int width, const char *dot, const char *wh
 
 	snprintf(item, sizeof(item), "%s%s", what, count);
 	/* room for this and the dot after it */
-	buf_printf(out, " %s%s%s", dot, columns + (int)text_columns(item) + 5 > width ? "\n" : " ", item);
+	buf_printf(out, " %s%s%s", dot, columns + (int)text_columns(item) + 5 > width ? "\n" : " ",
+		   item);
 }
 
 static void status_text(const struct view_descent *v, bool ascii, int width, struct buf *out)
@@ -81,7 +83,8 @@ static void status_text(const struct view_descent *v, bool ascii, int width, str
 	if (!d->over) {
 		add_item(out, width, dot, "armed now ", format_count(d->armed).s);
 		if (d->until_next)
-			add_item(out, width, dot, "calls until the next decision ", format_count(d->until_next).s);
+			add_item(out, width, dot, "calls until the next decision ",
+				 format_count(d->until_next).s);
 	}
 	add_item(out, width, dot, "rounds ", format_count(d->rounds).s);
 	add_item(out, width, dot, "calls used ", format_count(d->calls_used).s);
@@ -290,10 +293,12 @@ static void place_text(const struct screen_descent_node *n, char *out, size_t si
 	if (n->file[0] && n->line)
 		snprintf(out, size, "%s:%u", slash ? slash + 1 : n->file, n->line);
 	else if (n->code_start && n->code_offset > n->code_start)
-		snprintf(out, size, "+0x%llx", (unsigned long long)(n->code_offset - n->code_start));
+		snprintf(out, size, "+0x%llx",
+			 (unsigned long long)(n->code_offset - n->code_start));
 }
 
-static void draw_place(struct grid *g, int end, int y, int width, const struct screen_descent_node *n)
+static void draw_place(struct grid *g, int end, int y, int width,
+		       const struct screen_descent_node *n)
 {
 	char text[512];
 	int columns;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Information: target, host, cost, losses, notes, times of this host, findings. */
 #include "tui/report/format.h"
-#include "tui/screen/pager.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+#include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
-#include "tui/report/words.h"
 
 enum { LABEL = 14 }; /* columns of the names at the left */
 
@@ -70,7 +70,8 @@ static void add_host(struct pager *p, struct model *m)
 	if (meta->budget_ppm >= 1000000)
 		field(p, ROLE_TEXT, "budget", "none");
 	else
-		field(p, ROLE_TEXT, "budget", "%s of the target's CPU time or of one CPU, whichever is larger",
+		field(p, ROLE_TEXT, "budget",
+		      "%s of the target's CPU time or of one CPU, whichever is larger",
 		      format_percent(meta->budget_ppm / 1e6).s);
 }
 

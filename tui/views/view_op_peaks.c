@@ -77,9 +77,9 @@ static void short_remark(const struct view_op *v, const struct peak *p, char *ou
 	char period[192] = "";
 
 	if (p->period_ns > 0)
-		snprintf(period, sizeof(period), "every %s%s%.100s%s%s", format_time((uint64_t)p->period_ns).s,
-			 p->period_near[0] ? " (" : "", p->period_near, p->period_near[0] ? ")" : "",
-			 p->near[0] ? "; " : "");
+		snprintf(period, sizeof(period), "every %s%s%.100s%s%s",
+			 format_time((uint64_t)p->period_ns).s, p->period_near[0] ? " (" : "",
+			 p->period_near, p->period_near[0] ? ")" : "", p->near[0] ? "; " : "");
 	snprintf(out, size, "%s%s%s", period, p->near[0] ? "near " : "", p->near);
 }
 

@@ -46,7 +46,8 @@ void screen_show_open(struct screen *s, const char *lines)
 		if (first || !n || (indent && strncmp(line + indent, "kernel:", 7) != 0))
 			pager_add(p, first ? ROLE_HEADING : ROLE_TEXT, line);
 		else
-			pager_wrap(p, indent ? ROLE_DIM : ROLE_TEXT, line + indent, columns, (int)indent);
+			pager_wrap(p, indent ? ROLE_DIM : ROLE_TEXT, line + indent, columns,
+				   (int)indent);
 		first = false;
 		lines += n + (lines[n] == '\n');
 	}

@@ -4,10 +4,10 @@
  * paused view keeps those it has.
  */
 #include "tui/report/format.h"
-#include "tui/views/op_rows.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/op_rows.h"
 
 #define STUCK_NS 10000000000ULL /* an open call this old is shown as an alert */
 #define SLOW_NS 1000000000ULL	/* ... as a warning */

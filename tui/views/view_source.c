@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a frame of a descent is in the program: lines of a source file, or instructions. */
 #include "tui/report/format.h"
-#include "tui/screen/pager.h"
 #include "tui/report/sanitise.h"
+#include "tui/screen/pager.h"
 #include "tui/screen/screen_descent.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
@@ -96,12 +96,14 @@ static void add_place(struct pager *p, const char *file, uint32_t line, bool sha
 
 	snprintf(raw, sizeof(raw), "%s", slash ? slash + 1 : file);
 	sanitise(safe, sizeof(safe), raw);
-	snprintf(text, sizeof(text), "%*s%s:%u", 14 + (shares ? FORMAT_PERCENT_WIDTH : 0), "", safe, line);
+	snprintf(text, sizeof(text), "%*s%s:%u", 14 + (shares ? FORMAT_PERCENT_WIDTH : 0), "", safe,
+		 line);
 	pager_add(p, ROLE_DIM, text);
 }
 
 /* "38.2%  +0x1c | callq fetch" */
-static void add_insn(struct pager *p, const struct screen_code *c, const struct screen_insn *insn, bool shares, bool ascii)
+static void add_insn(struct pager *p, const struct screen_code *c, const struct screen_insn *insn,
+		     bool shares, bool ascii)
 {
 	char at[24], share[48] = "", safe[2048], text[2200];
 
@@ -112,8 +114,9 @@ static void add_insn(struct pager *p, const struct screen_code *c, const struct 
 		snprintf(at, sizeof(at), "-0x%llx", (unsigned long long)(c->start - insn->offset));
 	if (insn->share > 0)
 		snprintf(share, sizeof(share), "%s", format_percent_fixed(insn->share).s);
-	snprintf(text, sizeof(text), "%*s %9s %s%s %s", shares ? FORMAT_PERCENT_WIDTH : 0, share, at,
-		 insn->jumped_to ? ">" : " ", insn->loop ? theme_glyph(GLYPH_VLINE, ascii) : " ", safe);
+	snprintf(text, sizeof(text), "%*s %9s %s%s %s", shares ? FORMAT_PERCENT_WIDTH : 0, share,
+		 at, insn->jumped_to ? ">" : " ",
+		 insn->loop ? theme_glyph(GLYPH_VLINE, ascii) : " ", safe);
 	pager_add(p, insn->share >= 0.1 ? ROLE_PEAK_CHOSEN : ROLE_TEXT, text);
 }
 

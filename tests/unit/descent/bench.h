@@ -8,16 +8,16 @@
 #ifndef PEAKTOP_TEST_BENCH_H
 #define PEAKTOP_TEST_BENCH_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "analysis/descent/descent.h"
 #include "bpf/buckets.h"
@@ -348,7 +348,7 @@ static const char *letters_of(const struct descent_result *r, unsigned int path)
 }
 
 static inline void expect_path(struct bench *b, unsigned int path, const char *letters,
-			enum cause_kind kind)
+			       enum cause_kind kind)
 {
 	struct descent_result r;
 

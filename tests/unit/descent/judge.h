@@ -102,7 +102,8 @@ struct group {
 /* Of short ones in a row each sleeps its part. */
 static uint64_t slept_in_longest(const struct activation *a)
 {
-	return a->count > 1 ? (uint64_t)((double)a->slept * (double)a->longest / (double)a->net) : a->slept;
+	return a->count > 1 ? (uint64_t)((double)a->slept * (double)a->longest / (double)a->net)
+			    : a->slept;
 }
 
 static void judge_activation(struct judge *j, const struct call *c, unsigned int at, int entry)
@@ -210,7 +211,8 @@ struct verdict {
 	struct leaf leaf[MAX_LEAVES];
 };
 
-/* A callee that takes a fair part of the time is told by itself, also where it is called in a loop. */
+/* A callee that takes a fair part of the time is told by itself, also where it is called in a loop.
+ */
 static bool has_heavy_callee(const struct judge *j, int entry)
 {
 	for (unsigned int i = 0; i < j->nr; i++)
@@ -231,21 +233,27 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 		if (j->entry[i].parent == entry && j->entry[i].votes > largest)
 			largest = j->entry[i].votes;
 	for (i = 0; i < J_KINDS; i++) {
-		double self_ns = e->own_ns + (has_heavy_callee(j, entry) ? 0 : e->loop_ns) + e->untimed_ns;
+		double self_ns =
+		    e->own_ns + (has_heavy_callee(j, entry) ? 0 : e->loop_ns) + e->untimed_ns;
 
 		part = largest > 0 ? e->self[i] / largest : e->self[i] > 0;
 		/* what takes a fair part of the time may be told whatever its votes */
-		if ((part > 0.33 || (!entry && i >= J_PREEMPTED) || (e->self[i] > 0 && (!required || e->time > 0.12 * j->latency))) && v->nr < MAX_LEAVES)
-			v->leaf[v->nr++] = (struct leaf){entry, (enum judged)i,
-							 required && part > 0.75 &&
-							     e->self[i] > 0.2 * (double)j->calls &&
-							     (i != J_SELF || self_ns > 0.1 * j->latency)};
+		if ((part > 0.33 || (!entry && i >= J_PREEMPTED) ||
+		     (e->self[i] > 0 && (!required || e->time > 0.12 * j->latency))) &&
+		    v->nr < MAX_LEAVES)
+			v->leaf[v->nr++] = (struct leaf){
+			    entry, (enum judged)i,
+			    required && part > 0.75 && e->self[i] > 0.2 * (double)j->calls &&
+				(i != J_SELF || self_ns > 0.1 * j->latency)};
 	}
 	for (i = 0; i < j->nr && largest > 0; i++) {
 		part = j->entry[i].votes / largest;
 		/* what takes next to nothing of the time need not be told */
-		if (j->entry[i].parent == entry && (part > 0.33 || j->entry[i].time > 0.12 * j->latency))
-			judge_walk(j, (int)i, required && part > 0.75 && j->entry[i].time > 0.06 * j->latency, v);
+		if (j->entry[i].parent == entry &&
+		    (part > 0.33 || j->entry[i].time > 0.12 * j->latency))
+			judge_walk(j, (int)i,
+				   required && part > 0.75 && j->entry[i].time > 0.06 * j->latency,
+				   v);
 	}
 }
 
