@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 	case VERB_DOCTOR:
 		return o.nr_pids || o.name || o.command ? verb_coverage(&o) : verb_doctor(&o);
 	default:
-		fprintf(stderr, "peaktop: chains, critical, resume and diff are not built yet; "
-				"watch, descend, record, export and doctor are\n");
+		fprintf(stderr, "peaktop: chains, critical, resume and diff are not available in "
+				"this version; use watch, descend, record, export or doctor\n");
 		return EXIT_USAGE;
 	}
 }

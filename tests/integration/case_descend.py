@@ -326,9 +326,9 @@ def text():
 @case("what cannot be done is refused in one line, with status 2")
 def refused():
     for args, word in ((["-p", os.getpid(), "-f", "syscall:raed"], "syscall:read"), (["-p", os.getpid(), "-f", "syscalls"], "syscall:NAME"),
-                       (["-p", os.getpid(), "-f", "block"], "cannot be descended"), (["-f", "main"], "no target"),
-                       (["-p", os.getpid(), "-f", "main", "-f", "exit"], "one -f"),
-                       (["-p", os.getpid(), "-f", "main", "--peak", 1, "--slowest", 1], "exclude"),
+                       (["-p", os.getpid(), "-f", "block"], "not supported"), (["-f", "main"], "no target"),
+                       (["-p", os.getpid(), "-f", "main", "-f", "exit"], "more than one -f"),
+                       (["-p", os.getpid(), "-f", "main", "--peak", 1, "--slowest", 1], "cannot be combined"),
                        (["-p", os.getpid(), "-f", "main", "--max-depth", 65], "--max-depth")):
         status, program = run_peaktop("descend", *args)
         equal("exit status of %s" % args, status, 2)

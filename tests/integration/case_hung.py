@@ -221,7 +221,7 @@ def killed_early():
             where = "killed %d ms after its start (number %d)" % (moment * 1000, number)
             equal("exit status, " + where, program.wait(10), 1)
             equal("what it says, " + where, program.err,
-                  ["peaktop: the collector was ended by signal 9 (Killed); all probes are gone"])
+                  ["peaktop: the collector was killed by signal 9 (Killed); all probes are removed"])
             wait_for(lambda: not [p for p in members if alive(p)], "no process is left, " + where, 5)
     check(alive(t.pid), "the target died")
 
@@ -308,7 +308,7 @@ def hang_with(environment):
             equal("exit status", program.wait(20), 1)
             wait_for(lambda: not alive(collector), "the collector ends", 10)
         between("lines of error output", len(program.err), 1, 1)
-        check(re.match(r"peaktop: the collector \(process \d+\) has not answered for \d+ s", program.err[0]), program.err[0])
+        check(re.match(r"peaktop: the collector \(process \d+\) did not answer for \d+ s", program.err[0]), program.err[0])
         check(alive(t.pid), "the target died")
         t.end()
 

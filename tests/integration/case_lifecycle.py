@@ -170,7 +170,7 @@ def lost_parser():
             wait_for(lambda: parser_of(program) not in (0, victim), "another parser")
         equal("exit status", program.stop(), 0)
         notes = program.document()["notes"]
-        check(any(note.startswith("the parser died once") and "its answers may be missing" in note for note in notes), "notes: %s" % notes)
+        check(any(note.startswith("the parser died once") and "names or call paths may be missing" in note for note in notes), "notes: %s" % notes)
         check(any(note.startswith("the parser died 2 times") for note in notes), "notes: %s" % notes)
         check("the parser died" in program.error_text(), "standard error: " + program.error_text())
         t.end()

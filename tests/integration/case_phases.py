@@ -107,7 +107,7 @@ def never():
         t.go()
         t.truth()
         equal("exit status", program.stop(), 1)
-    check("no phase was seen" in program.error_text() and "syscall:reboot" in program.error_text(), program.error_text())
+    check("so no phase began" in program.error_text() and "syscall:reboot" in program.error_text(), program.error_text())
     document = program.document()
     equal("phases seen", document["phases"]["seen"], 0)
     check(not any(op["calls"] for op in document["operations"]), "nothing is counted: %s" % document["operations"])
@@ -180,7 +180,7 @@ def descend():
         status, program = run_peaktop("descend", "-p", t.pid, "-f", "work_times", "--begin", "main", "--end", "phase_close",
                                       "--json", "--timeout", 1)
     equal("exit status", status, 1)
-    check("no phase was seen" in program.error_text(), program.error_text())
+    check("so no phase began" in program.error_text(), program.error_text())
 
 
 main()

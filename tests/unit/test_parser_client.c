@@ -243,8 +243,9 @@ static void test_asked_again_without_the_one_it_died_of(void **state)
 	assert_int_equal(parser_restarts(parser), 1);
 	wait_for(find(BAD));
 	assert_int_equal(answer.functions.error, -ENOTRECOVERABLE);
-	assert_string_equal(answer.functions.reason,
-			    "bad.so: refused, the parser ended with SIGSEGV reading it");
+	assert_string_equal(
+	    answer.functions.reason,
+	    "bad.so: not parsed: the parser was killed by SIGSEGV while reading it");
 	assert_int_equal(parser_restarts(parser), 1);
 }
 

@@ -849,7 +849,7 @@ static void test_script_errors(void **state)
 	struct harness *h = harness_new(3, NULL);
 
 	assert_int_equal(harness_script(h, "# fine\n\nfly away"), -EINVAL);
-	assert_string_equal(harness_out(h), "line 3: no such command: fly\n");
+	assert_string_equal(harness_out(h), "line 3: unknown command: fly\n");
 	assert_int_equal(harness_script(h, "key nokey"), -EINVAL);
 	assert_int_equal(harness_script(h, "size 0 3"), -EINVAL);
 	assert_int_equal(harness_script(h, "size 80"), -EINVAL);

@@ -108,8 +108,8 @@ static int number(const char *text, const char *what, double low, double high, d
 	errno = 0;
 	v = strtod(text, &end);
 	if (errno || end == text || *end || !isfinite(v) || v < low || v > high)
-		return fail(error, n, "%s: '%s' is not a number from %g to %g", what, text, low,
-			    high);
+		return fail(error, n, "%s must be a number from %g to %g (got '%s')", what, low,
+			    high, text);
 	*out = v;
 	return 0;
 }
@@ -121,7 +121,7 @@ static int whole(const char *text, const char *what, unsigned int low, unsigned 
 	int err = number(text, what, low, high, &v, error, n);
 
 	if (!err && v != floor(v))
-		return fail(error, n, "%s: '%s' is not a whole number", what, text);
+		return fail(error, n, "%s must be a whole number (got '%s')", what, text);
 	if (!err)
 		*out = (unsigned int)v;
 	return err;
@@ -166,7 +166,8 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	if (!strncmp(text, "syscall:", 8) || !strncmp(text, "kernel:", 7)) {
 		op->kind = text[0] == 's' ? OP_SYSCALL : OP_KERNEL;
 		if (copy(op->name, strchr(text, ':') + 1, strlen(strchr(text, ':') + 1)))
-			return fail(error, error_size, "-f %s: a name is missing after the colon",
+			return fail(error, error_size,
+				    "-f %s: give a name of at most 1023 characters after the colon",
 				    text);
 		if (op->kind == OP_SYSCALL && syscall_number(op->name) < 0 &&
 		    strspn(op->name, "0123456789") != strlen(op->name))
@@ -179,18 +180,21 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 		name = text + 5;
 	at = module_part(name);
 	if (at && copy(op->module, at + 1, strlen(at + 1)))
-		return fail(error, error_size, "-f %.100s: the name of the module is too long",
+		return fail(error, error_size,
+			    "-f %.100s: the module name is longer than 1023 characters; give the "
+			    "file name without its path",
 			    text);
 	if (copy(op->name, name, at ? (size_t)(at - name) : strlen(name)))
 		return fail(error, error_size,
-			    "-f '%.100s': not an operation; give a function, syscalls, "
+			    "-f '%.100s' is not an operation; give a function, syscalls, "
 			    "syscall:NAME, block, lock or runqueue",
 			    text);
 	if (at && op->name[0] == '0' && (op->name[1] == 'x' || op->name[1] == 'X')) {
 		op->offset = strtoull(op->name, &end, 16);
 		if (*end)
 			return fail(error, error_size,
-				    "-f %s: 0xOFFSET@MODULE needs a hexadecimal offset", text);
+				    "-f %s: the offset is not hexadecimal; give 0xOFFSET@MODULE",
+				    text);
 		op->kind = OP_OFFSET;
 	}
 	return 0;
@@ -208,20 +212,26 @@ static int pids_parse(struct options *o, const char *text, char *error, size_t n
 		pid = strtol(p, &end, 10);
 		if (errno || end == p || pid <= 0 || pid > 1 << 30 || (*end && *end != ',') ||
 		    (*end == ',' && !end[1]))
-			return fail(error, n, "-p '%s': not a list of pids like 123 or 123,456",
-				    text);
+			return fail(
+			    error, n,
+			    "-p '%s' is not a list of pids; give them as in -p 123 or -p 123,456",
+			    text);
 		if (o->nr_pids == OPTIONS_MAX_PIDS)
-			return fail(error, n, "-p: more than %d pids", OPTIONS_MAX_PIDS);
+			return fail(error, n,
+				    "-p: more than %d pids given; watch fewer processes at once",
+				    OPTIONS_MAX_PIDS);
 		o->pids[o->nr_pids++] = (pid_t)pid;
 		p = *end ? end + 1 : end;
 	}
-	return o->nr_pids ? 0 : fail(error, n, "-p: no pid given");
+	return o->nr_pids ? 0
+			  : fail(error, n, "-p: the list of pids is empty; give one as in -p 123");
 }
 
 static int op_add(struct options *o, const char *text, char *error, size_t n)
 {
 	if (o->nr_ops == OPTIONS_MAX_OPS)
-		return fail(error, n, "-f: more than %d operations", OPTIONS_MAX_OPS);
+		return fail(error, n, "-f: more than %d operations given; watch fewer at once",
+			    OPTIONS_MAX_OPS);
 	return op_spec_parse(&o->ops[o->nr_ops++], text, error, n);
 }
 
@@ -276,8 +286,8 @@ static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 	if (*text && strspn(text, "0123456789") == strlen(text)) {
 		if (whole(text, "--peak", 1, 64, &peak, e, n))
 			return fail(e, n,
-				    "--peak: %s is not the number of a peak, 1 to 64; a latency "
-				    "needs a unit, as in --peak %sus",
+				    "--peak must be a peak's number from 1 to 64 (got %s); a "
+				    "latency needs a unit, as in --peak %sus",
 				    text, text);
 		o->peak = (int)peak;
 		return 0;
@@ -292,8 +302,8 @@ static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 	if (!o->peak_low_ns || !o->peak_high_ns || *rest ||
 	    (dash && o->peak_low_ns >= o->peak_high_ns))
 		return fail(e, n,
-			    "--peak: '%s' is not a peak; give its number (3), a latency in it "
-			    "(2.5ms) or a range (2ms-4ms)",
+			    "--peak '%s' is not a peak; give its number (3), a latency inside it "
+			    "(2.5ms) or a range of latencies (2ms-4ms)",
 			    text);
 	return 0;
 }
@@ -312,7 +322,7 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 	case OPT_RESOLUTION:
 		err = whole(arg, "--resolution", 1, 8, &o->resolution, e, n);
 		if (!err && o->resolution & (o->resolution - 1))
-			return fail(e, n, "--resolution: %s is not 1, 2, 4 or 8", arg);
+			return fail(e, n, "--resolution must be 1, 2, 4 or 8 (got %s)", arg);
 		return err;
 	case OPT_OVERHEAD:
 		return number(arg, "--max-overhead", 0.01, 100, &o->max_overhead, e, n);
@@ -397,7 +407,10 @@ static int option_take(struct options *o, int opt, char **argv, char *e, size_t 
 		return pids_parse(o, optarg, e, n);
 	case 'n':
 		o->name = optarg;
-		return *optarg ? 0 : fail(e, n, "-n: the name is empty");
+		return *optarg
+			   ? 0
+			   : fail(e, n,
+				  "-n: the process name is empty; give one as in -n redis-server");
 	case 'f':
 		return op_add(o, optarg, e, n);
 	case 'o':
@@ -407,7 +420,7 @@ static int option_take(struct options *o, int opt, char **argv, char *e, size_t 
 		if (o->verb == VERB_SCREEN)
 			o->verb = VERB_REPLAY;
 		if (o->nr_files == 2)
-			return fail(e, n, "-r: too many files");
+			return fail(e, n, "-r: too many session files given; give one");
 		o->files[o->nr_files++] = optarg;
 		return 0;
 	case OPT_BEGIN:
@@ -423,9 +436,10 @@ static int option_take(struct options *o, int opt, char **argv, char *e, size_t 
 		o->format = optarg;
 		return 0;
 	case ':':
-		return fail(e, n, "%s needs a value; see peaktop --help", argv[optind - 1]);
+		return fail(e, n, "option '%s' needs a value (see peaktop --help)",
+			    argv[optind - 1]);
 	default:
-		return fail(e, n, "unknown option %s; see peaktop --help", argv[optind - 1]);
+		return fail(e, n, "unknown option '%s' (see peaktop --help)", argv[optind - 1]);
 	}
 }
 
@@ -441,21 +455,22 @@ static int phases_check(struct options *o, char *e, size_t n)
 		return 0;
 	if (!o->has_begin || !o->has_end)
 		return fail(e, n,
-			    "%s is missing: phases need --begin OP and --end OP (the same OP: what "
-			    "happens inside its calls)",
+			    "%s OP is missing: a phase needs both --begin OP and --end OP (use the "
+			    "same OP twice for what begins inside its calls)",
 			    o->has_begin ? "--end" : "--begin");
 	if (!can_be_edge(&o->begin_op) || !can_be_edge(&o->end_op))
-		return fail(e, n,
-			    "%s %.100s: a phase begins and ends with a function or syscall:NAME",
+		return fail(e, n, "%s %.100s cannot limit a phase; give a function or syscall:NAME",
 			    can_be_edge(&o->begin_op) ? "--end" : "--begin",
 			    can_be_edge(&o->begin_op) ? o->end_op.text : o->begin_op.text);
 	if (o->verb != VERB_SCREEN && o->verb != VERB_WATCH && o->verb != VERB_RECORD &&
 	    o->verb != VERB_DESCEND)
-		return fail(e, n,
-			    "--begin and --end go with watch, record, descend and the live screen");
+		return fail(
+		    e, n,
+		    "--begin and --end work only with watch, record, descend and the live screen");
 	if (o->nr_files)
 		return fail(e, n,
-			    "--begin and --end limit a measurement: a saved session has its own");
+			    "--begin and --end cannot be used with a saved session: its phases "
+			    "were chosen when it was recorded");
 	return 0;
 }
 
@@ -465,9 +480,11 @@ static int check(struct options *o, char *e, size_t n)
 	int kinds = (o->nr_pids > 0) + (o->name != NULL) + (o->command != NULL);
 
 	if (kinds > 1)
-		return fail(e, n, "give one target: -p PID, -n NAME or -- CMD");
+		return fail(
+		    e, n,
+		    "more than one kind of target given; give one of -p PID, -n NAME or -- CMD");
 	if (o->command && !o->command[0])
-		return fail(e, n, "no command after --");
+		return fail(e, n, "no command follows --; give one as in -- sleep 1");
 	if (phases_check(o, e, n))
 		return -EINVAL;
 	switch (o->verb) {
@@ -477,22 +494,31 @@ static int check(struct options *o, char *e, size_t n)
 	case VERB_CRITICAL:
 	case VERB_RECORD:
 		if (!target && !((o->verb == VERB_WATCH || o->verb == VERB_DESCEND) && o->nr_files))
-			return fail(e, n, "no target: give -p PID, -n NAME or -- CMD");
+			return fail(e, n, "no target given; give -p PID, -n NAME or -- CMD");
 		if (o->verb == VERB_RECORD && !o->output)
-			return fail(e, n, "record: -o FILE is missing");
+			return fail(e, n, "record: no output file given; give -o FILE");
 		return 0;
 	case VERB_RESUME:
 		if (!target || o->nr_files != 1)
-			return fail(e, n, "resume: give FILE and a target (-p PID)");
+			return fail(e, n,
+				    "resume: give a session file and a target, as in peaktop "
+				    "resume FILE -p PID");
 		return 0;
 	case VERB_DIFF:
-		return o->nr_files == 2 ? 0 : fail(e, n, "diff: give two session files");
+		return o->nr_files == 2
+			   ? 0
+			   : fail(e, n, "diff: give two session files, as in peaktop diff OLD NEW");
 	case VERB_EXPORT:
 		return o->nr_files == 1 && o->format
 			   ? 0
-			   : fail(e, n, "export: give FILE and --format FORMAT");
+			   : fail(e, n,
+				  "export: give a session file and a format, as in peaktop export "
+				  "FILE --format json");
 	case VERB_REPLAY:
-		return target ? fail(e, n, "-r FILE shows a saved session: it takes no target") : 0;
+		return target ? fail(e, n,
+				     "-r FILE shows a saved session and cannot be combined with a "
+				     "target; remove -p, -n or -- CMD")
+			      : 0;
 	default:
 		return 0;
 	}
@@ -523,7 +549,7 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 				break;
 		}
 		if (i == sizeof(verbs) / sizeof(verbs[0]))
-			return fail(error, error_size, "'%s' is not a verb; see peaktop --help",
+			return fail(error, error_size, "unknown verb '%s' (see peaktop --help)",
 				    argv[1]);
 		o->verb = verbs[i].verb;
 		first = 2;
@@ -546,8 +572,8 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 	for (int i = optind; i < argc; i++) {
 		if (o->nr_files == 2 ||
 		    (o->verb != VERB_RESUME && o->verb != VERB_DIFF && o->verb != VERB_EXPORT))
-			return fail(error, error_size, "'%s': what is this? see peaktop --help",
-				    argv[i]);
+			return fail(error, error_size,
+				    "unexpected argument '%s' (see peaktop --help)", argv[i]);
 		o->files[o->nr_files++] = argv[i];
 	}
 	return check(o, error, error_size);

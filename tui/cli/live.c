@@ -113,7 +113,7 @@ static void write_text(struct live *l, const char *path)
 		err = errno;
 	}
 	if (err)
-		snprintf(line, sizeof(line), "%s: not written: %s", path,
+		snprintf(line, sizeof(line), "cannot write %s: %s", path,
 			 strerror(err < 0 ? -err : err));
 	else
 		snprintf(line, sizeof(line), "view written to %s", path);
@@ -127,7 +127,7 @@ static void write_snapshot(struct live *l, const char *path)
 	int err = l->front ? front_snapshot(l->front, path) : -ENODATA;
 
 	if (err)
-		snprintf(line, sizeof(line), "%s: not written: %s", path, strerror(-err));
+		snprintf(line, sizeof(line), "cannot write %s: %s", path, strerror(-err));
 	else
 		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
 			 path);
@@ -143,9 +143,9 @@ static void live_suspend(struct live *l)
 	term_resume();
 	live_resize(l);
 	if (l->front && front_over(l->front))
-		screen_message(
-		    l->screen, NOTE_WARNING,
-		    "all probes were removed while peaktop was stopped; start it again to go on");
+		screen_message(l->screen, NOTE_WARNING,
+			       "all probes were removed while peaktop was stopped; start peaktop "
+			       "again to continue");
 }
 
 static void watch_text(struct live *l, const char *text)
@@ -216,7 +216,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		live_descent(l);
 		if (l->front && front_over(l->front))
 			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended: nothing more can be asked of it");
+				       "the target has ended: there is nothing left to probe");
 		else
 			live_descent_ask(&l->descent, a->op, a->peak);
 		break;
@@ -275,9 +275,9 @@ static void live_state(struct live *l)
 				    .ascii = l->options->ascii};
 
 	if (!l->says_state) {
-		screen_message(
-		    l->screen, NOTE_INFO,
-		    "SIGUSR1: the state is on the screen; with 2>FILE it is printed there");
+		screen_message(l->screen, NOTE_INFO,
+			       "SIGUSR1 prints the state to standard error only if that is "
+			       "redirected: start peaktop with 2>FILE");
 		return;
 	}
 	output_state_head(m, front_now_ns(), stderr);
@@ -375,8 +375,8 @@ static void live_loop(struct live *l)
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
 			said_over = true;
 			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended; what was measured stays here (q "
-				       "quits, w saves)");
+				       "the target has ended; its results stay on the screen (q "
+				       "quits, w saves them)");
 			l->dirty = true;
 		}
 		if (fds[1].revents)
@@ -415,7 +415,7 @@ static int live_open(struct live *l, char *error, size_t n)
 	l->screen = screen_new(l->front ? front_model(l->front) : replay_model(l->replay), &so);
 	l->grid = grid_new(80, 24, so.ascii);
 	if (!l->screen || !l->grid || live_resize(l)) {
-		snprintf(error, n, "no memory for the screen");
+		snprintf(error, n, "out of memory while opening the screen");
 		return EXIT_NO_ANSWER;
 	}
 	return 0;

@@ -35,7 +35,7 @@ bool replay_screen_action(struct replay *r, struct screen *s, const struct scree
 	case SCREEN_SNAPSHOT_WRITE:
 	case SCREEN_OPEN_CALLS:
 		screen_message(s, NOTE_WARNING,
-			       "this is a saved session: nothing can be asked of the target");
+			       "not available in a saved session: the target cannot be probed");
 		return true;
 	default:
 		return false;

@@ -74,7 +74,7 @@ static int do_size(struct script *s, char *arg)
 
 	if (end == arg || rows_end == end || *rows_end || cols < 1 || rows < 1 ||
 	    cols > GRID_MAX_COLS || rows > GRID_MAX_ROWS)
-		return bad(s, "size takes columns and rows", arg);
+		return bad(s, "size needs columns and rows within the limits", arg);
 	screen_resize(s->screen, (int)cols, (int)rows);
 	return grid_resize(s->grid, (int)cols, (int)rows);
 }
@@ -88,7 +88,7 @@ static int do_key(struct script *s, char *arg)
 	     name = strtok_r(NULL, " \t", &save)) {
 		key = key_parse(name);
 		if (key < 0)
-			return bad(s, "no such key", name);
+			return bad(s, "unknown key", name);
 		press(s, key);
 	}
 	return 0;
@@ -102,7 +102,7 @@ static int do_type(struct script *s, char *arg)
 	for (; *arg && !s->quit; arg += n) {
 		n = utf8_decode(arg, strlen(arg), &cp);
 		if (!n)
-			return bad(s, "not UTF-8", "type");
+			return bad(s, "text is not valid UTF-8", "type");
 		press(s, (int)cp);
 	}
 	return 0;
@@ -115,7 +115,7 @@ static int do_tick(struct script *s, char *arg)
 	int err = 0;
 
 	if (n > SCRIPT_MAX_TICKS || (*arg && *end))
-		return bad(s, "tick takes a number of slices", arg);
+		return bad(s, "tick needs a number of slices", arg);
 	for (i = 0; i < n && !err; i++)
 		err = advance(s, s->session_ns + s->host->interval_ns);
 	return err;
@@ -127,7 +127,7 @@ static int do_until(struct script *s, char *arg)
 	double seconds = strtod(arg, &end);
 
 	if (end == arg || *end || !(seconds >= 0) || seconds > 1e9)
-		return bad(s, "until takes seconds", arg);
+		return bad(s, "until needs a number of seconds", arg);
 	return advance(s, (uint64_t)(seconds * 1e9));
 }
 
@@ -142,7 +142,7 @@ static int do_wait(struct script *s, char *arg)
 	unsigned long ms = strtoul(arg, &end, 10);
 
 	if (end == arg || *end || ms > 1000000000)
-		return bad(s, "wait takes milliseconds", arg);
+		return bad(s, "wait needs a number of milliseconds", arg);
 	s->clock_ns += ms * 1000000ULL;
 	do_actions(s);
 	return 0;
@@ -233,7 +233,7 @@ static int run_line(struct script *s, char *line)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(line, commands[i].name))
 			return commands[i].run(s, arg);
-	return bad(s, "no such command", line);
+	return bad(s, "unknown command", line);
 }
 
 /* The next line of the text, without its end, copied. Returns where the one after begins. */
@@ -276,7 +276,7 @@ int script_run(const char *text, size_t n, struct screen *screen, const struct s
 		s.line++;
 		at = take_line(at, end, line, &length);
 		if (length >= LINE_MAX_BYTES || memchr(line, '\0', length < 1 ? 0 : length - 1))
-			err = bad(&s, "a line is too long or has a NUL", "");
+			err = bad(&s, "the line is too long or contains a NUL byte", "");
 		else if (line[0] && line[0] != '#')
 			err = run_line(&s, line);
 	}

@@ -119,7 +119,9 @@ static bool try_begin(struct run *r, uint64_t now)
 	}
 	err = descend_begin(r->descend, &ask);
 	if (err)
-		verb_complain("these options are out of range");
+		verb_complain(
+		    "descend: --start-ops, --decision-ops, --maxcount-percentage, --max-depth or "
+		    "--max-sites is out of range; leave them out to use the defaults");
 	r->used_ns = now;
 	return !err;
 }
@@ -292,7 +294,7 @@ static void explain(const struct run *r)
 	if (report.no_such_peak) {
 		output_descend_sentence(&report, &b);
 		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text,
-			 b.data ? b.data : "no such peak");
+			 b.data ? b.data : "there is no such peak");
 	} else if (phases_missing(r->front)) {
 		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
 	} else if (!descend_asked(r->descend)) {
@@ -305,19 +307,19 @@ static void explain(const struct run *r)
 		 * that is stuck */
 		if (ended && seen >= r->options->start_ops)
 			snprintf(line, sizeof(line),
-				 "%s: the target ended after %llu calls, before one of its peaks "
-				 "could be looked into",
+				 "%s: the target ended after %llu calls, before the cause of a "
+				 "peak could be measured; run a longer workload",
 				 r->options->ops[0].text, seen);
 		else
 			snprintf(
 			    line, sizeof(line),
-			    "%s: not enough calls: %llu of %u were seen%s%s%s; try %s",
+			    "%s: not enough calls: saw %llu of the %u needed%s%s%s; try %s",
 			    r->options->ops[0].text, seen, r->options->start_ops,
 			    ended ? " before the target ended" : "", left ? "; " : "",
 			    left && b.data ? b.data : "",
 			    seen || left || ended
 				? "a longer --timeout or fewer --start-ops"
-				: "a longer --timeout, or --open for a call that began before");
+				: "a longer --timeout, or --open to see calls that began earlier");
 	} else {
 		struct descent_result result;
 
@@ -325,8 +327,8 @@ static void explain(const struct run *r)
 			return;
 		if (result.refused[0])
 			snprintf(line, sizeof(line),
-				 "%s: the answer is refused, because its figures contradict each "
-				 "other: %s; ask again",
+				 "%s: no answer, because its figures contradict each other: %s; "
+				 "run it again",
 				 r->options->ops[0].text, result.refused);
 		else
 			snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text,
@@ -341,7 +343,7 @@ static void explain(const struct run *r)
 static const char *refusal(const struct options *o)
 {
 	if (o->nr_ops > 1)
-		return "descend: one -f at a time";
+		return "descend: more than one -f given; give one";
 	switch (o->ops[0].kind) {
 	case OP_FUNCTION:
 	case OP_OFFSET:
@@ -349,11 +351,11 @@ static const char *refusal(const struct options *o)
 		break;
 	default:
 		return "descend: -f must be a function of the program or its libraries, or "
-		       "syscall:NAME; kernel functions, block, lock "
-		       "and runqueue cannot be descended into yet";
+		       "syscall:NAME; descending into kernel functions, block, lock and runqueue "
+		       "is not supported";
 	}
 	if ((o->peak || o->peak_high_ns) && o->slowest > 0)
-		return "descend: --peak and --slowest exclude each other";
+		return "descend: --peak and --slowest cannot be combined; give one of them";
 	return NULL;
 }
 
@@ -415,8 +417,8 @@ static int descend_file(struct options *o)
 	}
 	if (!report.op) {
 		fprintf(stderr,
-			"peaktop: %s: holds no descent; peaktop descend TARGET -f OP -o FILE "
-			"records one\n",
+			"peaktop: %s: the session contains no descent; record one with peaktop "
+			"descend TARGET -f OP -o FILE\n",
 			o->files[0]);
 		replay_free(r);
 		return EXIT_NO_ANSWER;

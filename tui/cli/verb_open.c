@@ -39,11 +39,11 @@ static const char *refusal(const struct options *o)
 	enum op_kind kind = o->nr_ops ? o->ops[0].kind : OP_FUNCTION;
 
 	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
-		return "descend --open: give one function or one syscall:NAME with -f, or none for "
-		       "all threads";
+		return "descend --open: -f must be one function or one syscall:NAME; leave -f out "
+		       "to see all threads";
 	if (o->command || o->peak || o->peak_high_ns || o->slowest > 0)
-		return "descend --open: asks what runs now: -p PID or -n NAME, without --peak and "
-		       "--slowest";
+		return "descend --open shows a running process: give -p PID or -n NAME, without -- "
+		       "CMD, --peak and --slowest";
 	return NULL;
 }
 

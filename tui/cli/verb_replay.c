@@ -53,7 +53,7 @@ static int replay_read(struct replay **r, const char *path, const struct options
 		*output_error = print_slices(*r, lines);
 	at = replay_advance(*r, UINT64_MAX);
 	if (at < 0) {
-		fprintf(stderr, "peaktop: %s: cannot read: %s\n", path, strerror((int)-at));
+		fprintf(stderr, "peaktop: cannot read %s: %s\n", path, strerror((int)-at));
 		replay_free(*r);
 		return EXIT_DAMAGED;
 	}
@@ -111,7 +111,8 @@ int verb_export(struct options *o)
 		o->json = true;
 		return verb_watch_file(o);
 	}
-	fprintf(stderr, "peaktop: export: format '%s' is not available; json is\n", o->format);
+	fprintf(stderr, "peaktop: export: --format '%s' is not supported; give --format json\n",
+		o->format);
 	return EXIT_USAGE;
 }
 

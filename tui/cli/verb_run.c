@@ -27,7 +27,7 @@ int output_status(int err)
 {
 	if (!err || err == -EPIPE)
 		return EXIT_ANSWERED;
-	fprintf(stderr, "peaktop: the output could not be written: %s\n", strerror(-err));
+	fprintf(stderr, "peaktop: cannot write the output: %s\n", strerror(-err));
 	return EXIT_NO_ANSWER;
 }
 
@@ -62,7 +62,7 @@ int target_by_name(struct options *o)
 		closedir(proc);
 	if (o->nr_pids)
 		return 0;
-	snprintf(line, sizeof(line), "no process is called '%.200s'; see ps -e", o->name);
+	snprintf(line, sizeof(line), "-n '%.200s': no process has this name; see ps -e", o->name);
 	verb_complain(line);
 	return EXIT_NO_ANSWER;
 }
@@ -91,7 +91,7 @@ static void answer_nobody(const struct options *o)
 					.asked = o->nr_ops ? o->ops[0].text : "(process)"};
 	char line[128];
 
-	snprintf(line, sizeof(line), "no process is called '%.64s'", o->name);
+	snprintf(line, sizeof(line), "-n '%.64s': no process has this name", o->name);
 	note.note.text = line;
 	if (report.model && none && !model_feed(report.model, &note)) {
 		if (o->verb == VERB_DESCEND)

@@ -160,13 +160,11 @@ int verb_walk(struct options *o)
 	int status, err;
 
 	if (o->peak || o->peak_high_ns || o->slowest > 0) {
-		verb_complain(
-		    "descend: --peak and --slowest choose calls of a function: name it with -f");
+		verb_complain("descend: --peak and --slowest need a function; name it with -f OP");
 		return EXIT_USAGE;
 	}
 	if (o->has_begin || o->has_end) {
-		verb_complain(
-		    "descend: --begin and --end bound calls of a function: name it with -f");
+		verb_complain("descend: --begin and --end need a function; name it with -f OP");
 		return EXIT_USAGE;
 	}
 	if (o->interval_s == 1 && !o->json_lines)
@@ -179,7 +177,8 @@ int verb_walk(struct options *o)
 					.names = front_descend(r.front),
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
-		verb_complain("these options are out of range");
+		verb_complain("descend: --maxcount-percentage or --max-depth is out of range; "
+			      "leave them out to use the defaults");
 		front_free(r.front);
 		return EXIT_USAGE;
 	}
@@ -192,8 +191,8 @@ int verb_walk(struct options *o)
 	if (!status) {
 		status = answer_status(&r.report);
 		if (status)
-			verb_complain("no answer: no thread was seen before the target ended; try "
-				      "a longer --timeout");
+			verb_complain("no answer: the target ended before any of its threads was "
+				      "sampled; try a longer --timeout");
 	}
 	err = print_answer(&r.report, o);
 	if (!err && o->output)

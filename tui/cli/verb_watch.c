@@ -122,16 +122,16 @@ static int run_status(struct run *r)
 	if (anything_measured(m))
 		return EXIT_ANSWERED;
 	if (model_nr_targets(m) && model_target_ended(m, 0) && !r->options->command) {
-		verb_complain("the target ended before anything was measured");
+		verb_complain("the target ended before any call was measured");
 		return EXIT_NO_ANSWER;
 	}
 	verb_complain(
-	    untimed_calls(m) ? "calls were seen to begin, but none was timed; try a longer --for "
-			       "or --max-overhead 100"
+	    untimed_calls(m) ? "calls began, but none of them was timed; try a longer --for or "
+			       "--max-overhead 100"
 	    : r->options->nr_ops
-		? "no call of what -f names began while it was watched; try a longer --for, or "
-		  "peaktop descend --open for one that began before"
-		: "nothing happened in the target while it was watched; try a longer --for");
+		? "no call of the operations given with -f began while peaktop watched; try a "
+		  "longer --for, or peaktop descend --open to see calls that began earlier"
+		: "the target made no system call while peaktop watched; try a longer --for");
 	return r->options->command && model_nr_ops(m) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
@@ -173,8 +173,7 @@ int verb_record(struct options *o)
 	status = run_status(&r);
 	err = front_recording_close(r.front);
 	if (err) {
-		fprintf(stderr, "peaktop: %s: not all was written: %s\n", o->output,
-			strerror(-err));
+		fprintf(stderr, "peaktop: cannot write all of %s: %s\n", o->output, strerror(-err));
 		status = EXIT_NO_ANSWER;
 	} else if (!o->quiet && !status) {
 		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n",

@@ -405,7 +405,7 @@ void descend_take(struct descend *d, const struct record *rec)
 	if (first && !err)
 		start_feed(d);
 	if (err == -ENOMEM && d->live)
-		d->host.message(d->host.ctx, "no memory for more of the descent");
+		d->host.message(d->host.ctx, "out of memory: the descent is incomplete");
 	pump(d);
 }
 

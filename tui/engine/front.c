@@ -100,7 +100,7 @@ int front_unprivileged(char *error, size_t n)
 		err = sandbox_enter(SANDBOX_FRONT);
 	if (!err)
 		return 0;
-	snprintf(error, n, "cannot give up privileges: %s", strerror(-err));
+	snprintf(error, n, "cannot drop privileges: %s", strerror(-err));
 	return EXIT_NOT_PERMITTED;
 }
 
@@ -108,13 +108,13 @@ static const char *recording_why(int err, bool force)
 {
 	switch (err) {
 	case -EEXIST:
-		return force ? "it exists and is not a session of peaktop; choose another name"
-			     : "it exists; choose another name, or give --force to replace an "
-			       "older session";
+		return force
+			   ? "the file exists and is not a peaktop session; choose another name"
+			   : "the file exists; choose another name, or give --force to replace it";
 	case -EBUSY:
-		return "another peaktop is writing it";
+		return "another peaktop is writing this file";
 	case -EINVAL:
-		return "not a regular file";
+		return "this is not a regular file";
 	default:
 		return strerror(-err);
 	}
@@ -134,7 +134,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		if (f)
 			model_free(f->model);
 		free(f);
-		snprintf(error, n, "no memory");
+		snprintf(error, n, "out of memory");
 		return EXIT_NO_ANSWER;
 	}
 	f->collector_pidfd = -1;
@@ -153,7 +153,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		err = fo->options->force ? session_writer_create(&f->recording, fo->record)
 					 : session_writer_create_new(&f->recording, fo->record);
 		if (err)
-			snprintf(error, n, "-o %s: cannot write: %s", fo->record,
+			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
 				 recording_why(err, fo->options->force));
 	} else if (!err && fo->screen) {
 		/* without room for it there are no snapshots; that is said when one is asked for */
@@ -162,7 +162,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	}
 	if (err) {
 		if (!error[0])
-			snprintf(error, n, "cannot start: %s", strerror(-err));
+			snprintf(error, n, "cannot start the collector: %s", strerror(-err));
 		front_free(f);
 		if (err == -EEXIST)
 			return EXIT_USAGE;
@@ -209,7 +209,7 @@ int front_request(struct front *f, const struct record *rec)
 
 	f->heartbeat_ns = front_now_ns();
 	if (err && err != -EPIPE)
-		front_message(f, "a request to the collector was lost: %s", strerror(-err));
+		front_message(f, "cannot send a request to the collector: %s", strerror(-err));
 	return err;
 }
 
@@ -277,13 +277,13 @@ void front_feed(struct front *f, const struct record *from)
 		return;
 	err = model_feed(f->model, &rec);
 	if (err == -ENOMEM)
-		front_message(f, "no memory for more records");
+		front_message(f, "out of memory: later records are ignored");
 	if (f->recording && !f->recording_error) {
 		err = session_writer_append(f->recording, &rec);
 		if (err) {
 			f->recording_error = err;
 			front_message(
-			    f, "recording stopped: %s; what was written before can be opened",
+			    f, "recording stopped: %s; the session can be opened up to this point",
 			    strerror(-err));
 		}
 	}

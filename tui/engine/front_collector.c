@@ -150,11 +150,11 @@ void collector_closed(struct front *f)
 		f->collector_pid = 0;
 	if (WIFSIGNALED(status))
 		front_fail(f, EXIT_NO_ANSWER,
-			   "the collector was ended by signal %d (%s); all probes are gone",
+			   "the collector was killed by signal %d (%s); all probes are removed",
 			   WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
 		front_fail(f, EXIT_NO_ANSWER,
-			   "the collector ended unexpectedly; all probes are gone");
+			   "the collector exited unexpectedly; all probes are removed");
 }
 
 static void end_now(struct front *f)
@@ -188,7 +188,7 @@ void collector_look(struct front *f, uint64_t now_ns)
 		return;
 	}
 	if (!f->alive && f->stop_asked) {
-		front_fail(f, EXIT_NO_ANSWER, "stopped before the measurement began");
+		front_fail(f, EXIT_NO_ANSWER, "interrupted before the measurement began");
 		end_now(f);
 		return;
 	}
@@ -196,7 +196,7 @@ void collector_look(struct front *f, uint64_t now_ns)
 	if (f->silent_ns <= limit * MS)
 		return;
 	front_fail(f, EXIT_NO_ANSWER,
-		   "the collector (process %d) has not answered for %u s and was ended; the kernel "
+		   "the collector (process %d) did not answer for %u s and was killed; the kernel "
 		   "removes its probes",
 		   (int)f->collector_pid, (unsigned int)(limit / 1000));
 	end_now(f);

@@ -86,9 +86,9 @@ void parser_watch(struct front *f)
 		return;
 	f->parser_deaths = n;
 	if (n > 1)
-		snprintf(times, sizeof(times), "%u times, the last one", n);
-	snprintf(text, sizeof(text), "the parser died %s%s%s; its answers may be missing", times,
-		 module[0] ? ", on " : "", module);
+		snprintf(times, sizeof(times), "%u times, most recently", n);
+	snprintf(text, sizeof(text), "the parser died %s%s%s; names or call paths may be missing",
+		 times, module[0] ? ", on " : "", module);
 	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
 	front_feed(f, &rec);
 	front_message(f, "%s", text);

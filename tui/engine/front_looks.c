@@ -185,7 +185,7 @@ void looks_take(struct front *f, const struct rec_looked *looked)
 		return;
 	if (!h->nr_words || !h->nr_regs || !f->parser) {
 		if (!feed_known(f, h))
-			feed_bare(f, h, "the thread went on while its stack was read");
+			feed_bare(f, h, "the thread continued while its stack was read");
 		return;
 	}
 	if (s->last)
@@ -220,7 +220,7 @@ void looks_move(struct front *f)
 		id =
 		    stacks_mappings(f, h->look.pid) ? parser_ask(f->parser, PARSE_UNWIND, &req) : 0;
 		if (id <= 0) {
-			feed_bare(f, h, "the parser could not be asked");
+			feed_bare(f, h, "the request to the parser failed");
 			continue;
 		}
 		s->asked[s->nr_asked].request = (uint32_t)id;
@@ -246,7 +246,7 @@ bool looks_answer(struct front *f, const struct parsed *a)
 	s->asked[i] = s->asked[--s->nr_asked];
 	if (p->error) {
 		stacks_mappings_forget(f);
-		feed_bare(f, h, "its stack could not be read");
+		feed_bare(f, h, "the stack could not be read");
 		return true;
 	}
 	for (uint32_t k = 0; k < p->nr; k++) {

@@ -47,8 +47,8 @@ void phases_add(struct front *f)
 	if (!o->has_begin)
 		return;
 	snprintf(f->phases_line, sizeof(f->phases_line),
-		 "no phase was seen: %.200s was not called while it was watched (--begin); nothing "
-		 "was counted",
+		 "--begin %.200s: it was not called while peaktop watched, so no phase began and "
+		 "no call was counted; try a longer --for",
 		 o->begin_op.text);
 	f->begin = edge_add(f, &o->begin_op);
 	f->end = strcmp(o->begin_op.text, o->end_op.text) ? edge_add(f, &o->end_op) : f->begin;

@@ -206,7 +206,7 @@ static bool blame(struct parser *p, const char *how)
 	reason = malloc(strlen(h->name) + strlen(how) + 64);
 	if (!reason)
 		return false;
-	stpcpy(stpcpy(stpcpy(reason, h->name), ": refused, the parser "), how);
+	stpcpy(stpcpy(stpcpy(reason, h->name), ": not parsed: the parser "), how);
 	free(h->refused);
 	h->refused = reason;
 	return true;
@@ -220,10 +220,10 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 	char how[128];
 
 	if (!why && sig)
-		snprintf(how, sizeof(how), "ended with SIG%s reading it",
+		snprintf(how, sizeof(how), "was killed by SIG%s while reading it",
 			 sigabbrev_np(sig) ? sigabbrev_np(sig) : "?");
 	else
-		snprintf(how, sizeof(how), "%s", why ? why : "ended reading it");
+		snprintf(how, sizeof(how), "%s", why ? why : "exited while reading it");
 	free(p->lost_on);
 	p->lost_on =
 	    p->asked && p->at && p->modules[p->at].name ? strdup(p->modules[p->at].name) : NULL;
@@ -236,7 +236,7 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 		p->asked = NULL;
 	} else if (p->asked) {
 		answer_failure(p, p->asked, -ENOTRECOVERABLE,
-			       blamed ? p->modules[p->at].refused : "the parser ended", answer);
+			       blamed ? p->modules[p->at].refused : "the parser exited", answer);
 		given = conclude(p);
 	}
 	p->at = 0;
@@ -256,7 +256,8 @@ static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *a
 	if (h && h->refused)
 		answer_failure(p, r, -ENOTRECOVERABLE, h->refused, answer);
 	else if (p->broken)
-		answer_failure(p, r, -EPIPE, "the parser cannot be kept running", answer);
+		answer_failure(p, r, -EPIPE, "the parser keeps failing and is not started again",
+			       answer);
 	else if ((r->type == PARSE_ADD_MODULE || r->type == PARSE_ADD_DEBUG) && h->fd < 0)
 		answer_failure(p, r, -ENOENT, "the module was removed", answer);
 	else
@@ -378,7 +379,7 @@ int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 		if (ret < 0) {
 			ret = replace_worker(p, NULL, answer);
 		} else if (p->asked && now_ns >= p->asked_until_ns) {
-			snprintf(late, sizeof(late), "took longer than %llu s over it",
+			snprintf(late, sizeof(late), "needed more than %llu s",
 				 (unsigned long long)(p->limit_ns / 1000000000));
 			ret = replace_worker(p, late, answer);
 		} else {

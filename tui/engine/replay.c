@@ -49,7 +49,7 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	if (!r || !(r->model = model_new()) || !(r->descend = descend_new(NULL)) ||
 	    !(r->walker = walker_new(r->descend, NULL))) {
 		replay_free(r);
-		snprintf(why, n, "no memory");
+		snprintf(why, n, "out of memory");
 		return EXIT_NO_ANSWER;
 	}
 	err = session_reader_open(&r->reader, path, why, n);
@@ -62,7 +62,7 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	}
 	err = session_reader_elapsed_ns(r->reader, &r->total_ns);
 	if (err) {
-		snprintf(why, n, "%s: cannot read: %s", path, strerror(-err));
+		snprintf(why, n, "cannot read %s: %s", path, strerror(-err));
 		replay_free(r);
 		return EXIT_DAMAGED;
 	}

@@ -48,7 +48,7 @@ void walker_free(struct walker *w)
 void walker_take(struct walker *w, const struct record *rec)
 {
 	if (walk_feed(w->walk, rec) == -ENOMEM && w->live)
-		w->host.message(w->host.ctx, "no memory for more of the walk");
+		w->host.message(w->host.ctx, "out of memory: the walk is incomplete");
 }
 
 int walker_begin(struct walker *w, const struct rec_walk *ask)

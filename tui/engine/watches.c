@@ -109,7 +109,7 @@ struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from
 	if (spec->kind != OP_FUNCTION && spec->kind != OP_OFFSET && spec->kind != OP_KERNEL)
 		return NULL;
 	if (f->nr_watches == FRONT_MAX_WATCHES) {
-		front_message(f, "%s: more than %d functions are watched; remove one first",
+		front_message(f, "%s: cannot watch more than %d functions; remove one first",
 			      spec->text, FRONT_MAX_WATCHES);
 		return NULL;
 	}
@@ -152,7 +152,8 @@ void front_unwatch(struct front *f, uint32_t op)
 		if (f->watches[i]->op != op)
 			continue;
 		if (phases_option(f, f->watches[i])) {
-			front_message(f, "%s: it begins or ends the phases and stays",
+			front_message(f,
+				      "%s: cannot be removed: --begin or --end names this function",
 				      f->watches[i]->text);
 			return;
 		}
@@ -177,7 +178,7 @@ static void plan_ask(struct front *f, struct watch *w, uint32_t module, uint64_t
 	w->stage = WATCH_PLANNING;
 	w->request = ask(f, PARSE_PLAN, &req);
 	if (!w->request)
-		watch_refuse(f, w, "%s: the parser is not available", w->text);
+		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
 static void watch_find(struct front *f, struct watch *w)
@@ -188,9 +189,10 @@ static void watch_find(struct front *f, struct watch *w)
 		req.module = module_by_name(f, w->spec.module);
 		if (!req.module) {
 			if (w->stage != WATCH_DORMANT)
-				front_message(
-				    f, "%s: the target maps no file called %s yet; waiting for it",
-				    w->text, w->spec.module);
+				front_message(f,
+					      "%s: the target has not mapped a file called %s yet; "
+					      "waiting for it",
+					      w->text, w->spec.module);
 			w->stage = WATCH_DORMANT;
 			return;
 		}
@@ -208,7 +210,7 @@ static void watch_find(struct front *f, struct watch *w)
 	w->stage = WATCH_FINDING;
 	w->request = ask(f, PARSE_FIND, &req);
 	if (!w->request)
-		watch_refuse(f, w, "%s: the parser is not available", w->text);
+		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
 static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
@@ -286,9 +288,9 @@ static void answer_functions(struct front *f, struct watch *w, const struct pars
 		} else if (only_current(a)) {
 			function_found(f, w, only_current(a));
 		} else if (a->nr) {
-			refuse_with_list(
-			    f, w, a,
-			    "several functions have this name; give FUNC@MODULE or the full name");
+			refuse_with_list(f, w, a,
+					 "several functions have this name; give FUNC@MODULE or "
+					 "the full demangled name");
 		} else if (!w->spec.module[0] && f->options->command && !f->going) {
 			/* the libraries of a command come only once it runs */
 			w->stage = WATCH_DORMANT;
@@ -302,19 +304,19 @@ static void answer_functions(struct front *f, struct watch *w, const struct pars
 	case WATCH_NEAREST:
 		if (f->over)
 			refuse_with_list(f, w, a,
-					 a->nr ? "not found before the target ended; nearest names"
+					 a->nr ? "not found before the target ended; similar names"
 					       : "not found before the target ended");
 		else
 			refuse_with_list(f, w, a,
-					 a->nr ? "no such function; nearest names"
+					 a->nr ? "no such function; similar names"
 					       : "no such function in the target or its libraries");
 		break;
 	case WATCH_IFUNC:
 		if (!a->nr) {
-			watch_refuse(
-			    f, w,
-			    "%s: resolved at load time (IFUNC), and its targets cannot be told",
-			    w->text);
+			watch_refuse(f, w,
+				     "%s: selected at load time (IFUNC), and the selected function "
+				     "is not known; name that function instead",
+				     w->text);
 			break;
 		}
 		w->plans_left = a->nr;
@@ -389,8 +391,8 @@ static void answer_plan(struct front *f, struct watch *w, const struct parsed_pl
 	if (w->plans_left)
 		w->plans_left--;
 	if (a->error && !w->plans_left && !w->nr_sites) {
-		watch_refuse(f, w, "%s: cannot be timed: %s", w->text,
-			     a->text[0] ? a->text : "the planner gives no reason");
+		watch_refuse(f, w, "cannot time %s: %s", w->text,
+			     a->text[0] ? a->text : "no reason was given");
 		return;
 	}
 	if (!a->error) {

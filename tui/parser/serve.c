@@ -81,7 +81,7 @@ static int dispatch(struct server *s, unsigned int type)
 	case PARSE_CODE:
 		return serve_code(s);
 	default:
-		return refuse(s, type, "no such request");
+		return refuse(s, type, "unknown request");
 	}
 }
 
@@ -102,12 +102,12 @@ int server_handle(struct server *s, struct channel *c, const struct raw_frame *f
 		fd = -1;
 	}
 	if (!layout || frame->type >= PARSE_LAST) {
-		err = refuse(s, frame->type, "no such request");
+		err = refuse(s, frame->type, "unknown request");
 	} else if (struct_decode(&memory, layout, frame->payload, frame->length, &s->request)) {
 		s->request = (struct parse_request){.text = ""};
 		err = refuse(s, frame->type, "damaged request");
 	} else if (wants_fd && fd < 0) {
-		err = refuse(s, frame->type, "no descriptor came with it");
+		err = refuse(s, frame->type, "the request came without its file descriptor");
 	} else if (wants_fd) {
 		err = frame->type == PARSE_ADD_MODULE ? serve_add_module(s, fd)
 						      : serve_add_debug(s, fd);

@@ -220,7 +220,7 @@ int serve_call_sites(struct server *s)
 	f = answer.error ? NULL : module_function_at(c.m, vaddr);
 	if (f && f->ifunc && f->vaddr == vaddr) {
 		answer.error = -ENOTSUP;
-		answer.reason = "it only chooses which function runs";
+		answer.reason = "this IFUNC resolver only selects the function that runs";
 	}
 	if (!answer.error) {
 		answer.error = call_sites(&c, vaddr, &answer, &why);

@@ -212,8 +212,9 @@ int serve_code(struct server *s)
 		if (!answer.error)
 			answer.error = listing_fill(&l, vaddr, &answer);
 		if (answer.error)
-			answer.reason = answer.error == -ENOENT ? "no function is known to be here"
-								: module_error_text(answer.error);
+			answer.reason = answer.error == -ENOENT
+					    ? "no function is known at this address"
+					    : module_error_text(answer.error);
 		blocks_release(&l.blocks);
 	}
 	return server_answer(s, PARSED_CODE, &answer);

@@ -17,19 +17,19 @@ const char *module_error_text(int error)
 	case 0:
 		return "";
 	case -ENOENT:
-		return "no such module";
+		return "unknown module";
 	case -ENOEXEC:
-		return "not an ELF file, or its headers are broken";
+		return "not an ELF file, or its headers are damaged";
 	case -EXDEV:
 		return "a 32-bit program or library";
 	case -ENOTSUP:
 		return "for another kind of processor";
 	case -ENOMEM:
-		return "it needs more memory than the parser may take";
+		return "parsing it needs more memory than the parser may use";
 	case -ESTALE:
 		return "this debug file belongs to another build";
 	case -EEXIST:
-		return "it has a debug file already";
+		return "the module already has a debug file";
 	default:
 		return strerror(-error);
 	}

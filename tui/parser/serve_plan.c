@@ -117,7 +117,8 @@ int serve_plan(struct server *s)
 	f = module_function_at(m, vaddr);
 	if (f && f->ifunc && f->vaddr == vaddr)
 		return decline(s, -ENOTSUP, PLACE_NO_START,
-			       "it only chooses which function runs: watch that one");
+			       "this IFUNC resolver only selects the function that runs; watch the "
+			       "selected function");
 	/* frames of Go are told from inside of the function only */
 	if (s->request.policy & POLICY_AT_CALLS && !module_identity(m)->is_go)
 		err = plan_function_at_calls(placer, vaddr, &plan);

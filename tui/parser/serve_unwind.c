@@ -170,12 +170,12 @@ static int unwind_check(struct server *s, struct process **p, const char **reaso
 		return -ENOMEM;
 	}
 	if (r->nr_regs != UNWIND_PT_REGS) {
-		*reason = "the registers are missing";
+		*reason = "the request contains no registers";
 		return -EINVAL;
 	}
 	*p = process_find(u, r->pid);
 	if (!*p) {
-		*reason = "the mappings of this process are not known";
+		*reason = "the memory map of this process is not known";
 		return -ESTALE;
 	}
 	(*p)->used = s->requests;

@@ -490,8 +490,7 @@ static void put_notes(json_t *notes, const struct op *op, const struct descent_r
 
 	if (result->refused[0]) {
 		buf_init(&line, NAME_MAX_BYTES);
-		buf_printf(&line,
-			   "the answer is refused, because its figures contradict each other: %s",
+		buf_printf(&line, "no answer, because its figures contradict each other: %s",
 			   result->refused);
 		*failed |=
 		    line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));

@@ -219,8 +219,7 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 		put_causes(out, r, &result);
 	else if (result.refused[0])
 		buf_printf(out,
-			   "the answer is refused, because its figures contradict each other: %s; "
-			   "ask again",
+			   "no answer, because its figures contradict each other: %s; run it again",
 			   result.refused);
 	else
 		buf_printf(out, "no cause was found (%s)", report_status(r, &result));

@@ -95,7 +95,8 @@ static int check_header(struct session_reader *r, const char *path, char *why, s
 		break;
 	case -ENOTSUP:
 		snprintf(why, why_size,
-			 "%s was written by a newer peaktop: it takes format %u.%u, this is %u.%u",
+			 "%s was written by a newer peaktop: reading it needs format %u.%u, this "
+			 "peaktop knows %u.%u",
 			 path, header.least_major, header.least_minor, CONTAINER_MAJOR,
 			 CONTAINER_MINOR);
 		break;
@@ -225,16 +226,17 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 		if (!ret)
 			return stop(r, r->bytes.len > r->taken ? "is cut off"
 				       : r->closed	       ? NULL
-							       : "was not closed and ends");
+						   : "was not closed properly and ends");
 		if (ret == -EBADMSG)
 			return stop(r, "is damaged");
 		if (ret < 0)
 			return ret;
 		if (raw.sequence != r->sequence || r->closed)
-			return stop(r, r->closed ? "goes on after its end" : "has a frame missing");
+			return stop(r, r->closed ? "continues after its end mark"
+						 : "has a frame missing");
 		ret = frame_decode_raw(r->decoder, &raw, &r->frame);
 		if (ret == -ENOTSUP)
-			return stop(r, "has contents of a newer peaktop");
+			return stop(r, "contains records of a newer peaktop");
 		if (ret == -EBADMSG || (raw.flags & FRAME_NOT_RECORDED))
 			return stop(r, "is damaged");
 		if (ret < 0)

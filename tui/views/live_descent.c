@@ -80,7 +80,9 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	descend_stop(l->descend);
 	err = descend_begin(l->descend, &ask);
 	if (err) {
-		say(l, NOTE_ERROR, "the descent cannot begin: these options are out of range");
+		say(l, NOTE_ERROR,
+		    "cannot descend: --start-ops, --decision-ops, --maxcount-percentage, "
+		    "--max-depth or --max-sites is out of range");
 		return;
 	}
 	l->op = number;
