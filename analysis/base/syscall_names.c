@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/base/edit_distance.h"
+
 /* Made by the Makefile from the system's own list. */
 static const char *const names[] = {
 #include "syscall_names.inc"
@@ -24,43 +26,18 @@ int syscall_number(const char *name)
 	return -ENOENT;
 }
 
-/* Edits that turn one word into the other (Levenshtein), for words of at most 63 bytes. */
-static unsigned int edits(const char *a, const char *b)
-{
-	unsigned int row[64], la = (unsigned int)strlen(a), lb = (unsigned int)strlen(b);
-
-	if (la > 63 || lb > 63)
-		return 64;
-	for (unsigned int j = 0; j <= lb; j++)
-		row[j] = j;
-	for (unsigned int i = 1; i <= la; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned int j = 1; j <= lb; j++) {
-			unsigned int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-
-			if (above + 1 < best)
-				best = above + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			diagonal = above;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 const char *syscall_nearest(const char *name)
 {
-	unsigned int best = 65;
-	const char *nearest = "";
+	size_t len = strlen(name);
+	unsigned int limit = edit_limit(len), best = limit + 1, edits;
+	const char *nearest = NULL;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		unsigned int d = names[i] ? edits(name, names[i]) : 65;
-
-		if (d < best) {
-			best = d;
+		if (!names[i])
+			continue;
+		edits = edit_distance(name, len, names[i], strlen(names[i]), limit);
+		if (edits < best) {
+			best = edits;
 			nearest = names[i];
 		}
 	}

@@ -7,7 +7,7 @@
 const char *syscall_name(unsigned int nr);
 /* The number of a name; -ENOENT. */
 int syscall_number(const char *name);
-/* The known name that is most like `name`. */
+/* The known name that differs least from `name`; NULL if none is near (edit_distance.h). */
 const char *syscall_nearest(const char *name);
 
 #endif

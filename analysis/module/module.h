@@ -158,10 +158,13 @@ const char *module_alias(struct module *m, const struct function *f, size_t i);
  */
 int module_find(struct module *m, const char *name, const struct function **out, size_t max);
 /*
- * The names most like `name`, best first: edit distance to the whole name or
- * its last part, and names that contain it. Returns how many were written.
+ * Suggestions for `name`, best first: names that begin with it or contain it, and names that, whole
+ * or in their last part, differ from it by at most a third of its characters. Returns how many were
+ * written, or a negative errno. `costs`, unless NULL, receives a number for each; the suggestions
+ * of several modules can be ordered by it.
  */
-int module_nearest(struct module *m, const char *name, const struct function **out, size_t max);
+int module_nearest(struct module *m, const char *name, const struct function **out,
+		   unsigned int *costs, size_t max);
 /*
  * Functions whose symbol or demangled name contains `text` (letters of either
  * case match a lower-case one), in order of vaddr, from the function with index

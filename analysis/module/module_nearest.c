@@ -1,280 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The names most like one that was mistyped.
+ * Suggestions for a name that no function has.
  *
- * Two passes: every symbol is measured by the identifier in it that is nearest
- * to the last part of the query (bit-parallel edit distance: Myers, J. ACM
- * 46(3), 1999, in Hyyro's form for whole strings), and the best few hundred are
- * then demangled and measured as a person sees them, with transpositions as one
- * edit (optimal string alignment).
+ * The first pass compares every symbol without demangling it: the identifiers in it with the last
+ * part of the query. The second pass demangles the best few hundred and compares them whole.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <strings.h>
 
+#include "analysis/base/edit_distance.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
 enum {
-	PATTERN = 64,		  /* characters of the query that count */
-	KEPT = 256,		  /* candidates for the second pass */
-	COMPARED = 160,		  /* characters of a name that count in the second pass */
-	NEAREST_TEXT = 512 << 20, /* bytes looked at */
-	FAR = 1 << 20,
-	SHORT = 3,
+	KEPT = 256,		  /* candidates of the second pass */
+	NEAREST_TEXT = 256 << 20, /* bytes of names that are compared */
+	EDIT = 4,		  /* cost of one edit */
+	BEGINS = 2,		  /* cost of a name that begins with the query */
+	CONTAINS = 3 * EDIT,	  /* cost of a name that contains the query elsewhere */
+	UNQUALIFIED = 2,	  /* cost of other qualifiers, or of none */
+	SHORT = 3,		  /* a shorter query is only compared with the begin of names */
+	FAR = 1 << 20,		  /* cost of a name that is not near */
+};
+
+/* A part of a name; not NUL-terminated. */
+struct text {
+	const char *at;
+	size_t len;
 };
 
 struct candidate {
 	unsigned int cost;
 	uint32_t symbol;
+	const struct function *f;
+	bool local;
+	size_t len;
+	char name[EDIT_MAX_TEXT];
 };
 
-struct nearest {
-	const struct module *m;
-	uint64_t mask[256]; /* of the pattern, letters of both cases */
-	char pattern[PATTERN + 1];
-	unsigned int len;
-	struct candidate heap[KEPT]; /* worst first */
-	size_t nr;
-	size_t budget;
-};
-
-/* ---- first pass ---- */
-
-/* Edits between the pattern and `n` bytes of text. */
-static unsigned int edits(const struct nearest *x, const char *text, size_t n)
+static unsigned int smaller(unsigned int a, unsigned int b)
 {
-	uint64_t pv = ~0ULL, mv = 0, last = 1ULL << (x->len - 1);
-	unsigned int score = x->len;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		uint64_t eq = x->mask[(uint8_t)text[i]];
-		uint64_t xv = eq | mv, xh = (((eq & pv) + pv) ^ pv) | eq;
-		uint64_t ph = mv | ~(xh | pv), mh = pv & xh;
-
-		if (ph & last)
-			score++;
-		if (mh & last)
-			score--;
-		ph = ph << 1 | 1;
-		mh <<= 1;
-		pv = mh | ~(xv | ph);
-		mv = ph & xv;
-	}
-	return score;
+	return a < b ? a : b;
 }
 
-static bool same_letters(const char *text, const char *pattern, size_t n)
+/* FAR if it is not below `worst`. */
+static unsigned int cost_of(struct text query, struct text name, unsigned int worst)
 {
-	size_t i;
+	unsigned int limit = smaller(edit_limit(query.len), (worst - 1) / EDIT), cost, edits;
 
-	for (i = 0; i < n; i++)
-		if (tolower((unsigned char)text[i]) != pattern[i])
-			return false;
-	return true;
-}
-
-/* A name that contains the query costs little, the less the shorter it is. */
-static unsigned int containing(const struct nearest *x, const char *text, size_t n)
-{
-	size_t i;
-
-	/* of two letters only the beginning says something */
-	if (x->len < SHORT)
-		return n >= x->len && same_letters(text, x->pattern, x->len)
-			   ? 1 + (unsigned int)((n - x->len) / 16)
-			   : FAR;
-	for (i = 0; i + x->len <= n; i++)
-		if (tolower((unsigned char)text[i]) == x->pattern[0] &&
-		    same_letters(text + i, x->pattern, x->len))
-			return 2 + (unsigned int)((n - x->len) / 16) + (i != 0);
-	return FAR;
-}
-
-static unsigned int worst(const struct nearest *x)
-{
-	/* Edits beyond half of the query's length are no likeness. */
-	return x->nr == KEPT ? x->heap[0].cost : x->len / 2 + 2;
-}
-
-static unsigned int identifier_cost(const struct nearest *x, const char *text, size_t n)
-{
-	size_t differ = n > x->len ? n - x->len : x->len - n;
-	unsigned int cost = FAR;
-
-	if (differ < worst(x))
-		cost = edits(x, text, n > PATTERN ? PATTERN : n);
-	if (n > PATTERN)
-		cost += (unsigned int)(n - PATTERN);
-	if (n > x->len && cost > (x->len < SHORT ? 1 : 2)) {
-		unsigned int c = containing(x, text, n);
-
-		if (c < cost)
-			cost = c;
-	}
+	if (!query.len || !worst)
+		return FAR;
+	edits = edit_distance(query.at, query.len, name.at, name.len, limit);
+	cost = edits > limit ? FAR : EDIT * edits;
+	for (size_t i = 0; i + query.len <= name.len && (!i || query.len >= SHORT); i++)
+		if (!strncasecmp(name.at + i, query.at, query.len))
+			return smaller(cost, (i ? CONTAINS : BEGINS) +
+						 (unsigned int)(name.len - query.len) / 16);
 	return cost;
 }
 
-/* The nearest of the identifiers in a mangled name: decimal length, then text. */
-static unsigned int mangled_cost(const struct nearest *x, const char *name, size_t len)
+/* The nearest of the identifiers in a mangled name: each is a decimal length, then its text. */
+static unsigned int mangled_cost(struct text query, const char *name, size_t len,
+				 unsigned int worst)
 {
 	unsigned int best = FAR;
-	size_t i = 2;
 
-	while (i < len) {
-		size_t n = 0;
-		unsigned int cost;
-
-		if (name[i] < '1' || name[i] > '9') {
-			i++;
+	for (size_t i = 2, n = 0; i < len; i++) {
+		n = isdigit((unsigned char)name[i]) ? n * 10 + (size_t)(name[i] - '0') : 0;
+		if (!n || isdigit((unsigned char)name[i + 1]) || n > len - i - 1)
 			continue;
-		}
-		while (i < len && isdigit((unsigned char)name[i]) && n < MODULE_MAX_NAME)
-			n = n * 10 + (size_t)(name[i++] - '0');
-		if (n > len - i)
-			continue;
-		cost = identifier_cost(x, name + i, n);
-		if (cost < best)
-			best = cost;
+		best = smaller(best, cost_of(query, (struct text){name + i + 1, n}, worst));
 		i += n;
+		n = 0;
 	}
 	return best;
 }
 
-static void sift_down(struct nearest *x, size_t i)
+/* Insert behind those that cost no more. Returns how many there are then. */
+static size_t keep(struct candidate *list, size_t nr, unsigned int cost, size_t symbol)
 {
-	for (;;) {
-		size_t child = 2 * i + 1;
-		struct candidate t;
+	size_t i = nr < KEPT ? nr : KEPT - 1;
 
-		if (child >= x->nr)
-			return;
-		if (child + 1 < x->nr && x->heap[child + 1].cost > x->heap[child].cost)
-			child++;
-		if (x->heap[i].cost >= x->heap[child].cost)
-			return;
-		t = x->heap[i];
-		x->heap[i] = x->heap[child];
-		x->heap[child] = t;
-		i = child;
-	}
+	for (; i && list[i - 1].cost > cost; i--)
+		list[i] = list[i - 1];
+	list[i].cost = cost;
+	list[i].symbol = (uint32_t)symbol;
+	return nr < KEPT ? nr + 1 : nr;
 }
 
-static void keep(struct nearest *x, unsigned int cost, size_t symbol)
+static size_t scan(const struct module *m, struct text query, struct candidate *list)
 {
-	size_t i;
+	size_t budget = NEAREST_TEXT, nr = 0;
 
-	if (x->nr < KEPT) {
-		x->heap[x->nr++] = (struct candidate){cost, (uint32_t)symbol};
-		if (x->nr == KEPT)
-			for (i = KEPT / 2; i-- > 0;)
-				sift_down(x, i);
-		return;
-	}
-	x->heap[0] = (struct candidate){cost, (uint32_t)symbol};
-	sift_down(x, 0);
-}
-
-static void scan(struct nearest *x)
-{
-	const struct module *m = x->m;
-	size_t i;
-
-	for (i = 0; i < m->nr_symbols && x->budget; i++) {
+	for (size_t i = 0; i < m->nr_symbols && budget; i++) {
+		unsigned int worst = nr == KEPT ? list[KEPT - 1].cost : FAR, cost;
 		const char *name = symbol_name(m, &m->symbols[i]);
 		size_t len = strlen(name);
-		unsigned int cost;
 
-		x->budget -= len < x->budget ? len : x->budget;
+		budget -= smaller(len, budget);
 		if (m->symbols[i].flags & (SYM_PART | SYM_NOTYPE))
 			continue;
-		if (name_is_mangled(name))
-			cost = mangled_cost(x, name, len);
-		else
-			cost = identifier_cost(x, name, len);
-		if (cost < worst(x))
-			keep(x, cost, i);
+		cost = name_is_mangled(name) ? mangled_cost(query, name, len, worst)
+					     : cost_of(query, (struct text){name, len}, worst);
+		if (cost < worst)
+			nr = keep(list, nr, cost, i);
 	}
+	return nr;
 }
 
-/* ---- second pass ---- */
-
-/* Optimal string alignment distance, letters of both cases alike. */
-static unsigned int alignment(const char *a, size_t na, const char *b, size_t nb)
+static void compare_whole(const struct module *m, const char *query, struct candidate *c)
 {
-	unsigned int rows[3][COMPARED + 1], *prev2 = rows[0], *prev = rows[1], *row = rows[2], *t;
-	size_t i, j;
-
-	na = na > COMPARED ? COMPARED : na;
-	nb = nb > COMPARED ? COMPARED : nb;
-	for (j = 0; j <= nb; j++)
-		prev[j] = (unsigned int)j;
-	for (i = 1; i <= na; i++) {
-		int ca = tolower((unsigned char)a[i - 1]);
-
-		row[0] = (unsigned int)i;
-		for (j = 1; j <= nb; j++) {
-			int cb = tolower((unsigned char)b[j - 1]);
-			unsigned int d = prev[j - 1] + (ca != cb);
-
-			if (prev[j] + 1 < d)
-				d = prev[j] + 1;
-			if (row[j - 1] + 1 < d)
-				d = row[j - 1] + 1;
-			if (i > 1 && j > 1 && tolower((unsigned char)b[j - 2]) == ca &&
-			    tolower((unsigned char)a[i - 2]) == cb && prev2[j - 2] + 1 < d)
-				d = prev2[j - 2] + 1;
-			row[j] = d;
-		}
-		t = prev2;
-		prev2 = prev;
-		prev = row;
-		row = t;
-	}
-	return prev[nb];
-}
-
-struct ranked {
-	unsigned int cost; /* four per edit */
-	const struct function *f;
-	bool local;
-	size_t len;
-	char name[COMPARED + 1];
-};
-
-static void rank_one(const struct nearest *x, const char *query, struct ranked *r, size_t symbol)
-{
-	const struct module *m = x->m;
-	const char *name = symbol_name(m, &m->symbols[symbol]), *last, *query_last;
-	size_t last_len, query_len;
+	const struct symbol *s = &m->symbols[c->symbol];
+	struct text whole = {query, strcspn(query, "(")}, last, name_last;
+	const char *name = symbol_name(m, s);
 	char text[NAME_MAX_TEXT];
-	unsigned int whole, part, inside;
 
-	r->f = module_function_starting(m, m->symbols[symbol].vaddr);
-	r->local = !(m->symbols[symbol].flags & (SYM_GLOBAL | SYM_WEAK));
 	if (name_demangle(name, NAME_SHORT, text))
 		name = text;
-	r->len = strlen(name);
-	snprintf(r->name, sizeof(r->name), "%.*s", COMPARED, name);
-	query_last = name_last_part(query, &query_len);
-	last = name_last_part(name, &last_len);
-	whole = 4 * alignment(query, strcspn(query, "("), name, r->len);
-	/* Other qualifiers, or none, are less of a difference than other letters. */
-	part = 4 * alignment(query_last, query_len, last, last_len) + 2;
-	inside = containing(x, name, r->len);
-	inside = inside == FAR ? FAR : 4 * inside;
-	r->cost = whole < part ? whole : part;
-	if (inside < r->cost)
-		r->cost = inside;
-	/* as it is typed: qualifiers, and the beginning of the rest */
-	if (query_last > query && strncasecmp(name, query, strlen(query)) == 0)
-		r->cost = r->cost < 2 ? r->cost : 2;
+	c->len = strlen(name);
+	last.at = name_last_part(query, &last.len);
+	name_last.at = name_last_part(name, &name_last.len);
+	c->cost = smaller(cost_of(whole, (struct text){name, c->len}, FAR),
+			  cost_of(last, name_last, FAR) + UNQUALIFIED);
+	c->f = module_function_starting(m, s->vaddr);
+	c->local = !(s->flags & (SYM_GLOBAL | SYM_WEAK));
+	snprintf(c->name, sizeof(c->name), "%.*s", EDIT_MAX_TEXT - 1, name);
 }
 
 static int by_cost(const void *a, const void *b)
 {
-	const struct ranked *x = a, *y = b;
+	const struct candidate *x = a, *y = b;
 
 	if (x->cost != y->cost)
 		return x->cost < y->cost ? -1 : 1;
@@ -285,76 +141,50 @@ static int by_cost(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int choose(struct nearest *x, const char *query, const struct function **out, size_t max)
+/* What the first pass looks for: the last part, or its qualifier if that is still being typed. */
+static struct text key_of(const char *query)
 {
-	struct ranked *r = calloc(KEPT, sizeof(*r));
-	size_t i, j, nr = 0, ranked = 0;
+	struct text key;
+	const char *begin;
 
-	if (!r)
-		return -ENOMEM;
-	for (i = 0; i < x->nr; i++) {
-		rank_one(x, query, &r[ranked], x->heap[i].symbol);
-		if (r[ranked].f && r[ranked].cost <= 4 * (x->len / 2) + 6)
-			ranked++;
-	}
-	qsort(r, ranked, sizeof(*r), by_cost);
-	for (i = 0; i < ranked && nr < max; i++) {
-		for (j = 0; j < i; j++)
-			if (r[j].f == r[i].f || strcmp(r[j].name, r[i].name) == 0)
-				break;
-		if (j == i)
-			out[nr++] = r[i].f;
-	}
-	free(r);
-	return (int)nr;
+	key.at = name_last_part(query, &key.len);
+	if (key.len >= SHORT || key.at < query + 3)
+		return key;
+	for (begin = key.at - 2;
+	     begin > query && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_');)
+		begin--;
+	if (begin < key.at - 2)
+		key = (struct text){begin, (size_t)(key.at - 2 - begin)};
+	return key;
 }
 
-/* What stands before the "::" before the last part; the last part itself where there is none. */
-static const char *qualifier(const char *name, const char *last, size_t *len)
+int module_nearest(struct module *m, const char *name, const struct function **out,
+		   unsigned int *costs, size_t max)
 {
-	const char *end = last - 2, *p;
-
-	if (last < name + 3 || strncmp(end, "::", 2) != 0)
-		return last;
-	for (p = end; p > name && (isalnum((unsigned char)p[-1]) || p[-1] == '_'); p--)
-		;
-	if (p < end) {
-		*len = (size_t)(end - p);
-		return p;
-	}
-	return last;
-}
-
-int module_nearest(struct module *m, const char *name, const struct function **out, size_t max)
-{
-	struct nearest *x;
-	size_t len, i;
-	const char *last;
 	int err = module_load_functions(m);
+	struct candidate *list;
+	size_t found, nr = 0;
 
-	if (err)
+	if (err || strnlen(name, NAME_MAX_TEXT) == NAME_MAX_TEXT)
 		return err;
-	if (strnlen(name, NAME_MAX_TEXT) == NAME_MAX_TEXT)
-		return 0;
-	last = name_last_part(name, &len);
-	/* "Server::ha" is being typed: its qualifier says more */
-	if (len < SHORT)
-		last = qualifier(name, last, &len);
-	if (!len)
-		return 0;
-	x = calloc(1, sizeof(*x));
-	if (!x)
+	list = calloc(KEPT, sizeof(*list));
+	if (!list)
 		return -ENOMEM;
-	x->m = m;
-	x->budget = NEAREST_TEXT;
-	x->len = len > PATTERN ? PATTERN : (unsigned int)len;
-	for (i = 0; i < x->len; i++) {
-		x->pattern[i] = (char)tolower((unsigned char)last[i]);
-		x->mask[(uint8_t)x->pattern[i]] |= 1ULL << i;
-		x->mask[(uint8_t)toupper((unsigned char)last[i])] |= 1ULL << i;
+	found = scan(m, key_of(name), list);
+	for (size_t i = 0; i < found; i++)
+		compare_whole(m, name, &list[i]);
+	qsort(list, found, sizeof(*list), by_cost);
+	for (size_t i = 0, j; i < found && nr < max && list[i].cost < FAR; i++) {
+		/* Aliases and overloads are suggested once. */
+		for (j = 0; j < i; j++)
+			if (list[j].f == list[i].f || !strcmp(list[j].name, list[i].name))
+				break;
+		if (j < i || !list[i].f)
+			continue;
+		if (costs)
+			costs[nr] = list[i].cost;
+		out[nr++] = list[i].f;
 	}
-	scan(x);
-	err = choose(x, name, out, max);
-	free(x);
-	return err;
+	free(list);
+	return (int)nr;
 }

@@ -82,7 +82,7 @@ static void ask(struct module *m)
 	ask_address(m, UINT64_MAX);
 	module_find(m, "main", found, 16);
 	module_find(m, "+0x10", found, 16);
-	module_nearest(m, "mian", found, 16);
+	module_nearest(m, "mian", found, NULL, 16);
 	for (i = 0; i < 100 && cursor < nr; i++) {
 		n = module_search(m, "a", &cursor, found, 16);
 		must(n <= 16);

@@ -531,29 +531,32 @@ static void test_search(void **state)
 	cursor = 99;
 	assert_int_equal(module_search(m, "process", &cursor, f, 8), 0);
 
-	n = module_nearest(m, "procesCommand", f, 8);
+	n = module_nearest(m, "procesCommand", f, NULL, 8);
 	assert_true(n >= 1);
 	assert_string_equal(f[0]->symbol, "processCommand");
-	n = module_nearest(m, "Process::rnu", f, 8);
+	n = module_nearest(m, "Process::rnu", f, NULL, 8);
 	assert_true(n >= 1);
 	assert_int_equal(f[0]->vaddr, t + 24);
 	/* while it is typed */
-	n = module_nearest(m, "Process::r", f, 8);
+	n = module_nearest(m, "Process::r", f, NULL, 8);
 	assert_true(n >= 1);
 	assert_int_equal(f[0]->vaddr, t + 24);
-	n = module_nearest(m, "Process::", f, 8);
+	n = module_nearest(m, "Process::", f, NULL, 8);
 	assert_true(n >= 1);
 	assert_int_equal(f[0]->vaddr, t + 24);
-	assert_true(module_nearest(m, "pr", f, 8) >= 2);
-	n = module_nearest(m, "PROCESSMULT", f, 8);
+	assert_true(module_nearest(m, "pr", f, NULL, 8) >= 2);
+	n = module_nearest(m, "PROCESSMULT", f, NULL, 8);
 	assert_true(n >= 1);
 	assert_string_equal(f[0]->symbol, "processMulti");
-	n = module_nearest(m, "Command", f, 8);
+	n = module_nearest(m, "Command", f, NULL, 8);
 	assert_int_equal(n, 1);
 	assert_string_equal(f[0]->symbol, "processCommand");
-	assert_int_equal(module_nearest(m, "qqqqqqqqqqqqqqqqqqq", f, 8), 0);
-	assert_int_equal(module_nearest(m, "", f, 8), 0);
-	assert_int_equal(module_nearest(m, "processCommand", f, 0), 0);
+	assert_int_equal(module_nearest(m, "qqqqqqqqqqqqqqqqqqq", f, NULL, 8), 0);
+	/* more than a third of the letters differ */
+	assert_int_equal(module_nearest(m, "ohre", f, NULL, 8), 0);
+	assert_int_equal(module_nearest(m, "ohter", f, NULL, 8), 1);
+	assert_int_equal(module_nearest(m, "", f, NULL, 8), 0);
+	assert_int_equal(module_nearest(m, "processCommand", f, NULL, 0), 0);
 	close_elf(m);
 }
 

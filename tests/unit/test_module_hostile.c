@@ -64,7 +64,7 @@ static void ask_names(struct module *m)
 	module_find(m, "ns::foo(int)", f, 4);
 	module_find(m, "copy@V_1", f, 4);
 	module_find(m, "+0x400200", f, 4);
-	module_nearest(m, "frist", f, 4);
+	module_nearest(m, "frist", f, NULL, 4);
 	module_search(m, "o", &cursor, f, 4);
 	module_function_at(m, ELF_BASE + 0x210);
 	module_function_at_offset(m, 0x210);
@@ -341,7 +341,7 @@ static void test_long_names(void **state)
 	assert_true(module_truncated(m));
 	name[MODULE_MAX_NAME - 1] = 'x';
 	assert_int_equal(module_find(m, name, f, 2), 0);
-	assert_int_equal(module_nearest(m, name, f, 2), 0);
+	assert_int_equal(module_nearest(m, name, f, NULL, 2), 0);
 	module_free(m);
 	close(fd);
 	free(name);

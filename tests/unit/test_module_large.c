@@ -104,7 +104,7 @@ static void test_million(void **state)
 	start = seconds();
 	symbol_of(123456, name, sizeof(name));
 	name[9]++; /* one letter wrong */
-	n = module_nearest(m, name, f, 16);
+	n = module_nearest(m, name, f, NULL, 16);
 	assert_true(n > 0);
 	assert_int_equal(f[0]->vaddr, text + 123456 * SIZE);
 	nearest = seconds() - start;
@@ -149,7 +149,7 @@ static void test_equal_names(void **state)
 	assert_int_equal(module_nr_functions(m), NR / 2);
 	assert_true(module_find(m, "usage", f, 4) > 4);
 	assert_int_equal(module_find(m, "usag", f, 4), 0);
-	assert_int_equal(module_nearest(m, "usag", f, 4), 1);
+	assert_int_equal(module_nearest(m, "usag", f, NULL, 4), 1);
 	module_free(m);
 	close(own);
 	print_message("equal names: %.2f s\n", seconds() - start);

@@ -170,10 +170,13 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 				    "-f %s: give a name of at most 1023 characters after the colon",
 				    text);
 		if (op->kind == OP_SYSCALL && syscall_number(op->name) < 0 &&
-		    strspn(op->name, "0123456789") != strlen(op->name))
-			return fail(error, error_size,
-				    "-f %.100s: no such system call; did you mean syscall:%s?",
-				    text, syscall_nearest(op->name));
+		    strspn(op->name, "0123456789") != strlen(op->name)) {
+			const char *near = syscall_nearest(op->name);
+
+			return fail(error, error_size, "-f %.100s: no such system call%s%s%s", text,
+				    near ? "; did you mean syscall:" : "", near ? near : "",
+				    near ? "?" : "");
+		}
 		return 0;
 	}
 	if (!strncmp(text, "user:", 5))

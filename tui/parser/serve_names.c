@@ -7,14 +7,13 @@
 
 enum {
 	NEAREST_DEFAULT = 8,
-	NAME_COMPARED = 256, /* bytes of a name that an edit distance looks at */
 	ANSWER_TEXT = FRAME_MAX_PAYLOAD - (64 << 10), /* bytes of names in one answer */
 };
 
 /* Functions found so far, and how many there are altogether. */
 struct found {
 	struct parsed_function functions[PARSE_MAX_FUNCTIONS];
-	double score[PARSE_MAX_FUNCTIONS]; /* NEAREST: lower is nearer */
+	unsigned int cost[PARSE_MAX_FUNCTIONS]; /* NEAREST: lower is nearer */
 	uint32_t nr, max;
 	uint64_t total;
 };
@@ -130,65 +129,27 @@ int serve_find(struct server *s)
 	return answer_functions(s, found, 0, error, reason);
 }
 
-/* Levenshtein distance of the first NAME_COMPARED bytes. */
-static unsigned int edit_distance(const char *a, const char *b)
-{
-	unsigned int row[NAME_COMPARED + 1], i, j, diagonal, above;
-	unsigned int na = (unsigned int)strnlen(a, NAME_COMPARED);
-	unsigned int nb = (unsigned int)strnlen(b, NAME_COMPARED);
-
-	for (j = 0; j <= nb; j++)
-		row[j] = j;
-	for (i = 1; i <= na; i++) {
-		diagonal = row[0];
-		row[0] = i;
-		for (j = 1; j <= nb; j++) {
-			above = row[j];
-			row[j] = diagonal + (a[i - 1] != b[j - 1]);
-			if (above + 1 < row[j])
-				row[j] = above + 1;
-			if (row[j - 1] + 1 < row[j])
-				row[j] = row[j - 1] + 1;
-			diagonal = above;
-		}
-	}
-	return row[nb];
-}
-
-/* Brings the nearest names of several modules into one order. */
-static double nearness(const char *name, struct module *m, const struct function *f)
-{
-	char plain[NAME_COMPARED];
-	unsigned int distance, other;
-
-	module_function_short_name(m, f, plain, sizeof(plain));
-	if (strstr(plain, name) || (f->symbol && strstr(f->symbol, name)))
-		return 0.5;
-	distance = edit_distance(name, plain);
-	other = f->symbol ? edit_distance(name, f->symbol) : distance;
-	return other < distance ? other : distance;
-}
-
 /* Keep the `max` nearest, in order; of equals the first that came. */
-static void insert_by_score(struct found *found, struct parsed_function f, double score)
+static void insert_by_cost(struct found *found, struct parsed_function f, unsigned int cost)
 {
 	uint32_t i;
 
 	if (found->nr < found->max)
 		found->nr++;
-	else if (score >= found->score[found->nr - 1])
+	else if (cost >= found->cost[found->nr - 1])
 		return;
-	for (i = found->nr - 1; i > 0 && found->score[i - 1] > score; i--) {
+	for (i = found->nr - 1; i > 0 && found->cost[i - 1] > cost; i--) {
 		found->functions[i] = found->functions[i - 1];
-		found->score[i] = found->score[i - 1];
+		found->cost[i] = found->cost[i - 1];
 	}
 	found->functions[i] = f;
-	found->score[i] = score;
+	found->cost[i] = cost;
 }
 
 int serve_nearest(struct server *s)
 {
 	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	unsigned int costs[PARSE_MAX_FUNCTIONS];
 	struct found *found = arena_alloc(&s->arena, sizeof(*found));
 	const char *reason = "";
 	struct module *m = NULL;
@@ -201,13 +162,10 @@ int serve_nearest(struct server *s)
 	found->total = 0;
 	found->max = wanted(s, NEAREST_DEFAULT);
 	while (next_module(s, &number, &m, &error, &reason)) {
-		n = module_nearest(m, s->request.text, matches, found->max);
+		n = module_nearest(m, s->request.text, matches, costs, found->max);
 		found->total += n > 0 ? (uint64_t)n : 0;
 		for (i = 0; i < n; i++)
-			/* Within one module the order is the module's own. */
-			insert_by_score(
-			    found, describe(s, m, number, matches[i]),
-			    s->request.module ? i : nearness(s->request.text, m, matches[i]));
+			insert_by_cost(found, describe(s, m, number, matches[i]), costs[i]);
 		server_trim(s, number);
 	}
 	return answer_functions(s, found, 0, error, reason);
