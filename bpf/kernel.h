@@ -230,10 +230,8 @@ struct task_struct {
 	int prio;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
-	struct task_struct *real_parent;
 	u64 start_boottime;
 	struct {
-		u64 exec_start;
 		u64 sum_exec_runtime, prev_sum_exec_runtime;
 		u64 nr_migrations;
 		struct cfs_rq *cfs_rq;

@@ -475,12 +475,10 @@ struct pt_share {
 struct pt_control {
 	pt_u32 nr_targets; /* 0: measure nothing */
 	pt_u32 only_tgid;  /* the target, when there is one */
-	pt_u32 shard_mask;
 	pt_u32 follow;	   /* children become targets */
 	pt_u32 check_exec; /* a target that executes a program is suspended until the collector
 			      resumes it */
-	pt_u32 exec_spare;
-	pt_u32 layers; /* 1 << enum layer */
+	pt_u32 layers;	   /* 1 << enum layer */
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
 	pt_u32 nr_cpus;

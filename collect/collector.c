@@ -319,10 +319,6 @@ static void on_request(struct loop *l, const struct record *rec)
 	case REQ_DEBUG_FILE:
 		give_file(c, &rec->req_file, true);
 		break;
-	case REQ_INTERVAL:
-		if (rec->interval.interval_ns >= 10 * MS)
-			c->interval_ns = rec->interval.interval_ns;
-		break;
 	case REQ_GO:
 		go(l);
 		break;

@@ -391,7 +391,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	return f;
 }
 
-void function_free(struct collector *c, struct function *f)
+static void function_free(struct collector *c, struct function *f)
 {
 	if (descend_is_of(c, f)) {
 		descend_end(c);

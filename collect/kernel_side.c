@@ -603,14 +603,6 @@ static int each_thread(void *ctx, const void *key, const void *value)
 	return w->thread(w->ctx, *(const uint32_t *)key, value);
 }
 
-static int each_return(void *ctx, const void *key, const void *value)
-{
-	const struct pt_ret_key *ret = key;
-	struct typed_walk *w = ctx;
-
-	return !w->slot || ret->slot == w->slot;
-}
-
 int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void *ctx)
 {
 	struct typed_walk w = {.thread = each, .ctx = ctx};
@@ -668,12 +660,4 @@ int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot
 	uint32_t state = ends ? PT_RET_ENDED : PT_RET_REPORTED;
 
 	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.returns), &key, &state, BPF_ANY);
-}
-
-void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot)
-{
-	struct typed_walk w = {.slot = slot};
-
-	table_each(bpf_map__fd(k->skel->maps.returns), sizeof(struct pt_ret_key), sizeof(uint32_t),
-		   each_return, &w);
 }

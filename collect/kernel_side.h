@@ -125,7 +125,5 @@ int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt
  * and it is not to be told. */
 int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
 			     bool ends);
-/* Forget the return addresses of a slot (0: of all). */
-void kernel_side_returns_forget(struct kernel_side *k, uint32_t slot);
 
 #endif

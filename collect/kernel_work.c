@@ -80,8 +80,13 @@ static bool any_begins(const char *const *names, uint32_t nr, const char *const 
 	return false;
 }
 
-uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
-			      const char **caller)
+/*
+ * By the names of the functions on the stack, innermost first (NULL: not known): an object
+ * SLEEP_IN_...; 0: none of them. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
+ * "" if it is not known.
+ */
+static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
+				     const char **caller)
 {
 	uint32_t outermost = 0;
 
@@ -111,7 +116,8 @@ uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps
 		   : 0;
 }
 
-bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
+/* Is it the lock of the address space that a stack like this wants? */
+static bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
 {
 	return any_begins(names, nr, memory_functions);
 }

@@ -20,16 +20,6 @@ struct kernel_work {
 	char about[96];
 };
 
-/*
- * By the names of the functions on the stack, innermost first (NULL: not known): an object
- * SLEEP_IN_...; 0: none of them. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
- * "" if it is not known.
- */
-uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
-			      const char **caller);
-/* Is it the lock of the address space that a stack like this wants? */
-bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr);
-
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out);
 /* `stack` NULL: it was not copied. */

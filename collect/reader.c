@@ -36,7 +36,6 @@ enum {
 struct shared {
 	volatile uint32_t steps; /* grows as the reader makes progress */
 	volatile pid_t about;	 /* the process that it reads */
-	size_t text_bytes;
 	_Alignas(16) char argument[READER_MAX_ARGUMENT];
 	char text[READER_MAX_TEXT];
 };

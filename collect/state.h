@@ -20,7 +20,6 @@ enum {
 	MAX_FUNCTIONS = 64, /* watched at once */
 	MAX_FUNCTION_SITES = 512,
 	MAX_KERNEL_FUNCTIONS = 16,
-	MAX_SITES_TOTAL = PT_SITES,
 };
 
 /* A file of which a target maps code. */
@@ -294,7 +293,6 @@ void modules_release(struct collector *c);
 /* functions.c: sites armed for operations; govern.c: when. */
 void function_arm(struct collector *c, const struct req_arm *arm);
 void function_disarm(struct collector *c, uint32_t op);
-void function_free(struct collector *c, struct function *f);
 /* Attach what is armed in a process that has just become a target or has mapped a file. */
 void functions_new_mapping(struct collector *c);
 /* A process has ended: its links go. */

@@ -235,16 +235,6 @@ bool target_started_at(const struct target *t, uint64_t since_boot_ns)
 					    boot_offset_ns()));
 }
 
-bool target_alive(const struct target *t)
-{
-	struct stat_line line;
-
-	if (t->pidfd < 0 || stat_read(t->pid, &line))
-		return false;
-	return line.state != 'Z' && line.state != 'X' &&
-	       ticks_ns(line.start_ticks) == t->started_ns;
-}
-
 void target_release(struct target *t)
 {
 	if (t->pidfd >= 0)

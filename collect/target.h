@@ -25,9 +25,8 @@ struct target {
 	unsigned int threads;
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
-	uint64_t cpu_ns; /* CPU time when it was last asked for */
-	bool requested;	 /* by the user; else followed */
-	bool reported;
+	uint64_t cpu_ns;      /* CPU time when it was last asked for */
+	bool requested;	      /* by the user; else followed */
 	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
 };
@@ -50,7 +49,6 @@ int target_may_be_traced(pid_t pid);
 /* Is it the process that the kernel says began then, ns since boot? */
 bool target_started_at(const struct target *t, uint64_t since_boot_ns);
 /* Is it still the process that was opened? */
-bool target_alive(const struct target *t);
 void target_release(struct target *t);
 /* CPU time used so far, ns; 0 when it ended. */
 uint64_t target_cpu_ns(struct target *t);

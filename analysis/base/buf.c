@@ -73,7 +73,7 @@ int buf_puts(struct buf *b, const char *s)
 	return buf_append(b, s, strlen(s));
 }
 
-int buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+static int buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	int n, err;

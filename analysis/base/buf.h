@@ -34,7 +34,6 @@ int buf_append(struct buf *b, const void *data, size_t n);
 int buf_putc(struct buf *b, char c);
 int buf_puts(struct buf *b, const char *s);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* Drop the first `n` bytes (all of them if there are fewer). */
 void buf_consume(struct buf *b, size_t n);
 

@@ -348,20 +348,3 @@ int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t
 	*flags = flags_of(p, part);
 	return n > INT32_MAX ? -E2BIG : (int)n;
 }
-
-const char *callers_text(uint32_t flags, char *buf, size_t size)
-{
-	static const char *const words[] = {
-	    "address taken",	   "exported", "reached by tail calls",
-	    "run into from above", "resolver", "module too large"};
-	size_t len = 0;
-
-	if (!size)
-		return buf;
-	buf[0] = '\0';
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]) && len < size; i++)
-		if (flags & 1u << i)
-			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "",
-						words[i]);
-	return buf;
-}

@@ -35,7 +35,4 @@ struct caller {
 int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t max,
 		 uint32_t *flags);
 
-/* The words for the flags: "address taken, exported"; "" for none. Returns `buf`. */
-const char *callers_text(uint32_t flags, char *buf, size_t size);
-
 #endif

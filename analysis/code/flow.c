@@ -224,7 +224,8 @@ static bool entered_from_elsewhere(struct placer *p, const struct flow *f,
 	return p->src->in_data && p->src->in_data(p->src->ctx, part->start);
 }
 
-bool flow_owns(struct placer *p, const struct flow *f, const struct code_part *part)
+/* The part is a piece of the function in `f`, not a function itself. */
+static bool flow_owns(struct placer *p, const struct flow *f, const struct code_part *part)
 {
 	if (part->flags & CODE_PART_COLD)
 		return part->parent == f->start;

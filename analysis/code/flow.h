@@ -108,8 +108,6 @@ bool flow_unresolved_reaches(const struct placer *p, uint64_t vaddr);
 enum jump_kind flow_jump_kind(struct placer *p, const struct part_code *pc, size_t i);
 /* The part starts with the frame of another function in place: it is split off from one. */
 bool flow_is_fragment(const struct placer *p, const struct code_part *part);
-/* The part is a piece of the function in `f`, not a function itself. */
-bool flow_owns(struct placer *p, const struct flow *f, const struct code_part *part);
 /* The whole instruction again, from its short form. */
 int flow_insn_full(struct placer *p, const struct part_code *pc, size_t i, struct insn *out);
 /* Name of the function that a direct or indirect call or jump goes to, NULL if unknown. */

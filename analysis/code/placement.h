@@ -229,7 +229,6 @@ int plan_function(struct placer *p, uint64_t function, struct plan *out);
 int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out);
 void plan_release(struct plan *plan);
 
-const char *plan_strategy_text(enum plan_strategy s);
 const char *plan_price_text(enum plan_price price);
 
 #endif

@@ -14,17 +14,6 @@ enum {
 	EXITS_NOT_ALL = EXITS_TAIL_CALLS | EXITS_NO_RETURN | EXITS_UNDECODABLE | EXITS_INCOMPLETE,
 };
 
-const char *plan_strategy_text(enum plan_strategy s)
-{
-	static const char *const text[PLAN_STRATEGIES] = {
-	    [PLAN_CALLERS] = "entry and callers",
-	    [PLAN_EXITS] = "entry and exits",
-	    [PLAN_LEARNED] = "entry and learnt callers",
-	};
-
-	return (unsigned)s < PLAN_STRATEGIES ? text[s] : "unknown";
-}
-
 const char *plan_price_text(enum plan_price price)
 {
 	static const char *const text[PLAN_PRICES] = {

@@ -49,14 +49,3 @@ uint64_t code_offset(const struct code_source *src, uint64_t vaddr)
 
 	return b ? b->offset + (vaddr - b->vaddr) : UINT64_MAX;
 }
-
-uint64_t code_vaddr(const struct code_source *src, uint64_t offset)
-{
-	for (size_t i = 0; i < src->nr_bytes; i++) {
-		const struct code_bytes *b = &src->bytes[i];
-
-		if (offset >= b->offset && offset - b->offset < b->size)
-			return b->vaddr + (offset - b->offset);
-	}
-	return UINT64_MAX;
-}

@@ -87,7 +87,5 @@ const struct code_bytes *code_bytes_at(const struct code_source *src, uint64_t v
 const struct code_part *code_part_at(const struct code_source *src, uint64_t vaddr);
 /* File offset of `vaddr`; -1 (all bits) if it has none. */
 uint64_t code_offset(const struct code_source *src, uint64_t vaddr);
-/* Address at a file offset of code; -1 (all bits) if there is none. */
-uint64_t code_vaddr(const struct code_source *src, uint64_t offset);
 
 #endif

@@ -286,8 +286,6 @@ void descent_result_release(struct descent_result *r);
 
 /* Is this time that the host takes, and not what the program does? */
 bool cause_of_host(enum cause_kind kind);
-/* Does this kind say what the time went into? */
-bool cause_is_named(enum cause_kind kind);
 
 /*
  * Do the figures of a result contradict each other or the question? True: `why` says which. Calls

@@ -298,7 +298,8 @@ static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 	       code_equal(s->callee, callee_key(t, n));
 }
 
-int ftree_bind(struct ftree *t, uint32_t parent)
+/* Bind what was restored under `parent`, whose function is known now. 0 or -ENOMEM. */
+static int ftree_bind(struct ftree *t, uint32_t parent)
 {
 	const struct function *f = fnode_function(t, parent);
 	uint32_t id, site, last;

@@ -147,8 +147,6 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	       struct rec_code callee);
 /* One from a session: known by its keys, bound to its site when its caller's are known. */
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent);
-/* Bind what was restored under `parent`, whose function is known now. 0 or -ENOMEM. */
-int ftree_bind(struct ftree *t, uint32_t parent);
 
 /* Were the callees of this site of `parent` learnt, and are they more than one? */
 bool ftree_site_learnt(const struct ftree *t, uint32_t parent, uint32_t site);

@@ -28,7 +28,8 @@ bool cause_of_host(enum cause_kind kind)
 	return kind == CAUSE_PREEMPTION || kind == CAUSE_RUN_QUEUE || kind == CAUSE_INTERRUPT;
 }
 
-bool cause_is_named(enum cause_kind kind)
+/* Does this kind say what the time went into? */
+static bool cause_is_named(enum cause_kind kind)
 {
 	return kind != CAUSE_UNMEASURED && kind != CAUSE_UNKNOWN;
 }

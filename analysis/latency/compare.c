@@ -33,7 +33,7 @@ void compare_add_reason(struct compare_pair *pair, struct compare_reason reason)
 
 /* --- one profile */
 
-void side_init(struct side *s, const struct compare_item *item)
+static void side_init(struct side *s, const struct compare_item *item)
 {
 	const struct profile *p = item->profile;
 	double sum = 0;

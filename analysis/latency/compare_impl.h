@@ -15,7 +15,6 @@ struct side {
 	double cumulative[PT_BUCKETS + 1]; /* share of the calls below bucket i */
 };
 
-void side_init(struct side *s, const struct compare_item *item);
 /* Share of the calls in buckets [low, high), which may lie outside of all buckets. */
 double side_share(const struct side *s, int low, int high);
 /* Share of the time in them. */

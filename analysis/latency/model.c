@@ -119,7 +119,6 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_SITE:
 	case REC_ACK:
 	case REC_SNAPSHOT:
-	case REC_SCREEN:
 	case REC_SYMBOL:
 	case REC_DESCENT:
 	case REC_CALLEES:

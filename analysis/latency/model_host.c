@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *model_text(const char *text)
+/* A copy of text from a record, at most MODEL_TEXT bytes; NULL without memory. */
+static char *model_text(const char *text)
 {
 	return strndup(text ? text : "", MODEL_TEXT);
 }

@@ -122,8 +122,6 @@ struct model {
 	uint64_t tick_end[MODEL_TICKS]; /* of the last slices; slice n at n % MODEL_TICKS */
 };
 
-/* A copy of text from a record, at most MODEL_TEXT bytes; NULL without memory. */
-char *model_text(const char *text);
 /* Replace *to by a copy of text. Returns 0 or -ENOMEM (unchanged). */
 int model_set_text(const char **to, const char *text);
 

@@ -18,7 +18,7 @@ static bool less(int64_t a, int64_t b, bool is_signed)
 	return is_signed ? a < b : (uint64_t)a < (uint64_t)b;
 }
 
-bool rule_matches(const struct rule *r, int64_t key, bool is_signed)
+static bool rule_matches(const struct rule *r, int64_t key, bool is_signed)
 {
 	bool in = false;
 

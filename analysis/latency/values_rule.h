@@ -65,8 +65,6 @@ struct value_sums {
 	unsigned int nr[2][2];
 };
 
-bool rule_matches(const struct rule *r, int64_t key, bool is_signed);
-
 /*
  * The rule that best separates the calls to learn from; groups in ascending
  * order of their keys. False if none is worth it. Every one of sums->nr must

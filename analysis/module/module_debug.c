@@ -5,62 +5,23 @@
 
 #include "analysis/module/module_internal.h"
 
-/* The CRC-32 of a debuglink (IEEE 802.3, reflected), eight bytes at a time. */
-struct crc_table {
-	uint32_t t[8][256];
-};
-
-static void crc_init(struct crc_table *c)
-{
-	uint32_t i, k;
-
-	for (i = 0; i < 256; i++) {
-		uint32_t v = i;
-
-		for (k = 0; k < 8; k++)
-			v = v & 1 ? v >> 1 ^ 0xedb88320 : v >> 1;
-		c->t[0][i] = v;
-	}
-	for (i = 0; i < 256; i++)
-		for (k = 1; k < 8; k++)
-			c->t[k][i] = c->t[k - 1][i] >> 8 ^ c->t[0][c->t[k - 1][i] & 255];
-}
-
-static uint32_t crc_update(const struct crc_table *c, uint32_t crc, const uint8_t *p, size_t n)
-{
-	for (; n >= 8; n -= 8, p += 8) {
-		uint32_t a = crc ^ get32(p), b = get32(p + 4);
-
-		crc = c->t[7][a & 255] ^ c->t[6][a >> 8 & 255] ^ c->t[5][a >> 16 & 255] ^
-		      c->t[4][a >> 24] ^ c->t[3][b & 255] ^ c->t[2][b >> 8 & 255] ^
-		      c->t[1][b >> 16 & 255] ^ c->t[0][b >> 24];
-	}
-	for (; n; n--, p++)
-		crc = crc >> 8 ^ c->t[0][(crc ^ *p) & 255];
-	return crc;
-}
-
+/* The CRC-32 of a debuglink. */
 static int image_crc(const struct image *img, uint32_t *crc)
 {
 	enum { PIECE = 1 << 18 };
-	struct crc_table *table = malloc(sizeof(*table));
 	uint8_t *piece = malloc(PIECE);
 	uint64_t at = 0;
-	int err = table && piece ? 0 : -ENOMEM;
+	int err = piece ? 0 : -ENOMEM;
 
-	*crc = 0xffffffff;
-	if (!err)
-		crc_init(table);
+	*crc = 0;
 	while (!err && at < img->size) {
 		size_t n = img->size - at < PIECE ? (size_t)(img->size - at) : PIECE;
 
 		err = image_read(img, at, piece, n);
 		if (!err)
-			*crc = crc_update(table, *crc, piece, n);
+			*crc = lzma_crc32(piece, n, *crc);
 		at += n;
 	}
-	*crc = ~*crc;
-	free(table);
 	free(piece);
 	return err;
 }

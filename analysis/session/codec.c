@@ -79,14 +79,16 @@ static size_t varint_bytes(uint8_t bytes[10], uint64_t value)
 	return n;
 }
 
-int varint_put(struct buf *out, uint64_t value)
+/* Append one unsigned varint, at most 10 bytes. */
+static int varint_put(struct buf *out, uint64_t value)
 {
 	uint8_t bytes[10];
 
 	return buf_append(out, bytes, varint_bytes(bytes, value));
 }
 
-int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value)
+/* Read one from data[*pos..n) and move *pos. -EBADMSG: cut off, or over 64 bits. */
+static int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value)
 {
 	uint64_t v = 0;
 	unsigned int shift;

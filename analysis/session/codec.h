@@ -74,11 +74,6 @@ void *arena_alloc(struct arena *a, size_t n);
 void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
 
-/* Append one unsigned varint, at most 10 bytes. */
-int varint_put(struct buf *out, uint64_t value);
-/* Read one from data[*pos..n) and move *pos. -EBADMSG: cut off, or over 64 bits. */
-int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value);
-
 /*
  * Append the fields of `object`. -EINVAL: an array of the object breaks its
  * rules; -E2BIG, -ENOMEM from `out`. On error `out` may hold a part.

@@ -43,14 +43,14 @@ enum record_type {
 	REC_CHECK,	/* one finding of doctor */
 	REC_CONSTANT,	/* a characteristic time of this host */
 	REC_SNAPSHOT,	/* a mark set by a person */
-	REC_SCREEN,	/* state of the screen: view, selection */
-	REC_SYMBOL,	/* a resolved code address, so that a replay needs no binaries */
-	REC_DESCENT,	/* a descent begins, or goes on with another peak: what was asked */
-	REC_CALLEES,	/* the call sites of a function, as the parser found them */
-	REC_LEARNT,	/* the callees that an indirect call site of a descent was seen to call */
-	REC_CALL,	/* one in-peak call of f0 with what its armed fnodes took */
-	REC_WITNESS,	/* a stack inside a call of f0: where it slept or ran */
-	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */
+	REC_RESERVED_SCREEN, /* never sent; the number stays reserved */
+	REC_SYMBOL,	     /* a resolved code address, so that a replay needs no binaries */
+	REC_DESCENT,	     /* a descent begins, or goes on with another peak: what was asked */
+	REC_CALLEES,	     /* the call sites of a function, as the parser found them */
+	REC_LEARNT,  /* the callees that an indirect call site of a descent was seen to call */
+	REC_CALL,    /* one in-peak call of f0 with what its armed fnodes took */
+	REC_WITNESS, /* a stack inside a call of f0: where it slept or ran */
+	REC_FNODE,   /* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases that alone were measured, so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
@@ -74,7 +74,7 @@ enum record_type {
 	REQ_DISARM,	       /* remove all sites of an operation */
 	REQ_FILE,	       /* give the file of a module */
 	REQ_DEBUG_FILE,	       /* give a separate debug file, by build id or base name */
-	REQ_INTERVAL,	       /* length of a slice */
+	REQ_RESERVED_INTERVAL, /* never sent; the number stays reserved */
 	REQ_STOP,	       /* last slice, then BYE */
 	REQ_GO,		       /* everything is armed: let -- CMD run */
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
@@ -337,11 +337,6 @@ struct rec_snapshot {
 	const char *label;
 };
 
-struct rec_screen {
-	const char *view;
-	const char *selection;
-};
-
 struct rec_symbol {
 	uint32_t module;
 	uint64_t offset;
@@ -585,10 +580,6 @@ struct req_file {
 	const char *name;     /* REQ_DEBUG_FILE: debuglink base name, or "" */
 };
 
-struct req_interval {
-	uint64_t interval_ns;
-};
-
 /* One fnode with its two addresses. Those that share a site are told apart by their parent. */
 struct req_fnode {
 	uint32_t node;	       /* from 1 */
@@ -651,7 +642,6 @@ struct record {
 		struct rec_check check;
 		struct rec_constant constant;
 		struct rec_snapshot snapshot;
-		struct rec_screen screen;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
 		struct rec_callees callees;
@@ -675,7 +665,6 @@ struct record {
 		struct req_arm arm;
 		struct req_disarm disarm;
 		struct req_file req_file; /* REQ_FILE and REQ_DEBUG_FILE */
-		struct req_interval interval;
 		struct req_target req_target;
 		struct req_look req_look;
 		struct req_descend descend;

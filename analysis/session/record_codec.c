@@ -246,12 +246,6 @@ static const struct field rec_snapshot_fields[] = {
 };
 LAYOUT(rec_snapshot);
 
-static const struct field rec_screen_fields[] = {
-	TEXT(rec_screen, view),
-	TEXT(rec_screen, selection),
-};
-LAYOUT(rec_screen);
-
 static const struct field rec_symbol_fields[] = {
 	U32(rec_symbol, module),
 	U64(rec_symbol, offset),
@@ -574,7 +568,6 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
 	    [REC_SNAPSHOT] = &rec_snapshot_layout,
-	    [REC_SCREEN] = &rec_screen_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
 	    [REC_CALLEES] = &rec_callees_layout,

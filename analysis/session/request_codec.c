@@ -88,11 +88,6 @@ static const struct field req_look_fields[] = {
 	U32(req_look, stop),
 };
 LAYOUT(req_look);
-
-static const struct field req_interval_fields[] = {
-	U64(req_interval, interval_ns),
-};
-LAYOUT(req_interval);
 // clang-format on
 
 /* A request that says all by its type. */
@@ -101,19 +96,12 @@ static const struct struct_layout empty_layout = {0};
 const struct struct_layout *request_layout(unsigned int type)
 {
 	static const struct struct_layout *const layouts[] = {
-	    [REQ_HEARTBEAT] = &empty_layout,
-	    [REQ_LAYERS] = &req_layers_layout,
-	    [REQ_ARM] = &req_arm_layout,
-	    [REQ_DISARM] = &req_disarm_layout,
-	    [REQ_FILE] = &req_file_layout,
-	    [REQ_DEBUG_FILE] = &req_file_layout,
-	    [REQ_INTERVAL] = &req_interval_layout,
-	    [REQ_STOP] = &empty_layout,
-	    [REQ_GO] = &empty_layout,
-	    [REQ_DESCEND] = &req_descend_layout,
-	    [REQ_TARGET] = &req_target_layout,
-	    [REQ_PHASES] = &req_phases_layout,
-	    [REQ_LOOK] = &req_look_layout,
+	    [REQ_HEARTBEAT] = &empty_layout,	 [REQ_LAYERS] = &req_layers_layout,
+	    [REQ_ARM] = &req_arm_layout,	 [REQ_DISARM] = &req_disarm_layout,
+	    [REQ_FILE] = &req_file_layout,	 [REQ_DEBUG_FILE] = &req_file_layout,
+	    [REQ_STOP] = &empty_layout,		 [REQ_GO] = &empty_layout,
+	    [REQ_DESCEND] = &req_descend_layout, [REQ_TARGET] = &req_target_layout,
+	    [REQ_PHASES] = &req_phases_layout,	 [REQ_LOOK] = &req_look_layout,
 	    [REQ_LEARN] = &req_learn_layout,
 	};
 

@@ -304,9 +304,8 @@ static void test_refused_is_said(void **state)
 static void test_requests_are_not_for_it(void **state)
 {
 	static const enum record_type types[] = {
-	    REQ_HEARTBEAT,	     REQ_LAYERS,   REQ_ARM,  REQ_DISARM,    REQ_FILE,
-	    REQ_DEBUG_FILE,	     REQ_INTERVAL, REQ_STOP, REC_SAVED_MAX, 0,
-	    (enum record_type)0x7fff};
+	    REQ_HEARTBEAT,  REQ_LAYERS, REQ_ARM,       REQ_DISARM, REQ_FILE,
+	    REQ_DEBUG_FILE, REQ_STOP,	REC_SAVED_MAX, 0,	   (enum record_type)0x7fff};
 	struct record r;
 
 	memset(&r, 0, sizeof(r));
@@ -319,9 +318,9 @@ static void test_requests_are_not_for_it(void **state)
 /* Records that say nothing about results are taken without a word. */
 static void test_other_records(void **state)
 {
-	static const enum record_type types[] = {REC_MODULE, REC_MAPPING,  REC_SITE,   REC_ACK,
-						 REC_SCREEN, REC_SNAPSHOT, REC_SYMBOL, REC_LEARNED,
-						 REC_FILE,   REC_BYE};
+	static const enum record_type types[] = {REC_MODULE,  REC_MAPPING,  REC_SITE,
+						 REC_ACK,     REC_SNAPSHOT, REC_SYMBOL,
+						 REC_LEARNED, REC_FILE,	    REC_BYE};
 	struct record r;
 
 	memset(&r, 0, sizeof(r));

@@ -453,22 +453,6 @@ static void test_caller_flags(void **state)
 	assert_int_equal(flags_of(AT(k7, k7_g)), 0);
 }
 
-static void test_caller_words(void **state)
-{
-	char buf[128];
-
-	assert_string_equal(callers_text(0, buf, sizeof(buf)), "");
-	assert_string_equal(
-	    callers_text(CALLERS_ADDRESS_TAKEN | CALLERS_EXPORTED, buf, sizeof(buf)),
-	    "address taken, exported");
-	for (size_t size = 1; size < 40; size++) {
-		memset(buf, 'x', sizeof(buf));
-		callers_text(~0u, buf, size);
-		assert_true(strlen(buf) < size);
-		assert_int_equal(buf[size], 'x');
-	}
-}
-
 /* ---- plans ---- */
 
 static void test_plan_callers(void **state)
@@ -670,8 +654,6 @@ static void test_plan_declined(void **state)
 
 static void test_plan_words(void **state)
 {
-	for (int i = 0; i < PLAN_STRATEGIES; i++)
-		assert_true(strlen(plan_strategy_text((enum plan_strategy)i)) > 5);
 	for (int i = 0; i < PLAN_PRICES; i++)
 		assert_true(strlen(plan_price_text((enum plan_price)i)) > 5);
 }
@@ -697,7 +679,6 @@ int main(void)
 	    cmocka_unit_test(test_callers),
 	    cmocka_unit_test(test_callers_in_call),
 	    cmocka_unit_test(test_caller_flags),
-	    cmocka_unit_test(test_caller_words),
 	    cmocka_unit_test(test_plan_callers),
 	    cmocka_unit_test(test_plan_at_calls),
 	    cmocka_unit_test(test_plan_exits),

@@ -546,28 +546,27 @@ static void test_another_model(void **state)
 	harness_free(h);
 }
 
-static void test_state_and_restore(void **state)
+static void test_opens_an_operation(void **state)
 {
 	struct harness *h = harness_new(40, NULL);
-	struct rec_screen s;
-	char view[64], selection[64];
 	struct screen *fresh;
 	struct grid *a = grid_new(80, 24, false), *b = grid_new(80, 24, false);
+	int equal = 0;
 
-	harness_run(h, "key G Enter 1");
-	screen_state(h->screen, &s);
-	snprintf(view, sizeof(view), "%s", s.view);
-	snprintf(selection, sizeof(selection), "%s", s.selection);
-	assert_string_equal(view, "operation");
+	harness_run(h, "key G Enter");
 	fresh = screen_new(h->model, &(struct screen_options){.root = SCREEN_OPERATIONS});
-	screen_restore(fresh, &(struct rec_screen){.view = view, .selection = selection});
+	screen_open_operation(fresh, UINT32_MAX); /* none has this number */
 	screen_tick(fresh, 0);
 	screen_draw(h->screen, a);
 	screen_draw(fresh, b);
-	assert_true(grid_equal(a, b));
-	screen_restore(fresh,
-		       &(struct rec_screen){.view = "operation", .selection = "999999999999 x"});
-	screen_restore(fresh, &(struct rec_screen){.view = "nonsense", .selection = ""});
+	assert_false(grid_equal(a, b));
+	for (size_t i = 0; i < model_nr_ops(h->model); i++) {
+		screen_open_operation(fresh, model_op(h->model, i)->op);
+		screen_tick(fresh, 0);
+		screen_draw(fresh, b);
+		equal += grid_equal(a, b);
+	}
+	assert_int_equal(equal, 1); /* it is the one that Enter opened */
 	screen_free(fresh);
 	grid_free(a);
 	grid_free(b);
@@ -924,7 +923,7 @@ int main(void)
 	    cmocka_unit_test(test_ended_target),
 	    cmocka_unit_test(test_replay),
 	    cmocka_unit_test(test_another_model),
-	    cmocka_unit_test(test_state_and_restore),
+	    cmocka_unit_test(test_opens_an_operation),
 	    cmocka_unit_test(test_picker),
 	    cmocka_unit_test(test_picker_keys_are_characters),
 	    cmocka_unit_test(test_picker_refuses_what_is_not_permitted),

@@ -356,8 +356,8 @@ static int option_flag(struct options *o, int opt)
 	case OPT_FOLLOW:
 		o->follow = true;
 		return 0;
-	case OPT_URETPROBE:
-		o->allow_uretprobe = true;
+	case OPT_URETPROBE: /* accepted for compatibility: return addresses are never replaced */
+	case OPT_RSP:	    /* accepted for compatibility: nothing depends on it yet */
 		return 0;
 	case OPT_JSON:
 		o->json = true;
@@ -379,9 +379,6 @@ static int option_flag(struct options *o, int opt)
 		return 0;
 	case OPT_OPEN:
 		o->open = true;
-		return 0;
-	case OPT_RSP:
-		o->rsp_compat = true;
 		return 0;
 	case OPT_ASCII:
 		o->ascii = true;

@@ -316,14 +316,10 @@ static void open_only_function(struct live *l)
 {
 	uint32_t number = l->options->nr_ops == 1 ? front_armed_op(l->front) : 0;
 	const struct op *op = number ? model_op_by_number(front_model(l->front), number) : NULL;
-	struct rec_screen view = {.view = "operation"};
-	char text[16];
 
 	if (l->opened || !op || !op->nr_slices)
 		return;
-	snprintf(text, sizeof(text), "%u", number);
-	view.selection = text;
-	screen_restore(l->screen, &view);
+	screen_open_operation(l->screen, number);
 	l->opened = true;
 }
 

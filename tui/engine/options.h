@@ -66,8 +66,7 @@ struct options {
 	double timeout_s;   /* 30 */
 	unsigned int resolution;
 	double max_overhead; /* percent */
-	bool follow, allow_uretprobe, json, json_lines, quiet, ascii, level_by_level, rsp_compat,
-	    all_peaks;
+	bool follow, json, json_lines, quiet, ascii, level_by_level, all_peaks;
 	bool open; /* descend: what is open now */
 	int peak;  /* --peak N; 0: not given */
 	uint64_t peak_low_ns,

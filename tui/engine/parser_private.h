@@ -53,7 +53,6 @@ static inline bool module_valid(uint32_t module)
 /* A copy; the id is the request's. NULL: no memory. */
 struct pending *pending_new(enum parse_type type, const struct parse_request *request);
 void pending_free(struct pending *r);
-void parser_push_back(struct parser *p, struct pending *r);
 void parser_push_front(struct parser *p, struct pending *r);
 struct pending *parser_pop_front(struct parser *p);
 /* At the end, with a new id, which is returned; or a negative errno. */

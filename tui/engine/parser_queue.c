@@ -48,7 +48,7 @@ struct pending *pending_new(enum parse_type type, const struct parse_request *re
 	return p;
 }
 
-void parser_push_back(struct parser *p, struct pending *r)
+static void parser_push_back(struct parser *p, struct pending *r)
 {
 	r->next = NULL;
 	*p->last = r;

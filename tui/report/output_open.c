@@ -86,7 +86,8 @@ static const char *object_words(const struct rec_look *look)
 	}
 }
 
-void open_report_wait(struct buf *out, const struct rec_look *look)
+/* One line that says what a thread waits for, sanitised, without newline. */
+static void open_report_wait(struct buf *out, const struct rec_look *look)
 {
 	const struct rec_sleep *s = &look->sleep;
 

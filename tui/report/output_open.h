@@ -24,8 +24,6 @@ struct open_report {
 
 /* Threads in such a call. */
 size_t open_report_nr(const struct open_report *r);
-/* One line that says what a thread waits for, sanitised, without newline. */
-void open_report_wait(struct buf *out, const struct rec_look *look);
 /* All of it as lines. */
 void open_report_lines(const struct open_report *r, struct buf *out);
 

@@ -12,7 +12,8 @@
 #define ENOUGH 0.6     /* of the time that leads must be on told paths, to call it explained */
 #define QUEUE_TOLD 0.1 /* of the work */
 
-double walk_explained(const struct walk_result *result)
+/* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
+static double walk_explained(const struct walk_result *result)
 {
 	double all =
 		   result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0),
@@ -116,6 +117,68 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 	return out;
 }
 
+/* The number of the target with this pid; 0, the first, if there is none. */
+static size_t target_of(const struct model *m, uint32_t pid)
+{
+	for (size_t i = 0; i < model_nr_targets(m); i++) {
+		if (model_target(m, i)->pid == pid)
+			return i;
+	}
+	return 0;
+}
+
+/* The command to go on with: false where no function has the bulk of the work. */
+static bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
+			size_t size)
+{
+	const struct walk_node *best = NULL;
+	const struct walk_path *p = NULL;
+	const struct descend_symbol *s;
+	double work;
+	uint32_t program;
+	char name[400];
+	size_t target;
+
+	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
+		if (result->paths[i].class != WALK_IDLE &&
+		    result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
+		    result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
+			p = &result->paths[i];
+	}
+	if (!p || !model_nr_targets(r->model))
+		return false;
+	work = result->share[WALK_WORK] - result->runqueue + result->share[WALK_SLEEP];
+	program = result->nodes[p->frames[0]].function.module;
+	/* a root does not return: it has no calls to look into */
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		const struct walk_node *n = &result->nodes[p->frames[i]];
+
+		if (n->kind == WALK_FUNCTION &&
+		    n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
+		    (!best || n->function.module == program))
+			best = n;
+	}
+	if (!best)
+		return false;
+	s = descend_symbol(r->names, best->function.module, best->function.offset);
+	if (s && s->symbol[0])
+		snprintf(name, sizeof(name), "%s", s->symbol);
+	else
+		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
+			 descend_module(r->names, best->function.module));
+	target = target_of(r->model, best->pid);
+	if (model_target_ended(r->model, target))
+		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
+	else
+		snprintf(out, size, "peaktop descend -p %u -f '%s'",
+			 model_target(r->model, target)->pid, name);
+	/* of many processes it matters which one this is, also when it has ended */
+	if (model_nr_targets(r->model) > 1)
+		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)",
+			 model_target(r->model, target)->comm, model_target(r->model, target)->pid);
+	return true;
+}
+
 const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
 			unsigned int i, char *out, size_t size)
 {
@@ -180,64 +243,4 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 	return NULL;
 }
 
-/* The number of the target with this pid; 0, the first, if there is none. */
-static size_t target_of(const struct model *m, uint32_t pid)
-{
-	for (size_t i = 0; i < model_nr_targets(m); i++) {
-		if (model_target(m, i)->pid == pid)
-			return i;
-	}
-	return 0;
-}
-
 /* The last function that code of the program itself calls, on the path with the most work. */
-bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
-		 size_t size)
-{
-	const struct walk_node *best = NULL;
-	const struct walk_path *p = NULL;
-	const struct descend_symbol *s;
-	double work;
-	uint32_t program;
-	char name[400];
-	size_t target;
-
-	for (unsigned int i = 0; i < result->nr_paths && !p; i++) {
-		if (result->paths[i].class != WALK_IDLE &&
-		    result->paths[i].cause.kind != CAUSE_RUN_QUEUE &&
-		    result->nodes[result->paths[i].frames[0]].kind == WALK_FUNCTION)
-			p = &result->paths[i];
-	}
-	if (!p || !model_nr_targets(r->model))
-		return false;
-	work = result->share[WALK_WORK] - result->runqueue + result->share[WALK_SLEEP];
-	program = result->nodes[p->frames[0]].function.module;
-	/* a root does not return: it has no calls to look into */
-	for (unsigned int i = 1; i < p->nr_frames; i++) {
-		const struct walk_node *n = &result->nodes[p->frames[i]];
-
-		if (n->kind == WALK_FUNCTION &&
-		    n->share[WALK_WORK] + n->share[WALK_SLEEP] >= BULK * work &&
-		    (!best || n->function.module == program))
-			best = n;
-	}
-	if (!best)
-		return false;
-	s = descend_symbol(r->names, best->function.module, best->function.offset);
-	if (s && s->symbol[0])
-		snprintf(name, sizeof(name), "%s", s->symbol);
-	else
-		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
-			 descend_module(r->names, best->function.module));
-	target = target_of(r->model, best->pid);
-	if (model_target_ended(r->model, target))
-		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
-	else
-		snprintf(out, size, "peaktop descend -p %u -f '%s'",
-			 model_target(r->model, target)->pid, name);
-	/* of many processes it matters which one this is, also when it has ended */
-	if (model_nr_targets(r->model) > 1)
-		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)",
-			 model_target(r->model, target)->comm, model_target(r->model, target)->pid);
-	return true;
-}

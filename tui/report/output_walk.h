@@ -23,8 +23,6 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 
 /* ---- for both (output_walk.c) ---- */
 
-/* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
-double walk_explained(const struct walk_result *result);
 /* The kind of its cause, as JSON has it: those of a descent, "flat" or "idle". */
 const char *walk_cause_text(const struct walk_path *p);
 /* Does this path end in code without a name (made at run time)? */
@@ -42,8 +40,5 @@ const char *walk_class_text(enum walk_class class);
 /* What these looks are and are not, one line each; NULL after the last. */
 const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
 			unsigned int i, char *out, size_t size);
-/* The command to go on with: false where no function has the bulk of the work. */
-bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
-		 size_t size);
 
 #endif

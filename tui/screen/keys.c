@@ -201,7 +201,8 @@ enum request keys_request(enum keymap map, bool replay, int key)
 	return request;
 }
 
-const char *keymap_title(enum keymap map)
+/* Of a table: "Everywhere", "Operations", ... */
+static const char *keymap_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
 	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",

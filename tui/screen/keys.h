@@ -35,9 +35,6 @@ enum request keys_request(enum keymap map, bool replay, int key);
 /* The same in a prompt or menu: its own table alone. */
 enum request keys_request_only(enum keymap map, int key);
 
-/* Of a table: "Everywhere", "Operations", ... */
-const char *keymap_title(enum keymap map);
-
 /* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space". Returns `out`. */
 char *key_name(int key, char *out, size_t size);
 /* The key of a name (as key_name() writes it, or one character); -1 if there is none. */

@@ -38,7 +38,6 @@ struct screen *screen_new(struct model *model, const struct screen_options *opti
 	s->status.cost = s->status.seen = -1;
 	if (options->host)
 		sanitise(s->status.host, sizeof(s->status.host), options->host);
-	buf_init(&s->state, 4096);
 	s->top = new_root(s, options->root);
 	if (!s->top) {
 		screen_free(s);
@@ -65,7 +64,6 @@ void screen_free(struct screen *s)
 		pop(s);
 	prompt_close(&s->prompt);
 	descent_copy_drop(s->descent);
-	buf_release(&s->state);
 	free(s);
 }
 
@@ -407,32 +405,8 @@ void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool
 	s->status.replay_running = running;
 }
 
-void screen_state(const struct screen *s, struct rec_screen *state)
+void screen_open_operation(struct screen *s, uint32_t op)
 {
-	struct screen *mutable = (struct screen *)s; /* the buffer only */
-	const struct view *v = s->top;
-
-	while (v->below && !v->methods->selection)
-		v = v->below;
-	buf_reset(&mutable->state);
-	if (v->methods->selection)
-		v->methods->selection(v, &mutable->state);
-	state->view = v->methods->name;
-	state->selection = mutable->state.data ? mutable->state.data : "";
-}
-
-void screen_restore(struct screen *s, const struct rec_screen *state)
-{
-	char *end;
-	unsigned long op, peak;
-
-	if (!strcmp(state->view, "operation")) {
-		op = strtoul(state->selection, &end, 10);
-		peak = *end ? strtoul(end + 1, NULL, 10) : 0;
-		if (op && op <= UINT32_MAX && model_op_by_number(s->model, (uint32_t)op))
-			screen_push(s,
-				    view_operation_new(s, (uint32_t)op, (int)(peak & 0x7fffffff)));
-	} else if (!strcmp(state->view, s->top->methods->name) && s->top->methods->restore) {
-		s->top->methods->restore(s->top, state->selection);
-	}
+	if (model_op_by_number(s->model, op))
+		screen_push(s, view_operation_new(s, op, 0));
 }

@@ -178,9 +178,8 @@ void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available);
 /* Of a replay: where it stands, and whether it runs. */
 void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running);
 
-/* View and selection for REC_SCREEN; the text is valid until the next event. Restoring unknown text
- * is no error. */
-void screen_state(const struct screen *s, struct rec_screen *state);
-void screen_restore(struct screen *s, const struct rec_screen *state);
+/* Show an operation, as if it had been opened in the list; does nothing if the model has none of
+ * this number. */
+void screen_open_operation(struct screen *s, uint32_t op);
 
 #endif

@@ -51,8 +51,6 @@ struct screen {
 
 	struct descent_copy *descent; /* the latest state of a descent; NULL none */
 	bool descent_changed;	      /* since the last tick */
-
-	struct buf state; /* for screen_state() */
 };
 
 /* The rectangle of the view between status line and bottom line. */

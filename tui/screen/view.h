@@ -26,7 +26,7 @@ struct view_hint {
 
 /* Methods marked optional may be NULL. */
 struct view_methods {
-	const char *name; /* of the kind: in REC_SCREEN and in file names */
+	const char *name; /* of the kind, in file names */
 	enum keymap keymap;
 	const struct view_hint *hints; /* ends with REQUEST_NONE */
 	void (*close)(struct view *v); /* free it */
@@ -45,9 +45,6 @@ struct view_methods {
 	 * (0) show what matches while it is typed; false = no match
 	 */
 	bool (*find)(struct view *v, const char *text, int direction);
-	/* optional: what is selected, as text, and back */
-	void (*selection)(const struct view *v, struct buf *out);
-	void (*restore)(struct view *v, const char *selection);
 };
 
 struct view {

@@ -336,13 +336,6 @@ static bool descent_find(struct view *view, const char *text, int direction)
 	return false;
 }
 
-static void descent_selection(const struct view *view, struct buf *out)
-{
-	const struct view_descent *v = (const struct view_descent *)view;
-
-	buf_printf(out, "%u %d %u", v->op, v->peak, v->selected);
-}
-
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "source"},	   {REQUEST_COSTLIEST, "costliest"},
     {REQUEST_EXPAND, "expand"},	   {REQUEST_ASK_AGAIN, "again"},
@@ -360,7 +353,6 @@ static const struct view_methods methods = {
     .tick = descent_tick,
     .height = view_descent_height,
     .find = descent_find,
-    .selection = descent_selection,
 };
 
 /* --- from the front ----------------------------------------------------------------------------

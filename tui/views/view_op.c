@@ -331,13 +331,6 @@ static int op_height(const struct view *view, int cols)
 	return v->op ? 30 + view_op_lines(v, cols, lines) * 2 + (int)v->op->op.nr_open_calls : 0;
 }
 
-static void op_selection(const struct view *view, struct buf *out)
-{
-	const struct view_op *v = (const struct view_op *)view;
-
-	buf_printf(out, "%u %d", v->number, v->chosen);
-}
-
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "descend"},	 {REQUEST_CHOOSE_PEAK, "choose peak"},
     {REQUEST_NEXT_PANE, "pane"}, {REQUEST_LONGER, "longer"},
@@ -355,7 +348,6 @@ static const struct view_methods methods = {
     .tick = op_tick,
     .height = op_height,
     .find = op_find,
-    .selection = op_selection,
 };
 
 struct view *view_operation_new(struct screen *s, uint32_t op, int peak)

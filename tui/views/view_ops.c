@@ -468,23 +468,6 @@ static bool ops_request(struct view *v, enum request request, int key)
 	return true;
 }
 
-static void ops_selection(const struct view *v, struct buf *out)
-{
-	const struct op_row *row = selected_row(ops_of_const(v));
-
-	if (row)
-		buf_printf(out, "%u", row->op);
-}
-
-static void ops_restore(struct view *v, const char *selection)
-{
-	struct view_operations *o = ops_of(v);
-
-	o->selected = (uint32_t)strtoul(selection, NULL, 10);
-	op_rows_arrange(&o->rows);
-	follow_rows(o);
-}
-
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "open"},	{REQUEST_SEARCH, "filter"}, {REQUEST_WATCH, "watch function"},
     {REQUEST_LAYERS, "layers"}, {REQUEST_PAUSE, "pause"},   {REQUEST_HELP, "help"},
@@ -501,8 +484,6 @@ static const struct view_methods methods = {
     .tick = ops_tick,
     .height = ops_height,
     .find = ops_find,
-    .selection = ops_selection,
-    .restore = ops_restore,
 };
 
 struct view *view_operations_new(struct screen *s)
