@@ -57,6 +57,25 @@ enum record_type {
 	REC_WALK,	/* a walk by share of wall time begins: what was asked; or is over */
 	REC_LOOK,	/* a thread as it was found: where it is, what it waits for */
 	REC_THREAD,	/* how a thread has spent its time since it was last told of */
+	/* facts about waits: record_waits.h */
+	REC_WINDOW, /* a time in which all switches of the tasks of interest are seen begins, ends
+		     */
+	REC_TASK,   /* a task of interest: who it is, and its state */
+	REC_SWITCH, /* a CPU goes from one task to another */
+	REC_ASLEEP, /* what the task that is switched out next sleeps in */
+	REC_WAKING, /* a task is woken: by whom, in which interrupt */
+	REC_LIFE,   /* fork, first wakeup, exec, exit, rename */
+	REC_BLOCK,  /* a block request is submitted, issued, completed */
+	REC_PACKET, /* a packet is delivered that a task of this host sent */
+	REC_WORK,   /* a work item or a request of an io_uring is queued, begins, ends */
+	REC_CONTENTION, /* a task contends for a lock of the kernel */
+	REC_SIGNAL,	/* a signal is sent */
+	REC_RUN_SAMPLE, /* where a task was on its CPU */
+	REC_TRACE,	/* a stack and the number that stands for it */
+	REC_NAME,	/* the name of a handler of interrupts, timers, work items */
+	REC_OBJECT,	/* what stands behind a descriptor or a request */
+	REC_STEAL,	/* time that the host took from a CPU */
+	REC_PAST,	/* what a task did before it was followed */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -454,6 +473,7 @@ struct rec_call {
 };
 
 #include "analysis/session/record_look.h"
+#include "analysis/session/record_waits.h"
 
 /* A stack inside a call of f0, seen at the end of a sleep or by a sample of the CPU. */
 struct rec_witness {
@@ -655,6 +675,23 @@ struct record {
 		struct rec_walk walk;
 		struct rec_look look;
 		struct rec_thread thread;
+		struct rec_window window;
+		struct rec_task task;
+		struct rec_switch switched;
+		struct rec_asleep asleep;
+		struct rec_waking waking;
+		struct rec_life life;
+		struct rec_block block;
+		struct rec_packet packet;
+		struct rec_work work;
+		struct rec_contention contention;
+		struct rec_signal signal;
+		struct rec_run_sample run_sample;
+		struct rec_trace trace;
+		struct rec_name name;
+		struct rec_object object;
+		struct rec_steal steal;
+		struct rec_past past;
 		struct rec_looked looked;
 		struct rec_learned learned;
 		struct rec_file file;

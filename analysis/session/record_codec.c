@@ -591,5 +591,5 @@ const struct struct_layout *record_layout(unsigned int type)
 
 	if (type < sizeof(layouts) / sizeof(layouts[0]) && layouts[type])
 		return layouts[type];
-	return request_layout(type);
+	return waits_layout(type) ? waits_layout(type) : request_layout(type);
 }

@@ -11,8 +11,9 @@
  * first byte of the union. NULL: not a type that this version knows.
  */
 const struct struct_layout *record_layout(unsigned int type);
-/* The same for requests only; record_layout() asks it. */
+/* The same for requests, and for the facts about waits, only; record_layout() asks them. */
 const struct struct_layout *request_layout(unsigned int type);
+const struct struct_layout *waits_layout(unsigned int type);
 
 /* Those that stand inside other messages. */
 extern const struct struct_layout rec_op_layout;
