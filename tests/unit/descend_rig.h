@@ -17,6 +17,7 @@
 
 #include "tests/unit/output_models.h"
 #include "tui/cli/verb_descend.h"
+#include "tui/engine/record_queue.h"
 #include "tui/engine/replay.h"
 #include "tui/report/output_descend.h"
 #include "tui/session/session_file.h"
@@ -35,7 +36,7 @@ enum {
 /* --- the host */
 
 struct question {
-	uint32_t id;
+	struct parser_reply reply;
 	enum parse_type type;
 	uint32_t module;
 	uint64_t offset;
@@ -49,6 +50,8 @@ static struct {
 	struct model *model;
 	struct descend *descend;
 	struct session_writer *session;
+	struct record_queue queue; /* records that are made while one is taken */
+	bool taking;
 	char path[64];
 	struct question asked[MAX_ASKED];
 	unsigned int nr_asked;
@@ -62,9 +65,17 @@ static struct {
 
 static inline void host_feed(void *ctx, const struct record *rec)
 {
-	model_feed(t.model, rec);
-	assert_int_equal(session_writer_append(t.session, rec), 0);
-	descend_take(t.descend, rec);
+	if (t.taking) {
+		assert_int_equal(record_queue_push(&t.queue, rec), 0);
+		return;
+	}
+	t.taking = true;
+	do {
+		model_feed(t.model, rec);
+		assert_int_equal(session_writer_append(t.session, rec), 0);
+		descend_take(t.descend, rec);
+	} while ((rec = record_queue_pop(&t.queue)));
+	t.taking = false;
 }
 
 static inline int host_request(void *ctx, const struct record *rec)
@@ -84,14 +95,16 @@ static inline int host_request(void *ctx, const struct record *rec)
 	return 0;
 }
 
-static inline uint32_t host_ask(void *ctx, enum parse_type type, struct parse_request *req)
+static inline bool host_ask(void *ctx, enum parse_type type, struct parse_request *req,
+			    const struct parser_reply *reply)
 {
 	struct question *q = &t.asked[t.nr_asked];
 
 	if (t.deaf)
-		return 0;
+		return false;
 	assert_true(t.nr_asked < MAX_ASKED && req->nr_offsets <= 64);
-	*q = (struct question){.id = ++t.nr_asked,
+	t.nr_asked++;
+	*q = (struct question){.reply = *reply,
 			       .type = type,
 			       .module = req->module,
 			       .offset = req->offset,
@@ -99,7 +112,7 @@ static inline uint32_t host_ask(void *ctx, enum parse_type type, struct parse_re
 	snprintf(q->text, sizeof(q->text), "%s", req->text);
 	if (req->nr_offsets)
 		memcpy(q->offsets, req->offsets, req->nr_offsets * sizeof(*req->offsets));
-	return q->id;
+	return true;
 }
 
 static inline void host_message(void *ctx, const char *line)
@@ -148,6 +161,7 @@ static inline int setup(void **state)
 	close(fd);
 	t.model = model_new();
 	t.descend = descend_new(&host);
+	assert_int_equal(record_queue_init(&t.queue), 0);
 	assert_int_equal(session_writer_create(&t.session, t.path), 0);
 	give((struct record){.type = REC_META,
 			     .meta = {.version = "0.1.0",
@@ -186,6 +200,7 @@ static inline int teardown(void **state)
 {
 	descend_free(t.descend);
 	model_free(t.model);
+	record_queue_release(&t.queue);
 	if (t.session)
 		session_writer_close(t.session);
 	unlink(t.path);
@@ -203,6 +218,11 @@ static inline struct question *question(enum parse_type type)
 		}
 	}
 	return NULL;
+}
+
+static inline void reply(const struct question *q, const struct parsed *a)
+{
+	q->reply.take(q->reply.ctx, q->reply.tag, a);
 }
 
 static inline struct rec_site site(uint64_t offset, enum site_role role)
@@ -230,14 +250,13 @@ static inline void answer_call_sites(const struct parsed_call_site *sites, uint3
 	struct parsed a = {.type = PARSED_CALL_SITES};
 
 	assert_non_null(q);
-	a.call_sites = (struct parsed_call_sites){.id = q->id,
-						  .module = q->module,
+	a.call_sites = (struct parsed_call_sites){.module = q->module,
 						  .offset = q->offset,
 						  .reason = "",
 						  .total = nr,
 						  .nr = nr,
 						  .sites = sites};
-	assert_true(descend_answer(t.descend, &a));
+	reply(q, &a);
 }
 
 static inline void answer_find(const struct parsed_function *list, uint32_t nr)
@@ -246,9 +265,9 @@ static inline void answer_find(const struct parsed_function *list, uint32_t nr)
 	struct parsed a = {.type = PARSED_FUNCTIONS};
 
 	assert_non_null(q);
-	a.functions = (struct parsed_functions){
-	    .id = q->id, .reason = "", .total = nr, .nr = nr, .functions = list};
-	assert_true(descend_answer(t.descend, &a));
+	a.functions =
+	    (struct parsed_functions){.reason = "", .total = nr, .nr = nr, .functions = list};
+	reply(q, &a);
 }
 
 /* At the call sites of serve() lies the body of an inlined function. */
@@ -267,8 +286,8 @@ static inline bool answer_inlines(void)
 		chains[i] = (struct parsed_chain){
 		    .offset = q->offsets[i], .nr = q->module == PROGRAM ? 2 : 0, .calls = calls};
 	a.inlines = (struct parsed_inlines){
-	    .id = q->id, .module = q->module, .reason = "", .nr = q->nr_offsets, .chains = chains};
-	assert_true(descend_answer(t.descend, &a));
+	    .module = q->module, .reason = "", .nr = q->nr_offsets, .chains = chains};
+	reply(q, &a);
 	return true;
 }
 
@@ -297,9 +316,9 @@ static inline void answer_names(void)
 							 .file = "/src/store.c",
 							 .line = (uint32_t)(at & 0xff)};
 		}
-		a.symbols = (struct parsed_symbols){
-		    .id = q->id, .reason = "", .nr = q->nr_offsets, .symbols = symbols};
-		assert_true(descend_answer(t.descend, &a));
+		a.symbols =
+		    (struct parsed_symbols){.reason = "", .nr = q->nr_offsets, .symbols = symbols};
+		reply(q, &a);
 	}
 }
 

@@ -155,7 +155,7 @@ static int setup(void **state)
 	int64_t id;
 
 	assert_int_equal(parser_start(&parser, 0), 0);
-	id = parser_add_module(parser, SELF, fd, "self");
+	id = parser_add_module(parser, SELF, fd, "self", NULL);
 	close(fd);
 	wait_for(id);
 	assert_int_equal(answer.module.error, 0);
@@ -172,7 +172,7 @@ static uint64_t offset_of(const char *name)
 {
 	struct parse_request req = {.module = SELF, .text = name};
 
-	wait_for(parser_ask(parser, PARSE_FIND, &req));
+	wait_for(parser_ask(parser, PARSE_FIND, &req, NULL));
 	assert_int_equal(answer.functions.nr, 1);
 	return answer.functions.functions[0].offset;
 }
@@ -182,7 +182,7 @@ static const struct parsed_call_sites *sites_of(const char *name)
 {
 	struct parse_request req = {.module = SELF, .text = "", .offset = offset_of(name)};
 
-	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req));
+	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req, NULL));
 	assert_int_equal(answer.type, PARSED_CALL_SITES);
 	assert_int_equal(answer.call_sites.error, 0);
 	assert_int_equal(answer.call_sites.module, SELF);
@@ -354,12 +354,12 @@ static void errors(void **state)
 {
 	struct parse_request req = {.module = SELF, .text = "", .offset = 1};
 
-	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req));
+	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req, NULL));
 	assert_int_equal(answer.type, PARSED_CALL_SITES);
 	assert_true(answer.call_sites.error < 0);
 	assert_true(answer.call_sites.reason[0]);
 	req.module = 99;
-	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req));
+	wait_for(parser_ask(parser, PARSE_CALL_SITES, &req, NULL));
 	assert_int_equal(answer.type, PARSED_CALL_SITES);
 	assert_int_equal(answer.call_sites.error, -ENOENT);
 }

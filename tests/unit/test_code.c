@@ -86,7 +86,7 @@ static int setup(void **state)
 	int64_t id;
 
 	assert_int_equal(parser_start(&parser, 0), 0);
-	id = parser_add_module(parser, SELF, fd, "self");
+	id = parser_add_module(parser, SELF, fd, "self", NULL);
 	close(fd);
 	wait_for(id);
 	assert_int_equal(answer.module.error, 0);
@@ -103,7 +103,7 @@ static uint64_t offset_of(const char *name)
 {
 	struct parse_request req = {.module = SELF, .text = name};
 
-	wait_for(parser_ask(parser, PARSE_FIND, &req));
+	wait_for(parser_ask(parser, PARSE_FIND, &req, NULL));
 	assert_int_equal(answer.functions.nr, 1);
 	return answer.functions.functions[0].offset;
 }
@@ -113,7 +113,7 @@ static const struct parsed_code *code_at(uint64_t offset, uint32_t max)
 {
 	struct parse_request req = {.module = SELF, .text = "", .offset = offset, .max = max};
 
-	wait_for(parser_ask(parser, PARSE_CODE, &req));
+	wait_for(parser_ask(parser, PARSE_CODE, &req, NULL));
 	assert_int_equal(answer.type, PARSED_CODE);
 	assert_int_equal(answer.code.offset, offset);
 	return &answer.code;
@@ -210,7 +210,8 @@ static void errors(void **state)
 	assert_true(c->error < 0 && c->reason[0] && !c->nr);
 	c = code_at(UINT64_MAX, 0);
 	assert_true(c->error < 0 && c->reason[0] && !c->nr);
-	wait_for(parser_ask(parser, PARSE_CODE, &(struct parse_request){.module = 99, .text = ""}));
+	wait_for(parser_ask(parser, PARSE_CODE, &(struct parse_request){.module = 99, .text = ""},
+			    NULL));
 	assert_int_equal(answer.type, PARSED_CODE);
 	assert_int_equal(answer.code.error, -ENOENT);
 }
@@ -224,7 +225,7 @@ static const struct parsed_inlines *chains_of(const char *name, uint32_t max, ui
 	assert_true(c->nr <= 64);
 	for (uint32_t i = 0; i < c->nr; i++)
 		offsets[req.nr_offsets++] = c->insns[i].offset;
-	wait_for(parser_ask(parser, PARSE_INLINES, &req));
+	wait_for(parser_ask(parser, PARSE_INLINES, &req, NULL));
 	assert_int_equal(answer.inlines.error, 0);
 	assert_int_equal(answer.inlines.nr, req.nr_offsets);
 	return &answer.inlines;

@@ -340,15 +340,14 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 		assert_non_null(q);
 		entry = site(q->offset + 4, SITE_ENTRY);
 		entry.cfa = 8;
-		a.plan = (struct parsed_plan){.id = q->id,
-					      .module = q->module,
+		a.plan = (struct parsed_plan){.module = q->module,
 					      .offset = q->offset,
 					      .text = "",
 					      .price = "",
 					      .nr_sites = 1,
 					      .sites = &entry};
 		assert_int_equal(t.nr_requests, requests);
-		assert_true(descend_answer(t.descend, &a));
+		reply(q, &a);
 	}
 	assert_int_equal(t.nr_requests, requests + 1);
 	assert_true(is_armed(0x4004) && is_armed(0x5004) && !is_armed(0x1030));
@@ -453,16 +452,38 @@ static void a_refusal_after_the_ack_is_another(void **state)
 	assert_false(descend_over(t.descend));
 }
 
-static void foreign_answers_are_left(void **state)
+/* Each answer is of the request that its reply was passed with, whatever the order. */
+static void answers_come_in_any_order(void **state)
 {
-	struct parsed a = {.type = PARSED_FUNCTIONS, .functions = {.id = 4711}};
+	struct parsed a = {.type = PARSED_FUNCTIONS};
+	const struct question *usleep_asked, *memcpy_asked;
+	struct descent_result r;
+	unsigned int nr = 0;
 
 	begin();
-	assert_false(descend_answer(t.descend, &a));
-	a.type = PARSED_PLAN;
-	assert_false(descend_answer(t.descend, &a));
-	a.type = PARSED_SYMBOLS;
-	assert_false(descend_answer(t.descend, &a));
+	answer_serve();
+	usleep_asked = question(PARSE_FIND);
+	memcpy_asked = question(PARSE_FIND);
+	assert_string_equal(usleep_asked->text, "usleep");
+	assert_string_equal(memcpy_asked->text, "memcpy");
+	reply(memcpy_asked, &a);
+	assert_int_equal(t.nr_requests, 0);
+	a.functions = (struct parsed_functions){.total = 2, .nr = 2, .functions = usleep_found};
+	reply(usleep_asked, &a);
+	assert_true(is_armed(0x1010) && is_armed(0x1020));
+	give_calls(0x1020, 25);
+	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
+	for (unsigned int i = 0; i < r.nr_nodes; i++) {
+		const struct descent_fnode *n = &r.nodes[i];
+
+		if (n->site.offset == 0x1020) {
+			nr++;
+			assert_int_equal(n->function.module, LIBRARY);
+			assert_int_equal(n->function.offset, USLEEP);
+		}
+	}
+	assert_int_equal(nr, 1);
+	descent_result_release(&r);
 }
 
 static void stop_is_said_once(void **state)
@@ -748,7 +769,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_deaf_parser_ends_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_refusal_ends_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_refusal_after_the_ack_is_another, setup, teardown),
-	    cmocka_unit_test_setup_teardown(foreign_answers_are_left, setup, teardown),
+	    cmocka_unit_test_setup_teardown(answers_come_in_any_order, setup, teardown),
 	    cmocka_unit_test_setup_teardown(stop_is_said_once, setup, teardown),
 	    cmocka_unit_test_setup_teardown(out_of_range, setup, teardown),
 	    cmocka_unit_test_setup_teardown(steps_in_short_calls, setup, teardown),

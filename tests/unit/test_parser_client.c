@@ -202,7 +202,7 @@ static int64_t find(uint32_t module)
 {
 	struct parse_request request = {.module = module, .text = "main"};
 
-	return parser_ask(parser, PARSE_FIND, &request);
+	return parser_ask(parser, PARSE_FIND, &request, NULL);
 }
 
 static void start(enum behaviour what)
@@ -213,7 +213,7 @@ static void start(enum behaviour what)
 	assert_int_equal(parser_start(&parser, LIMIT_NS), 0);
 	for (module = 1; module <= 3; module++) {
 		wait_for(parser_add_module(parser, (uint32_t)module, 0,
-					   module == BAD ? "bad.so" : "good.so"));
+					   module == BAD ? "bad.so" : "good.so", NULL));
 		assert_int_equal(answer.type, PARSED_MODULE);
 	}
 }
@@ -279,7 +279,7 @@ static void test_waiting_requests_survive(void **state)
 
 	start(CRASH_AT_BAD);
 	bad = find(BAD);
-	debug = parser_add_debug(parser, 1, 0);
+	debug = parser_add_debug(parser, 1, 0, NULL);
 	good = find(3);
 	wait_for(bad);
 	assert_int_equal(answer.functions.error, -ENOTRECOVERABLE);
@@ -299,15 +299,15 @@ static void test_death_of_opening(void **state)
 	assert_int_equal(parser_restarts(parser), 1);
 	wait_for(find(1));
 	assert_int_equal(answer.functions.error, 0);
-	wait_for(parser_add_debug(parser, BAD, 0));
+	wait_for(parser_add_debug(parser, BAD, 0, NULL));
 	assert_int_equal(answer.module.error, -ENOTRECOVERABLE);
 	assert_non_null(strstr(answer.module.reason, "SIGBUS"));
 	/* Another file under the same number gets its chance; this worker still dies of it. */
 	behaviour = GOOD;
-	wait_for(parser_add_module(parser, BAD, 0, "other.so"));
+	wait_for(parser_add_module(parser, BAD, 0, "other.so", NULL));
 	assert_int_equal(answer.module.error, -ENOTRECOVERABLE);
 	assert_int_equal(parser_restarts(parser), 2);
-	wait_for(parser_add_module(parser, BAD, 0, "better.so"));
+	wait_for(parser_add_module(parser, BAD, 0, "better.so", NULL));
 	assert_int_equal(answer.module.error, 0);
 	wait_for(find(BAD));
 	assert_int_equal(answer.functions.error, 0);

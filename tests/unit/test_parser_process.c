@@ -93,7 +93,7 @@ static void add_self(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	wait_for(parser_add_module(parser, SELF, fd, "test_parser_process"));
+	wait_for(parser_add_module(parser, SELF, fd, "test_parser_process", NULL));
 	assert_int_equal(answer.type, PARSED_MODULE);
 	assert_int_equal(answer.module.error, 0);
 	close(fd);
@@ -103,7 +103,7 @@ static void add_libc(void)
 {
 	int fd = libc_open();
 
-	wait_for(parser_add_module(parser, LIBC, fd, LIBC_SO));
+	wait_for(parser_add_module(parser, LIBC, fd, LIBC_SO, NULL));
 	assert_int_equal(answer.module.error, 0);
 	close(fd);
 }
@@ -113,7 +113,7 @@ static int add_bytes(uint32_t module, const void *bytes, size_t n)
 	int fd = memfd_create("module", MFD_CLOEXEC);
 
 	assert_int_equal(write(fd, bytes, n), (ssize_t)n);
-	wait_for(parser_add_module(parser, module, fd, "made"));
+	wait_for(parser_add_module(parser, module, fd, "made", NULL));
 	close(fd);
 	return answer.module.error;
 }
@@ -122,7 +122,7 @@ static int64_t ask(enum parse_type type, uint32_t module, const char *text)
 {
 	struct parse_request request = {.module = module, .text = text};
 
-	return parser_ask(parser, type, &request);
+	return parser_ask(parser, type, &request, NULL);
 }
 
 static unsigned long long status_field(pid_t pid, const char *name, int base)
@@ -249,7 +249,7 @@ static void test_list_in_parts(void **state)
 	add_self();
 	add_libc();
 	do {
-		wait_for(parser_ask(parser, PARSE_LIST, &request));
+		wait_for(parser_ask(parser, PARSE_LIST, &request, NULL));
 		assert_int_equal(answer.functions.error, 0);
 		assert_true(answer.functions.nr <= 20);
 		for (i = 0; i < answer.functions.nr; i++) {
@@ -285,7 +285,7 @@ static void test_symbols(void **state)
 	add_self();
 	offsets[0] = offset_of(SELF, "parser_test_function");
 	offsets[2] = offsets[0] + 1;
-	wait_for(parser_ask(parser, PARSE_SYMBOLS, &request));
+	wait_for(parser_ask(parser, PARSE_SYMBOLS, &request, NULL));
 	assert_int_equal(answer.symbols.error, 0);
 	assert_int_equal(answer.symbols.nr, 3);
 	assert_string_equal(answer.symbols.symbols[0].function, "parser_test_function");
@@ -305,7 +305,7 @@ static void test_plan(void **state)
 
 	add_self();
 	start = request.offset = offset_of(SELF, "parser_test_function");
-	wait_for(parser_ask(parser, PARSE_PLAN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN, &request, NULL));
 	assert_int_equal(answer.type, PARSED_PLAN);
 	assert_string_equal(answer.plan.error ? answer.plan.text : "", "");
 	assert_int_equal(answer.plan.error, 0);
@@ -329,7 +329,7 @@ static void test_plan(void **state)
 	assert_int_equal(entries, 1);
 	if (ret) {
 		request.offset = ret;
-		wait_for(parser_ask(parser, PARSE_PLAN_RETURN, &request));
+		wait_for(parser_ask(parser, PARSE_PLAN_RETURN, &request, NULL));
 		assert_int_equal(answer.plan.error, 0);
 		assert_int_equal(answer.plan.nr_sites, 1);
 		assert_int_equal(answer.plan.sites[0].role, SITE_RETURN);
@@ -338,18 +338,18 @@ static void test_plan(void **state)
 	assert_true(ends > 0 || answer.plan.needs_learning);
 	/* Not a function, not code, not a module. */
 	request.offset = start + 1;
-	wait_for(parser_ask(parser, PARSE_PLAN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN, &request, NULL));
 	assert_int_not_equal(answer.plan.error, 0);
 	assert_int_equal(answer.plan.nr_sites, 0);
 	assert_true(strlen(answer.plan.text) > 0);
 	request.offset = 3;
-	wait_for(parser_ask(parser, PARSE_PLAN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN, &request, NULL));
 	assert_int_not_equal(answer.plan.error, 0);
 	request.offset = UINT64_MAX;
-	wait_for(parser_ask(parser, PARSE_PLAN_RETURN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN_RETURN, &request, NULL));
 	assert_int_not_equal(answer.plan.error, 0);
 	request.module = 9;
-	wait_for(parser_ask(parser, PARSE_PLAN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN, &request, NULL));
 	assert_int_equal(answer.plan.error, -ENOENT);
 }
 
@@ -361,13 +361,13 @@ static void test_ifunc(void **state)
 	request.offset = offset_of(LIBC, "memcpy");
 	if (!answer.functions.functions[0].ifunc)
 		skip(); /* a C library without them */
-	wait_for(parser_ask(parser, PARSE_PLAN, &request));
+	wait_for(parser_ask(parser, PARSE_PLAN, &request, NULL));
 	assert_int_equal(answer.plan.error, -ENOTSUP);
-	wait_for(parser_ask(parser, PARSE_IFUNC, &request));
+	wait_for(parser_ask(parser, PARSE_IFUNC, &request, NULL));
 	assert_int_equal(answer.functions.error, 0);
 	assert_true(answer.functions.nr > 1);
 	request.offset = offset_of(LIBC, "qsort");
-	wait_for(parser_ask(parser, PARSE_IFUNC, &request));
+	wait_for(parser_ask(parser, PARSE_IFUNC, &request, NULL));
 	assert_int_equal(answer.functions.error, -EINVAL);
 }
 
@@ -381,7 +381,7 @@ static void test_coverage(void **state)
 
 	add_self();
 	do {
-		wait_for(parser_ask(parser, PARSE_COVERAGE, &request));
+		wait_for(parser_ask(parser, PARSE_COVERAGE, &request, NULL));
 		assert_int_equal(c->error, 0);
 		assert_true(c->functions >= last);
 		last = c->functions;
@@ -399,11 +399,11 @@ static void test_coverage(void **state)
 	assert_non_null(strstr(c->text, "test_parser_process"));
 	/* Begun anew, all at once, it is the same. */
 	request.max = UINT32_MAX;
-	wait_for(parser_ask(parser, PARSE_COVERAGE, &request));
+	wait_for(parser_ask(parser, PARSE_COVERAGE, &request, NULL));
 	assert_int_equal(c->cursor, 0);
 	assert_int_equal(c->functions, last);
 	request.module = 8;
-	wait_for(parser_ask(parser, PARSE_COVERAGE, &request));
+	wait_for(parser_ask(parser, PARSE_COVERAGE, &request, NULL));
 	assert_int_equal(c->error, -ENOENT);
 }
 
@@ -424,25 +424,54 @@ static void test_bad_arguments(void **state)
 {
 	struct parse_request request = {.nr_offsets = PARSE_MAX_OFFSETS + 1};
 
-	assert_int_equal(parser_add_module(parser, 0, 0, "x"), -EINVAL);
-	assert_int_equal(parser_add_module(parser, PARSE_MAX_MODULES, 0, "x"), -EINVAL);
-	assert_int_equal(parser_add_module(parser, 1, -1, "x"), -EINVAL);
-	assert_int_equal(parser_add_debug(parser, 1, 0), -ENOENT);
-	assert_int_equal(parser_ask(parser, PARSE_SYMBOLS, &request), -EINVAL);
-	assert_int_equal(parser_ask(parser, PARSED_PLAN, &request), -EINVAL);
-	assert_int_equal(parser_ask(parser, PARSE_ADD_MODULE, &request), -EINVAL);
+	assert_int_equal(parser_add_module(parser, 0, 0, "x", NULL), -EINVAL);
+	assert_int_equal(parser_add_module(parser, PARSE_MAX_MODULES, 0, "x", NULL), -EINVAL);
+	assert_int_equal(parser_add_module(parser, 1, -1, "x", NULL), -EINVAL);
+	assert_int_equal(parser_add_debug(parser, 1, 0, NULL), -ENOENT);
+	assert_int_equal(parser_ask(parser, PARSE_SYMBOLS, &request, NULL), -EINVAL);
+	assert_int_equal(parser_ask(parser, PARSED_PLAN, &request, NULL), -EINVAL);
+	assert_int_equal(parser_ask(parser, PARSE_ADD_MODULE, &request, NULL), -EINVAL);
 }
 
-static void test_forgotten_answers(void **state)
+static struct taken {
+	unsigned int nr;
+	uint64_t tag[4];
+	char symbol[4][64];
+} taken;
+
+static void take(void *ctx, uint64_t tag, const struct parsed *a)
 {
-	int64_t first, second;
+	struct taken *t = ctx;
+
+	assert_int_equal(a->type, PARSED_FUNCTIONS);
+	assert_true(t->nr < 4);
+	t->tag[t->nr] = tag;
+	snprintf(t->symbol[t->nr++], sizeof(t->symbol[0]), "%s", a->functions.functions[0].symbol);
+}
+
+/* Each answer goes to the reply of its own request; one without a reply is dropped. */
+static void test_replies(void **state)
+{
+	const struct parser_reply replies[] = {{take, &taken, 7}, {take, &taken, 3}};
+	struct parse_request request = {.module = SELF, .max = 1};
+	struct pollfd p = {.events = POLLIN};
 
 	add_self();
-	first = ask(PARSE_FIND, SELF, "main");
-	second = ask(PARSE_FIND, SELF, "parser_test_function");
-	parser_forget(parser, (uint32_t)first);
-	wait_for(second);
-	assert_string_equal(answer.functions.functions[0].symbol, "parser_test_function");
+	request.text = "main";
+	assert_true(parser_ask(parser, PARSE_FIND, &request, &replies[0]) > 0);
+	assert_true(parser_ask(parser, PARSE_FIND, &request, NULL) > 0);
+	request.text = "parser_test_function";
+	assert_true(parser_ask(parser, PARSE_FIND, &request, &replies[1]) > 0);
+	while (parser_run(parser, 0), taken.nr < 2) {
+		p.fd = parser_fd(parser);
+		assert_int_equal(poll(&p, 1, 60000), 1);
+	}
+	assert_int_equal(taken.tag[0], 7);
+	assert_string_equal(taken.symbol[0], "main");
+	assert_int_equal(taken.tag[1], 3);
+	assert_string_equal(taken.symbol[1], "parser_test_function");
+	assert_int_equal(parser_next(parser, 0, &answer), 0);
+	assert_int_equal(taken.nr, 2);
 }
 
 /* Kill the worker while it has a request: the module is refused, the rest goes on. */
@@ -587,7 +616,7 @@ int main(int argc, char **argv)
 	    process_test(test_coverage),
 	    process_test(test_removed_module),
 	    process_test(test_bad_arguments),
-	    process_test(test_forgotten_answers),
+	    process_test(test_replies),
 	    process_test(test_death_is_blamed_on_the_module),
 	    process_test(test_death_while_idle),
 	    process_test(test_deadline),

@@ -141,7 +141,7 @@ static void test_unwatch_and_ask(void **state)
 
 /* --- prompts ---------------------------------------------------------------------------------- */
 
-static const struct screen_candidate three[] = {
+static const struct function_candidate three[] = {
     {"processCommand(client*)", "redis-server", "processCommand@redis-server"},
     {"processInput", "redis-server", "processInput@redis-server"},
     {"posix_spawn\x1b[2J", "libc.so.6", "posix_spawn@libc.so.6"},

@@ -336,7 +336,7 @@ static void hand_over(unsigned int without)
 		fd = process.path[i][0] == '/'
 			 ? open(process.path[i], O_RDONLY | O_CLOEXEC)
 			 : process_vdso(child, process.maps[k].start, process.maps[k].end);
-		wait_for(parser_add_module(parser, i, fd, process.path[i]));
+		wait_for(parser_add_module(parser, i, fd, process.path[i], NULL));
 		assert_int_equal(answer.module.error, 0);
 		close(fd);
 	}
@@ -352,7 +352,7 @@ static void say_mappings(uint32_t nr)
 	for (i = 0; i < nr; i++)
 		list[i] = (struct parse_mapping){process.maps[i].module, process.maps[i].start,
 						 process.maps[i].end, process.maps[i].offset};
-	wait_for(parser_ask(parser, PARSE_MAPPINGS, &request));
+	wait_for(parser_ask(parser, PARSE_MAPPINGS, &request, NULL));
 	assert_int_equal(answer.type, PARSED_MAPPINGS);
 	assert_int_equal(answer.mappings.error, 0);
 	assert_int_equal(answer.mappings.pid, child);
@@ -372,7 +372,7 @@ static void ask_frames(uint32_t nr_regs, size_t bytes)
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
 	assert_true(process_read(child, regs.rsp, words, bytes) == bytes);
-	wait_for(parser_ask(parser, PARSE_UNWIND, &request));
+	wait_for(parser_ask(parser, PARSE_UNWIND, &request, NULL));
 	assert_int_equal(answer.type, PARSED_FRAMES);
 	assert_int_equal(answer.frames.pid, child);
 }
@@ -513,7 +513,7 @@ static void test_inlines(void **state)
 	/* Some instruction of it is of the inlined call in the inlined call. */
 	for (offset = f->offset; offset < f->offset + f->size; offset++) {
 		offsets[0] = offset;
-		wait_for(parser_ask(parser, PARSE_INLINES, &request));
+		wait_for(parser_ask(parser, PARSE_INLINES, &request, NULL));
 		assert_int_equal(answer.type, PARSED_INLINES);
 		assert_int_equal(answer.inlines.error, 0);
 		assert_int_equal(answer.inlines.nr, 3);
@@ -538,12 +538,12 @@ static void test_inlines(void **state)
 	at = index_of("raise") < at ? index_of("raise") : 0;
 	request.module = stack.frames[at].module;
 	offsets[0] = stack.frames[at].offset - 1;
-	wait_for(parser_ask(parser, PARSE_INLINES, &request));
+	wait_for(parser_ask(parser, PARSE_INLINES, &request, NULL));
 	assert_int_equal(answer.inlines.error, 0);
 	assert_true(answer.inlines.chains[0].nr >= 1);
 	assert_string_equal(answer.inlines.chains[0].calls[0].function, "raise");
 	request.module = 4000;
-	wait_for(parser_ask(parser, PARSE_INLINES, &request));
+	wait_for(parser_ask(parser, PARSE_INLINES, &request, NULL));
 	assert_int_equal(answer.inlines.error, -ENOENT);
 	assert_int_equal(answer.inlines.nr, 0);
 	parser_free(parser);
@@ -569,14 +569,14 @@ static void test_many_inlines(void **state)
 		offsets[i] = module_function(process.module[request.module], n - i % 20)->offset;
 	assert_int_equal(parser_start(&parser, 0), 0);
 	hand_over(0);
-	wait_for(parser_ask(parser, PARSE_INLINES, &request));
+	wait_for(parser_ask(parser, PARSE_INLINES, &request, NULL));
 	assert_int_equal(answer.inlines.error, 0);
 	assert_int_equal(answer.inlines.nr, PARSE_MAX_OFFSETS);
 	for (i = 0; i < PARSE_MAX_OFFSETS; i++)
 		known += answer.inlines.chains[i].nr > 0;
 	assert_int_equal(known, PARSE_MAX_OFFSETS);
 	request.nr_offsets++;
-	assert_int_equal(parser_ask(parser, PARSE_INLINES, &request), -EINVAL);
+	assert_int_equal(parser_ask(parser, PARSE_INLINES, &request, NULL), -EINVAL);
 	parser_free(parser);
 	finish();
 }

@@ -61,7 +61,7 @@ static const struct picker_process processes[] = {
     {99, "root", 0, 'I', 1, "kworker/0:1", "", false},
 };
 
-static const struct screen_candidate candidates[] = {
+static const struct function_candidate candidates[] = {
     {"processCommand", "redis-server", "processCommand@redis-server"},
     {"processInputBuffer", "redis-server", "processInputBuffer@redis-server"},
     {"std::vector<std::pair<int, int> >::_M_realloc_insert(std::pair<int, int>&&)", "libapp.so.1",

@@ -302,11 +302,16 @@ static void live_signals(struct live *l)
 		l->dirty = true;
 }
 
+static void show_processes(void *ctx, const struct picker_process *list, size_t nr)
+{
+	screen_set_processes(ctx, list, nr);
+}
+
 static void live_processes(struct live *l, uint64_t now)
 {
 	if (!(screen_wants(l->screen) & SCREEN_WANTS_PROCESSES) || now < l->processes_at)
 		return;
-	processes_show(l->screen);
+	processes_list(show_processes, l->screen);
 	l->processes_at = now + PROCESSES_MS * 1000000ull;
 	l->dirty = true;
 }
@@ -325,7 +330,7 @@ static void open_only_function(struct live *l)
 
 static void live_front(struct live *l)
 {
-	const struct screen_candidate *list;
+	const struct function_candidate *list;
 	const char *line, *searched;
 	size_t n;
 
@@ -334,9 +339,8 @@ static void live_front(struct live *l)
 	open_only_function(l);
 	if (live_open_turn(&l->open_calls))
 		l->dirty = true;
-	n = front_take_candidates(l->front, &searched, &list);
-	if (n) {
-		screen_set_candidates(l->screen, searched, list, n == SIZE_MAX ? 0 : n);
+	if (front_take_candidates(l->front, &searched, &list, &n)) {
+		screen_set_candidates(l->screen, searched, list, n);
 		l->dirty = true;
 	}
 	if (front_failure(l->front, &line))

@@ -7,52 +7,53 @@
 #include <string.h>
 
 #include "tui/cli/verbs.h"
-#include "tui/engine/front_state.h"
+#include "tui/engine/front.h"
 #include "tui/report/output.h"
 #include "tui/report/sanitise.h"
 
-enum { PART = 512, PATIENCE_S = 300 };
+enum { PATIENCE_S = 300, TURN_MS = 50 };
 
-void coverage_take(struct front *f, const struct parsed_coverage *a)
+/* Of one module. */
+struct coverage {
+	struct parsed_coverage sums; /* without its texts */
+	char text[2048];
+	uint32_t module;
+	bool answered;
+};
+
+static void take(void *ctx, uint64_t module, const struct parsed *answer)
 {
-	f->coverage = *a;
-	f->coverage.text = f->coverage.reason = "";
-	f->coverage.shares = NULL;
-	snprintf(f->coverage_text, sizeof(f->coverage_text), "%s", a->error ? a->reason : a->text);
-	f->coverage_answered = true;
+	const struct parsed_coverage *a = &answer->coverage;
+	struct coverage *c = ctx;
+
+	/* too late: another one was asked for since */
+	if (module != c->module)
+		return;
+	c->sums = *a;
+	c->sums.text = c->sums.reason = "";
+	c->sums.shares = NULL;
+	snprintf(c->text, sizeof(c->text), "%s", a->error ? a->reason : a->text);
+	c->answered = true;
 }
 
-static bool turn_until(struct front *f, bool (*done)(const struct front *f))
+/* Plan every function of one module. 0 or a negative errno. */
+static int cover_module(struct front *f, uint32_t module, struct coverage *c)
 {
-	uint64_t until = front_now_ns() + PATIENCE_S * 1000000000ull;
+	const struct parser_reply reply = {take, c, module};
+	uint64_t until = front_now_ns() + PATIENCE_S * 1000000000ull, cursor = 0;
 
-	while (!done(f)) {
-		if (front_turn(f, NULL, 0, 50) == -ENOTCONN || front_now_ns() > until)
-			return done(f);
-	}
-	return true;
-}
-
-static bool answered(const struct front *f)
-{
-	return f->coverage_answered;
-}
-
-/* Plan every function of one module. 0 or a negative errno; the figures are in f->coverage. */
-static int cover_module(struct front *f, uint32_t module)
-{
-	struct parse_request req = {.module = module, .text = "", .max = PART};
-
+	c->module = module;
 	do {
-		f->coverage_answered = false;
-		if (parser_ask(f->parser, PARSE_COVERAGE, &req) <= 0)
+		c->answered = false;
+		if (!front_ask_coverage(f, module, cursor, &reply))
 			return -EAGAIN;
-		if (!turn_until(f, answered))
-			return -ETIMEDOUT;
-		if (f->coverage.error)
-			return f->coverage.error;
-		req.cursor = f->coverage.cursor;
-	} while (req.cursor);
+		while (!c->answered)
+			if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN || front_now_ns() > until)
+				return -ETIMEDOUT;
+		if (c->sums.error)
+			return c->sums.error;
+		cursor = c->sums.cursor;
+	} while (cursor);
 	return 0;
 }
 
@@ -61,12 +62,11 @@ static uint64_t watchable(const struct parsed_coverage *c)
 	return c->pairs + c->entry_emulated + c->entry_stepped;
 }
 
-static json_t *module_json(const struct front *f, uint32_t module)
+static json_t *module_json(const char *path, const struct parsed_coverage *c)
 {
-	const struct parsed_coverage *c = &f->coverage;
 	char name[512];
 
-	sanitise(name, sizeof(name), f->modules[module - 1].path);
+	sanitise(name, sizeof(name), path);
 	return json_pack("{s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "module", name, "functions",
 			 (json_int_t)c->functions, "watchable", (json_int_t)watchable(c), "share",
 			 c->functions ? (double)watchable(c) / (double)c->functions : 1.0,
@@ -75,16 +75,16 @@ static json_t *module_json(const struct front *f, uint32_t module)
 			 (json_int_t)c->entry_stepped);
 }
 
-static void module_text(const struct front *f, uint32_t module, FILE *out)
+static void module_text(const char *path, const struct coverage *all, FILE *out)
 {
-	const struct parsed_coverage *c = &f->coverage;
+	const struct parsed_coverage *c = &all->sums;
 	char name[2048], part[512];
 
-	sanitise(name, sizeof(name), f->modules[module - 1].path);
+	sanitise(name, sizeof(name), path);
 	fprintf(out, "%s: %.1f%% of %llu functions can be watched\n", name,
 		c->functions ? 100.0 * (double)watchable(c) / (double)c->functions : 100.0,
 		(unsigned long long)c->functions);
-	for (const char *line = f->coverage_text; *line;) {
+	for (const char *line = all->text; *line;) {
 		size_t n = strcspn(line, "\n");
 
 		snprintf(part, sizeof(part), "%.*s", (int)n, line);
@@ -97,24 +97,26 @@ static int cover_all(struct front *f, const struct options *o)
 {
 	json_t *doc = NULL, *list = json_array();
 	struct output_options oo = {0};
+	static struct coverage coverage; /* static: a late reply may write to it */
 	int err = 0;
 
-	for (uint32_t m = 1; m <= f->nr_modules; m++) {
-		if (f->modules[m - 1].stage != MODULE_READY)
+	for (uint32_t m = 1; m <= front_nr_modules(f); m++) {
+		const char *path = front_module_path(f, m);
+
+		if (!path)
 			continue;
-		err = cover_module(f, m);
+		err = cover_module(f, m, &coverage);
 		if (err)
-			fprintf(stderr, "peaktop: %s: %s\n", f->modules[m - 1].name,
-				strerror(-err));
+			fprintf(stderr, "peaktop: %s: %s\n", path, strerror(-err));
 		else if (o->json)
-			json_array_append_new(list, module_json(f, m));
+			json_array_append_new(list, module_json(path, &coverage.sums));
 		else
-			module_text(f, m, stdout);
+			module_text(path, &coverage, stdout);
 	}
 	if (o->json) {
-		const struct rec_meta *meta = model_meta(f->model);
+		const struct rec_meta *meta = model_meta(front_model(f));
 
-		doc = output_json_head(f->model, "doctor", &oo);
+		doc = output_json_head(front_model(f), "doctor", &oo);
 		json_object_set_new(doc, "kernel", json_string(meta ? meta->kernel : ""));
 		json_object_set_new(doc, "checks", json_array());
 		json_object_set(doc, "coverage", list);
@@ -129,6 +131,7 @@ static int cover_all(struct front *f, const struct options *o)
 int verb_coverage(struct options *o)
 {
 	struct front_options fo = {.options = o};
+	uint64_t until;
 	struct front *f;
 	const char *line;
 	int status;
@@ -136,8 +139,11 @@ int verb_coverage(struct options *o)
 	status = verb_start(&f, o, &fo);
 	if (status)
 		return status;
-	modules_want(f);
-	turn_until(f, modules_settled);
+	front_read_modules(f);
+	until = front_now_ns() + PATIENCE_S * 1000000000ull;
+	while (!front_modules_read(f) && front_now_ns() < until)
+		if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN)
+			break;
 	status = front_failure(f, &line);
 	if (status)
 		verb_complain(line);

@@ -232,15 +232,13 @@ static void learn(struct descend *d, const struct descent_armed *a)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* Carry out what the state machine wants now. Records fed on the way come back here: they only feed
- * it. */
+/* Carry out what the state machine wants now. */
 static void pump(struct descend *d)
 {
 	struct descent_action a;
 
-	if (d->pumping || !d->asked || d->over)
+	if (!d->asked || d->over)
 		return;
-	d->pumping = true;
 	for (int i = 0; i < MAX_ACTIONS; i++) {
 		descent_next(d->descent, &a);
 		if (a.kind == DESCENT_WAIT)
@@ -256,7 +254,6 @@ static void pump(struct descend *d)
 		else if (d->live && a.kind == DESCENT_LEARN)
 			learn(d, a.armed);
 	}
-	d->pumping = false;
 }
 
 /* ---- the start profile: what was seen before the question ---- */
@@ -407,11 +404,6 @@ void descend_take(struct descend *d, const struct record *rec)
 	if (err == -ENOMEM && d->live)
 		d->host.message(d->host.ctx, "out of memory: the descent is incomplete");
 	pump(d);
-}
-
-bool descend_answer(struct descend *d, const struct parsed *a)
-{
-	return names_answer(d, a) || inlines_answer(d, a) || callees_answer(d, a);
 }
 
 int descend_begin(struct descend *d, const struct rec_descent *ask)

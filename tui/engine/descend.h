@@ -18,20 +18,24 @@
 #include "analysis/descent/descent.h"
 #include "analysis/descent/first_hop.h"
 #include "analysis/descent/inlined.h"
-#include "analysis/parser/protocol.h"
 #include "analysis/session/record.h"
+#include "tui/engine/parser.h"
 
 struct descend;
 
 /* What it needs of the front. */
 struct descend_host {
 	void *ctx;
-	/* Put a record into the stream; descend_take() is called with it before this returns. */
+	/*
+	 * Put a record into the stream. descend_take() gets it before this returns, unless this is
+	 * called from within descend_take(): then as soon as that has returned.
+	 */
 	void (*feed)(void *ctx, const struct record *rec);
 	/* Send a request to the collector. */
 	int (*request)(void *ctx, const struct record *rec);
-	/* Ask the parser: the id of the request, 0 when it cannot be asked. */
-	uint32_t (*ask)(void *ctx, enum parse_type type, struct parse_request *req);
+	/* Ask the parser; false: it cannot be asked, and there will be no answer. */
+	bool (*ask)(void *ctx, enum parse_type type, struct parse_request *req,
+		    const struct parser_reply *reply);
 	/* One line for the person. */
 	void (*message)(void *ctx, const char *line);
 };
@@ -55,8 +59,6 @@ void descend_free(struct descend *d);
 
 /* Every saved record of the stream, in its order. */
 void descend_take(struct descend *d, const struct record *rec);
-/* An answer of the parser: true if this had asked for it. */
-bool descend_answer(struct descend *d, const struct parsed *a);
 
 /*
  * Live only, in the place of descend_take(): a witness that may lack its frames, a

@@ -100,6 +100,7 @@ static void tell_failure(struct descend *d, struct rec_code function, int error)
 	d->host.feed(d->host.ctx, &rec);
 }
 
+/* Tell of every function whose call sites and imports are all known by now. */
 static void tell_ready(struct descend *d)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
@@ -132,9 +133,13 @@ static void tell_syscall(struct descend *d, struct rec_code function)
 	d->host.feed(d->host.ctx, &rec);
 }
 
+static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer);
+
 void callees_want(struct descend *d, struct rec_code function)
 {
+	const struct parser_reply reply = {answer_sites, d, d->nr_functions};
 	struct parse_request req = {.module = function.module, .offset = function.offset};
+	bool asked = false;
 	struct callees *c = function_at(d, function), *grown;
 
 	if (function.module == REC_KERNEL_MODULE) {
@@ -152,17 +157,20 @@ void callees_want(struct descend *d, struct rec_code function)
 	if (grown) {
 		d->functions = grown;
 		grown[d->nr_functions] = (struct callees){.function = function};
-		grown[d->nr_functions].request = d->host.ask(d->host.ctx, PARSE_CALL_SITES, &req);
+		asked = d->host.ask(d->host.ctx, PARSE_CALL_SITES, &req, &reply);
 	}
-	if (!grown || !grown[d->nr_functions].request)
+	if (!asked)
 		tell_failure(d, function, grown ? -EPIPE : -ENOMEM);
 	else
 		d->nr_functions++;
 }
 
+static void answer_import(void *ctx, uint64_t index, const struct parsed *answer);
+
 /* The number of an import (from 1), which is asked for if it is new; 0: none. */
 static uint32_t import_want(struct descend *d, const char *name)
 {
+	const struct parser_reply reply = {answer_import, d, d->nr_imports};
 	struct parse_request req = {.text = name, .max = FIND_MAX};
 	struct import *grown, *m;
 
@@ -181,8 +189,7 @@ static uint32_t import_want(struct descend *d, const char *name)
 	*m = (struct import){.name = strdup(name)};
 	if (!m->name)
 		return 0;
-	m->request = d->host.ask(d->host.ctx, PARSE_FIND, &req);
-	if (!m->request)
+	if (!d->host.ask(d->host.ctx, PARSE_FIND, &req, &reply))
 		m->state = LOOKUP_KNOWN;
 	return (uint32_t)++d->nr_imports;
 }
@@ -202,8 +209,12 @@ static int sites_copy(struct descend *d, struct callees *c, const struct parsed_
 	return 0;
 }
 
-static void answer_sites(struct descend *d, struct callees *c, const struct parsed_call_sites *a)
+static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer)
 {
+	const struct parsed_call_sites *a = &answer->call_sites;
+	struct descend *d = ctx;
+	struct callees *c = &d->functions[index];
+
 	c->state = LOOKUP_KNOWN;
 	c->error = a->error;
 	c->total = a->total;
@@ -216,9 +227,12 @@ static void answer_sites(struct descend *d, struct callees *c, const struct pars
  * The definition that the loader would take. An IFUNC becomes one of several
  * functions: which, only the target knows.
  */
-static void answer_import(struct descend *d, struct import *m, const struct parsed_functions *a)
+static void answer_import(void *ctx, uint64_t index, const struct parsed *answer)
 {
+	const struct parsed_functions *a = &answer->functions;
 	const struct parsed_function *best = NULL;
+	struct descend *d = ctx;
+	struct import *m = &d->imports[index];
 
 	m->state = LOOKUP_KNOWN;
 	for (uint32_t i = 0; i < a->nr; i++) {
@@ -236,8 +250,11 @@ static void answer_import(struct descend *d, struct import *m, const struct pars
 
 /* ---- entries ---- */
 
+static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer);
+
 const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait)
 {
+	const struct parser_reply reply = {answer_entry, d, d->nr_entries};
 	struct parse_request req = {
 	    .module = function.module, .offset = function.offset, .op = d->ask.op, .text = ""};
 	struct entry *grown;
@@ -256,17 +273,20 @@ const struct rec_site *entry_want(struct descend *d, struct rec_code function, b
 		return NULL;
 	d->entries = grown;
 	grown += d->nr_entries;
-	*grown = (struct entry){.function = function,
-				.request = d->host.ask(d->host.ctx, PARSE_PLAN, &req)};
-	if (!grown->request)
+	*grown = (struct entry){.function = function};
+	if (!d->host.ask(d->host.ctx, PARSE_PLAN, &req, &reply))
 		return NULL;
 	d->nr_entries++;
 	*wait = true;
 	return NULL;
 }
 
-static void answer_entry(struct descend *d, struct entry *e, const struct parsed_plan *a)
+static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer)
 {
+	const struct parsed_plan *a = &answer->plan;
+	struct descend *d = ctx;
+	struct entry *e = &d->entries[index];
+
 	e->state = LOOKUP_KNOWN;
 	for (uint32_t i = 0; !a->error && i < a->nr_sites; i++) {
 		if (a->sites[i].role == SITE_ENTRY) {
@@ -275,31 +295,6 @@ static void answer_entry(struct descend *d, struct entry *e, const struct parsed
 		}
 	}
 	descend_arm(d);
-}
-
-bool callees_answer(struct descend *d, const struct parsed *a)
-{
-	if (!a->id)
-		return false;
-	for (size_t i = 0; a->type == PARSED_CALL_SITES && i < d->nr_functions; i++) {
-		if (d->functions[i].request == a->id && d->functions[i].state == LOOKUP_ASKED) {
-			answer_sites(d, &d->functions[i], &a->call_sites);
-			return true;
-		}
-	}
-	for (size_t i = 0; a->type == PARSED_FUNCTIONS && i < d->nr_imports; i++) {
-		if (d->imports[i].request == a->id && d->imports[i].state == LOOKUP_ASKED) {
-			answer_import(d, &d->imports[i], &a->functions);
-			return true;
-		}
-	}
-	for (size_t i = 0; a->type == PARSED_PLAN && i < d->nr_entries; i++) {
-		if (d->entries[i].request == a->id && d->entries[i].state == LOOKUP_ASKED) {
-			answer_entry(d, &d->entries[i], &a->plan);
-			return true;
-		}
-	}
-	return false;
 }
 
 void callees_release(struct descend *d)

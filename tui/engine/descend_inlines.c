@@ -121,24 +121,17 @@ struct batch {
 	uint64_t offset[BATCH];
 };
 
+static void answer_inlines(void *ctx, uint64_t tag, const struct parsed *a);
+
 static void batch_send(struct descend *d, struct batch *b)
 {
+	const struct parser_reply reply = {answer_inlines, d, 0};
 	struct parse_request req = {
 	    .module = b->module, .text = "", .max = 1, .nr_offsets = b->nr, .offsets = b->offset};
-	struct names_asked *grown;
 
-	if (!b->nr)
-		return;
+	if (b->nr && d->host.ask(d->host.ctx, PARSE_INLINES, &req, &reply))
+		d->inlines_asked++;
 	b->nr = 0;
-	grown = descend_grow(d->inlines_asked, d->nr_inlines_asked, &d->cap_inlines_asked,
-			     DESCEND_MAX_INLINES, sizeof(*grown));
-	if (!grown)
-		return;
-	d->inlines_asked = grown;
-	grown[d->nr_inlines_asked] =
-	    (struct names_asked){d->host.ask(d->host.ctx, PARSE_INLINES, &req), req.module};
-	if (grown[d->nr_inlines_asked].request)
-		d->nr_inlines_asked++;
 }
 
 static void want(struct descend *d, struct batch *b, struct rec_code place)
@@ -164,7 +157,7 @@ bool inlines_ask(struct descend *d, const struct descent_result *r)
 			want(d, &b, p->pcs[k].place);
 	}
 	batch_send(d, &b);
-	return !d->nr_inlines_asked;
+	return !d->inlines_asked;
 }
 
 static void feed_chain(struct descend *d, uint32_t module, const struct parsed_chain *c)
@@ -186,20 +179,13 @@ static void feed_chain(struct descend *d, uint32_t module, const struct parsed_c
 		d->host.feed(d->host.ctx, &rec);
 }
 
-bool inlines_answer(struct descend *d, const struct parsed *a)
+static void answer_inlines(void *ctx, uint64_t tag, const struct parsed *a)
 {
-	size_t i;
+	struct descend *d = ctx;
 
-	if (a->type != PARSED_INLINES || !a->id)
-		return false;
-	for (i = 0; i < d->nr_inlines_asked && d->inlines_asked[i].request != a->id; i++)
-		;
-	if (i == d->nr_inlines_asked)
-		return false;
-	d->inlines_asked[i] = d->inlines_asked[--d->nr_inlines_asked];
+	d->inlines_asked--;
 	for (uint32_t j = 0; j < a->inlines.nr; j++)
 		feed_chain(d, a->inlines.module, &a->inlines.chains[j]);
-	return true;
 }
 
 void inlines_release(struct descend *d)
@@ -207,5 +193,4 @@ void inlines_release(struct descend *d)
 	for (size_t i = 0; i < d->nr_inlines; i++)
 		entry_release(&d->inlines[i]);
 	free(d->inlines);
-	free(d->inlines_asked);
 }

@@ -144,21 +144,27 @@ const char *descend_function(const struct descend *d, const struct descent_fnode
 
 /* ---- asking ---- */
 
+static void answer_names(void *ctx, uint64_t tag, const struct parsed *a)
+{
+	struct descend *d = ctx;
+
+	d->names_asked--;
+	for (uint32_t i = 0; i < a->symbols.nr; i++) {
+		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[i]};
+
+		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
+			d->host.feed(d->host.ctx, &rec);
+	}
+}
+
 static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offsets, uint32_t nr)
 {
+	const struct parser_reply reply = {answer_names, d, 0};
 	struct parse_request req = {
 	    .module = module, .text = "", .nr_offsets = nr, .offsets = offsets};
-	struct names_asked *grown;
 
-	grown =
-	    descend_grow(d->names, d->nr_names, &d->cap_names, DESCEND_MAX_SYMBOLS, sizeof(*grown));
-	if (!grown)
-		return;
-	d->names = grown;
-	grown[d->nr_names] =
-	    (struct names_asked){d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req), module};
-	if (grown[d->nr_names].request)
-		d->nr_names++;
+	if (d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req, &reply))
+		d->names_asked++;
 }
 
 /* Note a place whose name is wanted, if nothing is known of it and nobody has asked. */
@@ -261,27 +267,7 @@ bool descend_names(struct descend *d)
 	free(list);
 	settled = inlines_ask(d, &r);
 	descent_result_release(&r);
-	return settled && !d->nr_names;
-}
-
-bool names_answer(struct descend *d, const struct parsed *a)
-{
-	size_t i;
-
-	if (a->type != PARSED_SYMBOLS || !a->id)
-		return false;
-	for (i = 0; i < d->nr_names && d->names[i].request != a->id; i++)
-		;
-	if (i == d->nr_names)
-		return false;
-	d->names[i] = d->names[--d->nr_names];
-	for (uint32_t j = 0; j < a->symbols.nr; j++) {
-		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[j]};
-
-		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
-			d->host.feed(d->host.ctx, &rec);
-	}
-	return true;
+	return settled && !d->names_asked;
 }
 
 void names_release(struct descend *d)
@@ -291,6 +277,5 @@ void names_release(struct descend *d)
 	for (uint32_t i = 0; i < d->nr_modules; i++)
 		free(d->modules[i]);
 	free(d->symbols);
-	free(d->names);
 	free(d->modules);
 }

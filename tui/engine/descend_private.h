@@ -29,7 +29,6 @@ enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
 /* The call sites of one function. */
 struct callees {
 	struct rec_code function;
-	uint32_t request;
 	enum lookup state;
 	bool told; /* REC_CALLEES was fed */
 	int32_t error;
@@ -41,7 +40,6 @@ struct callees {
 /* A function that other modules define. */
 struct import {
 	char *name;
-	uint32_t request;
 	enum lookup state;
 	struct rec_code code; /* module 0: not found, or not to be told */
 };
@@ -49,7 +47,6 @@ struct import {
 /* Where a function is entered. */
 struct entry {
 	struct rec_code function;
-	uint32_t request;
 	enum lookup state;
 	bool valid;
 	struct rec_site site;
@@ -61,17 +58,13 @@ struct start {
 	struct profile profile;
 };
 
-struct names_asked {
-	uint32_t request, module;
-};
-
 struct descend {
 	struct descend_host host;
 	bool live;
 	struct descent *descent;
 	struct hops *hops;
 	struct rec_descent ask;
-	bool asked, over, pumping;
+	bool asked, over;
 	bool arm_waits;	     /* for the entries of callees */
 	bool unacknowledged; /* the last arming */
 	uint32_t epoch;
@@ -90,12 +83,10 @@ struct descend {
 
 	struct descend_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
-	struct names_asked *names;
-	size_t nr_names, cap_names;
+	unsigned int names_asked;    /* requests of the parser without an answer so far */
 	struct rec_inlines *inlines; /* ascending places; no calls: asked for */
 	size_t nr_inlines, cap_inlines;
-	struct names_asked *inlines_asked;
-	size_t nr_inlines_asked, cap_inlines_asked;
+	unsigned int inlines_asked;
 	char **modules; /* by number */
 	uint32_t nr_modules;
 };
@@ -105,22 +96,18 @@ void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
 
 /* Answer DESCENT_EXPAND, now or when the parser has answered. */
 void callees_want(struct descend *d, struct rec_code function);
-/* True if the answer was one to callees_want() or entry_want(). */
-bool callees_answer(struct descend *d, const struct parsed *a);
 /* The call site at this place, if its function was looked at. */
 const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site);
 /* Where a function is entered; NULL with *wait: asked, NULL without: cannot be told. */
 const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait);
 void callees_release(struct descend *d);
 
-bool names_answer(struct descend *d, const struct parsed *a);
 void names_symbol(struct descend *d, const struct rec_symbol *s);
 void names_module(struct descend *d, const struct rec_module *m);
 void names_release(struct descend *d);
 
 /* True: none is awaited. */
 bool inlines_ask(struct descend *d, const struct descent_result *r);
-bool inlines_answer(struct descend *d, const struct parsed *a);
 void inlines_take(struct descend *d, const struct rec_inlines *r);
 void inlines_release(struct descend *d);
 

@@ -17,10 +17,6 @@
 #include "tui/engine/front_state.h"
 #include "tui/engine/walker.h"
 
-#define MS 1000000ull
-
-enum { HEARTBEAT_MS = 400, MAX_FDS = 16, OWN_FDS = 3 };
-
 uint64_t front_now_ns(void)
 {
 	struct timespec ts;
@@ -120,9 +116,28 @@ static const char *recording_why(int err, bool force)
 	}
 }
 
-int front_start(struct front **out, const struct front_options *fo, char *error, size_t n)
+struct front *front_new(const struct front_options *fo)
 {
 	struct front *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->collector_pidfd = -1;
+	f->model = model_new();
+	if (!f->model || record_queue_init(&f->made) || front_descend_init(f)) {
+		front_free(f);
+		return NULL;
+	}
+	f->options = fo->options;
+	model_list_all_peaks(f->model, fo->options->all_peaks);
+	f->all_layers = fo->all_layers;
+	f->go_at_once = fo->screen && !fo->options->command;
+	return f;
+}
+
+int front_start(struct front **out, const struct front_options *fo, char *error, size_t n)
+{
+	struct front *f = front_new(fo);
 	uid_t uid;
 	gid_t gid;
 	int err;
@@ -130,18 +145,10 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	error[0] = '\0';
 	invoker(&uid, &gid);
 	signal(SIGPIPE, SIG_IGN);
-	if (!f || !(f->model = model_new()) || front_descend_init(f)) {
-		if (f)
-			model_free(f->model);
-		free(f);
+	if (!f) {
 		snprintf(error, n, "out of memory");
 		return EXIT_NO_ANSWER;
 	}
-	f->collector_pidfd = -1;
-	f->options = fo->options;
-	model_list_all_peaks(f->model, fo->options->all_peaks);
-	f->all_layers = fo->all_layers;
-	f->go_at_once = fo->screen && !fo->options->command;
 	err = collector_start(f, fo, uid, gid);
 	if (!err)
 		err = privileges_drop(uid, gid);
@@ -193,6 +200,9 @@ void front_free(struct front *f)
 	model_free(f->model);
 	if (f->recording)
 		session_writer_close(f->recording);
+	search_release(f);
+	front_modules_release(f);
+	record_queue_release(&f->made);
 	for (size_t i = 0; i < f->nr_messages; i++)
 		free(f->messages[i]);
 	free(f->messages);
@@ -213,200 +223,12 @@ int front_request(struct front *f, const struct record *rec)
 	return err;
 }
 
-/* Which OP of the user asked for this operation? NULL: none, and only those asked for are wanted.
- */
-static const char *requested_by(const struct front *f, const struct rec_op *op)
+bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
+	       const struct parser_reply *reply)
 {
-	const struct options *o = f->options;
-
-	if (phases_only(f, op->op))
-		return NULL;
-	for (size_t i = 0; i < o->nr_ops; i++) {
-		const struct op_spec *s = &o->ops[i];
-
-		if ((s->kind == OP_ALL_SYSCALLS && op->layer == LAYER_SYSCALL) ||
-		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL &&
-		     !strcmp(s->name, op->label)) ||
-		    (s->kind == OP_BLOCK && op->layer == LAYER_BLOCK) ||
-		    (s->kind == OP_LOCK && op->layer == LAYER_LOCK) ||
-		    (s->kind == OP_RUNQUEUE && op->layer == LAYER_RUNQUEUE))
-			return s->text;
-	}
-	return op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL || f->all_layers ||
-		       !o->nr_ops
-		   ? op->requested
-		   : NULL;
-}
-
-static bool op_wanted(const struct front *f, uint32_t op)
-{
-	return op >= FRONT_MAX_OP || !(f->unwanted[op / 32] & 1u << op % 32);
-}
-
-/* Operations that were measured but not asked for go no further: not to the screen, not into a
- * recording. */
-static bool record_wanted(struct front *f, struct record *rec)
-{
-	const char *by;
-
-	switch (rec->type) {
-	case REC_OP:
-		by = requested_by(f, &rec->op);
-		if (!by && rec->op.op < FRONT_MAX_OP)
-			f->unwanted[rec->op.op / 32] |= 1u << rec->op.op % 32;
-		if (by)
-			rec->op.requested = by;
-		return by != NULL;
-	case REC_PROFILE:
-		return op_wanted(f, rec->profile.op);
-	case REC_SAMPLE:
-		return op_wanted(f, rec->sample.op);
-	case REC_OPEN:
-		return op_wanted(f, rec->open.op);
-	default:
-		return true;
-	}
-}
-
-void front_feed(struct front *f, const struct record *from)
-{
-	struct record rec = *from;
-	int err;
-
-	if (!record_wanted(f, &rec))
-		return;
-	err = model_feed(f->model, &rec);
-	if (err == -ENOMEM)
-		front_message(f, "out of memory: later records are ignored");
-	if (f->recording && !f->recording_error) {
-		err = session_writer_append(f->recording, &rec);
-		if (err) {
-			f->recording_error = err;
-			front_message(
-			    f, "recording stopped: %s; the session can be opened up to this point",
-			    strerror(-err));
-		}
-	}
-	descend_take(f->descend, &rec);
-	walker_take(f->walker, &rec);
-	open_calls_feed(f->open_calls, &rec);
-}
-
-static int refused_status(int error)
-{
-	return error == -EPERM || error == -EACCES || error == -ENODEV || error == -EOPNOTSUPP
-		   ? EXIT_NOT_PERMITTED
-		   : EXIT_NO_ANSWER;
-}
-
-static int take_record(struct front *f, const struct record *rec, int fd)
-{
-	if (rec->type == REC_WITNESS)
-		descend_witness(f->descend, &rec->witness);
-	else if ((int)rec->type < REC_SAVED_MAX)
-		front_feed(f, rec);
-	switch ((int)rec->type) {
-	case REC_TICK:
-		f->ticks++;
-		watches_tick(f);
-		return 1;
-	case REC_PROFILE:
-		watches_profile(f, &rec->profile);
-		break;
-	case REC_REFUSED:
-		if (!rec->refused.op && !rec->refused.epoch)
-			front_fail(f, refused_status(rec->refused.error), "%s",
-				   rec->refused.reason);
-		else
-			watches_refused(f, &rec->refused);
-		break;
-	case REC_STACK:
-		stacks_take(f, &rec->stack);
-		break;
-	case REC_LOOKED:
-		looks_take(f, &rec->looked);
-		break;
-	case REC_ACK:
-		if (rec->ack.epoch > LOOK_ROUNDS)
-			looks_acknowledged(f, rec->ack.epoch);
-		watches_acknowledged(f, &rec->ack);
-		break;
-	case REC_LEARNED:
-		watches_learned(f, &rec->learned);
-		break;
-	case REC_FILE:
-		watches_file(f, &rec->file, fd);
-		fd = -1;
-		break;
-	case REC_MODULE:
-		watches_module(f, &rec->module);
-		break;
-	case REC_MAPPING:
-		watches_mapping(f, &rec->mapping);
-		break;
-	case REC_TARGET:
-		watches_target(f, &rec->target);
-		break;
-	case REC_BYE:
-		f->over = true;
-		break;
-	}
-	if (fd >= 0)
-		close(fd);
-	return 0;
-}
-
-static int stream_read(struct front *f)
-{
-	int err = channel_fill(f->channel), fd, ticks = 0, got;
-	const struct record *rec;
-
-	while ((got = channel_next(f->channel, &rec, &fd)) == 1) {
-		collector_heard(f, rec);
-		ticks += take_record(f, rec, fd);
-	}
-	if (got < 0)
-		front_fail(f, EXIT_NO_ANSWER, "the stream from the collector is damaged (%s)",
-			   strerror(-got));
-	if ((err < 0 && err != -EAGAIN) || got < 0)
-		collector_closed(f);
-	return ticks;
-}
-
-int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
-{
-	struct pollfd all[MAX_FDS] = {0};
-	uint64_t now = front_now_ns();
-	struct record beat = {.type = REQ_HEARTBEAT};
-	int ticks = 0;
-
-	if (f->over)
-		return -ENOTCONN;
-	if (now - f->heartbeat_ns >= HEARTBEAT_MS * MS)
-		front_request(f, &beat);
-	if (timeout_ms > HEARTBEAT_MS / 2 || timeout_ms < 0)
-		timeout_ms = HEARTBEAT_MS / 2;
-	all[0].fd = channel_fd(f->channel);
-	all[0].events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0));
-	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
-	all[1].events =
-	    (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
-	all[2] = (struct pollfd){.fd = f->collector_pidfd, .events = POLLIN};
-	if (nr_fds > MAX_FDS - OWN_FDS)
-		nr_fds = MAX_FDS - OWN_FDS;
-	memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
-	if (poll(all, OWN_FDS + nr_fds, timeout_ms) < 0 && errno != EINTR)
-		return -errno;
-	for (size_t i = 0; i < nr_fds; i++)
-		fds[i].revents = all[i + OWN_FDS].revents;
-	if (all[0].revents & POLLOUT)
-		channel_flush(f->channel);
-	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
-		ticks = stream_read(f);
-	collector_look(f, front_now_ns());
-	if (f->parser)
-		watches_parser(f, front_now_ns());
-	return ticks;
+	if (!req->text)
+		req->text = "";
+	return f->parser && parser_ask(f->parser, type, req, reply) > 0;
 }
 
 struct model *front_model(struct front *f)

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include "analysis/latency/model.h"
+#include "tui/engine/candidate.h"
 #include "tui/engine/options.h"
+#include "tui/engine/parser.h"
 
 /* Exit statuses of the command line (docs/peaktop.1). */
 enum exit_status {
@@ -98,9 +100,9 @@ uint32_t front_armed_op(const struct front *f);
 
 /* Names that contain `text`; answered by front_take_candidates(). */
 void front_search(struct front *f, const char *text);
-struct screen_candidate;
-size_t front_take_candidates(struct front *f, const char **searched,
-			     const struct screen_candidate **list);
+/* True once for each answer: to the text `searched`, best first, valid until the next answer. */
+bool front_take_candidates(struct front *f, const char **searched,
+			   const struct function_candidate **list, size_t *nr);
 
 /* The descent of this run (tui/engine/descend.h). */
 struct descend *front_descend(struct front *f);
@@ -115,6 +117,19 @@ void front_parser_turn(struct front *f, int timeout_ms);
 struct parsed_code;
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx);
+
+/* ---- modules: the files that the targets map, numbered from 1 ---- */
+
+/* Have all of them read by the parser. */
+void front_read_modules(struct front *f);
+bool front_modules_read(const struct front *f);
+uint32_t front_nr_modules(const struct front *f);
+/* NULL: it cannot be read. */
+const char *front_module_path(const struct front *f, uint32_t module);
+/* Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: nobody can be asked.
+ */
+bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
+			const struct parser_reply *reply);
 
 /* The walk of this run (tui/engine/walker.h). */
 struct walker *front_walker(struct front *f);

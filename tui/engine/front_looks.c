@@ -42,10 +42,7 @@ struct front_looks {
 	struct known_stack known[SLOTS];
 	struct held *first, *last; /* not at the parser yet */
 	size_t nr_waiting;
-	struct {
-		uint32_t request;
-		struct held *held;
-	} asked[AT_PARSER];
+	struct held *asked[AT_PARSER]; /* NULL: a free slot */
 	size_t nr_asked;
 	uint32_t last_ack;
 	uint64_t dropped;
@@ -196,6 +193,37 @@ void looks_take(struct front *f, const struct rec_looked *looked)
 	s->nr_waiting++;
 }
 
+/* The parser has unwound the stack of the look in slot `slot`. */
+static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
+{
+	const struct parsed_frames *p = &answer->frames;
+	struct rec_frame frames[PARSE_MAX_FRAMES];
+	struct front *f = ctx;
+	struct front_looks *s = f->looks;
+	struct held *h = s->asked[slot];
+
+	s->asked[slot] = NULL;
+	s->nr_asked--;
+	if (p->error) {
+		stacks_mappings_forget(f);
+		feed_bare(f, h, "the stack could not be read");
+		return;
+	}
+	for (uint32_t k = 0; k < p->nr; k++) {
+		const struct parsed_frame *from = &p->frames[p->nr - 1 - k];
+
+		frames[k] = (struct rec_frame){
+		    .module = from->module, .offset = from->offset, .function = from->function};
+	}
+	h->look.stop = p->stop;
+	h->look.stop_text = p->stop && p->reason ? p->reason : "";
+	h->look.nr_frames = p->nr;
+	h->look.frames = frames;
+	known_note(s, h);
+	look_feed(f, &h->look);
+	free(h);
+}
+
 void looks_move(struct front *f)
 {
 	struct front_looks *s = f->looks;
@@ -211,58 +239,21 @@ void looks_move(struct front *f)
 					    .regs = h->regs,
 					    .nr_words = h->nr_words,
 					    .words = h->words};
-		int64_t id;
+		struct parser_reply reply = {unwound, f, 0};
 
 		s->first = h->next;
 		if (!s->first)
 			s->last = NULL;
 		s->nr_waiting--;
-		id =
-		    stacks_mappings(f, h->look.pid) ? parser_ask(f->parser, PARSE_UNWIND, &req) : 0;
-		if (id <= 0) {
+		while (s->asked[reply.tag])
+			reply.tag++;
+		if (!stacks_mappings(f, h->look.pid) || !front_ask(f, PARSE_UNWIND, &req, &reply)) {
 			feed_bare(f, h, "the request to the parser failed");
 			continue;
 		}
-		s->asked[s->nr_asked].request = (uint32_t)id;
-		s->asked[s->nr_asked++].held = h;
+		s->asked[reply.tag] = h;
+		s->nr_asked++;
 	}
-}
-
-bool looks_answer(struct front *f, const struct parsed *a)
-{
-	struct front_looks *s = f->looks;
-	struct rec_frame frames[PARSE_MAX_FRAMES];
-	const struct parsed_frames *p = &a->frames;
-	struct held *h;
-	size_t i;
-
-	if (a->type != PARSED_FRAMES || !s)
-		return false;
-	for (i = 0; i < s->nr_asked && s->asked[i].request != p->id; i++)
-		;
-	if (i == s->nr_asked)
-		return false;
-	h = s->asked[i].held;
-	s->asked[i] = s->asked[--s->nr_asked];
-	if (p->error) {
-		stacks_mappings_forget(f);
-		feed_bare(f, h, "the stack could not be read");
-		return true;
-	}
-	for (uint32_t k = 0; k < p->nr; k++) {
-		const struct parsed_frame *from = &p->frames[p->nr - 1 - k];
-
-		frames[k] = (struct rec_frame){
-		    .module = from->module, .offset = from->offset, .function = from->function};
-	}
-	h->look.stop = p->stop;
-	h->look.stop_text = p->stop && p->reason ? p->reason : "";
-	h->look.nr_frames = p->nr;
-	h->look.frames = frames;
-	known_note(s, h);
-	look_feed(f, &h->look);
-	free(h);
-	return true;
 }
 
 void looks_acknowledged(struct front *f, uint32_t round)
@@ -293,8 +284,8 @@ void looks_release(struct front *f)
 		s->first = h->next;
 		free(h);
 	}
-	for (size_t i = 0; s && i < s->nr_asked; i++)
-		free(s->asked[i].held);
+	for (size_t i = 0; s && i < AT_PARSER; i++)
+		free(s->asked[i]);
 	for (size_t i = 0; s && i < SLOTS; i++)
 		free(s->known[i].frames);
 	free(s);

@@ -12,7 +12,7 @@ enum { STACK_KERNEL = 40 };
 
 /* What is kept of a stack while the parser unwinds it. */
 struct pending_stack {
-	uint32_t request;
+	bool used;
 	struct rec_stack stack; /* without registers and words */
 	char call[32], name[256], waker[64], holder[64], doing[64];
 	struct rec_frame kernel[STACK_KERNEL];
@@ -20,12 +20,11 @@ struct pending_stack {
 
 struct front_stacks {
 	struct pending_stack pending[FRONT_MAX_STACKS];
-	size_t nr;
 	uint32_t pid; /* whose mappings the parser has */
 	uint64_t mappings_version;
 };
 
-/* The texts of a sleep are kept beside it, and pointed to again wherever it was moved. */
+/* The texts of a sleep are kept beside it. */
 static void texts_point(struct pending_stack *p)
 {
 	p->stack.sleep.call = p->call;
@@ -63,7 +62,7 @@ bool stacks_mappings(struct front *f, uint32_t pid)
 									 .offset = m->offset};
 	}
 	req.mappings = list;
-	sent = parser_ask(f->parser, PARSE_MAPPINGS, &req) > 0;
+	sent = front_ask(f, PARSE_MAPPINGS, &req, NULL);
 	free(list);
 	s->pid = pid;
 	s->mappings_version = f->mappings_version;
@@ -74,44 +73,6 @@ void stacks_mappings_forget(struct front *f)
 {
 	if (f->stacks)
 		f->stacks->mappings_version = 0;
-}
-
-void stacks_take(struct front *f, const struct rec_stack *stack)
-{
-	struct parse_request req = {.pid = stack->pid,
-				    .text = "",
-				    .nr_regs = stack->nr_regs,
-				    .regs = stack->regs,
-				    .nr_words = stack->nr_words,
-				    .words = stack->words};
-	struct pending_stack *p;
-	int64_t id;
-
-	modules_want(f);
-	if (!f->stacks)
-		f->stacks = calloc(1, sizeof(*f->stacks));
-	if (!f->stacks || !f->parser || f->stacks->nr == FRONT_MAX_STACKS ||
-	    !stacks_mappings(f, stack->pid)) {
-		descend_stack(f->descend, stack, NULL, 0);
-		return;
-	}
-	id = parser_ask(f->parser, PARSE_UNWIND, &req);
-	if (id <= 0) {
-		descend_stack(f->descend, stack, NULL, 0);
-		return;
-	}
-	p = &f->stacks->pending[f->stacks->nr++];
-	*p = (struct pending_stack){.request = (uint32_t)id, .stack = *stack};
-	p->stack.nr_regs = p->stack.nr_words = 0;
-	if (p->stack.nr_kernel > STACK_KERNEL)
-		p->stack.nr_kernel = STACK_KERNEL;
-	if (p->stack.nr_kernel)
-		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
-	snprintf(p->call, sizeof(p->call), "%s", stack->sleep.call);
-	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
-	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
-	snprintf(p->holder, sizeof(p->holder), "%s", stack->sleep.holder);
-	snprintf(p->doing, sizeof(p->doing), "%s", stack->sleep.doing);
 }
 
 /* From f0's frame, known by its CFA, down to the innermost one. */
@@ -149,34 +110,57 @@ static uint32_t all_frames(const struct parsed_frames *a, struct rec_frame *out,
 	return n;
 }
 
-bool stacks_answer(struct front *f, const struct parsed *a)
+/* The parser has unwound the stack in slot `slot`. */
+static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 {
-	struct front_stacks *s = f->stacks;
 	struct rec_frame frames[DESCENT_MAX_WITNESS_FRAMES];
-	struct pending_stack p;
-	uint32_t n;
+	struct front *f = ctx;
+	struct pending_stack *p = &f->stacks->pending[slot];
+	uint32_t n = 0;
 
-	if (a->type == PARSED_MAPPINGS)
-		return true;
-	if (a->type != PARSED_FRAMES || !s)
-		return a->type == PARSED_FRAMES;
-	for (size_t i = 0; i < s->nr; i++) {
-		if (s->pending[i].request != a->frames.id)
-			continue;
-		p = s->pending[i];
-		s->pending[i] = s->pending[--s->nr];
-		texts_point(&p);
-		if (a->frames.error)
-			s->mappings_version = 0;
-		if (a->frames.error)
-			n = 0;
-		else if (descend_of_syscall(f->descend))
-			n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
-		else
-			n = frames_from_f0(&a->frames, p.stack.cfa, frames,
-					   DESCENT_MAX_WITNESS_FRAMES);
-		descend_stack(f->descend, &p.stack, frames, n);
-		break;
+	if (a->frames.error)
+		stacks_mappings_forget(f);
+	else if (descend_of_syscall(f->descend))
+		n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+	else
+		n = frames_from_f0(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
+	descend_stack(f->descend, &p->stack, frames, n);
+	p->used = false;
+}
+
+void stacks_take(struct front *f, const struct rec_stack *stack)
+{
+	struct parse_request req = {.pid = stack->pid,
+				    .text = "",
+				    .nr_regs = stack->nr_regs,
+				    .regs = stack->regs,
+				    .nr_words = stack->nr_words,
+				    .words = stack->words};
+	struct parser_reply reply = {unwound, f, 0};
+	struct front_stacks *s = f->stacks;
+	struct pending_stack *p;
+
+	modules_want(f);
+	if (!s)
+		s = f->stacks = calloc(1, sizeof(*f->stacks));
+	while (s && reply.tag < FRONT_MAX_STACKS && s->pending[reply.tag].used)
+		reply.tag++;
+	if (!s || reply.tag == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid) ||
+	    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
+		descend_stack(f->descend, stack, NULL, 0);
+		return;
 	}
-	return true;
+	p = &s->pending[reply.tag];
+	*p = (struct pending_stack){.used = true, .stack = *stack};
+	p->stack.nr_regs = p->stack.nr_words = 0;
+	if (p->stack.nr_kernel > STACK_KERNEL)
+		p->stack.nr_kernel = STACK_KERNEL;
+	if (p->stack.nr_kernel)
+		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
+	snprintf(p->call, sizeof(p->call), "%s", stack->sleep.call);
+	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
+	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
+	snprintf(p->holder, sizeof(p->holder), "%s", stack->sleep.holder);
+	snprintf(p->doing, sizeof(p->doing), "%s", stack->sleep.doing);
+	texts_point(p);
 }

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What front.c and the watches share. Private to tui/. */
+/*
+ * What the files of the front share. Private to tui/engine.
+ *
+ * front.c            start and end, requests, messages
+ * front_loop.c       the event loop
+ * front_stream.c     the stream of records and who takes it
+ * front_collector.c  the collector as a process
+ * front_descend.c    the front as the host of a descent and a walk
+ * front_stacks.c     stacks on their way through the parser
+ * front_looks.c      looks on their way through the parser
+ * front_search.c     functions whose names are like a text
+ * front_phases.c     --begin and --end
+ * watches.c          the functions that are watched; watch_find.c, watch_arm.c
+ * watch_modules.c    the files of the target on their way to the parser
+ */
 #ifndef PEAKTOP_FRONT_STATE_H
 #define PEAKTOP_FRONT_STATE_H
 
@@ -12,7 +26,7 @@
 #include "tui/engine/descend.h"
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
-#include "tui/screen/screen.h"
+#include "tui/engine/record_queue.h"
 #include "tui/session/session_file.h"
 
 enum {
@@ -71,8 +85,7 @@ struct watch {
 	bool edge;	    /* only begins or ends phases: its own calls are not shown */
 	struct watch *same; /* WATCH_SAME: the one that stands for it */
 	uint32_t op;
-	uint32_t request; /* of the parser, going on */
-	uint32_t epoch;	  /* of the last REQ_ARM */
+	uint32_t epoch; /* of the last REQ_ARM */
 	uint32_t module;
 	uint64_t offset, size;
 	char *symbol, *function; /* linkage name and for people */
@@ -80,11 +93,23 @@ struct watch {
 	struct rec_site
 	    *sites; /* to be armed: of one function, or of all that an IFUNC may become */
 	uint32_t nr_sites;
-	uint32_t plans_left; /* IFUNC: candidates still to be planned */
-	uint32_t nr_returns; /* learnt */
-	uint64_t learned_ns; /* when a return address was last met for the first time */
+	uint32_t plans_left;	/* IFUNC: candidates still to be planned */
+	uint32_t nr_returns;	/* learnt */
+	uint32_t returns_asked; /* learnt, and being planned by the parser */
+	uint64_t learned_ns;	/* when a return address was last met for the first time */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
 	uint64_t calls_now; /* in the last slice */
+};
+
+/* Functions whose names are like what a person types. */
+struct front_search {
+	char *text;	 /* typed and not answered yet */
+	uint64_t number; /* of this text: an answer to an older one is dropped */
+	bool asked;	 /* the parser, about this text */
+	char *answered;	 /* the text that `list` answers */
+	struct function_candidate *list;
+	size_t nr;
+	bool fresh; /* `list` was not taken yet */
 };
 
 struct front {
@@ -101,6 +126,8 @@ struct front {
 	struct session_writer
 	    *recording; /* the file asked for, or one without a name for snapshots */
 	int recording_error;
+	bool feeding; /* a record is being taken: those made meanwhile wait in `made` */
+	struct record_queue made;
 	bool all_layers, over, going;
 	bool go_at_once; /* a screen does not wait for functions to be found */
 	uint32_t layers;
@@ -124,26 +151,15 @@ struct front {
 	struct watch *begin, *end; /* of the phases, where these are functions */
 	struct req_phases phases_sent;
 	char phases_line[640];
-	struct {
-		uint32_t request;
-		size_t watch;
-	} returns_asked[FRONT_MAX_WATCHES * 8];
-	size_t nr_returns_asked;
-	uint32_t search_request;
-	char *searched, *searched_out;
-	struct screen_candidate *candidates;
-	size_t nr_candidates;
+	struct front_search search;
 
 	struct descend *descend;
 	struct {
-		uint32_t request;
+		uint64_t number; /* of the newest question */
 		void (*answer)(void *ctx, const struct parsed_code *code);
 		void *ctx;
-	} code;				 /* who wants instructions */
-	unsigned int parser_deaths;	 /* that were told */
-	struct parsed_coverage coverage; /* the last answer; its texts below */
-	char coverage_text[2048];
-	bool coverage_answered;
+	} code;			     /* who wants instructions */
+	unsigned int parser_deaths;  /* that were told */
 	struct front_stacks *stacks; /* NULL before the first */
 	uint64_t mappings_version;
 	struct front_looks *looks; /* NULL before the first */
@@ -152,12 +168,20 @@ struct front {
 	struct open_calls *open_calls;
 };
 
+/* Without a collector and a parser; front_free(). NULL: no memory. */
+struct front *front_new(const struct front_options *fo);
 void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The first reason counts. */
 void front_fail(struct front *f, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int front_request(struct front *f, const struct record *rec);
-/* Give a record to the model and the recording. */
+/* Ask the parser; false: it cannot be asked, and there will be no answer. */
+bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
+	       const struct parser_reply *reply);
+/*
+ * Give a record to the model, the recording and whoever else takes the stream. If one of them is
+ * taking a record at this moment, the new one waits until all have taken that.
+ */
 void front_feed(struct front *f, const struct record *rec);
 
 /* front_collector.c: the collector as a process. */
@@ -187,12 +211,8 @@ bool phases_only(const struct front *f, uint32_t op);
  */
 const char *phases_option(const struct front *f, const struct watch *w);
 
-/* verb_coverage.c */
-void coverage_take(struct front *f, const struct parsed_coverage *a);
-
-/* front_stacks.c: true if the answer was one of its own. */
+/* front_stacks.c */
 void stacks_take(struct front *f, const struct rec_stack *stack);
-bool stacks_answer(struct front *f, const struct parsed *a);
 /* The parser has the mappings of this process, or gets them first. */
 bool stacks_mappings(struct front *f, uint32_t pid);
 /* It is a new one: it has none. */
@@ -201,37 +221,53 @@ void stacks_mappings_forget(struct front *f);
 /* front_looks.c */
 void looks_take(struct front *f, const struct rec_looked *looked);
 void looks_move(struct front *f);
-bool looks_answer(struct front *f, const struct parsed *a);
 void looks_acknowledged(struct front *f, uint32_t round);
 void looks_release(struct front *f);
 
 /* front_descend.c */
 int front_descend_init(struct front *f);
-bool code_answer(struct front *f, const struct parsed *a);
-/* Say in the stream that a parser was lost, each time. */
-void parser_watch(struct front *f);
+
+/* front_search.c */
+void search_release(struct front *f);
 
 /* watches.c */
 /* NULL: not a function, or no room. */
 struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
-void watches_target(struct front *f, const struct rec_target *t);
+/* NULL: it is not watched any more. */
+struct watch *watch_by_op(struct front *f, uint32_t op);
+void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* There are new files or a new process image: look again for what was not there. */
+void watches_wake(struct front *f);
 void watches_module(struct front *f, const struct rec_module *m);
 void watches_mapping(struct front *f, const struct rec_mapping *m);
 void watches_file(struct front *f, const struct rec_file *file, int fd);
-void watches_learned(struct front *f, const struct rec_learned *l);
 void watches_acknowledged(struct front *f, const struct rec_ack *ack);
 void watches_refused(struct front *f, const struct rec_refused *r);
 void watches_profile(struct front *f, const struct rec_profile *p);
-void watches_tick(struct front *f);
-/* Talk to the parser, take its answers, move every watch on. */
-void watches_parser(struct front *f, uint64_t now_ns);
+/* Take the next step with every watch that can go on, and let a command run when all are armed. */
+void watches_move(struct front *f);
 void watches_release(struct front *f);
+
+/* watch_find.c: find the function of a watch, then plan it. */
+void watch_find(struct front *f, struct watch *w);
+
+/* watch_arm.c */
+/* Have the parser plan where to probe this function; then arm it. */
+void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
+void watch_arm_kernel(struct front *f, struct watch *w);
+/* A return address of a caller was met for the first time. */
+void watches_learned(struct front *f, const struct rec_learned *l);
+/* A slice has ended: change over to ends on the callers' side where it pays. */
+void watches_tick(struct front *f);
 
 /* watch_modules.c: files of the target on their way to the parser. */
 void modules_want(struct front *f);
 /* Forget the mappings that were only kept. */
 void mappings_purge(struct front *f);
-void modules_answer(struct front *f, const struct parsed_module *m);
+/* Base name; "" if unknown. */
+const char *module_name(const struct front *f, uint32_t module);
+void front_modules_release(struct front *f);
 /* All modules that can be read have been read. */
 bool modules_settled(const struct front *f);
 

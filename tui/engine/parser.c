@@ -96,7 +96,8 @@ const char *parser_lost_on(const struct parser *p)
 	return p->lost_on ? p->lost_on : "";
 }
 
-int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name)
+int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name,
+			  const struct parser_reply *reply)
 {
 	struct parse_request request = {.module = module, .text = name};
 	struct handed *h, fresh = {.debug_fd = -1};
@@ -109,7 +110,7 @@ int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char 
 	if (fresh.fd < 0)
 		return -errno;
 	fresh.name = strdup(name ? name : "");
-	id = fresh.name ? parser_enqueue(p, PARSE_ADD_MODULE, &request) : -ENOMEM;
+	id = fresh.name ? parser_enqueue(p, PARSE_ADD_MODULE, &request, reply) : -ENOMEM;
 	if (id < 0) {
 		handed_release(&fresh);
 		return id;
@@ -119,7 +120,8 @@ int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char 
 	return id;
 }
 
-int64_t parser_add_debug(struct parser *p, uint32_t module, int fd)
+int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
+			 const struct parser_reply *reply)
 {
 	struct parse_request request = {.module = module};
 	struct handed *h;
@@ -134,7 +136,7 @@ int64_t parser_add_debug(struct parser *p, uint32_t module, int fd)
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (copy < 0)
 		return -errno;
-	id = parser_enqueue(p, PARSE_ADD_DEBUG, &request);
+	id = parser_enqueue(p, PARSE_ADD_DEBUG, &request, reply);
 	if (id < 0) {
 		close(copy);
 		return id;
@@ -154,28 +156,18 @@ int64_t parser_remove_module(struct parser *p, uint32_t module)
 		return -EINVAL;
 	if (p->modules[module].fd < 0)
 		return -ENOENT;
-	id = parser_enqueue(p, PARSE_REMOVE, &request);
+	id = parser_enqueue(p, PARSE_REMOVE, &request, NULL);
 	if (id > 0)
 		handed_release(&p->modules[module]);
 	return id;
 }
 
-int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request)
+int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
+		   const struct parser_reply *reply)
 {
 	if (type <= PARSE_REMOVE || type >= PARSE_LAST || request->nr_offsets > PARSE_MAX_OFFSETS ||
 	    request->nr_mappings > PARSE_MAX_MAPPINGS || request->nr_regs > PARSE_MAX_REGS ||
 	    request->nr_words > PARSE_MAX_WORDS)
 		return -EINVAL;
-	return parser_enqueue(p, type, request);
-}
-
-void parser_forget(struct parser *p, uint32_t id)
-{
-	struct pending *r;
-
-	if (p->asked && p->asked->request.id == id)
-		p->asked->silent = true;
-	for (r = p->first; r; r = r->next)
-		if (r->request.id == id)
-			r->silent = true;
+	return parser_enqueue(p, type, request, reply);
 }

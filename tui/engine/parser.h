@@ -5,10 +5,10 @@
  * `now_ns` is the caller's, on one clock.
  *
  * Requests (analysis/parser/protocol.h) are carried out one after the other.
- * Every one gets exactly one answer, from parser_next(), also when the worker
- * dies of it. A module that killed the worker, or held it up past the deadline,
- * is refused from then on with the reason; the other modules are handed to the
- * next worker, and requests for all modules are asked again without it.
+ * Each one gets exactly one answer, which parser_run() gives to the reply that
+ * was passed with the request, also when the worker dies of it. A module that killed the worker, or
+ * held it up past the deadline, is refused from then on with the reason; the other modules are
+ * handed to the next worker, and requests for all modules are asked again without it.
  */
 #ifndef PEAKTOP_PARSER_H
 #define PEAKTOP_PARSER_H
@@ -49,29 +49,42 @@ unsigned int parser_restarts(const struct parser *p);
 const char *parser_lost_on(const struct parser *p);
 
 /*
+ * Who takes the answer to one request. The type of the answer is the one that
+ * protocol.h names for the request, also for a failure: then `error` and
+ * `reason` are set. The answer is valid only during the call.
+ */
+struct parser_reply {
+	void (*take)(void *ctx, uint64_t tag, const struct parsed *answer);
+	void *ctx;    /* must outlive the parser */
+	uint64_t tag; /* the asker's own number for what it asked about */
+};
+
+/*
  * Hand over the file of a module, or its separate debug file. `fd` is
  * duplicated: the caller keeps its own. `name`: base name for people. The
- * answer is a PARSED_MODULE. All of these return the id of the request (> 0)
- * or a negative errno: -EINVAL, -ENOENT (no such module), -EAGAIN (too many
- * waiting), -ENOMEM, or the error of dup.
+ * answer is a PARSED_MODULE. All of these copy `reply` (NULL: nobody waits for
+ * the answer) and return the id of the request (> 0) or a negative errno:
+ * -EINVAL, -ENOENT (no such module), -EAGAIN (too many waiting), -ENOMEM, or
+ * the error of dup.
  */
-int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name);
-int64_t parser_add_debug(struct parser *p, uint32_t module, int fd);
+int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name,
+			  const struct parser_reply *reply);
+int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
+			 const struct parser_reply *reply);
 int64_t parser_remove_module(struct parser *p, uint32_t module);
 /*
  * Any other request; `request` is copied, its id is set. What PARSE_MAPPINGS has
  * said ends with the worker: when PARSE_UNWIND is answered with -ESTALE, say it
  * again.
  */
-int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request);
-/* The answer is no longer wanted: it will not be given. */
-void parser_forget(struct parser *p, uint32_t id);
+int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
+		   const struct parser_reply *reply);
 
+/* Send, read, watch the deadline; give each answer that has come to its reply. */
+void parser_run(struct parser *p, uint64_t now_ns);
 /*
- * Send, read, watch the deadline. 1 with the next answer (call again for
- * more), 0: none at the moment. The type of an answer is the one that
- * protocol.h names for the request, also for a failure: then `error` and
- * `reason` are set. Valid until the next call.
+ * The same for at most one answer, which is returned and given to nobody. 1: there was one (call
+ * again for more), 0: none at the moment. Valid until the next call.
  */
 int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer);
 

@@ -188,6 +188,7 @@ static int conclude(struct parser *p)
 {
 	bool silent = p->asked->silent;
 
+	p->reply = p->asked->reply;
 	pending_free(p->asked);
 	p->asked = NULL;
 	p->at = 0;
@@ -387,5 +388,17 @@ int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 		}
 		if (ret)
 			return 1;
+	}
+}
+
+void parser_run(struct parser *p, uint64_t now_ns)
+{
+	struct parsed answer;
+
+	while (parser_next(p, now_ns, &answer) == 1) {
+		const struct parser_reply reply = p->reply;
+
+		if (reply.take)
+			reply.take(reply.ctx, reply.tag, &answer);
 	}
 }

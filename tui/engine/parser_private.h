@@ -17,7 +17,8 @@ struct pending {
 	struct pending *next;
 	enum parse_type type;
 	struct parse_request request; /* its text and offsets are owned */
-	bool silent;		      /* the answer goes to nobody */
+	struct parser_reply reply;
+	bool silent; /* made by this client itself: parser_next() does not return its answer */
 };
 
 struct handed {
@@ -37,7 +38,8 @@ struct parser {
 	unsigned int nr_pending;
 	struct pending *asked; /* sent, not yet answered */
 	uint64_t asked_until_ns;
-	uint32_t at; /* module in work */
+	struct parser_reply reply; /* of the last answer */
+	uint32_t at;		   /* module in work */
 	struct handed modules[PARSE_MAX_MODULES];
 	struct arena arena; /* of the last answer */
 	char *reason;	    /* of the last answer, when we made it */
@@ -56,7 +58,8 @@ void pending_free(struct pending *r);
 void parser_push_front(struct parser *p, struct pending *r);
 struct pending *parser_pop_front(struct parser *p);
 /* At the end, with a new id, which is returned; or a negative errno. */
-int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request);
+int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request,
+		       const struct parser_reply *reply);
 /* Drop all whose answer nobody waits for. */
 void parser_drop_silent(struct parser *p);
 bool parser_is_waiting(const struct parser *p, enum parse_type type, uint32_t module);

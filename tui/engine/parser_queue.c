@@ -76,7 +76,8 @@ struct pending *parser_pop_front(struct parser *p)
 	return r;
 }
 
-int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request)
+int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request,
+		       const struct parser_reply *reply)
 {
 	struct pending *r;
 
@@ -89,6 +90,8 @@ int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct pars
 	if (!++p->last_id)
 		p->last_id = 1;
 	r->request.id = p->last_id;
+	if (reply)
+		r->reply = *reply;
 	parser_push_back(p, r);
 	return p->last_id;
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "tui/engine/front.h"
-#include "tui/screen/screen.h"
 
 enum { NAME = 64, COMMAND = 256 };
 
@@ -123,7 +122,8 @@ static void remember(const struct entry *list, size_t n)
 	}
 }
 
-void processes_show(struct screen *s)
+void processes_list(void (*take)(void *ctx, const struct picker_process *list, size_t nr),
+		    void *ctx)
 {
 	uint64_t now = front_now_ns(), elapsed = before_ns ? now - before_ns : 0;
 	struct entry *list = NULL;
@@ -132,7 +132,7 @@ void processes_show(struct screen *s)
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 
-	while (proc && (d = readdir(proc)) && n < SCREEN_MAX_PROCESSES) {
+	while (proc && (d = readdir(proc)) && n < PROCESSES_MAX) {
 		if (d->d_name[0] < '1' || d->d_name[0] > '9' ||
 		    strtol(d->d_name, NULL, 10) == getpid())
 			continue;
@@ -159,7 +159,7 @@ void processes_show(struct screen *s)
 		out[i].cmdline = list[i].command;
 		out[i].cpu_percent = share(&list[i], elapsed);
 	}
-	screen_set_processes(s, out, n);
+	take(ctx, out, n);
 	remember(list, n);
 	before_ns = now;
 	free(list);

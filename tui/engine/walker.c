@@ -14,8 +14,7 @@ struct walker {
 	struct walk *walk;
 	struct rec_code *asked; /* places whose names were asked for, ascending */
 	size_t nr_asked, cap_asked;
-	uint32_t requests[MAX_ASKED];
-	uint32_t nr_requests;
+	unsigned int nr_requests; /* of the parser without an answer so far */
 };
 
 struct walker *walker_new(const struct descend *names, const struct descend_host *host)
@@ -220,18 +219,29 @@ struct batch {
 	uint64_t offsets[BATCH];
 };
 
+static void answer_names(void *ctx, uint64_t tag, const struct parsed *a)
+{
+	struct walker *w = ctx;
+
+	w->nr_requests--;
+	for (uint32_t i = 0; i < a->symbols.nr; i++) {
+		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[i]};
+
+		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
+			w->host.feed(w->host.ctx, &rec);
+	}
+}
+
 static void batch_send(struct batch *b)
 {
 	struct walker *w = b->w;
+	const struct parser_reply reply = {answer_names, w, 0};
 	struct parse_request req = {
 	    .module = b->module, .text = "", .nr_offsets = b->nr, .offsets = b->offsets};
-	uint32_t id;
 
-	if (b->nr && w->nr_requests < MAX_ASKED) {
-		id = w->host.ask(w->host.ctx, PARSE_SYMBOLS, &req);
-		if (id)
-			w->requests[w->nr_requests++] = id;
-	}
+	if (b->nr && w->nr_requests < MAX_ASKED &&
+	    w->host.ask(w->host.ctx, PARSE_SYMBOLS, &req, &reply))
+		w->nr_requests++;
 	b->nr = 0;
 }
 
@@ -299,24 +309,4 @@ bool walker_names_open(struct walker *w, const struct open_calls *calls)
 	}
 	batch_send(&b);
 	return !w->nr_requests;
-}
-
-bool walker_answer(struct walker *w, const struct parsed *a)
-{
-	uint32_t i;
-
-	if (a->type != PARSED_SYMBOLS || !a->id)
-		return false;
-	for (i = 0; i < w->nr_requests && w->requests[i] != a->id; i++)
-		;
-	if (i == w->nr_requests)
-		return false;
-	w->requests[i] = w->requests[--w->nr_requests];
-	for (uint32_t j = 0; j < a->symbols.nr; j++) {
-		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[j]};
-
-		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
-			w->host.feed(w->host.ctx, &rec);
-	}
-	return true;
 }

@@ -20,8 +20,6 @@ void walker_free(struct walker *w);
 
 /* Every saved record of the stream, in its order. */
 void walker_take(struct walker *w, const struct record *rec);
-/* True if the answer was one to its own questions. */
-bool walker_answer(struct walker *w, const struct parsed *a);
 
 /* Begin: goes into the stream. -EINVAL: out of range. */
 int walker_begin(struct walker *w, const struct rec_walk *ask);

@@ -7,6 +7,8 @@
 
 #include "tui/engine/front_state.h"
 
+enum { COVERAGE_PART = 512 }; /* functions planned in one request */
+
 static void module_ask(struct front *f, uint32_t module)
 {
 	struct record rec = {.type = REQ_FILE};
@@ -25,6 +27,13 @@ void modules_want(struct front *f)
 		if (f->modules[m - 1].stage == MODULE_NEW)
 			module_ask(f, m);
 	}
+}
+
+const char *module_name(const struct front *f, uint32_t module)
+{
+	return module && module <= f->nr_modules && f->modules[module - 1].name
+		   ? f->modules[module - 1].name
+		   : "";
 }
 
 void watches_module(struct front *f, const struct rec_module *m)
@@ -98,43 +107,15 @@ void mappings_purge(struct front *f)
 	}
 }
 
-void watches_file(struct front *f, const struct rec_file *file, int fd)
+/* The parser has read the file of a module. */
+static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 {
-	struct front_module *m;
-
-	if (!file->module || file->module > f->nr_modules || !f->parser) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	m = &f->modules[file->module - 1];
-	if (file->debug) {
-		/* without one the names that the file itself has must do */
-		m->stage = MODULE_READY;
-		if (fd >= 0) {
-			parser_add_debug(f->parser, file->module, fd);
-			close(fd);
-		}
-		return;
-	}
-	if (fd < 0) {
-		m->stage = MODULE_BROKEN;
-		return;
-	}
-	m->stage = MODULE_ADDED;
-	if (parser_add_module(f->parser, file->module, fd, m->name) < 0)
-		m->stage = MODULE_BROKEN;
-	close(fd);
-}
-
-void modules_answer(struct front *f, const struct parsed_module *a)
-{
+	const struct parsed_module *a = &answer->module;
 	struct record rec = {.type = REQ_DEBUG_FILE};
-	struct front_module *m;
+	struct front *f = ctx;
+	struct front_module *m = &f->modules[module - 1];
 
-	if (!a->module || a->module > f->nr_modules)
-		return;
-	m = &f->modules[a->module - 1];
+	watches_wake(f);
 	if (m->stage != MODULE_ADDED)
 		return;
 	if (a->error) {
@@ -151,6 +132,45 @@ void modules_answer(struct front *f, const struct parsed_module *a)
 	front_request(f, &rec);
 }
 
+void watches_file(struct front *f, const struct rec_file *file, int fd)
+{
+	const struct parser_reply reply = {module_read, f, file->module};
+	struct front_module *m;
+
+	if (!file->module || file->module > f->nr_modules || !f->parser) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	m = &f->modules[file->module - 1];
+	if (file->debug) {
+		/* without one the names that the file itself has must do */
+		m->stage = MODULE_READY;
+		if (fd >= 0) {
+			parser_add_debug(f->parser, file->module, fd, &reply);
+			close(fd);
+		}
+		return;
+	}
+	if (fd < 0) {
+		m->stage = MODULE_BROKEN;
+		return;
+	}
+	m->stage = MODULE_ADDED;
+	if (parser_add_module(f->parser, file->module, fd, m->name, &reply) < 0)
+		m->stage = MODULE_BROKEN;
+	close(fd);
+}
+
+void front_modules_release(struct front *f)
+{
+	for (uint32_t i = 0; i < f->nr_modules; i++) {
+		free(f->modules[i].path);
+		free(f->modules[i].name);
+	}
+	free(f->mappings);
+}
+
 bool modules_settled(const struct front *f)
 {
 	if (!f->modules_wanted || !f->nr_modules)
@@ -160,4 +180,34 @@ bool modules_settled(const struct front *f)
 			return false;
 	}
 	return true;
+}
+
+void front_read_modules(struct front *f)
+{
+	modules_want(f);
+}
+
+bool front_modules_read(const struct front *f)
+{
+	return modules_settled(f);
+}
+
+uint32_t front_nr_modules(const struct front *f)
+{
+	return f->nr_modules;
+}
+
+const char *front_module_path(const struct front *f, uint32_t module)
+{
+	const struct front_module *m = &f->modules[module - 1];
+
+	return m->stage == MODULE_READY ? m->path : NULL;
+}
+
+bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
+			const struct parser_reply *reply)
+{
+	struct parse_request req = {.module = module, .cursor = cursor, .max = COVERAGE_PART};
+
+	return front_ask(f, PARSE_COVERAGE, &req, reply);
 }

@@ -217,7 +217,7 @@ static char *safe_copy(const char *s)
 }
 
 void prompt_set_candidates(struct prompt *p, const char *searched,
-			   const struct screen_candidate *list, size_t n)
+			   const struct function_candidate *list, size_t n)
 {
 	size_t i;
 

@@ -55,7 +55,7 @@ enum prompt_outcome prompt_key(struct prompt *p, int key);
 /* What was asked for: the OP of the selected candidate, or the text. */
 const char *prompt_answer(const struct prompt *p);
 void prompt_set_candidates(struct prompt *p, const char *searched,
-			   const struct screen_candidate *list, size_t n);
+			   const struct function_candidate *list, size_t n);
 /* On the last row of the grid, candidates above it. Sets the cursor. */
 void prompt_draw(const struct prompt *p, struct grid *g);
 

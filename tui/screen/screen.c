@@ -387,7 +387,7 @@ void screen_set_processes(struct screen *s, const struct picker_process *list, s
 }
 
 void screen_set_candidates(struct screen *s, const char *searched,
-			   const struct screen_candidate *list, size_t n)
+			   const struct function_candidate *list, size_t n)
 {
 	prompt_set_candidates(&s->prompt, searched, list, n);
 }

@@ -23,6 +23,8 @@
 #include "analysis/base/buf.h"
 #include "analysis/latency/model.h"
 #include "analysis/session/record.h"
+#include "tui/engine/candidate.h"
+#include "tui/engine/processes.h"
 
 struct grid;
 struct screen;
@@ -151,26 +153,11 @@ unsigned int screen_wants(const struct screen *s);
 void screen_message(struct screen *s, enum note_level level, const char *text);
 
 /* An answer to SCREEN_SEARCH. Best first; more than SCREEN_MAX_CANDIDATES are not kept. */
-enum { SCREEN_MAX_CANDIDATES = 64, SCREEN_MAX_PROCESSES = 32768 };
-struct screen_candidate {
-	const char *name;   /* for people: demangled */
-	const char *module; /* base name */
-	const char *text;   /* the OP for SCREEN_WATCH_FUNCTION */
-};
+enum { SCREEN_MAX_CANDIDATES = 64 };
 /* `searched` is the text of the SCREEN_SEARCH; answers to an older text are dropped. */
 void screen_set_candidates(struct screen *s, const char *searched,
-			   const struct screen_candidate *list, size_t n);
+			   const struct function_candidate *list, size_t n);
 
-struct picker_process {
-	uint32_t pid;
-	const char *user;
-	double cpu_percent; /* of one CPU; negative: not known yet */
-	char state;	    /* as in /proc/PID/stat */
-	uint32_t threads;
-	const char *comm;
-	const char *cmdline; /* arguments joined by spaces, "" for a kernel thread */
-	bool permitted;	     /* this user may attach to it */
-};
 void screen_set_processes(struct screen *s, const struct picker_process *list, size_t n);
 
 /* Layers that are measured now, as told by the collector. */

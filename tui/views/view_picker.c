@@ -142,8 +142,8 @@ void view_picker_set(struct view *v, const struct picker_process *list, size_t n
 
 	if (v->methods != &methods)
 		return;
-	if (n > SCREEN_MAX_PROCESSES)
-		n = SCREEN_MAX_PROCESSES;
+	if (n > PROCESSES_MAX)
+		n = PROCESSES_MAX;
 	all = malloc((n + 1) * sizeof(*all));
 	shown = malloc((n + 1) * sizeof(*shown));
 	if (!all || !shown) {

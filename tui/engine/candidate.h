@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A function that a person who types a part of its name may mean. */
+#ifndef PEAKTOP_CANDIDATE_H
+#define PEAKTOP_CANDIDATE_H
+
+struct function_candidate {
+	const char *name;   /* for people: demangled */
+	const char *module; /* base name */
+	const char *text;   /* the OP that watches it */
+};
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The event loop of the front, one turn at a time: take in what the collector and the parser have
+ * sent, then move the watches and the looks on.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tui/engine/front_state.h"
+
+#define MS 1000000ull
+
+enum { HEARTBEAT_MS = 400, MAX_FDS = 16, OWN_FDS = 3, SETTLE_TURN_MS = 10 };
+#define SETTLE_NS 3000000000ull
+
+static int refused_status(int error)
+{
+	return error == -EPERM || error == -EACCES || error == -ENODEV || error == -EOPNOTSUPP
+		   ? EXIT_NOT_PERMITTED
+		   : EXIT_NO_ANSWER;
+}
+
+static int take_record(struct front *f, const struct record *rec, int fd)
+{
+	if (rec->type == REC_WITNESS)
+		descend_witness(f->descend, &rec->witness);
+	else if ((int)rec->type < REC_SAVED_MAX)
+		front_feed(f, rec);
+	switch ((int)rec->type) {
+	case REC_TICK:
+		f->ticks++;
+		watches_tick(f);
+		return 1;
+	case REC_PROFILE:
+		watches_profile(f, &rec->profile);
+		break;
+	case REC_REFUSED:
+		if (!rec->refused.op && !rec->refused.epoch)
+			front_fail(f, refused_status(rec->refused.error), "%s",
+				   rec->refused.reason);
+		else
+			watches_refused(f, &rec->refused);
+		break;
+	case REC_STACK:
+		stacks_take(f, &rec->stack);
+		break;
+	case REC_LOOKED:
+		looks_take(f, &rec->looked);
+		break;
+	case REC_ACK:
+		if (rec->ack.epoch > LOOK_ROUNDS)
+			looks_acknowledged(f, rec->ack.epoch);
+		watches_acknowledged(f, &rec->ack);
+		break;
+	case REC_LEARNED:
+		watches_learned(f, &rec->learned);
+		break;
+	case REC_FILE:
+		watches_file(f, &rec->file, fd);
+		fd = -1;
+		break;
+	case REC_MODULE:
+		watches_module(f, &rec->module);
+		break;
+	case REC_MAPPING:
+		watches_mapping(f, &rec->mapping);
+		break;
+	case REC_TARGET:
+		watches_wake(f);
+		break;
+	case REC_BYE:
+		f->over = true;
+		break;
+	}
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+static int stream_read(struct front *f)
+{
+	int err = channel_fill(f->channel), fd, ticks = 0, got;
+	const struct record *rec;
+
+	while ((got = channel_next(f->channel, &rec, &fd)) == 1) {
+		collector_heard(f, rec);
+		ticks += take_record(f, rec, fd);
+	}
+	if (got < 0)
+		front_fail(f, EXIT_NO_ANSWER, "the stream from the collector is damaged (%s)",
+			   strerror(-got));
+	if ((err < 0 && err != -EAGAIN) || got < 0)
+		collector_closed(f);
+	return ticks;
+}
+
+static void say_parser_lost(struct front *f)
+{
+	struct record rec = {.type = REC_NOTE};
+	const char *module = parser_lost_on(f->parser);
+	unsigned int n = parser_restarts(f->parser);
+	char text[512], times[32] = "once";
+
+	if (n == f->parser_deaths)
+		return;
+	f->parser_deaths = n;
+	if (n > 1)
+		snprintf(times, sizeof(times), "%u times, most recently", n);
+	snprintf(text, sizeof(text), "the parser died %s%s%s; names or call paths may be missing",
+		 times, module[0] ? ", on " : "", module);
+	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
+	front_feed(f, &rec);
+	front_message(f, "%s", text);
+}
+
+/* Give the answers of the parser to those who asked, and move on what waited for them. */
+static void advance(struct front *f)
+{
+	if (!f->parser)
+		return;
+	parser_run(f->parser, front_now_ns());
+	say_parser_lost(f);
+	watches_move(f);
+	looks_move(f);
+}
+
+int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
+{
+	struct pollfd all[MAX_FDS] = {0};
+	uint64_t now = front_now_ns();
+	struct record beat = {.type = REQ_HEARTBEAT};
+	int ticks = 0;
+
+	if (f->over)
+		return -ENOTCONN;
+	if (now - f->heartbeat_ns >= HEARTBEAT_MS * MS)
+		front_request(f, &beat);
+	if (timeout_ms > HEARTBEAT_MS / 2 || timeout_ms < 0)
+		timeout_ms = HEARTBEAT_MS / 2;
+	all[0].fd = channel_fd(f->channel);
+	all[0].events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0));
+	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
+	all[1].events =
+	    (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
+	all[2] = (struct pollfd){.fd = f->collector_pidfd, .events = POLLIN};
+	if (nr_fds > MAX_FDS - OWN_FDS)
+		nr_fds = MAX_FDS - OWN_FDS;
+	memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
+	if (poll(all, OWN_FDS + nr_fds, timeout_ms) < 0 && errno != EINTR)
+		return -errno;
+	for (size_t i = 0; i < nr_fds; i++)
+		fds[i].revents = all[i + OWN_FDS].revents;
+	if (all[0].revents & POLLOUT)
+		channel_flush(f->channel);
+	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
+		ticks = stream_read(f);
+	collector_look(f, front_now_ns());
+	advance(f);
+	return ticks;
+}
+
+void front_parser_turn(struct front *f, int timeout_ms)
+{
+	struct pollfd p = {.fd = f->parser ? parser_fd(f->parser) : -1};
+
+	if (!f->parser)
+		return;
+	p.events = (short)(POLLIN | (parser_wants_write(f->parser) ? POLLOUT : 0));
+	if (poll(&p, 1, timeout_ms) < 0)
+		return;
+	advance(f);
+}
+
+static bool is_sought(const struct watch *w)
+{
+	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING || w->stage == WATCH_NEAREST;
+}
+
+void front_settle(struct front *f)
+{
+	uint64_t until = front_now_ns() + SETTLE_NS;
+	bool sought = f->over && !f->failure;
+
+	/* a command that ended at once: what was to be found in its libraries was not looked for
+	 * yet */
+	for (size_t i = 0; sought && i < f->nr_watches; i++) {
+		if (f->watches[i]->stage == WATCH_DORMANT && !f->watches[i]->spec.module[0])
+			f->watches[i]->stage = WATCH_WAITING;
+	}
+	while (sought && front_now_ns() < until) {
+		front_parser_turn(f, SETTLE_TURN_MS);
+		sought = false;
+		for (size_t i = 0; i < f->nr_watches; i++)
+			sought |= is_sought(f->watches[i]);
+	}
+}

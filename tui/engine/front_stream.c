@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The one stream of records: what the user asked for goes to the model, the recording, the descent,
+ * the walk and the list of open calls, in this order.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tui/engine/front_state.h"
+#include "tui/engine/walker.h"
+
+/* Which OP of the user asked for this operation? NULL: none, and only those asked for are wanted.
+ */
+static const char *requested_by(const struct front *f, const struct rec_op *op)
+{
+	const struct options *o = f->options;
+
+	if (phases_only(f, op->op))
+		return NULL;
+	for (size_t i = 0; i < o->nr_ops; i++) {
+		const struct op_spec *s = &o->ops[i];
+
+		if ((s->kind == OP_ALL_SYSCALLS && op->layer == LAYER_SYSCALL) ||
+		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL &&
+		     !strcmp(s->name, op->label)) ||
+		    (s->kind == OP_BLOCK && op->layer == LAYER_BLOCK) ||
+		    (s->kind == OP_LOCK && op->layer == LAYER_LOCK) ||
+		    (s->kind == OP_RUNQUEUE && op->layer == LAYER_RUNQUEUE))
+			return s->text;
+	}
+	return op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL || f->all_layers ||
+		       !o->nr_ops
+		   ? op->requested
+		   : NULL;
+}
+
+static bool op_wanted(const struct front *f, uint32_t op)
+{
+	return op >= FRONT_MAX_OP || !(f->unwanted[op / 32] & 1u << op % 32);
+}
+
+/* Operations that were measured but not asked for go no further: not to the screen, not into a
+ * recording. */
+static bool record_wanted(struct front *f, struct record *rec)
+{
+	const char *by;
+
+	switch (rec->type) {
+	case REC_OP:
+		by = requested_by(f, &rec->op);
+		if (!by && rec->op.op < FRONT_MAX_OP)
+			f->unwanted[rec->op.op / 32] |= 1u << rec->op.op % 32;
+		if (by)
+			rec->op.requested = by;
+		return by != NULL;
+	case REC_PROFILE:
+		return op_wanted(f, rec->profile.op);
+	case REC_SAMPLE:
+		return op_wanted(f, rec->sample.op);
+	case REC_OPEN:
+		return op_wanted(f, rec->open.op);
+	default:
+		return true;
+	}
+}
+
+static void feed(struct front *f, const struct record *from)
+{
+	struct record rec = *from;
+	int err;
+
+	if (!record_wanted(f, &rec))
+		return;
+	err = model_feed(f->model, &rec);
+	if (err == -ENOMEM)
+		front_message(f, "out of memory: later records are ignored");
+	if (f->recording && !f->recording_error) {
+		err = session_writer_append(f->recording, &rec);
+		if (err) {
+			f->recording_error = err;
+			front_message(
+			    f, "recording stopped: %s; the session can be opened up to this point",
+			    strerror(-err));
+		}
+	}
+	descend_take(f->descend, &rec);
+	walker_take(f->walker, &rec);
+	open_calls_feed(f->open_calls, &rec);
+}
+
+void front_feed(struct front *f, const struct record *rec)
+{
+	if (f->feeding) {
+		if (record_queue_push(&f->made, rec))
+			front_message(f, "out of memory: later records are ignored");
+		return;
+	}
+	f->feeding = true;
+	do
+		feed(f, rec);
+	while ((rec = record_queue_pop(&f->made)));
+	f->feeding = false;
+}

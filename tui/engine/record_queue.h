@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records that wait for their turn in the stream. A record that a consumer makes while it takes
+ * another one goes here, so that every consumer sees all records in the same order and is never
+ * called from within itself.
+ */
+#ifndef PEAKTOP_RECORD_QUEUE_H
+#define PEAKTOP_RECORD_QUEUE_H
+
+#include <stdbool.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/session/frame.h"
+
+struct record_queue {
+	struct buf frames;
+	struct frame_decoder *decoder;
+	struct frame frame; /* the last one that was taken out */
+};
+
+/* 0 or -ENOMEM. */
+int record_queue_init(struct record_queue *q);
+void record_queue_release(struct record_queue *q);
+/* Append a copy of a record that a session file can hold. 0 or a negative errno. */
+int record_queue_push(struct record_queue *q, const struct record *rec);
+/* Remove the oldest record; NULL: there is none. Valid until the next call. */
+const struct record *record_queue_pop(struct record_queue *q);
+
+#endif

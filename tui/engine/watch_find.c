@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From the name that a user gave to one function of the target. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/engine/front_state.h"
+
+enum {
+	LIST_MAX = 12, /* functions named when one of them must be chosen */
+	NEAREST_MAX = 5,
+	IFUNC_MAX = 16,
+};
+
+static uint32_t module_by_file(const struct front *f, const char *name)
+{
+	for (uint32_t m = f->nr_modules; m > 0; m--) {
+		const struct front_module *mod = &f->modules[m - 1];
+
+		if (mod->stage == MODULE_READY && mod->name && !strcmp(mod->name, name))
+			return m;
+	}
+	return 0;
+}
+
+/* By the name of its file, or by that of a target, for the file it was started from: redis-server
+ * may be a link. */
+static uint32_t module_by_name(const struct front *f, const char *name)
+{
+	uint32_t found = module_by_file(f, name);
+
+	for (size_t i = 0; !found && i < model_nr_targets(f->model); i++) {
+		const struct rec_target *t = model_target(f->model, i);
+		const char *file = strrchr(t->exe, '/');
+
+		if (file && !strcmp(t->comm, name))
+			found = module_by_file(f, file + 1);
+	}
+	return found;
+}
+
+static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
+			     const char *what)
+{
+	struct buf b;
+
+	buf_init(&b, 600);
+	for (uint32_t i = 0; i < list->nr && i < LIST_MAX; i++)
+		buf_printf(&b, "%s%s@%s", i ? ", " : "",
+			   list->functions[i].function[0] ? list->functions[i].function
+							  : list->functions[i].symbol,
+			   module_name(f, list->functions[i].module));
+	watch_refuse(f, w, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
+		     b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
+	buf_release(&b);
+}
+
+static void ifunc_found(void *ctx, uint64_t op, const struct parsed *answer)
+{
+	const struct parsed_functions *a = &answer->functions;
+	struct front *f = ctx;
+	struct watch *w = watch_by_op(f, (uint32_t)op);
+
+	if (!w || w->stage != WATCH_IFUNC)
+		return;
+	if (!a->nr) {
+		watch_refuse(f, w,
+			     "%s: selected at load time (IFUNC), and the selected function is not "
+			     "known; name that function instead",
+			     w->text);
+		return;
+	}
+	w->plans_left = a->nr;
+	for (uint32_t i = 0; i < a->nr; i++)
+		watch_plan(f, w, a->functions[i].module, a->functions[i].offset);
+}
+
+static void function_found(struct front *f, struct watch *w, const struct parsed_function *fn)
+{
+	const struct parser_reply reply = {ifunc_found, f, w->op};
+	struct parse_request req = {.module = fn->module, .offset = fn->offset, .max = IFUNC_MAX};
+
+	free(w->symbol);
+	free(w->function);
+	w->module = fn->module;
+	w->offset = fn->offset;
+	w->symbol = strdup(fn->symbol);
+	w->function = strdup(fn->function[0] ? fn->function : fn->symbol);
+	if (!w->symbol || !w->function) {
+		watch_refuse(f, w, "%s: out of memory", w->text);
+		return;
+	}
+	/* called once, from a place that only its return tells: its exits cannot wait and cost
+	 * nothing */
+	w->keep_exits |= !strcmp(fn->symbol, "main");
+	w->nr_sites = 0;
+	w->plans_left = 1;
+	if (phases_same(f, w, fn->module, fn->offset))
+		return;
+	/* where it is, is all that is asked */
+	if (f->options->open) {
+		w->stage = WATCH_ARMED;
+		return;
+	}
+	if (!fn->ifunc) {
+		watch_plan(f, w, fn->module, fn->offset);
+		return;
+	}
+	w->stage = WATCH_IFUNC;
+	if (!front_ask(f, PARSE_IFUNC, &req, &reply))
+		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+}
+
+/* Old versions of a symbol (one @) are meant only when there is nothing else. */
+static const struct parsed_function *only_current(const struct parsed_functions *a)
+{
+	const struct parsed_function *one = NULL;
+
+	for (uint32_t i = 0; i < a->nr; i++) {
+		const char *at = strchr(a->functions[i].symbol, '@');
+
+		if (at && at[1] != '@')
+			continue;
+		if (one)
+			return NULL;
+		one = &a->functions[i];
+	}
+	return a->total <= a->nr ? one : NULL;
+}
+
+static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
+{
+	const struct parsed_functions *a = &answer->functions;
+	struct front *f = ctx;
+	struct watch *w = watch_by_op(f, (uint32_t)op);
+
+	if (!w || w->stage != WATCH_NEAREST)
+		return;
+	if (f->over)
+		refuse_with_list(f, w, a,
+				 a->nr ? "not found before the target ended; similar names"
+				       : "not found before the target ended");
+	else
+		refuse_with_list(f, w, a,
+				 a->nr ? "no such function; similar names"
+				       : "no such function in the target or its libraries");
+}
+
+static void nearest_ask(struct front *f, struct watch *w)
+{
+	const struct parser_reply reply = {nearest_found, f, w->op};
+	struct parse_request req = {.text = w->spec.name, .max = NEAREST_MAX};
+
+	w->stage = WATCH_NEAREST;
+	if (w->spec.module[0])
+		req.module = module_by_name(f, w->spec.module);
+	if (!front_ask(f, PARSE_NEAREST, &req, &reply))
+		watch_refuse(f, w, "%s: no such function in the target or its libraries", w->text);
+}
+
+static void found(void *ctx, uint64_t op, const struct parsed *answer)
+{
+	const struct parsed_functions *a = &answer->functions;
+	struct front *f = ctx;
+	struct watch *w = watch_by_op(f, (uint32_t)op);
+
+	if (!w || w->stage != WATCH_FINDING)
+		return;
+	if (a->nr == 1 && a->total <= 1)
+		function_found(f, w, &a->functions[0]);
+	else if (only_current(a))
+		function_found(f, w, only_current(a));
+	else if (a->nr)
+		refuse_with_list(f, w, a,
+				 "several functions have this name; give FUNC@MODULE or the full "
+				 "demangled name");
+	else if (!w->spec.module[0] && f->options->command && !f->going)
+		/* the libraries of a command come only once it runs */
+		w->stage = WATCH_DORMANT;
+	else
+		nearest_ask(f, w);
+}
+
+void watch_find(struct front *f, struct watch *w)
+{
+	const struct parser_reply reply = {found, f, w->op};
+	struct parse_request req = {.text = w->spec.name, .max = LIST_MAX + 1};
+
+	if (w->spec.module[0]) {
+		req.module = module_by_name(f, w->spec.module);
+		if (!req.module) {
+			if (w->stage != WATCH_DORMANT)
+				front_message(f,
+					      "%s: the target has not mapped a file called %s yet; "
+					      "waiting for it",
+					      w->text, w->spec.module);
+			w->stage = WATCH_DORMANT;
+			return;
+		}
+	}
+	if (w->spec.kind == OP_OFFSET) {
+		w->module = req.module;
+		w->offset = w->spec.offset;
+		w->function = strdup(w->spec.name);
+		w->symbol = strdup("");
+		if (!w->symbol || !w->function) {
+			watch_refuse(f, w, "%s: out of memory", w->text);
+			return;
+		}
+		if (phases_same(f, w, w->module, w->offset))
+			return;
+		watch_plan(f, w, req.module, w->spec.offset);
+		return;
+	}
+	w->stage = WATCH_FINDING;
+	if (!front_ask(f, PARSE_FIND, &req, &reply))
+		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+}
