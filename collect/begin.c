@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps of the collector's start that have nothing to do with its loop. */
+#include "collect/begin.h"
+#include "collect/launch.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,6 +8,7 @@
 
 #include "collect/reader.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #define SECOND_NS 1000000000ull
 

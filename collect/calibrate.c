@@ -5,6 +5,7 @@
  * it. The part inside the measured interval is what its profile shows; the whole
  * cost of a hit is how much longer the loop takes.
  */
+#include "collect/calibrate.h"
 #include "collect/state.h"
 
 #include <errno.h>

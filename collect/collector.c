@@ -10,12 +10,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/begin.h"
+#include "collect/calibrate.h"
+#include "collect/descend.h"
+#include "collect/functions.h"
 #include "collect/guard.h"
+#include "collect/kernel_functions.h"
 #include "collect/kernel_names.h"
+#include "collect/kernel_symbols.h"
+#include "collect/launch.h"
+#include "collect/learn.h"
+#include "collect/looks.h"
+#include "collect/modules.h"
 #include "collect/opener.h"
+#include "collect/phases.h"
 #include "collect/reader.h"
+#include "collect/share.h"
 #include "collect/site_check.h"
+#include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
+#include "collect/units.h"
 
 #define MS 1000000ull
 

@@ -4,8 +4,17 @@
  * one function. Carries out REQ_DESCEND and tells the in-peak calls; it decides
  * nothing.
  */
+#include "collect/descend.h"
+#include "collect/calibrate.h"
+#include "collect/functions.h"
+#include "collect/kernel_symbols.h"
+#include "collect/learn.h"
+#include "collect/modules.h"
 #include "collect/site_check.h"
+#include "collect/sites.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/units.h"
 
 #include <errno.h>
 #include <stdlib.h>

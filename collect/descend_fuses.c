@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the armed set of a descent costs the target, and which of its sites cost too much. */
+#include "collect/descend.h"
 #include "collect/descend_state.h"
+#include "collect/learn.h"
+#include "collect/stream.h"
 
 enum {
 	SET_FUSE_PART = 2,    /* of what the target ran meanwhile: so much all sites may take */

@@ -10,7 +10,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "collect/calibrate.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 static void check(struct collector *c, const char *name, bool ok, const char *needed_for,
 		  const char *remedy)

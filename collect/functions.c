@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions: their sites, checked and armed. When they are armed is the governor's affair
  * (govern.c). */
+#include "collect/functions.h"
+#include "collect/calibrate.h"
+#include "collect/descend.h"
+#include "collect/kernel_symbols.h"
+#include "collect/learn.h"
+#include "collect/modules.h"
+#include "collect/phases.h"
+#include "collect/share.h"
 #include "collect/site_check.h"
+#include "collect/sites.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,16 @@
  * the entries; the ends stay until the open activations have closed, so that slow calls are seen
  * with the same chance as fast ones.
  */
+#include "collect/descend.h"
+#include "collect/functions.h"
+#include "collect/kernel_functions.h"
+#include "collect/learn.h"
+#include "collect/phases.h"
+#include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
+#include "collect/units.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,10 @@
  * burst ends by closing its gate; then the entry is detached, the return when no call is open any
  * more. When the fuse has blown both go at once.
  */
+#include "collect/kernel_functions.h"
+#include "collect/sites.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The kernel's part of stacks: frames, and names of functions as they are met. */
+#include "collect/kernel_symbols.h"
+#include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

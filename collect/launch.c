@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* -- CMD: started as the invoking user and held before its first instruction until everything is
  * armed. */
+#include "collect/launch.h"
 #include "collect/state.h"
 
 #include <errno.h>

@@ -7,8 +7,13 @@
  * told are only callees that in-peak calls had. A pointer that only the
  * loader writes is read from the memory of the target, without a probe.
  */
+#include "collect/learn.h"
+#include "collect/descend.h"
+#include "collect/modules.h"
 #include "collect/site_check.h"
+#include "collect/sites.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,10 @@
  * What runs is met by a clock on each CPU. Time asleep and on a CPU is the
  * scheduler's own account; a look tells where it went.
  */
+#include "collect/looks.h"
+#include "collect/modules.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

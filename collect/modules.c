@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/modules.h"
 #include "analysis/base/debug_path.h"
 #include "collect/opener.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

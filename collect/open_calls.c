@@ -4,7 +4,12 @@
  * longjmp, nor one that returns while nothing is armed: those that may have ended so are checked
  * against their thread's registers and stack. The reader reads these, all of one slice together.
  */
+#include "collect/open_calls.h"
+#include "collect/functions.h"
+#include "collect/phases.h"
+#include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

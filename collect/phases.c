@@ -7,7 +7,10 @@
  * two is not watched (a burst is over, a fuse has blown) nobody knows whether a phase is
  * open: nothing counts until the next begin is seen.
  */
+#include "collect/phases.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/units.h"
 
 #include <stdlib.h>
 #include <string.h>

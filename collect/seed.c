@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The threads that a process already has when it becomes a target. */
+#include "collect/seed.h"
 #include "collect/state.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * latencies say nothing about where the time goes. A clock on each CPU looks at the program counter
  * of the targets while nothing is armed.
  */
+#include "collect/share.h"
 #include "collect/state.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collect/modules.h"
 #include "collect/opener.h"
 #include "collect/state.h"
 

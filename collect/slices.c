@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What happened in a slice: profiles as differences, samples, open calls, cost, loss. */
+#include "collect/slices.h"
+#include "collect/descend.h"
+#include "collect/functions.h"
+#include "collect/kernel_functions.h"
+#include "collect/open_calls.h"
+#include "collect/phases.h"
+#include "collect/share.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
+#include "collect/units.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/stream.h"
 #include "collect/state.h"
 
 #include <errno.h>

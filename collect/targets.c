@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who is a target: asked for or forked, its identity, its rights, its end. */
+#include "collect/targets.h"
+#include "collect/descend.h"
+#include "collect/functions.h"
+#include "collect/modules.h"
+#include "collect/seed.h"
 #include "collect/state.h"
+#include "collect/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

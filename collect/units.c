@@ -5,7 +5,13 @@
  * calls end a burst as functions do: first nothing begins any more, then what is
  * open may close. A switch is an instant: the scheduler's burst just ends.
  */
+#include "collect/units.h"
+#include "collect/descend.h"
+#include "collect/phases.h"
+#include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
 
 #define MS 1000000ull
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first steps of the collector: priority, refusals, the command and the privileges. Each may
+ * take seconds on a busy host. */
+#ifndef PEAKTOP_COLLECT_BEGIN_H
+#define PEAKTOP_COLLECT_BEGIN_H
+
+#include <stdbool.h>
+
+struct collector;
+
+void begin_hurry(struct collector *c);
+void begin_load_refused(struct collector *c, int err);
+int begin_launch_and_limit(struct collector *c);
+/* Did the front end in the meantime? */
+bool begin_front_is_gone(const struct collector *c);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a probe costs on this host. */
+#ifndef PEAKTOP_COLLECT_CALIBRATE_H
+#define PEAKTOP_COLLECT_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+
+struct collector;
+
+/* What probes cost, ns; measured at start on this host. */
+struct probe_cost {
+	bool measured;
+	uint32_t hit[SITE_CLASSES]; /* one hit, in all */
+	uint32_t cold;		    /* ... and so much more, if other code ran since the last one */
+	uint32_t
+	    inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
+	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */
+	uint32_t syscall, syscall_inside, syscall_other;
+	uint32_t sched;
+	uint32_t system_call, context_switch, minor_fault; /* of this host without probes */
+};
+
+int calibrate(struct collector *c);
+/* What a tick of the clocks that run at `hz` takes of the code under it, ns. Takes 32 ticks. */
+uint64_t calibrate_tick(unsigned int hz);
+
+#endif

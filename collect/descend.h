@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fnodes of a descent, armed inside calls of one function. */
+#ifndef PEAKTOP_COLLECT_DESCEND_H
+#define PEAKTOP_COLLECT_DESCEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+struct collector;
+struct function;
+
+void descend_request(struct collector *c, const struct req_descend *req);
+void descend_attach(struct collector *c, struct function *f);
+void descend_detach(struct collector *c, const struct function *f);
+bool descend_is_of(const struct collector *c, const struct function *f);
+/* The function of the descent; NULL: none goes on. */
+struct function *descend_f0(const struct collector *c);
+uint32_t descend_epoch(const struct collector *c);
+/* Index + 1 of a node of the armed set; 0: it is not armed. */
+uint32_t descend_node_index(const struct collector *c, uint32_t node);
+/* Does a probe of the armed set stand there already? */
+bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
+uint64_t descend_spending(struct collector *c, const struct function *f);
+/* What the armed fnodes took of each of these calls of f0, on average, since this was asked last.
+ */
+uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
+/* A site's fuse has blown: true if it was one of the descent's. */
+bool descend_blown(struct collector *c, uint32_t site_index);
+/* The ring has been read: leave out the sites whose fuses have blown, all of them at once. */
+void descend_settle(struct collector *c);
+/* Are sites of fnodes armed? */
+bool descend_is_armed(const struct collector *c);
+void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
+void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
+void armed_stack(struct collector *c, const struct pt_record_stack *r);
+/* f0 is a system call. */
+bool descend_needs_syscalls(const struct collector *c);
+
+/* Allow some more stacks to be copied. */
+void descend_refill(struct collector *c);
+/* The clocks that sample the CPUs: off while nobody looks, and on again. The sites go with those of
+ * f0. */
+void descend_sleep(struct collector *c);
+void descend_wake(struct collector *c);
+void descend_end(struct collector *c);
+
+#endif

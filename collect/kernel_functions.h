@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions of the kernel that are timed. */
+#ifndef PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
+#define PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "collect/attach.h"
+#include "collect/functions.h"
+
+struct collector;
+
+enum { MAX_KERNEL_FUNCTIONS = 16 };
+
+struct kernel_function {
+	uint32_t op, slot, site; /* site: its entry of the site table, for the fuse */
+	char *name;
+	struct attachment entry, exit;
+	enum function_state state;
+	uint64_t state_since;
+	bool bursts;		    /* there has been more than one */
+	int64_t target_ns, host_ns; /* credit: of the targets' time, and of all CPUs' */
+	uint64_t hits, looked_ns;   /* as of the governor's last look */
+	uint64_t armed_ns, told_armed_ns, told_ns; /* in bursts that are over; as last told */
+};
+
+void kernel_function_arm(struct collector *c, const struct req_arm *arm);
+bool kernel_function_disarm(struct collector *c, uint32_t op);
+/* Governor; returns the time of the next check. */
+uint64_t kernel_functions_govern(struct collector *c, uint64_t now);
+/* The fuse of a site has blown at this instant. False: the site is none of a kernel function. */
+bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at);
+/* The measurement begins. */
+void kernel_functions_begin(struct collector *c, uint64_t now);
+/* The period that a record of this slot covers, from *start to now, and how much of it was armed.
+ * False: tell nothing yet. */
+bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
+			    uint64_t *start, uint64_t *armed);
+void kernel_functions_sleep(struct collector *c);
+void kernel_functions_wake(struct collector *c);
+void kernel_functions_release(struct collector *c);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of the kernel's functions, told as they are met. */
+#ifndef PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
+#define PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+struct collector;
+
+/* Once; without the right to (CAP_SYSLOG) that is noted and kernel stacks stay empty. */
+void kernel_symbols_load(struct collector *c);
+void kernel_symbols_free(struct collector *c);
+/* The kernel's part of a stack, the system call first; at most PT_KERNEL_FRAMES + 1. */
+uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
+/* Whether a probe is why the thread is in the kernel. */
+bool kernel_in_probe(const struct pt_record_stack *r);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command after `--`: stopped before its first instruction until launch_go(). */
+#ifndef PEAKTOP_COLLECT_LAUNCH_H
+#define PEAKTOP_COLLECT_LAUNCH_H
+
+#include <stdbool.h>
+
+struct collector;
+
+int launch_start(struct collector *c);
+int launch_go(struct collector *c);
+/* At our end the command ends too: SIGTERM, or SIGKILL if it never ran. */
+void launch_end(struct collector *c, bool ran);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is known of the threads of a new target before they do anything. */
+#ifndef PEAKTOP_COLLECT_SEED_H
+#define PEAKTOP_COLLECT_SEED_H
+
+#include <sys/types.h>
+
+struct collector;
+
+/* Tell the programs which threads a new target has, and which system calls these are in. */
+void threads_seed(struct collector *c, pid_t pid);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The site table, which functions, descents and learning share. */
+#ifndef PEAKTOP_COLLECT_SITES_H
+#define PEAKTOP_COLLECT_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "analysis/session/record.h"
+
+struct collector;
+
+/* Free entries of the site table. */
+int site_index_take(struct collector *c);
+void site_index_drop(struct collector *c, uint32_t i);
+/* Is this offset of this file inside code that a target maps? */
+bool site_is_mapped(const struct collector *c, const struct rec_site *s);
+bool target_maps(const struct collector *c, pid_t pid, uint32_t module);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What happened, told once per slice. */
+#ifndef PEAKTOP_COLLECT_SLICES_H
+#define PEAKTOP_COLLECT_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+struct collector;
+struct function;
+
+/* What a slot counts. */
+struct slot_info {
+	uint32_t op; /* 0: not announced yet */
+	enum layer layer;
+	struct function *function;
+	struct pt_hist *last; /* as reported */
+	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its
+				 armed_time has a cut */
+	struct slot_spent {
+		uint64_t ns, starts;  /* what the probes of its unit or function had cost; hits of
+					 those that begin a call */
+	} cut_spent, last_spent;      /* at the cut; as reported */
+	uint64_t last_entries;	      /* as reported */
+	uint32_t share;		      /* of `shares` of the control block: index + 1; 0: none */
+	uint64_t last_ticks, last_in; /* of it, as reported */
+	uint64_t extra_abnormal;      /* found by the collector itself, not yet reported */
+	uint64_t abnormal_total;
+	uint64_t open, oldest_ns;
+	bool told;
+};
+
+void slots_announce(struct collector *c);
+/* "syscall:read"; of one without a name its number. */
+void syscall_op_name(uint32_t nr, char *out, size_t n);
+/* Remember what the slots of a layer, or of one function, have counted: their period is over. */
+void slots_cut(struct collector *c, enum layer layer, const struct function *f);
+/* Count from now on. */
+void slots_begin(struct collector *c);
+void slice_end(struct collector *c, bool last);
+/* Say so when the budget was not held. */
+void cost_note(struct collector *c);
+void tokens_refill(struct collector *c);
+void sample_take(struct collector *c, const struct pt_record_sample *s);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The processes that are measured. */
+#ifndef PEAKTOP_COLLECT_TARGETS_H
+#define PEAKTOP_COLLECT_TARGETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "analysis/latency/armed.h"
+#include "bpf/records.h"
+#include "collect/collector.h"
+#include "collect/target.h"
+
+struct collector;
+
+/*
+ * Add a process. `born_ns`: when the kernel says that it began, since boot; 0: not
+ * known. Another process may have its pid by now. 0 or a negative errno, in words by
+ * target_why_not().
+ */
+int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
+const char *target_why_not(int err);
+struct target *target_by_pid(struct collector *c, uint32_t pid);
+/* The target at this index has ended. */
+void target_ended(struct collector *c, unsigned int i);
+void target_forked(struct collector *c, const struct pt_record_fork *r);
+void target_executed(struct collector *c, uint32_t pid);
+/* Drop the targets that the invoking user may not trace any more: rights change without exec, too.
+ */
+void targets_check(struct collector *c);
+
+/* CPU time of all targets so far, of those that are gone, too. */
+uint64_t targets_cpu_ns(const struct collector *c);
+/* The time now and the CPU time of the targets. */
+struct armed_clock clock_now(const struct collector *c);
+
+#endif
