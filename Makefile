@@ -89,10 +89,10 @@ $(B)/peaktop.skel.h: $(B)/peaktop.bpf.o
 
 # Unit tests: every tests/unit/test_*.c is one cmocka program linked with all pure libraries.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-$(B)/unit/%: tests/unit/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
+$(B)/unit/%: tests/unit/%.c $(B)/tests/unit/choose.o $(filter-out $(B)/libcollect.a,$(LIBRARIES))
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka $(LIBS)
+	$(Q)$(CC) $(FLAGS) -o $@ $< $(B)/tests/unit/choose.o -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka $(LIBS)
 
 clean:
 	rm -rf $(B)

@@ -5,7 +5,7 @@
 MAKE_ALL = $(MAKE) --no-print-directory -j$(or $(JOBS),$(shell nproc))
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: deps deps-build targets lint guest
+.PHONY: deps deps-build targets lint guest check-fast
 deps:
 	$(Q)tests/deps.sh build test
 deps-build:
@@ -13,6 +13,8 @@ deps-build:
 
 check: deps
 	@tests/run
+check-fast:
+	@tests/run lint unit
 unit lint integration guest:
 	@tests/run $@
 asan:

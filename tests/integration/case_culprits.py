@@ -38,7 +38,7 @@ def also(path, share):
         found = [p for p in document["paths"] if names(p)[:len(path)] == path]
         check(found, "no path %s among: %s" % (path, told(document)))
         between("share of %s" % path, found[0]["share"], *share)
-        measured(found[0]["frames"][len(path) - 1], document)
+        frame_measured(found[0]["frames"][len(path) - 1], document)
         between("share of the other", best["share"], *share)
     return more
 

@@ -1,57 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend: the known culprit of small programs, level by level; what is refused; what is recorded and replayed."""
-from harness import *
-
-FAST = ("--max-overhead", 100, "--timeout", 30)
+from descents import *
 
 
 def Shape(*args):
     return Target(*args, preexec_fn=undisturbed)
 
 
-def descend(target, function, *args, status=0):
-    """Run a descent on a target that works; its document."""
+def ask(target, function, *args, **options):
+    """The document of a descent on a target that begins to work now."""
     target.go()
-    # On a loaded machine the latencies themselves change under the descent, and it says so: then a person asks again.
-    for attempt in range(4):
-        with NothingLeft(target.pid):
-            got, program = run_peaktop("descend", "-p", target.pid, "-f", function, "--json", *FAST, *args, seconds=70)
-        document = program.document()
-        if document["status"] != "distribution changed":
-            break
-    if status is not None:
-        equal("exit status (%s: %s)" % (document["status"], program.error_text()), got, status)
-    return document
-
-
-def names(path):
-    return [frame["function"].split("(")[0] for frame in path["frames"]]
-
-
-def shares_add_up(document):
-    total = sum(path["share"] for path in document["paths"])
-    between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
-
-
-def path_with(document, *wanted):
-    """The heaviest path that has these functions, in this order."""
-    for path in document["paths"]:
-        rest = iter(names(path))
-        if all(any(name == w for name in rest) for w in wanted):
-            return path
-    raise AssertionError("no path with %s among: %s" % (" > ".join(wanted), "; ".join(
-        "%d%% %s: %s" % (100 * p["share"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"])))
-
-
-def measured(path, function):
-    frame = next(f for f in path["frames"] if f["function"].split("(")[0] == function)
-    equal("evidence of " + function, frame["evidence"], "measured")
-    check(frame["records"] >= 5, "%s was measured in %d calls" % (function, frame["records"]))
-    return frame
+    return descend(target.pid, function, *args, **options)
 
 
 def chain(depth):
-    document = descend(Shape("descend_chain", depth, 60), "serve", "--level-by-level")
+    document = ask(Shape("descend_chain", depth, 60), "serve", "--level-by-level")
     equal("status", document["status"], "root cause found")
     links = ["link%d" % i for i in range(1, depth + 1)]
     path = path_with(document, "serve", *links, "last", "culprit")
@@ -80,7 +43,7 @@ def depth_8():
 
 @case("a callee whose call is the instruction at which f0 itself is begun counts from the first round")
 def first_call():
-    document = descend(Shape("descend_first", 60), "serve", "--level-by-level")
+    document = ask(Shape("descend_first", 60), "serve", "--level-by-level")
     path = path_with(document, "serve", "first")
     measured(path, "first")
     between("its share", path["share"], 0.5, 1)
@@ -88,7 +51,7 @@ def first_call():
 
 @case("own code is named where no callee takes the time")
 def own():
-    document = descend(Shape("descend_shapes", "own", 60), "serve_own", "--level-by-level")
+    document = ask(Shape("descend_shapes", "own", 60), "serve_own", "--level-by-level")
     path = path_with(document, "serve_own", "compute")
     equal("last frame", names(path)[-1], "compute")
     equal("cause", path["cause"]["kind"], "own code")
@@ -97,7 +60,7 @@ def own():
 
 @case("a sleep on purpose is named as one, by the function that sleeps")
 def sleep():
-    document = descend(Shape("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
+    document = ask(Shape("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
     path = path_with(document, "serve_sleep", "pause_a_while", "usleep")
     between("its share", path["share"], 0.5, 1)
     equal("cause", path["cause"]["kind"], "sleep")
@@ -113,14 +76,14 @@ def sleep():
 
 @case("recursion is followed down to what runs at the bottom")
 def recursion():
-    document = descend(Shape("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
+    document = ask(Shape("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
     path = path_with(document, "serve_recursion", "dive", "dive", "dive", "dive", "dive", "dive", "bottom", "spin")
     measured(path, "spin")
 
 
 @case("two causes give two paths, each with its share")
 def two():
-    document = descend(Shape("descend_shapes", "two", 60), "serve_two", "--level-by-level")
+    document = ask(Shape("descend_shapes", "two", 60), "serve_two", "--level-by-level")
     for function in ("parse", "store"):
         between("share of " + function, path_with(document, "serve_two", function)["share"], 0.15, 0.85)
     shares_add_up(document)
@@ -128,7 +91,7 @@ def two():
 
 @case("the slowest function overall is not blamed for a peak that another one makes")
 def rare():
-    document = descend(Shape("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
+    document = ask(Shape("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
     path = path_with(document, "serve_rare", "spike")
     for other in document["paths"]:
         if "steady" in names(other):
@@ -138,7 +101,7 @@ def rare():
 @case("a loop around short calls is blamed, not the calls")
 def loop():
     # arming item() slows serve_loop() a hundredfold: what was found before that must stay, whatever the status
-    document = descend(Shape("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
+    document = ask(Shape("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
     path = document["paths"][0]
     equal("first frames", names(path)[:2], ["serve_loop", "batch"])
     equal("last frame", names(path)[-1], "batch")
@@ -150,9 +113,9 @@ def inlined():
     t = Target("descend_inlined", 100)
     # On a loaded machine preemption would be the truth: this one is not to be preempted.
     os.sched_setscheduler(t.pid, os.SCHED_FIFO, os.sched_param(1))
-    document = descend(t, "serve")
+    document = ask(t, "serve")
     path = path_with(document, "serve", "digest")
-    equal("the path", names(path), ["serve", "digest", "fold", "mix"])
+    equal("the path", [plain(frame["function"]) for frame in path["frames"]], ["serve", "digest", "fold", "mix"])
     real, fold, mix = path["frames"][1:]
     check(not real.get("inlined") and fold["inlined"] and mix["inlined"], "who is inlined: %s" % path["frames"])
     equal("evidence", (fold["evidence"], mix["evidence"]), ("sampled", "sampled"))
@@ -167,7 +130,7 @@ def inlined():
 @case("a call site that lies in an inlined function names it")
 def inlined_site():
     t = Target("descend_inlined", -60)
-    document = descend(t, "serve", "--level-by-level")
+    document = ask(t, "serve", "--level-by-level")
     site = path_with(document, "serve", "nap", "usleep")["frames"][1]["call_site"]
     equal("inlined there", site.get("inlined"), ["hand_over"])
     equal("line of the call", site["line"], t.truth()["hand_over"])
@@ -175,7 +138,7 @@ def inlined_site():
 
 @case("a callee through a pointer is named by its call site")
 def pointer():
-    document = descend(Shape("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
+    document = ask(Shape("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
     path = document["paths"][0]
     check(len(path["frames"]) >= 2, "frames: %s" % names(path))
     check(path["frames"][1]["call_site"]["line"] > 0, "call site: %s" % path["frames"][1])
@@ -183,13 +146,13 @@ def pointer():
 
 @case("without --level-by-level the same culprit is found")
 def witnessed():
-    document = descend(Shape("descend_chain", 3, 60), "serve")
+    document = ask(Shape("descend_chain", 3, 60), "serve")
     path_with(document, "serve", "link1", "link2", "link3", "last", "culprit")
 
 
 @case("--slowest asks for the slow end where no peak is named")
 def slowest():
-    document = descend(Shape("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
+    document = ask(Shape("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
     check("peak" not in document, "no peak was asked for")
     path_with(document, "serve", "link1", "last", "culprit")
 
@@ -281,7 +244,7 @@ def interrupted():
 @case("a recorded descent is computed again from its records: the same document")
 def recorded():
     path = os.path.join(scratch(), "session")
-    live = descend(Shape("descend_chain", 3, 60), "serve", "--level-by-level", "-o", path)
+    live = ask(Shape("descend_chain", 3, 60), "serve", "--level-by-level", "-o", path)
     status, program = run_peaktop("descend", "-r", path, "--json")
     equal("exit status of the replay (%s)" % program.error_text(), status, 0)
     equal("replay", program.document(), live)
@@ -292,16 +255,15 @@ def recorded():
 
 @case("a peak that nobody chose and that all calls leave: the one that they have gone to is asked for")
 def moves():
-    for attempt in range(4):
-        t = Shape("descend_shapes", "moves", 60)
-        t.go()
-        status, program = run_peaktop("descend", "-p", t.pid, "-f", "take_step", "--json-lines", "--start-ops", 20, "--decision-ops", 60,
-                                      "--level-by-level", *FAST, seconds=70)
-        lines = [json.loads(line) for line in program.out]
-        asked = [line["peak"]["mode_ns"] for line in lines if line["peak"]]
-        if status == 0 and asked[0] < 2000000 < asked[-1]:
-            break
-    equal("exit status (%s: %s)" % (lines[-1]["status"], program.error_text()), status, 0)
+    t = Shape("descend_shapes", "moves", 60)
+    program = Peaktop("descend", "-p", t.pid, "-f", "take_step", "--json-lines", "--start-ops", 20, "--decision-ops", 60,
+                      "--level-by-level", *FAST)
+    program.armed(t.pid)
+    t.go()
+    status = program.wait(70)
+    lines = program.documents()
+    asked = [line["peak"]["mode_ns"] for line in lines if "peak" in line]
+    equal("exit status (%s: %s)" % (told(lines[-1]), program.error_text()), status, 0)
     check(asked[0] < 2000000 < asked[-1], asked)
     path_with(lines[-1], "take_step", "spike")
 
@@ -310,10 +272,7 @@ def moves():
 def text():
     t = Shape("descend_chain", 1, 60)
     t.go()
-    for attempt in range(4):
-        status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--level-by-level", *FAST, seconds=70)
-        if "distribution changed" not in program.error_text():
-            break
+    status, program = run_descend(t.pid, "serve", "--level-by-level", *FAST)
     equal("exit status (%s)" % program.error_text(), status, 0)
     first = " ".join(program.out[:program.out.index("")])
     check(re.match(r"peak \d+, [\d.]+( [mun]?s)?-[\d.]+ [mun]?s, [\d.]+ [mun]?s on average, [\d.<>]+% of calls and [\d.<>]+% of time: serve > link1 > last > culprit", first), first)

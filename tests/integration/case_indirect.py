@@ -1,58 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend through pointers: tables, virtual calls, comparators, tail calls, deep recursion; probed and witnessed."""
-from harness import *
+from descents import *
 
 LEVELS = "--level-by-level"
 
 
-def names(path):
-    return [frame["function"].split("(")[0] for frame in path["frames"]]
-
-
-def told(document):
-    return "%s: %s" % (document["status"], "; ".join("%d%% %s: %s" % (
-        100 * p["share"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"][:3]))
-
-
-def in_order(path, *wanted):
-    rest = iter(names(path))
-    return all(any(name == w for name in rest) for w in wanted)
-
-
 def found(target, function, wanted, *args, timeout=40):
     """The document, and in it the first path, which goes through these functions."""
-    pid = target.pid
-    # What else happens on the machine may change the latencies under it, and it says so: then a person asks again.
-    for attempt in range(5):
-        with NothingLeft(pid):
-            status, program = run_peaktop("descend", "-p", pid, "-f", function, "--json", "--max-overhead", 100,
-                                          "--timeout", timeout, *args, seconds=timeout + 30)
-        document = program.document()
-        check(alive(pid), "the target died")
-        if status == 0 and document["paths"] and in_order(document["paths"][0], *wanted):
-            return document, document["paths"][0]
-        print("# attempt %d: exit %d, %s" % (attempt, status, told(document)), flush=True)
-    raise AssertionError("no path with %s first: %s" % (" > ".join(wanted), told(document)))
+    document = descend(target.pid, function, "--timeout", timeout, *args, seconds=timeout + 30)
+    return document, first_path(document, *wanted)
 
 
 def shape(name, wanted, *args, **options):
     target = Target("indirect_calls", name, 300, preexec_fn=undisturbed)
     target.go()
-    document, path = found(target, "serve_" + name, wanted, *args, **options)
-    return document, path
-
-
-def measured(path, function):
-    frame = next(f for f in path["frames"] if f["function"].split("(")[0] == function)
-    equal("evidence of " + function, frame["evidence"], "measured")
-    check(frame["records"] >= 5, "%s was measured in %d calls" % (function, frame["records"]))
-    return frame
-
-
-def nodes(tree):
-    yield tree
-    for child in tree["children"]:
-        yield from nodes(child)
+    return found(target, "serve_" + name, wanted, *args, **options)
 
 
 def table(*args):
@@ -203,10 +165,7 @@ def dispatched_emulated():
 def hot():
     target = Target("dispatch", 300)
     target.go()
-    for attempt in range(4):
-        document, path = found(target, "op_add", ["op_add"], "--max-overhead", 1, timeout=10)
-        if document["status"] == "root cause found":
-            break
+    document, path = found(target, "op_add", ["op_add"], "--max-overhead", 1, timeout=10)
     equal("status", document["status"], "root cause found")
     target.end()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell, python3."""
-from harness import *
+from descents import *
 import case_real
 import random
 
@@ -24,45 +24,12 @@ def needs_a_disk(directory):
         raise Skip("%s is a %s: fsync waits for nothing there" % (directory, kind))
 
 
-def culprit(pid, function, accepted, *args):
-    """Ask until the answer is one (what else happens on the machine may change the latencies under it)."""
-    for attempt in range(5):
-        with NothingLeft(pid):
-            status, program = run_peaktop("descend", "-p", pid, "-f", function, "--json", "--timeout", 15, *args, seconds=SECONDS)
-        document = program.document()
-        found = status == 0 and accepted(document)
-        if found:
-            check(alive(pid), "the target died")
-            check(found["share"] <= document["explained"] + 0.01, "share %s of %s" % (found["share"], document["explained"]))
-            return document, found
-        print("# attempt %d: exit %d, %s: %s" % (attempt, status, document["status"], told(document)), flush=True)
-        check(alive(pid), "the target died")
-    raise AssertionError("not named: %s: %s" % (document["status"], told(document)))
-
-
-def names(path):
-    return [frame["function"].split("(")[0].split("@")[0] for frame in path["frames"]]
-
-
-def told(document):
-    return "; ".join("%d%% %s: %s" % (100 * p["share"], " > ".join(names(p)), p["cause"]) for p in document["paths"][:3])
-
-
-def through(*wanted, kinds):
-    """The first path is one through these functions, in this order, and its cause is of one of these kinds."""
-    def accepted(document):
-        for path in document["paths"][:1]:
-            rest = iter(names(path))
-            if all(any(name == w for name in rest) for w in wanted) and path["cause"]["kind"] in kinds:
-                return path
-        return None
-    return accepted
-
-
-def measured(path, functions):
-    for frame in path["frames"]:
-        if frame["function"].split("(")[0] in functions:
-            equal("evidence of " + frame["function"], frame["evidence"], "measured")
+def culprit(pid, function, *wanted, kinds=()):
+    """A descent, and its first path, which goes through these functions and has one of these causes."""
+    document = descend(pid, function, limits=("--timeout", 15), seconds=SECONDS)
+    path = first_path(document, *wanted, kinds=kinds)
+    check(path["share"] <= document["explained"] + 0.01, "share %s of %s" % (path["share"], document["explained"]))
+    return document, path
 
 
 class Feeder(threading.Thread):
@@ -113,8 +80,8 @@ def redis_keys():
 @case("redis-server: a slow KEYS among GETs is named, and its own loop is blamed, not the short calls in it")
 def redis():
     server, feeder = redis_keys()
-    document, path = culprit(server.pid, "processCommand", through("processCommand", "call", "keysCommand",
-                                                                   kinds=("loop", "own code", "unmeasured callees")))
+    document, path = culprit(server.pid, "processCommand", "processCommand", "call", "keysCommand",
+                             kinds=("loop", "own code", "unmeasured callees"))
     frame = next(f for f in path["frames"] if f["function"] == "keysCommand")
     between("share of keysCommand", frame["share"], 0.5, 1)
     before = feeder.sent
@@ -128,12 +95,11 @@ def postgres():
     pid, bench = case_real.postgres()
     alone(pid)
     alone(bench.pid)
-    document, path = culprit(pid, "CommitTransactionCommand", through("CommitTransactionCommand", "XLogFlush", "fdatasync",
-                                                                      kinds=("io",)))
-    measured(path, ("XLogFlush", "fdatasync"))
+    document, path = culprit(pid, "CommitTransactionCommand", "CommitTransactionCommand", "XLogFlush", "fdatasync", kinds=("io",))
+    measured(path, "XLogFlush", "fdatasync")
     check("pg_wal" in path["cause"].get("name", "pg_wal"), "the file: %s" % path["cause"])
     # statements are run under PortalRun; their commit is not among what it does
-    document, path = culprit(pid, "PortalRun", lambda d: d["paths"][0] if d["paths"] else None)
+    document, path = culprit(pid, "PortalRun")
     check("XLogFlush" not in names(path), "a statement does not flush the log: %s" % told(document))
 
 
@@ -160,11 +126,9 @@ def sqlite():
 
     feeder = Feeder(request)
     wait_for(lambda: feeder.sent > 200, "the shell answers", 30)
-    document, path = culprit(shell.pid, "sqlite3_step", through("sqlite3_step", "sqlite3PagerCommitPhaseOne", "fdatasync",
-                                                                kinds=("io",)))
-    measured(path, ("sqlite3PagerCommitPhaseOne", "fdatasync"))
-    frame = next(f for f in path["frames"] if f["function"] == "sqlite3PagerCommitPhaseOne")
-    between("share of the commit", frame["share"], 0.3, 1)
+    document, path = culprit(shell.pid, "sqlite3_step", "sqlite3_step", "sqlite3PagerCommitPhaseOne", "fdatasync", kinds=("io",))
+    measured(path, "fdatasync")
+    between("share of the commit", measured(path, "sqlite3PagerCommitPhaseOne")["share"], 0.3, 1)
 
 
 class Later:
@@ -200,8 +164,8 @@ def python():
         raise Skip("no %s of the distribution" % path)
     p = Program([path, "-c", SCRIPT])
     alone(p.pid)
-    document, found = culprit(p.pid, "_PyEval_EvalFrameDefault",
-                              through("_PyEval_EvalFrameDefault", "deflate", kinds=("own code", "loop", "unmeasured callees")))
+    document, found = culprit(p.pid, "_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault", "deflate",
+                              kinds=("own code", "loop", "unmeasured callees"))
     frame = next(f for f in found["frames"] if f["function"] == "deflate")
     between("share of deflate", frame["share"], 0.2, 1)
     check(frame["module"].startswith("libz"), "module: %s" % frame["module"])

@@ -2,52 +2,17 @@
 """descend from and into system calls: what they waited for, the kernel below, the callers above."""
 import tempfile
 
-from harness import *
-
-FAST = ("--max-overhead", 100, "--timeout", 30, "--start-ops", 60)
+from descents import *
 
 
-def descend(target, function, *args, wanted=lambda document: True):
-    """The document of a descent, `wanted`. On a loaded machine another cause may be larger for a while: asked again then."""
-    for attempt in range(6):
-        with NothingLeft(target.pid):
-            status, program = run_peaktop("descend", "-p", target.pid, "-f", function, "--json", *FAST, *args, seconds=90)
-        document = program.document()
-        if status == 0 and wanted(document):
-            return document
-    raise AssertionError("%s: %d, %s, %s; %s" % (function, status, document["status"], "; ".join(
-        "%.2f %s: %s" % (p["share"], " > ".join(names(p)), p["cause"]) for p in document["paths"]), program.error_text()))
+def ask(target, function, *args):
+    return descend(target.pid, function, "--start-ops", 60, *args)
 
 
 def calls(kind, rounds=1000000):
     t = Target("descend_calls", kind, rounds, cwd=scratch())
     t.go()
     return t
-
-
-def names(path):
-    return [frame["function"].split("(")[0] for frame in path["frames"]]
-
-
-def path_of(document, kind):
-    for path in document["paths"]:
-        if path["cause"]["kind"] == kind:
-            return path
-    return None
-
-
-def has(kind, *frames):
-    """Is there a path with this cause whose frames contain these, in this order?"""
-    def found(document):
-        path = path_of(document, kind)
-        rest = iter(names(path)) if path else iter(())
-        return all(any(name == frame for name in rest) for frame in frames)
-    return found
-
-
-def shares_add_up(document):
-    total = sum(path["share"] for path in document["paths"])
-    between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
 
 
 def kernel_frames(path):
@@ -68,9 +33,9 @@ def called_by(document, wanted, not_by):
 
 @case("a sleep on purpose: the call that sleeps long, told from the ones that sleep short by its callers")
 def sleep():
-    document = descend(calls("sleep"), "syscall:nanosleep", wanted=lambda d: has("sleep", "syscall:nanosleep")(d) and d.get("callers"))
+    document = ask(calls("sleep"), "syscall:nanosleep")
     equal("function", document["function"], "syscall:nanosleep")
-    path = path_of(document, "sleep")
+    path = path_with(document, "syscall:nanosleep", kinds=("sleep",))
     equal("the first frame", path["frames"][0]["function"], "syscall:nanosleep")
     equal("its module", path["frames"][0]["module"], "[kernel]")
     check("nanosleep" in " ".join(kernel_frames(path)[1:]), "the kernel below: %s" % kernel_frames(path))
@@ -83,8 +48,8 @@ def sleep():
 @case("a socket: the peer, the task that answered, the kernel stack")
 def tcp():
     t = calls("tcp")
-    document = descend(t, "syscall:read", wanted=has("wait", "syscall:read", "tcp_recvmsg"))
-    cause = path_of(document, "wait")["cause"]
+    document = ask(t, "syscall:read")
+    cause = path_with(document, "syscall:read", "tcp_recvmsg", kinds=("wait",))["cause"]
     equal("who was waited for", cause["name"], "late-writer")
     check("127.0.0.1:" in cause["detail"] and "late-writer" in cause["detail"], cause)
     called_by(document, "do_ask", "do_read")
@@ -92,15 +57,15 @@ def tcp():
 
 @case("a pipe: the task at its other end")
 def pipe():
-    document = descend(calls("pipe"), "syscall:read", wanted=has("wait", "syscall:read"))
-    equal("who was waited for", path_of(document, "wait")["cause"]["name"], "late-writer")
+    document = ask(calls("pipe"), "syscall:read")
+    equal("who was waited for", path_with(document, "syscall:read", kinds=("wait",))["cause"]["name"], "late-writer")
 
 
 @case("a file: its name, from the descriptor")
 def file():
     t = calls("file")
-    document = descend(t, "syscall:pread64", wanted=has("io", "syscall:pread64"))
-    path = path_of(document, "io")
+    document = ask(t, "syscall:pread64")
+    path = path_with(document, "syscall:pread64", kinds=("io",))
     equal("the file", os.path.basename(path["cause"]["name"]), "descend_calls.data")
     check("pread64" in path["cause"]["detail"], path["cause"])
 
@@ -109,9 +74,8 @@ def file():
 def cpu():
     t = calls("cpu")
     # the lowest peak is the one that nobody else's use of the CPU is in
-    document = descend(t, "syscall:read", "--peak", 1, wanted=lambda d: any(p["cause"]["kind"] == "own code" and "vfs_read" in names(p)
-                                                               for p in d["paths"]))
-    path = next(p for p in document["paths"] if p["cause"]["kind"] == "own code" and "vfs_read" in names(p))
+    document = ask(t, "syscall:read", "--peak", 1)
+    path = path_with(document, "vfs_read", kinds=("own code",))
     equal("evidence", {f["evidence"] for f in path["frames"][1:]}, {"sampled"})
     shares_add_up(document)
     called_by(document, "do_zero", "do_read")
@@ -119,8 +83,8 @@ def cpu():
 
 @case("a function that ends in a blocked system call: the way goes on in the kernel, the holder of the lock is named")
 def lock():
-    document = descend(calls("lock"), "slow_way", wanted=has("lock", "slow_way", "syscall:futex"))
-    path = path_of(document, "lock")
+    document = ask(calls("lock"), "slow_way")
+    path = path_with(document, "slow_way", "syscall:futex", kinds=("lock",))
     equal("the holder", path["cause"]["name"], "lock-holder")
     frames = names(path)
     equal("the first frame", frames[0], "slow_way")
@@ -131,10 +95,9 @@ def lock():
 @case("pages of a file that are not there: the fault, and the file")
 def fault():
     t = calls("fault")
-    document = descend(t, "slow_way", wanted=lambda d: any(p["cause"]["kind"] == "page fault" and p["cause"].get("name")
-                                                           for p in d["paths"]))
-    path = next(p for p in document["paths"] if p["cause"]["kind"] == "page fault" and p["cause"].get("name"))
-    equal("the file", os.path.basename(path["cause"]["name"]), "descend_calls.data")
+    document = ask(t, "slow_way")
+    path = path_with(document, "slow_way", kinds=("page fault",))
+    equal("the file", os.path.basename(path["cause"].get("name", "")), "descend_calls.data")
     check("page fault" in kernel_frames(path), names(path))
 
 
@@ -144,16 +107,18 @@ def closed():
     with tempfile.TemporaryDirectory(prefix="closed.", dir=BUILD) as folder:
         t = Target("descend_calls", "closed", 1000000, cwd=folder)
         t.go()
-        document = descend(t, "syscall:fsync", wanted=has("io", "syscall:fsync"))
+        document = ask(t, "syscall:fsync")
         t.end()
-    equal("the file", os.path.basename(path_of(document, "io")["cause"].get("name", "")), "descend_calls.data")
+    path = path_with(document, "syscall:fsync", kinds=("io",))
+    equal("the file", os.path.basename(path["cause"].get("name", "")), "descend_calls.data")
 
 
 @case("a recorded descent into a system call gives the same answer again, as text too")
 def recorded():
     path = os.path.join(scratch(), "calls.peaktop")
     t = calls("pipe")
-    document = descend(t, "syscall:read", "-o", path, wanted=has("wait", "syscall:read"))
+    document = ask(t, "syscall:read", "-o", path)
+    path_with(document, "syscall:read", kinds=("wait",))
     status, again = run_peaktop("descend", "-r", path, "--json")
     equal("status", status, 0)
     for key in ("function", "status", "calls_used", "explained", "paths", "callers", "ftree"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend without -f: the walk by share of wall time; what works, what sleeps, what is idle."""
-from harness import *
+from descents import *
 
 
 def walk(pid, *args, status=0, seconds=70):
@@ -11,25 +11,8 @@ def walk(pid, *args, status=0, seconds=70):
     return document
 
 
-def names(path):
-    return [frame["function"] for frame in path["frames"]]
-
-
-def paths(document, *wanted, time=None):
-    """The paths that have these functions, in this order."""
-    found = []
-    for path in document["paths"]:
-        rest = iter(names(path))
-        if all(any(name == w for name in rest) for w in wanted) and time in (None, path["time"]):
-            found.append(path)
-    check(found, "no path with %s (%s) among: %s" % (" > ".join(wanted), time, "; ".join(
-        "%d%% %s %s: %s" % (100 * p["share"], p["time"], " > ".join(names(p)), p["cause"]["kind"]) for p in document["paths"])))
-    return found
-
-
 def shares(document):
-    total = sum(path["share"] for path in document["paths"])
-    between("shares of the paths beside `explained`", total, document["explained"] - 0.001, document["explained"] + 0.001)
+    shares_add_up(document, 0.001)
     check("peak" not in document and "profile" not in document, "a walk has no peak and no profile")
     walk = document["walk"]
     between("all kinds of time", walk["work"] + walk["sleep"] + walk["idle"], 0.8, 1.001)
@@ -55,7 +38,7 @@ def serve():
     check(path["frames"][1]["call_site"]["file"].endswith("walk_serve.c") and path["frames"][1]["call_site"]["line"] > 0,
           "call site: %s" % path["frames"][1]["call_site"])
     equal("root", document["function"], "main")
-    idle = paths(document, "wait_for_the_end", "syscall:read", time="idle")[0]
+    idle = path_with(document, "wait_for_the_end", "syscall:read", time="idle")
     equal("its evidence", idle["evidence"], "witnessed")
     between("the idle thread is half of the time", idle["share"], 0.3, 0.6)
     beside = {s["function"]: s for s in path["siblings"]}
@@ -64,16 +47,10 @@ def serve():
     check(any("descend -p %d -f '%s'" % (target.pid, name) in note for note in document["notes"] for name in ("compute", "serve")),
           "notes: %s" % document["notes"])
     shares(document)
-    recursive = [n for n in tree(document["ftree"]) if n["function"] == "descend_into"]
+    recursive = [n for n in nodes(document["ftree"]) if n["function"] == "descend_into"]
     equal("descend_into() is one node, however deep it calls itself", len(recursive), 1)
     target.say("")
     target.truth()
-
-
-def tree(node):
-    yield node
-    for child in node["children"]:
-        yield from tree(child)
 
 
 @case("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
@@ -81,9 +58,9 @@ def pool():
     target = Target("walk_pool", 4)
     target.go()
     document = walk(target.pid, "--for", 6)
-    paths(document, "worker", "run_job", "nap", time="sleep")
-    paths(document, "worker", "run_job", "crunch", time="work")
-    paths(document, "worker", "take_job", "syscall:futex", time="idle")
+    path_with(document, "worker", "run_job", "nap", time="sleep")
+    path_with(document, "worker", "run_job", "crunch", time="work")
+    path_with(document, "worker", "take_job", "syscall:futex", time="idle")
     check(document["walk"]["idle"] > document["walk"]["sleep"] > 0, "%s" % document["walk"])
     equal("threads", document["walk"]["threads"], 5)
     shares(document)
@@ -97,9 +74,9 @@ def rows():
     target = Target("walk_rows")
     target.go()
     document = walk(target.pid, "--for", 6)
-    blocked = paths(document, "worker", "handle_request", "lock_row", "syscall:futex", time="work")[0]
+    blocked = path_with(document, "worker", "handle_request", "lock_row", "syscall:futex", time="work")
     equal("its cause", blocked["cause"]["kind"], "wait")
-    paths(document, "worker", "take_request", "syscall:futex", time="idle")
+    path_with(document, "worker", "take_request", "syscall:futex", time="idle")
     shares(document)
     target.say("")
     target.say("")
@@ -130,8 +107,8 @@ def command():
                                "%s/walk_serve 4000 >/dev/null; true" % TARGETS)
     document = program.document()
     equal("exit status (%s)" % program.error_text(), got, 0)
-    paths(document, "main", "serve", "compute", time="work")
-    paths(document, "syscall:wait4", time="idle")
+    path_with(document, "main", "serve", "compute", time="work")
+    path_with(document, "syscall:wait4", time="idle")
     shares(document)
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Targets with a known culprit: what case_culprits.py and case_culprits_waits.py share."""
-from harness import *
+"""Targets with a known culprit: what the files case_culprits*.py share."""
+from descents import *
 
-FAST = ("--max-overhead", 100, "--timeout", 30)
 HOST = ("preemption", "run queue", "interrupt")
 
 
@@ -18,43 +17,21 @@ class Culprit:
         self.environment = environment and dict(os.environ, **environment)
 
 
-def plain(function):
-    return function.split("(")[0]
-
-
-def names(path):
-    return [plain(frame["function"]) for frame in path["frames"] if not frame.get("inlined")]
-
-
 def in_the_program(path):
     """Without what stacks have shown of the kernel, which differs from call to call."""
     return path[:next((i for i, name in enumerate(path) if name.startswith("syscall:") or name == "page fault"), len(path))]
 
 
-def told(document):
-    return "%s: %s" % (document["status"], "; ".join("%d%% %s: %s" % (
-        100 * p["share"], " > ".join(names(p)), p["cause"]) for p in document["paths"]) or "no path")
-
-
 def ask(target, culprit, *args):
-    """One descent. On a machine where the latencies themselves change it says so: then a person asks again."""
-    for attempt in range(4):
-        with NothingLeft(target.pid):
-            status, program = run_peaktop("descend", "-p", target.pid, "-f", culprit.f0, "--json", *FAST, *culprit.args, *args,
-                                          seconds=70)
-        document = program.document()
-        if document["status"] != "distribution changed":
-            break
-    equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
+    document = descend(target.pid, culprit.f0, *culprit.args, *args)
     # what the host adds to the calls is not explained by the culprit: then it must not be called the root cause
     allowed = culprit.statuses if document["explained"] >= 0.6 else ("partly explained", *culprit.statuses[1:])
     check(document["status"] in allowed, "status: %s (%s)" % (document["status"], told(document)))
-    total = sum(path["share"] for path in document["paths"])
-    between("shares of the paths beside `explained`", total, document["explained"] - 0.01, document["explained"] + 0.01)
+    shares_add_up(document)
     return document
 
 
-def measured(frame, document):
+def frame_measured(frame, document):
     equal("evidence of %s (%s)" % (frame["function"], told(document)), frame["evidence"], "measured")
     check(frame["records"] >= 5, "%s was measured in %d calls (%s)" % (frame["function"], frame["records"], told(document)))
 
@@ -68,7 +45,7 @@ def judge(document, culprit, path=None, cause=None):
     best = found[0]
     check(best["share"] >= culprit.share, "its share is %.2f (%s)" % (best["share"], told(document)))
     if len(wanted) > 1:
-        measured(best["frames"][len(wanted) - 1], document)
+        frame_measured(best["frames"][len(wanted) - 1], document)
     if culprit.name:
         check(culprit.name in best["cause"].get("name", ""), "the cause is not named %s: %s" % (culprit.name, told(document)))
     if culprit.detail:
