@@ -62,7 +62,7 @@ def line():
     program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 1)
     equal("exit status", program.wait(60), 0)
     text = " ".join(program.text().split())
-    for words in ("allowed (--max-overhead 1)", "of the target's CPU time", "of one CPU"):
+    for words in ("that --max-overhead 1 allows", "of the target's CPU time", "of one CPU"):
         check(words in text, "no %r in: %s" % (words, text[:400]))
 
 

@@ -27,7 +27,7 @@ def left(part):
     def more(document, best, target):
         profile = document["profile"]
         between("part of the calls that were left", profile["abnormal"] / (profile["abnormal"] + profile["calls"]), part - 0.04, part + 0.04)
-        check(any("were left by an exception" in note for note in document["notes"]), "it is not said: %s" % document["notes"])
+        check(any("ended by an exception" in note for note in document["notes"]), "it is not said: %s" % document["notes"])
     return more
 
 

@@ -29,7 +29,7 @@ def softirq(kind, **more):
 
 
 table((
-    ("asleep on purpose (-O0, static)",
+    ("timed sleep (-O0, static)",
      Culprit("culprit_sleep", path_of("back_off", "usleep"), "sleep")),
     ("a loop of short sleeps is told by what it waits for",
      Culprit("culprit_loop_sleep", path_of("batch"), "sleep")),

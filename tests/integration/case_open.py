@@ -84,8 +84,8 @@ def syscall():
     got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck")
     equal("exit status", got, 0)
     text = program.text()
-    for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "asleep on purpose", "waiting for input from pipe:",
-                   "  > stuck at walk_stuck.c:", "since before it was watched"):
+    for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "timed sleep", "waiting for input from pipe:",
+                   "  > stuck at walk_stuck.c:", "since before peaktop started"):
         check(wanted in text, "%r in: %s" % (wanted, text))
 
 

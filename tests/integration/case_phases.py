@@ -35,8 +35,8 @@ def phases_are(document, begin, end, seen):
     equal("begin and end", (said["begin"], said["end"]), (begin, end))
     equal("phases seen", said["seen"], seen)
     check(said["ns"] > 0, "time in phases: %d" % said["ns"])
-    note = [n for n in document["notes"] if "%d phases were seen" % seen in n]
-    check(note and "is counted" in note[0], "a note says that only phases are counted: %s" % document["notes"])
+    note = [n for n in document["notes"] if "saw %d phases" % seen in n]
+    check(note and "counted only" in note[0], "a note says that only phases are counted: %s" % document["notes"])
 
 
 @case("between two functions: calls of all threads that begin in it, and no others")
@@ -145,7 +145,7 @@ def governed():
     document = program.document()
     said = document["phases"]
     check(said["seen"] > 10, "phases seen: %d" % said["seen"])
-    check(not said["blind"] or any("to hold the budget" in n for n in document["notes"]), document["notes"])
+    check(not said["blind"] or any("to stay within --max-overhead" in n for n in document["notes"]), document["notes"])
 
 
 @case("a recorded watch says the same again")

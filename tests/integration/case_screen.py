@@ -172,7 +172,7 @@ def usr1():
     os.kill(s.pid, signal.SIGUSR1)
     wait_for(lambda: "Target: demo" in open(path).read(), "the state is in the file")
     s.keys("?")
-    s.shows("Reverse the order")
+    s.shows("Reverse the sort order")
     s.keys("q", "q")
     equal("exit status", left_screen(t, s), 0)
     t, s = open_screen()
@@ -244,7 +244,7 @@ def scripted_descent():
     with open(script, "w") as f:
         f.write("end\nkey / s e r v e Enter Enter\nkey >\nkey Enter\ndump\nsize 200 50\n"
                 # where the sentence is wrapped at 80 columns depends on its figures
-                "expect serve > nap > usleep at\nexpect asleep on purpose\ndump\nsize 20 5\ndump\n")
+                "expect serve > nap > usleep at\nexpect timed sleep\ndump\nsize 20 5\ndump\n")
     status, program = run_peaktop("-r", session, "--script", script)
     equal("exit status (%s)" % program.text(), status, 0)
     check(program.text().count("nap") >= 3, program.text())

@@ -119,7 +119,7 @@ def text():
     got, program = run_peaktop("descend", "-p", target.pid, "--for", 3)
     equal("exit status", got, 0)
     out = program.text()
-    for wanted in ("main > serve > compute", "of their time at work", "Path 1:", "idle", "a walk by share of wall time",
+    for wanted in ("main > serve > compute", "of their time working", "Path 1:", "idle", "shares are of the wall time",
                    "peaktop descend -p %d -f '" % target.pid):
         check(wanted in out.replace("\n  ", " ").replace("\n", " "), "%r in: %s" % (wanted, out))
 
@@ -172,7 +172,7 @@ def process_of_function():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
                                "%s/walk_serve 12000 >/dev/null; true" % TARGETS)
     equal("exit status (%s)" % program.error_text(), got, 0)
-    onward = [note for note in program.document()["notes"] if "to go on" in note]
+    onward = [note for note in program.document()["notes"] if "next: " in note]
     check(onward and "walk_serve" in onward[0], "notes: %s" % program.document()["notes"])
 
 

@@ -80,10 +80,10 @@ static void screens_of_its_session(void **state)
 {
 	write_session();
 	/* before it was asked for there is nothing to show */
-	script_golden("", "until 1\n" OPENED "expect and it holds no");
+	script_golden("", "until 1\n" OPENED "expect contains no descent");
 	script_golden(
 	    "", "until 2\n" OPENED
-		"expect in progress\nexpect armed now 3\ntick\nexpect root cause found\n"
+		"expect in progress\nexpect probes active 3\ntick\nexpect root cause found\n"
 		"reject in progress\nkey T\nexpect in progress\nkey t\nexpect root cause found\n"
 		"key q\nexpect calls (log)");
 	/* no file of this name, and a saved session holds no code */
@@ -149,12 +149,12 @@ static void peaks_with_the_same_path(void **state)
 	give_profile(100);
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);
 	assert_true(shown(l.screen, "root cause found"));
-	assert_false(shown(l.screen, "below software"));
+	assert_false(shown(l.screen, "not visible to software"));
 	/* the other one, without starting again */
 	descend_on_screen(&l, 1, 10 * US, 0x1020);
 	assert_true(shown(l.screen, "peak 1, "));
-	assert_true(shown(
-	    l.screen, "the same path as the peak at 4.02 ms: the difference is below software"));
+	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the cause of the "
+				    "difference is not visible to software"));
 	/* the first again: it is not compared with itself */
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);
 	assert_true(shown(l.screen, "the same path as the peak at 10"));

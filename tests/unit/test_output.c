@@ -364,7 +364,7 @@ static void test_empty(void **state)
 	no_null(doc);
 	json_decref(doc);
 	text = print(output_watch_text, m, &plain);
-	assert_non_null(strstr(text, "No operation has been seen"));
+	assert_non_null(strstr(text, "No call of any operation was seen"));
 	free(text);
 	doc = document(output_doctor_json, m, &plain);
 	assert_int_equal(json_array_size(json_object_get(doc, "checks")), 0);

@@ -538,7 +538,7 @@ static void test_deadline(void **state)
 	assert_int_equal(parser_next(parser, 5 + LIMIT_NS, &answer), 1);
 	assert_int_equal(answer.id, id);
 	assert_int_equal(answer.functions.error, -ENOTRECOVERABLE);
-	assert_non_null(strstr(answer.functions.reason, "longer than 1 s"));
+	assert_non_null(strstr(answer.functions.reason, "more than 1 s"));
 	assert_int_equal(kill(pid, 0), -1);
 	assert_int_equal(parser_deadline_ns(parser), UINT64_MAX);
 }

@@ -30,10 +30,10 @@ static void test_sorting(void **state)
 	struct harness *h = harness_new(20, NULL);
 	const char *read, *openat;
 
-	harness_run(h,
-		    "expect vwall\nkey h\nexpect vcalls/s\nreject vwall\nkey h\nexpect voperation\n"
-		    "expect > block requests\nkey R\nexpect ^operation\nexpect > write\n"
-		    "key R l l l\nexpect vp50\nexpect > fdatasync\nkey l l l l\nexpect voperation");
+	harness_run(
+	    h, "expect ↓wall%\nkey h\nexpect ↓calls/s\nreject ↓wall%\nkey h\nexpect ↓operation\n"
+	       "expect > block requests\nkey R\nexpect ↑operation\nexpect > write\n"
+	       "key R l l l\nexpect ↓p50\nexpect > fdatasync\nkey l l l l\nexpect ↓operation");
 	harness_run(h, "key Right\ndump");
 	read = strstr(harness_out(h), "  read");
 	if (!read)
@@ -118,7 +118,7 @@ static void test_quit_and_back(void **state)
 {
 	struct harness *h = harness_new(3, NULL);
 
-	harness_run(h, "key Enter\nexpect a column\nkey Esc\nexpect calls/s\nkey Esc\nexpect "
+	harness_run(h, "key Enter\nexpect per column\nkey Esc\nexpect calls/s\nkey Esc\nexpect "
 		       "calls/s\nkey ?\nexpect Moving\n"
 		       "key q\nexpect calls/s");
 	assert_string_equal(harness_log(h), "");
@@ -180,7 +180,7 @@ static void test_watch_prompt_takes_the_first_or_the_text(void **state)
 	/* nothing known of that name */
 	harness_run(h, "key f\ntype 0x1234@libc.so.6");
 	screen_set_candidates(h->screen, "0x1234@libc.so.6", NULL, 0);
-	harness_run(h, "expect no function of this name is known\nkey Enter");
+	harness_run(h, "expect no function with this name is known\nkey Enter");
 	assert_string_equal(harness_log(h), "watch '0x1234@libc.so.6'\n");
 	harness_free(h);
 }
@@ -252,7 +252,7 @@ static void test_layers(void **state)
 		    "key L\nexpect Layers measured\nexpect 1 [x] system calls\nexpect 2 [ ] user "
 		    "functions\n"
 		    "expect 3  -  kernel functions\nkey 1\nexpect 1 [ ] system calls\nkey 3\n"
-		    "expect not possible on this kernel\nkey j Space Esc\nreject Layers measured");
+		    "expect not available on this kernel\nkey j Space Esc\nreject Layers measured");
 	/* j goes on from the third row, which 3 selected */
 	assert_string_equal(harness_log(h), "layers 38\nlayers 30\n");
 	screen_set_layers(h->screen, 0x3f, 0x3f);
@@ -302,12 +302,22 @@ static void test_details(void **state)
 {
 	struct harness *h = harness_new(75, NULL);
 
-	harness_run(
-	    h,
-	    "size 80 40\nkey /\ntype read\nkey Enter Enter\nexpect goes with "
-	    "syscall:fdatasync\nkey c\n"
-	    "reject goes with\nexpect every 5 s\nkey e\nexpect goes with\nkey C\nreject goes with\n"
-	    "key E\nexpect goes with\nkey 1\nexpect goes with");
+	harness_run(h, "size 80 40\n"
+		       "key /\n"
+		       "type read\n"
+		       "key Enter Enter\n"
+		       "expect tends to occur with syscall:fdatasync\n"
+		       "key c\n"
+		       "reject tends to occur with\n"
+		       "expect every 5 s\n"
+		       "key e\n"
+		       "expect tends to occur with\n"
+		       "key C\n"
+		       "reject tends to occur with\n"
+		       "key E\n"
+		       "expect tends to occur with\n"
+		       "key 1\n"
+		       "expect tends to occur with");
 	harness_free(h);
 }
 
@@ -359,10 +369,17 @@ static void test_related_peaks(void **state)
 {
 	struct harness *h = harness_new(75, NULL);
 
-	harness_run(h, "key /\ntype read\nkey Enter Enter Tab\nexpect > goes with "
-		       "syscall:fdatasync peak 2\nkey Enter\n"
-		       "expect  syscall:fdatasync \nexpect <2\nkey q\nexpect  syscall:read \nkey "
-		       "Tab\nkey Enter");
+	harness_run(h, "key /\n"
+		       "type read\n"
+		       "key Enter Enter Tab\n"
+		       "expect > tends to occur with syscall:fdatasync peak 2\n"
+		       "key Enter\n"
+		       "expect  syscall:fdatasync \n"
+		       "expect <2\n"
+		       "key q\n"
+		       "expect  syscall:read \n"
+		       "key Tab\n"
+		       "key Enter");
 	assert_true(!strncmp(harness_log(h), "descend op 2", 12));
 	harness_free(h);
 }
@@ -389,9 +406,9 @@ static void test_columns_of_time(void **state)
 {
 	struct harness *h = harness_new(100, NULL);
 
-	harness_run(h, "key Enter\nexpect 1 s a column\nkey ]\nexpect 2 s a column\nkey ] ] "
-		       "]\nexpect 30 s a column\n"
-		       "key [ [ [ [ [\nexpect 1 s a column");
+	harness_run(h, "key Enter\nexpect 1 s per column\nkey ]\nexpect 2 s per column\nkey ] ] "
+		       "]\nexpect 30 s per column\n"
+		       "key [ [ [ [ [\nexpect 1 s per column");
 	harness_free(h);
 }
 
@@ -417,10 +434,10 @@ static void test_messages(void **state)
 	screen_message(h->screen, NOTE_ERROR, "no function \x1b[31mfoo\xe2\x80\xae; near: fox");
 	harness_run(h, "wait 60000\nexpect no function \\x1b[31mfoo\\u202e; near: fox\nkey "
 		       "Enter\nreject near: fox\n"
-		       "expect a column");
+		       "expect per column");
 	/* Esc only puts an error away */
 	screen_message(h->screen, NOTE_ERROR, "oops");
-	harness_run(h, "key Esc\nreject oops\nexpect a column\nkey Esc\nreject a column");
+	harness_run(h, "key Esc\nreject oops\nexpect per column\nkey Esc\nreject per column");
 	harness_free(h);
 }
 
@@ -442,8 +459,8 @@ static void test_unknown_key(void **state)
 	struct harness *h = harness_new(3, NULL);
 
 	harness_run(
-	    h,
-	    "key Z\nexpect ? for help\nkey t\nexpect ? for help"); /* replay keys are none here */
+	    h, "key Z\nexpect ? shows the keys\nkey t\nexpect ? shows the keys"); /* replay keys are
+										     none here */
 	harness_free(h);
 }
 
@@ -459,7 +476,10 @@ static void test_help(void **state)
 		       "key Enter\nexpect not found\nkey /\ntype Freeze\nkey Enter\nexpect > "
 		       "\nexpect Freeze the view\n"
 		       "key q q");
-	harness_run(h, "key Enter ?\nexpect Heatmap and peaks\nexpect 1-9\nkey q q");
+	harness_run(h, "key Enter ?\n"
+		       "expect Heat map and peaks\n"
+		       "expect 1-9\n"
+		       "key q q");
 	harness_free(h);
 }
 
@@ -523,7 +543,7 @@ static void test_replay(void **state)
 	screen_set_replay(h->screen, 20 * SYNTH_SECOND, 90 * SYNTH_SECOND, false);
 	harness_run(h, "expect REPLAY\nexpect 0:20 of 1:30\nkey t T r b\ntype 1:05.5\nkey Enter "
 		       "b\ntype 70\nkey Enter\n"
-		       "key b\ntype soon\nkey Enter\nexpect this is no time\nkey f\nexpect saved "
+		       "key b\ntype soon\nkey Enter\nexpect not a time\nkey f\nexpect saved "
 		       "session\nkey L 1\n"
 		       "expect as recorded");
 	assert_string_equal(harness_log(h),
@@ -612,8 +632,8 @@ static void test_picker(void **state)
 	/* a fresh list keeps the selection where its process is */
 	harness_run(h, "key Down Down\nexpect >     777");
 	screen_set_processes(h->screen, processes + 2, 3);
-	harness_run(h, "expect >     777\nkey Ctrl-W\nkey Right Right Right\nexpect vcommand\nkey "
-		       "Ctrl-R\nexpect ^command");
+	harness_run(h, "expect >     777\nkey Ctrl-W\nkey Right Right Right\nexpect ↓command\nkey "
+		       "Ctrl-R\nexpect ↑command");
 	harness_free(h);
 }
 

@@ -101,14 +101,14 @@ static const struct screen_descent_node nodes[] = {
      .votes = 0,
      .file = "/src/server.c",
      .evidence = "witnessed",
-     .remark = "too frequent to be timed"},
+     .remark = "too frequent to time"},
 };
 enum { NR_NODES = sizeof(nodes) / sizeof(nodes[0]) };
 
 static const struct screen_descent_path paths[] = {
     {.share = 0.97,
      .latency_ns = 11900000,
-     .cause = "asleep on purpose (nanosleep)",
+     .cause = "timed sleep (nanosleep)",
      .evidence = "witnessed",
      .where = "",
      .node = 9},
@@ -122,8 +122,7 @@ static const struct screen_descent_path paths[] = {
 
 static const struct screen_descent answer = {
     .sentence = "peak 3, 12 ms, 2% of calls and 41% of time: serve_request > fetch > usleep at "
-		"store.c:88, asleep on "
-		"purpose (nanosleep)",
+		"store.c:88, timed sleep (nanosleep)",
     .status = "root cause found",
     .over = true,
     .rounds = 2,
@@ -147,7 +146,7 @@ static struct screen_descent running(void)
 		now[i].root_cause = false;
 		now[i].armed = i == 1 || i == 2;
 	}
-	d.sentence = "peak 3, 12 ms, 2% of calls and 41% of time: its cause is being looked for";
+	d.sentence = "peak 3, 12 ms, 2% of calls and 41% of time: finding the cause...";
 	d.status = "in progress";
 	d.over = false;
 	d.nodes = now;
@@ -275,7 +274,8 @@ static void test_source(void **state)
 	assert_string_equal(harness_log(h), "source '/src/store.c' line 88 at 1:1234\n");
 	harness_run(h, "key d");
 	assert_string_equal(harness_log(h), "code at 1:1234\n");
-	harness_run(h, "key g d\nexpect where this one is in the code is not known");
+	harness_run(h, "key g d\n"
+		       "expect the place of this frame in the code is not known");
 	assert_string_equal(harness_log(h), "");
 	screen_show_source(h->screen, "/src/store.c:3", "one\n\ttwo\nthree \033[1m\nfour", 3);
 	harness_run(
@@ -389,7 +389,8 @@ static void test_costliest(void **state)
 	assert_string_equal(harness_log(h), "source '/src/server.c' line 58\n");
 	harness_run(h, "key > Enter");
 	assert_string_equal(harness_log(h), "source '/src/store.c' line 88 at 1:1234\n");
-	harness_run(h, "key > >\nexpect nothing below it was looked at");
+	harness_run(h, "key > >\n"
+		       "expect none of its callees were measured");
 	harness_free(h);
 }
 

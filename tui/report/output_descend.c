@@ -232,8 +232,7 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 		between = ", ";
 	}
 	if (m->unknown >= WORTH_SAYING) {
-		buf_printf(out, "%s%s of which the cause is not known", between,
-			   format_percent(m->unknown).s);
+		buf_printf(out, "%s%s with unknown cause", between, format_percent(m->unknown).s);
 		between = ", ";
 	}
 	if (m->host >= WORTH_SAYING) {
@@ -243,7 +242,7 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 	}
 	if (m->other < WORTH_SAYING)
 		return;
-	buf_printf(out, "%s%s outside of these paths", between, format_percent(m->other).s);
+	buf_printf(out, "%s%s outside these paths", between, format_percent(m->other).s);
 	if (!m->largest)
 		return;
 	buf_printf(out, ", most of it %s in ", format_percent(m->largest_share).s);
@@ -258,8 +257,8 @@ bool report_left(struct buf *out, const struct op *op)
 	if (!calls || op->abnormal * 100 < calls)
 		return false;
 	buf_printf(out,
-		   "%s of its calls (%s) were left by an exception, a longjmp or the end of a "
-		   "thread: what they took is in no peak of it; the function that went on has it",
+		   "%s of its calls (%s) ended by an exception, longjmp or thread exit; their time "
+		   "is in none of its peaks, but in the function that continued",
 		   format_percent(part_of(op->abnormal, calls)).s, format_count(op->abnormal).s);
 	return true;
 }
@@ -267,6 +266,11 @@ bool report_left(struct buf *out, const struct op *op)
 enum evidence report_evidence(const struct descent_fnode *n)
 {
 	return n->records || !n->depth ? EVIDENCE_MEASURED : EVIDENCE_WITNESSED;
+}
+
+const char *report_evidence_words(enum evidence evidence)
+{
+	return evidence == EVIDENCE_WITNESSED ? "stacks" : evidence_text(evidence);
 }
 
 static void append_safe(struct buf *out, const char *s)
@@ -285,19 +289,19 @@ void report_cause(struct buf *out, const struct cause *c)
 	    [CAUSE_PAGE_FAULT] = "in page faults",
 	    [CAUSE_IO] = "waiting for I/O",
 	    [CAUSE_LOCK] = "waiting for a lock",
-	    [CAUSE_SLEEP] = "asleep on purpose",
+	    [CAUSE_SLEEP] = "timed sleep",
 	    [CAUSE_TIMEOUT] = "waiting until a timeout",
 	    [CAUSE_NETWORK] = "waiting for the network",
 	    [CAUSE_WAIT] = "waiting for another task",
 	    [CAUSE_UNMEASURED] = "in callees that were not measured",
-	    [CAUSE_UNKNOWN] = "the cause is not known",
+	    [CAUSE_UNKNOWN] = "unknown cause",
 	    [CAUSE_QUOTA] = "throttled by the CPU quota",
 	    [CAUSE_STOPPED] = "stopped",
-	    [CAUSE_THROTTLED] = "throttled as a writer: too many dirty pages",
+	    [CAUSE_THROTTLED] = "throttled while writing: too many dirty pages",
 	    [CAUSE_RECLAIM] = "freeing memory",
 	    [CAUSE_COMPACTION] = "waiting while the kernel compacts memory",
 	    [CAUSE_SWAP] = "reading pages back from swap",
-	    [CAUSE_HUGE_PAGE] = "while the kernel makes huge pages",
+	    [CAUSE_HUGE_PAGE] = "waiting while the kernel makes huge pages",
 	    [CAUSE_KERNEL] = "in the kernel",
 	    [CAUSE_SIGNAL] = "in a signal handler",
 	};
@@ -333,10 +337,10 @@ void report_wait_end(struct buf *out, const struct hop *h)
 {
 	switch ((enum sleep_end)h->sleep.ended_by) {
 	case ENDED_REQUEST:
-		buf_puts(out, "ended when the request to the device was done");
+		buf_puts(out, "ended when the device completed the request");
 		return;
 	case ENDED_TIMER:
-		buf_puts(out, "ended by its timer");
+		buf_puts(out, "ended by a timer");
 		return;
 	case ENDED_TASK:
 		buf_puts(out, "woken by ");
@@ -354,7 +358,7 @@ void report_wait_end(struct buf *out, const struct hop *h)
 		buf_puts(out, "ended by a signal");
 		return;
 	default:
-		buf_puts(out, "it is not known who ended it");
+		buf_puts(out, "not known what ended it");
 	}
 }
 

@@ -59,7 +59,9 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
 void report_missing(const struct descend_report *r, const struct descent_result *result,
 		    struct buf *out);
 enum evidence report_evidence(const struct descent_fnode *n);
-/* A cause in words, sanitised: "asleep on purpose (nanosleep)". */
+/* `evidence` in words for a person; evidence_text() is the value in JSON. */
+const char *report_evidence_words(enum evidence evidence);
+/* A cause in words, sanitised: "timed sleep (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
 /* The cause of a path; of a loop with what it calls: "in 7 calls of dlopen, 107 us each (88%)". */
 void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p);

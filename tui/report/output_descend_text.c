@@ -165,12 +165,12 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 	if (host->share > HOST_LEADS * program) {
 		put_path(out, r, result, host);
 		put_share(out, host);
-		buf_puts(out, "; beside what the host takes: ");
+		buf_puts(out, "; the program's own part: ");
 		put_own_causes(out, r, result, own, true);
 		return;
 	}
 	put_own_causes(out, r, result, own, true);
-	buf_puts(out, "; the host adds: ");
+	buf_puts(out, "; added by the host: ");
 	report_cause(out, &host->cause);
 	put_share(out, host);
 }
@@ -240,7 +240,7 @@ static void put_frame(struct buf *out, const struct descend_report *r,
 			   format_count(n->votes).s);
 	else
 		buf_printf(out, "%5s    %-5s", "-", "");
-	buf_printf(out, " %-9s %*s", evidence_text(report_evidence(n)), (int)level, "");
+	buf_printf(out, " %-9s %*s", report_evidence_words(report_evidence(n)), (int)level, "");
 	put_name(out, r, n);
 	buf_init(&place, NAME_BYTES * 4);
 	if (report_place(&place, r->descend, n->site))
@@ -266,7 +266,7 @@ static void put_inlined(struct buf *out, const struct descend_report *r,
 
 		buf_printf(out, "  %s %7s %5s    %-5s %-9s %*s",
 			   format_percent_fixed(p->share * (double)l->ns / (double)in.ns).s, "",
-			   "-", "", evidence_text(EVIDENCE_SAMPLED),
+			   "-", "", report_evidence_words(EVIDENCE_SAMPLED),
 			   (int)(2 * (p->nr_frames + i - 1)), "");
 		report_short_name(out, l->function);
 		buf_puts(out, ", inlined");
@@ -327,7 +327,8 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 		if (n->records)
 			buf_printf(&line, " %s", format_time(n->latency_ns).s);
 	}
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "  beside the last: ", 19);
+	words_wrap(out, line.err ? "" : line.data, width_of(o),
+		   "  other callees of the last function: ", 19);
 	buf_release(&line);
 }
 
@@ -349,7 +350,7 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 		buf_puts(&line, i ? " > " : "");
 		put_stack_frame(&line, r->descend, &p->kernel[i]);
 	}
-	buf_printf(&line, " (%s)", evidence_text(p->kernel_evidence));
+	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
 	buf_release(&line);
 }
@@ -367,7 +368,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
 		report_function(&line, r->descend, p->below[i].function);
 	}
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "  by samples: ", 14);
+	words_wrap(out, line.err ? "" : line.data, width_of(o), "  CPU samples: ", 14);
 	buf_release(&line);
 }
 
@@ -382,7 +383,8 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 		const struct descent_callers *c = &result->callers[i];
 
 		if (!i)
-			buf_puts(out, "\nCalled by, in share of the time of these calls:\n");
+			buf_puts(out, "\n"
+				      "Called by (% of the time of these calls):\n");
 		buf_reset(&line);
 		for (unsigned int k = c->nr_frames; k > 0; k--) {
 			put_stack_frame(&line, r->descend, &c->frame[k - 1]);
@@ -408,11 +410,11 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 			   format_percent(p->share).s);
 		report_path_cause(&line, r->descend, p);
 		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s,
-			   evidence_text(p->evidence));
+			   report_evidence_words(p->evidence));
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
 		if (!i)
-			buf_puts(out, "   share    time maximum in   evidence  function\n");
+			buf_puts(out, "   share    time   largest in evidence  function\n");
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
 		put_inlined(out, r, p);
@@ -435,10 +437,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	if (result->status == DESCENT_IN_PROGRESS && !descend_over(r->descend))
 		descent_progress(descend_state(r->descend), &now);
 	if (now.armed)
-		buf_printf(&line, "%u call sites armed now; ", now.armed);
+		buf_printf(&line, "%u call sites probed now; ", now.armed);
 	if (now.until_next)
-		buf_printf(&line, "next decision in %u calls; ", now.until_next);
-	buf_printf(&line, "%s; armed %u %s, %s of these calls used, %s of their time explained",
+		buf_printf(&line, "next decision after %u more calls; ", now.until_next);
+	buf_printf(&line,
+		   "%s; probed in %u %s, %s of these calls measured, %s of their time explained",
 		   report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
 		   format_count(result->calls_used).s, format_percent(result->explained).s);
 	if (result->status == DESCENT_PARTLY && !result->refused[0]) {

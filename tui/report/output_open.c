@@ -60,7 +60,7 @@ static const char *object_words(const struct rec_look *look)
 
 	switch ((enum sleep_object)look->sleep.object) {
 	case SLEEP_ON_NOTHING:
-		return "asleep on purpose";
+		return "timed sleep";
 	case SLEEP_ON_FILE:
 		return "waiting for the file ";
 	case SLEEP_ON_DEVICE:
@@ -70,7 +70,8 @@ static const char *object_words(const struct rec_look *look)
 		return !strncmp(call, "accept", 6) ? "waiting for a connection on "
 						   : "waiting for the peer ";
 	case SLEEP_ON_PIPE:
-		return strstr(call, "write") ? "waiting for room in " : "waiting for input from ";
+		return strstr(call, "write") ? "waiting for free space in "
+					     : "waiting for input from ";
 	case SLEEP_ON_CHILD:
 		return "waiting for a child";
 	case SLEEP_ON_PAGE:
@@ -78,7 +79,7 @@ static const char *object_words(const struct rec_look *look)
 	case SLEEP_ON_FUTEX:
 		return look->sleep.exclusive ? "waiting for a lock" : "waiting for another thread";
 	case SLEEP_ON_FILE_LOCK:
-		return "waiting for the lock of ";
+		return "waiting for a lock on the file ";
 	case SLEEP_ON_KERNEL_LOCK:
 		return "waiting for a lock in the kernel";
 	default:
@@ -105,7 +106,7 @@ static void open_report_wait(struct buf *out, const struct rec_look *look)
 	put_safe(out, s->name);
 	if (s->object == SLEEP_ON_FUTEX) {
 		if (s->waker[0]) {
-			buf_puts(out, " to end, ");
+			buf_puts(out, " to end: ");
 			put_safe(out, s->waker);
 		}
 		if (s->holder[0]) {
@@ -125,7 +126,7 @@ static void open_report_wait(struct buf *out, const struct rec_look *look)
 		put_call(out, look);
 	}
 	if (look->state == 'D')
-		buf_puts(out, "; it cannot be interrupted");
+		buf_puts(out, "; the wait cannot be interrupted");
 }
 
 /* ---- text */
@@ -146,7 +147,7 @@ static void put_frame(struct buf *out, const struct open_report *r, const struct
 		put_safe(out, descend_module(r->names, f->module));
 		buf_printf(out, "+0x%" PRIx64, f->function ? f->function : f->offset);
 	} else
-		buf_printf(out, "0x%" PRIx64 " (code of no file)", f->offset);
+		buf_printf(out, "0x%" PRIx64 " (code without a file)", f->offset);
 	buf_init(&where, NAME_BYTES);
 	if (report_place(&where, r->names, place))
 		buf_printf(out, " at %s", where.data);
@@ -159,7 +160,7 @@ static void put_age(struct buf *out, const struct open_report *r, const struct r
 	if (look->open_ns)
 		buf_printf(out, ", in this call for %s", format_time(look->open_ns).s);
 	else if (r->what)
-		buf_puts(out, ", in this call since before it was watched");
+		buf_puts(out, ", in this call since before peaktop started");
 	if (look->kind == WITNESS_SLEEP && look->asleep_ns)
 		buf_printf(out, ", asleep for %s", format_time(look->asleep_ns).s);
 }
@@ -177,7 +178,7 @@ static void put_thread(struct buf *out, const struct open_report *r, const struc
 	open_report_wait(out, look);
 	buf_putc(out, '\n');
 	if (look->stop && look->stop_text[0]) {
-		buf_puts(out, "    (callers not known: ");
+		buf_puts(out, "    (callers unknown: ");
 		put_safe(out, look->stop_text);
 		buf_puts(out, ")\n");
 	}
@@ -206,7 +207,7 @@ void open_report_lines(const struct open_report *r, struct buf *out)
 		put_safe(out, r->what);
 		buf_puts(out, " now\n");
 	} else {
-		buf_printf(out, "%zu %s, and what %s now\n", all, all == 1 ? "thread" : "threads",
+		buf_printf(out, "%zu %s; what %s now:\n", all, all == 1 ? "thread" : "threads",
 			   all == 1 ? "it does" : "they do");
 	}
 	for (size_t i = 0; i < all; i++) {
@@ -321,7 +322,7 @@ static json_t *thread_json(const struct open_report *r, const struct rec_look *l
 	json_put(o, "frames", frames, failed);
 	if (look->stop)
 		json_put_text(o, "incomplete",
-			      look->stop_text[0] ? look->stop_text : "its stack could not be read",
+			      look->stop_text[0] ? look->stop_text : "the stack could not be read",
 			      failed);
 	while (*at) {
 		size_t n = strcspn(at, ";");

@@ -63,11 +63,11 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 		sanitise_append(&line, t->comm, strlen(t->comm));
 		buf_printf(&line, " (pid %u", t->pid);
 		if (t->ns_pid && t->ns_pid != t->pid)
-			buf_printf(&line, ", in its container %u", t->ns_pid);
+			buf_printf(&line, ", pid %u in its container", t->ns_pid);
 		buf_puts(&line, model_target_ended(m, i) ? ", ended)" : ")");
 	}
 	if (nr > i)
-		buf_printf(&line, " and %zu more", nr - i);
+		buf_printf(&line, " and %zu more processes", nr - i);
 	buf_printf(&line, "%s%s", nr ? ", " : "",
 		   format_time(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m)).s);
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "Target: ", 8);
@@ -87,7 +87,7 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 
 	buf_init(&line, MAX_OUTPUT);
 	if (c->allowed_ns && meta)
-		buf_printf(&line, "%s of %s allowed (--max-overhead %g): ",
+		buf_printf(&line, "used %s of the %s that --max-overhead %g allows: ",
 			   format_time(output_cost_target_ns(c)).s, format_time(c->allowed_ns).s,
 			   meta->budget_ppm / 1e4);
 	if (target >= 0)
@@ -95,12 +95,12 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	if (one >= 0 && c->allowed_ns)
 		buf_printf(&line, "%s of one CPU, ", format_percent(one).s);
 	if (host >= 0)
-		buf_printf(&line, "%s of the host's, ", format_percent(host).s);
+		buf_printf(&line, "%s of all CPUs, ", format_percent(host).s);
 	buf_printf(&line, "%s probe hits", format_count(c->hits).s);
 	if (c->start_cpu_ns)
-		buf_printf(&line, "; peaktop itself ran %s, %s of it to start",
-			   format_time(c->own_cpu_ns + c->start_cpu_ns).s,
-			   format_time(c->start_cpu_ns).s);
+		buf_printf(
+		    &line, "; peaktop's own processes used %s of CPU time, %s of it at the start",
+		    format_time(c->own_cpu_ns + c->start_cpu_ns).s, format_time(c->start_cpu_ns).s);
 	buf_printf(&line, "\n");
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "Cost:   ", 8);
 	buf_reset(&line);
@@ -184,8 +184,9 @@ static void put_table(struct buf *out, const struct op **ops, long nr, double el
 	for (i = 0; i < nr; i++)
 		with_open |= ops[i]->open > 0;
 	buf_printf(out,
-		   "            share\ncalls per s of wall     p50     p99 peaks %soperation\n",
-		   with_open ? "   open " : "");
+		   "      calls\n"
+		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
+		   with_open ? "oldest " : "");
 	for (i = 0; i < nr; i++)
 		put_row(out, ops[i], covered_ns(ops[i], elapsed), width_of(o), with_open);
 }
@@ -299,7 +300,7 @@ int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 	if (nr)
 		put_table(&out, ops, nr, elapsed, o);
 	else
-		buf_puts(&out, "No operation has been seen.\n");
+		buf_puts(&out, "No call of any operation was seen.\n");
 	requested = any_requested(ops, nr);
 	for (i = 0; i < nr && (requested || shown < most); i++) {
 		if (requested ? !ops[i]->requested[0] : !ops[i]->total.calls)

@@ -105,7 +105,7 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 				 descend_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
-		snprintf(out, size, n->parent ? "(code made at run time)" : "(unknown callers)");
+		snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
 		break;
 	case WALK_SYSCALL:
 		snprintf(out, size, "syscall:%s", n->name);
@@ -187,33 +187,34 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 
 	if (i == at++) {
 		snprintf(out, size,
-			 "a walk by share of wall time: %s looks at %u %s from outside, no probes; "
-			 "shares are of the time of all threads",
+			 "method: %s stack samples of %u %s, without probes; shares are of the "
+			 "wall time of all threads",
 			 format_count(result->looks).s, result->threads,
 			 result->threads == 1 ? "thread" : "threads");
 		return out;
 	}
 	if (result->share[WALK_IDLE] > 0 && i == at++) {
 		snprintf(out, size,
-			 "%s of the time the threads waited to be given something to do: told "
-			 "apart as idle%s",
+			 "%s of the time the threads were idle, waiting for requests; idle time is "
+			 "listed separately%s",
 			 format_percent(result->share[WALK_IDLE]).s,
 			 result->lead == WALK_IDLE ? "" : ", after the work");
 		return out;
 	}
 	if (result->unknown_callers > 0.005 && i == at++) {
-		snprintf(
-		    out, size,
-		    "the callers of %s of the time are not known: those stacks end early (%s%s)",
-		    format_percent(result->unknown_callers).s,
-		    result->unknown_why[0] ? "mostly: " : "no reason given", result->unknown_why);
+		snprintf(out, size,
+			 "the callers are unknown for %s of the time, because those stacks end "
+			 "early (%s%s)",
+			 format_percent(result->unknown_callers).s,
+			 result->unknown_why[0] ? "mostly: " : "reason unknown",
+			 result->unknown_why);
 		return out;
 	}
 	if (result->unnamed > 0.005 && i == at++) {
 		snprintf(
 		    out, size,
-		    "%s of the time is in code that was made at run time and has no names: the "
-		    "runtime can write /tmp/perf-PID.map (node --perf-basic-prof, java "
+		    "%s of the time is in generated code without names; let the runtime write "
+		    "/tmp/perf-PID.map (node --perf-basic-prof, java "
 		    "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
 		    format_percent(result->unnamed).s);
 		return out;
@@ -221,23 +222,22 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 	if (result->settled && result->nr_paths && !result->flat &&
 	    walk_explained(result) < ENOUGH && i == at++) {
 		snprintf(out, size,
-			 "%s of the %s is spread over other paths, each with less than a half of "
+			 "%s of the %s is spread over other paths, each less than half as large as "
 			 "the largest",
 			 format_percent(1 - walk_explained(result)).s,
 			 walk_class_text(result->lead));
 		return out;
 	}
 	if (!result->settled && result->nr_paths && i == at++) {
-		snprintf(
-		    out, size,
-		    result->target_ended
-			? "the path was still changing when the target ended: the shares are rough"
-			: "no path stayed ahead of the others, or there was little work: a longer "
-			  "--timeout sees more");
+		snprintf(out, size,
+			 result->target_ended ? "the largest path was still changing when the "
+						"target ended; the shares are rough"
+					      : "no path stayed the largest, or there was little "
+						"work; try a longer --timeout");
 		return out;
 	}
 	if (walk_onward(r, result, next, sizeof(next)) && i == at) {
-		snprintf(out, size, "to go on: %s", next);
+		snprintf(out, size, "next: %s", next);
 		return out;
 	}
 	return NULL;

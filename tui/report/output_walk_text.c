@@ -78,19 +78,19 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 	struct buf place;
 
 	if (p->flat) {
-		buf_puts(out, "a flat profile: no path below it stands out");
+		buf_puts(out, "flat profile: no callee stands out");
 		return;
 	}
 	if (walk_in_unnamed(result, p)) {
-		buf_puts(out, "in code made at run time, which has no names");
+		buf_puts(out, "in generated code without names");
 		return;
 	}
 	if (p->cut) {
-		buf_puts(out, "in what it calls, which is deeper than --max-depth");
+		buf_puts(out, "in its callees, which are deeper than --max-depth");
 		return;
 	}
 	if (p->class == WALK_IDLE) {
-		buf_puts(out, "waiting to be given something to do");
+		buf_puts(out, "idle: waiting for requests");
 		if (p->cause.detail[0]) {
 			buf_puts(out, " (");
 			sanitise_append(out, p->cause.detail, strlen(p->cause.detail));
@@ -113,7 +113,7 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 static void put_tops(struct buf *out, const struct walk_report *r, const struct walk_result *result)
 {
 	for (unsigned int i = 0; i < result->nr_tops; i++) {
-		buf_puts(out, i ? ", " : "; most time of their own: ");
+		buf_puts(out, i ? ", " : "; most time in their own code: ");
 		put_name(out, r, &result->nodes[result->tops[i].node]);
 		buf_printf(out, " %s", format_percent(result->tops[i].of_work).s);
 	}
@@ -126,7 +126,7 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 			       *beside = walk_beside(result);
 
 	if (!p) {
-		buf_printf(out, "no thread was seen at anything (%s)", walk_status(result));
+		buf_printf(out, "no thread was sampled (%s)", walk_status(result));
 		return;
 	}
 	if (p->class == WALK_IDLE)
@@ -137,26 +137,25 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 	if (p->flat)
 		put_tops(out, r, result);
 	if (beside) {
-		buf_printf(out, "; and about as much (%s, %s of all time): ",
+		buf_printf(out, "; and about as large (%s and %s of all time): ",
 			   format_percent(beside->share).s, format_percent(p->share).s);
 		put_where(out, r, result, beside);
 		buf_puts(out, ", ");
 		put_cause(out, r, result, beside);
 	}
 	if (walk_queue_told(result) && p->cause.kind != CAUSE_RUN_QUEUE)
-		buf_printf(out, "; beside it, %s of all time was spent waiting for a CPU",
+		buf_printf(out, "; in addition, %s of all time was spent waiting for a CPU",
 			   format_percent(result->runqueue).s);
 }
 
 static void put_times(struct buf *out, const struct walk_result *result)
 {
-	buf_printf(out, "%u %s: %s of their time at work", result->threads,
+	buf_printf(out, "%u %s: %s of their time working", result->threads,
 		   result->threads == 1 ? "thread" : "threads",
 		   format_percent(result->share[WALK_WORK]).s);
 	if (result->runqueue > 0.001)
 		buf_printf(out, " (%s waiting for a CPU)", format_percent(result->runqueue).s);
-	buf_printf(out, ", %s asleep on purpose, %s idle",
-		   format_percent(result->share[WALK_SLEEP]).s,
+	buf_printf(out, ", %s timed sleep, %s idle", format_percent(result->share[WALK_SLEEP]).s,
 		   format_percent(result->share[WALK_IDLE]).s);
 }
 
@@ -182,7 +181,7 @@ static void put_frame(struct buf *out, const struct walk_report *r,
 
 static const char *time_words(enum walk_class class)
 {
-	static const char *const words[WALK_CLASSES] = {"the work", "the sleep on purpose",
+	static const char *const words[WALK_CLASSES] = {"the work", "the timed sleep",
 							"the idle time"};
 
 	return words[class];
@@ -202,10 +201,10 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 			   format_percent(p->share).s, format_percent(p->of_class).s,
 			   time_words(p->class));
 		put_cause(&line, r, result, p);
-		buf_printf(&line, "; %s", evidence_text(p->evidence));
+		buf_printf(&line, "; %s", report_evidence_words(p->evidence));
 		if (p->looks)
 			buf_printf(&line, ", %s %s", format_count(p->looks).s,
-				   p->looks == 1 ? "look" : "looks");
+				   p->looks == 1 ? "sample" : "samples");
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
 		/* which code it was that did not run is not looked at: these shares would be those

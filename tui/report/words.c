@@ -23,7 +23,7 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 
 	if (!other)
 		return;
-	buf_puts(out, "goes with ");
+	buf_puts(out, "tends to occur with ");
 	sanitise_append(out, other->name, strlen(other->name));
 	for (i = 0; i < other->nr_peaks; i++) {
 		if (other->peaks[i].id == r->peak_id)
@@ -31,7 +31,7 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 	}
 	buf_puts(out, " (same ");
 	sanitise_append(out, r->by, strlen(r->by));
-	buf_printf(out, "; score %.2f)\n", r->score);
+	buf_puts(out, ")\n");
 }
 
 static const char *const fold_words[] = {
@@ -56,7 +56,7 @@ static const char *shadow_cause(enum peak_fold fold)
 	case PEAK_RUNQUEUE:
 		return "waited for a CPU";
 	case PEAK_FAULTS:
-		return "met a page fault";
+		return "had a page fault";
 	case PEAK_INTERRUPTED:
 		return "were interrupted";
 	case PEAK_SPEED:
@@ -73,7 +73,7 @@ int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *
 
 		if (s->shadow_of != p->id)
 			continue;
-		buf_printf(out, "its shadow at %s: %s of its calls %s (%s of time)\n",
+		buf_printf(out, "also seen at %s: %s of its calls %s (%s of time)\n",
 			   format_range(s->low_ns, s->high_ns).s, format_count(s->calls).s,
 			   shadow_cause(s->fold), format_percent(s->share_of_time).s);
 	}
@@ -81,8 +81,8 @@ int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *
 		buf_puts(out, "too small to be listed without --all-peaks\n");
 	for (unsigned int i = 0; p->shadow_of && i < op->nr_peaks; i++)
 		if (op->peaks[i].id == p->shadow_of)
-			buf_printf(out, "a shadow: calls of peak %d that %s\n", op->peaks[i].rank,
-				   shadow_cause(p->fold));
+			buf_printf(out, "a shadow of peak %d: calls of that peak that %s\n",
+				   op->peaks[i].rank, shadow_cause(p->fold));
 	return out->err;
 }
 
@@ -108,8 +108,8 @@ static void folded_words(struct buf *out, const struct op *op, bool tail)
 	if (tail)
 		buf_printf(out, "tail: %u small %s", n, n == 1 ? "peak" : "peaks");
 	else
-		buf_puts(out, "the host (preemption, interrupts, waits for a CPU, page faults) "
-			      "made calls longer");
+		buf_puts(out, "calls made longer by the host (preemption, interrupts, waiting for "
+			      "a CPU, page faults)");
 	buf_printf(out, ": %s %s, %s of calls, %s of time%s\n", format_count(calls).s,
 		   calls == 1 ? "call" : "calls", format_percent(of_calls).s,
 		   format_percent(of_time).s, tail ? " (--all-peaks lists them)" : "");
@@ -118,9 +118,9 @@ static void folded_words(struct buf *out, const struct op *op, bool tail)
 /* A period is told with what is known to come in it. */
 static void period_words(struct buf *out, const struct peak *p)
 {
-	buf_printf(out, "comes every %s", format_time((uint64_t)p->period_ns).s);
+	buf_printf(out, "recurs every %s", format_time((uint64_t)p->period_ns).s);
 	if (p->period_near[0]) {
-		buf_puts(out, ", as does: ");
+		buf_puts(out, ", the period of: ");
 		sanitise_append(out, p->period_near, strlen(p->period_near));
 	}
 	buf_putc(out, '\n');
@@ -163,13 +163,13 @@ enum {
 
 static void scaled_words(struct buf *out, const struct op *op)
 {
-	buf_printf(out, "watched in bursts: %s of calls seen, scaled up",
+	buf_printf(out, "sampled in bursts: %s of calls timed, counts are estimates",
 		   format_percent(op->share_seen).s);
 	if (op->calls_high > op->calls_low)
-		buf_printf(out, " to %s .. %s calls", format_count(op->calls_low).s,
+		buf_printf(out, " (%s to %s calls)", format_count(op->calls_low).s,
 			   format_count(op->calls_high).s);
 	if ((double)op->calls_high > WIDE_INTERVAL * (double)op->calls_low)
-		buf_puts(out, ", the number is uncertain");
+		buf_puts(out, "; the number of calls is uncertain");
 	buf_putc(out, '\n');
 }
 
@@ -179,16 +179,16 @@ static void precision_words(struct buf *out, const struct op *op)
 
 	if (op->below_measurable)
 		buf_printf(out,
-			   "most calls are shorter than %s, below what can be measured: calls are "
-			   "counted, latencies and times are upper limits\n",
+			   "most calls are shorter than %s, which is too short to measure: calls "
+			   "are counted, but latencies and times are upper limits\n",
 			   format_time(op->measurable_ns).s);
 	if (op->below_measurable && op->sampled_share >= 0)
-		buf_printf(out, "it takes %s of the target's CPU time, by %s samples\n",
+		buf_printf(out, "it uses %s of the target's CPU time according to %s CPU samples\n",
 			   format_percent(op->sampled_share).s, format_count(op->ticks).s);
 	if (!op->below_measurable && op->error_ns * ERROR_SHARE > median)
 		buf_printf(out,
-			   "latencies are known to %s: what the probe adds differs by as much from "
-			   "call to call\n",
+			   "latencies are uncertain by %s, because the time that the probe adds "
+			   "varies from call to call\n",
 			   format_time(op->error_ns).s);
 }
 
@@ -198,20 +198,23 @@ int words_op_remarks(struct buf *out, const struct op *op)
 		buf_printf(out, "%s still open, the oldest for %s\n", format_count(op->open).s,
 			   format_time(op->oldest_open_ns).s);
 	if (op->abnormal)
-		buf_printf(out,
-			   "%s ended by exception, longjmp or thread exit, not in the profile\n",
-			   format_count(op->abnormal).s);
+		buf_printf(
+		    out,
+		    "%s ended by an exception, longjmp or thread exit and are not in the profile\n",
+		    format_count(op->abnormal).s);
 	if (op->unseen)
 		buf_printf(out, "%s counted but not timed\n", format_count(op->unseen).s);
 	if (!op->nr_slices)
-		buf_puts(out, "nothing was measured of it\n");
+		buf_puts(out, "no call was measured\n");
 	else if (op->share_seen < 0.9995)
 		scaled_words(out, op);
 	precision_words(out, op);
 	folded_words(out, op, false);
 	folded_words(out, op, true);
 	if (!op->adds_up)
-		buf_puts(out, "the buckets did not add up to the calls: counts are not exact\n");
+		buf_puts(
+		    out,
+		    "the buckets do not add up to the number of calls: the counts are not exact\n");
 	return out->err;
 }
 
@@ -224,7 +227,7 @@ int words_loss(struct buf *out, const struct rec_loss *l)
 	    {l->records, "records"},
 	    {l->samples, "samples"},
 	    {l->stacks, "stacks"},
-	    {l->activations, "calls (table of open calls full)"},
+	    {l->activations, "calls (the table of open calls was full)"},
 	};
 	bool any = false;
 	size_t i;
@@ -237,7 +240,7 @@ int words_loss(struct buf *out, const struct rec_loss *l)
 		any = true;
 	}
 	if (l->tainted_ns) {
-		buf_printf(out, "%s%s in which something is missing", any ? ", " : "",
+		buf_printf(out, "%s%s with missing events", any ? ", " : "",
 			   format_time(l->tainted_ns).s);
 		any = true;
 	}
@@ -248,22 +251,22 @@ int words_phases(struct buf *out, const struct rec_phases *p)
 {
 	bool same = !strcmp(p->begin, p->end);
 
-	buf_puts(out, same ? "only what begins inside of calls of "
-			   : "only what begins between a call of ");
+	buf_puts(out, same ? "counted only calls that began inside a call of "
+			   : "counted only calls that began between the start of ");
 	sanitise_append(out, p->begin, strlen(p->begin));
 	if (!same) {
-		buf_puts(out, " and the end of a call of ");
+		buf_puts(out, " and the end of ");
 		sanitise_append(out, p->end, strlen(p->end));
 	}
-	buf_printf(out, " is counted: %s phase%s seen", format_count(p->seen).s,
-		   p->seen == 1 ? " was" : "s were");
+	buf_printf(out, ": saw %s phase%s", format_count(p->seen).s, p->seen == 1 ? "" : "s");
 	if (p->ns)
 		buf_printf(out, ", %s in all", format_time(p->ns).s);
 	if (p->blind)
-		buf_printf(out,
-			   "; %s begin and end were not watched for a while, to hold the budget: "
-			   "what came until the next begin is missing (--max-overhead)",
-			   p->blind == 1 ? "once" : "again and again");
+		buf_printf(
+		    out,
+		    "; %s both functions were not watched for a while to stay within "
+		    "--max-overhead, and calls up to the start of the next phase are missing",
+		    p->blind == 1 ? "once" : "repeatedly");
 	return out->err;
 }
 

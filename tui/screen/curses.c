@@ -40,7 +40,7 @@ static struct {
 
 /* --- opening and closing --------------------------------------------------------------- */
 
-#define BATCH "use `peaktop watch`, `descend` or `record`, with --json for programs"
+#define BATCH "use peaktop watch, descend or record instead, with --json for programs"
 
 static int check_terminal(const struct term_options *o, const char *type, char *error, size_t size)
 {
@@ -51,7 +51,7 @@ static int check_terminal(const struct term_options *o, const char *type, char *
 	}
 	if (!isatty(o->in_fd) || !isatty(o->out_fd) || tcgetattr(o->out_fd, &term.settings) < 0) {
 		snprintf(error, size,
-			 "the screen needs a terminal, but standard %s is none: " BATCH,
+			 "the screen needs a terminal, but standard %s is not one: " BATCH,
 			 isatty(o->in_fd) ? "output" : "input");
 		return -ENOTTY;
 	}
@@ -167,19 +167,18 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 	}
 	if (err == -ENOENT)
 		snprintf(error, error_size,
-			 "the terminal type TERM=%.64s is unknown here or cannot move its "
+			 "the terminal type TERM=%.64s is unknown on this host or cannot move its "
 			 "cursor: " BATCH,
 			 type);
 	else if (err)
-		snprintf(error, error_size, "the screen cannot be opened: %s", strerror(-err));
+		snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));
 	term.open = true; /* so that term_close() undoes what was done */
 	if (!err) {
 		arm_crash_handler();
 		set_colors(o->no_color);
 		err = make_windows();
 		if (err)
-			snprintf(error, error_size, "the screen cannot be opened: %s",
-				 strerror(-err));
+			snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));
 	}
 	if (err)
 		term_close();

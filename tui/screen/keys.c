@@ -206,7 +206,7 @@ static const char *keymap_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
 	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
-	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heatmap and peaks",
+	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heat map and peaks",
 	    [KEYMAP_DESCENT] = "Descent",	[KEYMAP_PAGER] = "Text",
 	    [KEYMAP_REPLAY] = "Replay",		[KEYMAP_PROMPT] = "Prompt",
 	    [KEYMAP_MENU] = "Layers menu",

@@ -251,8 +251,9 @@ static void draw_candidates(const struct prompt *p, struct grid *g)
 		if (!p->searched || !p->len)
 			return;
 		grid_fill(g, (struct rect){0, g->rows - 2, g->cols, 1}, ROLE_POPUP, " ");
-		grid_put_cut(g, 2, g->rows - 2, g->cols - 2, ROLE_DIM,
-			     "no function of this name is known; Enter asks for it as it is");
+		grid_put_cut(
+		    g, 2, g->rows - 2, g->cols - 2, ROLE_DIM,
+		    "no function with this name is known; Enter watches it when it appears");
 		return;
 	}
 	if (height > (int)p->nr)

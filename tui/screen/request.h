@@ -12,8 +12,8 @@
 	GROUP("Moving")                                                                            \
 	REQUEST(UP, "up", "One row up")                                                            \
 	REQUEST(DOWN, "down", "One row down")                                                      \
-	REQUEST(LEFT, "left", "To the left: previous peak or column; in a tree, close")            \
-	REQUEST(RIGHT, "right", "To the right: next peak or column; in a tree, open")              \
+	REQUEST(LEFT, "left", "Previous peak or column; in a tree, collapse")                      \
+	REQUEST(RIGHT, "right", "Next peak or column; in a tree, expand")                          \
 	REQUEST(FIRST, "first", "First row")                                                       \
 	REQUEST(LAST, "last", "Last row")                                                          \
 	REQUEST(HALF_UP, "half-up", "Half a page up")                                              \
@@ -22,17 +22,18 @@
 	REQUEST(PAGE_DOWN, "page-down", "One page down")                                           \
 	REQUEST(NEXT_PANE, "next-pane", "Next pane")                                               \
 	REQUEST(PREVIOUS_PANE, "previous-pane", "Previous pane")                                   \
-	REQUEST(COSTLIEST, "costliest", "To the row, peak or child with the most time")            \
-	REQUEST(CHOOSE_PEAK, "choose-peak", "Choose this peak")                                    \
+	REQUEST(COSTLIEST, "costliest", "Go to the row, peak or child with the most time")         \
+	REQUEST(CHOOSE_PEAK, "choose-peak", "Select the peak with this number")                    \
 	GROUP("Views")                                                                             \
-	REQUEST(OPEN, "open", "Open it; a peak: descend to its cause; a frame: source")            \
-	REQUEST(CLOSE, "close", "Close this view; at the first one, quit")                         \
-	REQUEST(BACK, "back", "Close this view; at the first one, drop the filter")                \
+	REQUEST(OPEN, "open",                                                                      \
+		"Open the selected line: operation, cause of a peak, source of a frame")           \
+	REQUEST(CLOSE, "close", "Close this view; quit from the first view")                       \
+	REQUEST(BACK, "back", "Close this view; clear the filter in the first view")               \
 	REQUEST(QUIT, "quit", "Quit")                                                              \
 	REQUEST(HELP, "help", "Help: the keys of this view")                                       \
-	REQUEST(INFORMATION, "information", "Target, host, cost, losses and all notes")            \
-	REQUEST(PAUSE, "pause", "Freeze the view; the collection goes on")                         \
-	REQUEST(REPAINT, "repaint", "Paint the screen again")                                      \
+	REQUEST(INFORMATION, "information", "Show target, host, cost, losses and all notes")       \
+	REQUEST(PAUSE, "pause", "Freeze the view; measuring continues")                            \
+	REQUEST(REPAINT, "repaint", "Redraw the screen")                                           \
 	REQUEST(SUSPEND, "suspend", "Detach all probes and stop until `fg`")                       \
 	GROUP("Finding")                                                                           \
 	REQUEST(SEARCH, "search", "Filter the list, or find text")                                 \
@@ -41,38 +42,37 @@
 	GROUP("What is watched")                                                                   \
 	REQUEST(WATCH, "watch-function", "Watch another function: search by name")                 \
 	REQUEST(UNWATCH, "unwatch", "Stop watching the selected function")                         \
-	REQUEST(ASK_AGAIN, "ask-again",                                                            \
-		"Ask again: arm the function anew, begin the descent anew")                        \
-	REQUEST(LAYERS, "layers", "Choose the layers that are measured")                           \
-	REQUEST(SPAN, "span", "Figures of the whole run, or of the last slice")                    \
-	REQUEST(REVERSE, "reverse", "Reverse the order")                                           \
+	REQUEST(ASK_AGAIN, "ask-again", "Start over: the probes of the function, or the descent")  \
+	REQUEST(LAYERS, "layers", "Choose the layers to measure")                                  \
+	REQUEST(SPAN, "span", "Switch between figures of the whole run and of the last slice")     \
+	REQUEST(REVERSE, "reverse", "Reverse the sort order")                                      \
 	GROUP("Detail")                                                                            \
-	REQUEST(EXPAND, "expand", "Show the details or the children of this one")                  \
-	REQUEST(COLLAPSE, "collapse", "Hide the details or the children of this one")              \
-	REQUEST(EXPAND_ALL, "expand-all", "Show the details or the children of all")               \
-	REQUEST(COLLAPSE_ALL, "collapse-all", "Hide the details or the children of all")           \
-	REQUEST(ALL_PEAKS, "all-peaks", "List all peaks, or fold small ones and shadows again")    \
-	REQUEST(CODE, "code", "The instructions around this frame")                                \
-	REQUEST(SHORTER, "shorter-columns", "Less time in a column of the heatmap")                \
-	REQUEST(LONGER, "longer-columns", "More time in a column of the heatmap")                  \
+	REQUEST(EXPAND, "expand", "Show the details or children of the selected line")             \
+	REQUEST(COLLAPSE, "collapse", "Hide the details or children of the selected line")         \
+	REQUEST(EXPAND_ALL, "expand-all", "Show the details or children of all lines")             \
+	REQUEST(COLLAPSE_ALL, "collapse-all", "Hide the details or children of all lines")         \
+	REQUEST(ALL_PEAKS, "all-peaks", "List all peaks, or hide small peaks and shadows")         \
+	REQUEST(CODE, "code", "Show the instructions around the selected frame")                   \
+	REQUEST(SHORTER, "shorter-columns", "Less time per column of the heat map")                \
+	REQUEST(LONGER, "longer-columns", "More time per column of the heat map")                  \
 	GROUP("Saving")                                                                            \
 	REQUEST(SNAPSHOT, "snapshot", "Write a snapshot of the session to a file")                 \
 	REQUEST(VIEW_TEXT, "view-text", "Write this view as text to a file")                       \
 	GROUP("Replay")                                                                            \
-	REQUEST(STEP, "step", "One slice on")                                                      \
+	REQUEST(STEP, "step", "One slice forward")                                                 \
 	REQUEST(STEP_BACK, "step-back", "One slice back")                                          \
-	REQUEST(JUMP, "jump", "Jump to a time")                                                    \
-	REQUEST(REWIND, "rewind", "To the beginning")                                              \
+	REQUEST(JUMP, "jump", "Go to a time")                                                      \
+	REQUEST(REWIND, "rewind", "Go to the beginning")                                           \
 	GROUP("In a prompt")                                                                       \
-	REQUEST(ACCEPT, "accept", "Take it")                                                       \
+	REQUEST(ACCEPT, "accept", "Accept the text")                                               \
 	REQUEST(CANCEL, "cancel", "Leave the prompt")                                              \
 	REQUEST(NEXT, "next", "Next candidate")                                                    \
 	REQUEST(PREVIOUS, "previous", "Previous candidate")                                        \
 	REQUEST(COMPLETE, "complete", "Complete with the selected candidate")                      \
 	REQUEST(CURSOR_LEFT, "cursor-left", "One character to the left")                           \
 	REQUEST(CURSOR_RIGHT, "cursor-right", "One character to the right")                        \
-	REQUEST(CURSOR_HOME, "cursor-home", "To the beginning of the text")                        \
-	REQUEST(CURSOR_END, "cursor-end", "To the end of the text")                                \
+	REQUEST(CURSOR_HOME, "cursor-home", "Go to the beginning of the text")                     \
+	REQUEST(CURSOR_END, "cursor-end", "Go to the end of the text")                             \
 	REQUEST(ERASE, "erase", "Erase the character before the cursor")                           \
 	REQUEST(ERASE_NEXT, "erase-next", "Erase the character under the cursor")                  \
 	REQUEST(ERASE_WORD, "erase-word", "Erase the word before the cursor")                      \

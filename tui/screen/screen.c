@@ -73,14 +73,14 @@ void screen_push(struct screen *s, struct view *v)
 	struct view *below;
 
 	if (!v) {
-		screen_message(s, NOTE_ERROR, "not enough memory for this view");
+		screen_message(s, NOTE_ERROR, "out of memory: cannot open this view");
 		return;
 	}
 	for (below = s->top; below; below = below->below)
 		depth++;
 	if (depth >= SCREEN_MAX_DEPTH) {
 		v->methods->close(v);
-		screen_message(s, NOTE_WARNING, "too many views are open: close some with q");
+		screen_message(s, NOTE_WARNING, "too many views are open; close one with q");
 		return;
 	}
 	v->below = s->top;
@@ -94,7 +94,7 @@ void screen_show(struct screen *s, enum screen_view root)
 	struct view *v = new_root(s, root);
 
 	if (!v) {
-		screen_message(s, NOTE_ERROR, "not enough memory for this view");
+		screen_message(s, NOTE_ERROR, "out of memory: cannot open this view");
 		return;
 	}
 	while (s->top)
@@ -179,11 +179,11 @@ static void find(struct screen *s, int direction)
 	char text[PROMPT_TEXT_MAX + 32];
 
 	if (!s->top->methods->find || !s->search[0]) {
-		screen_message(s, NOTE_INFO, "nothing to look for: / first");
+		screen_message(s, NOTE_INFO, "no search text; press / to enter one");
 		return;
 	}
 	if (!s->top->methods->find(s->top, s->search, direction)) {
-		snprintf(text, sizeof(text), "not found: %s", s->search);
+		snprintf(text, sizeof(text), "no match for %s", s->search);
 		screen_message(s, NOTE_INFO, text);
 	}
 }
@@ -293,7 +293,7 @@ void screen_key(struct screen *s, int key)
 		return;
 	request = keys_request(v->methods->keymap, s->options.replay, key);
 	if (request == REQUEST_NONE) {
-		screen_message(s, NOTE_INFO, "this key does nothing here: ? for help");
+		screen_message(s, NOTE_INFO, "this key has no function here; ? shows the keys");
 		return;
 	}
 	if (v->methods->request(v, request, key))

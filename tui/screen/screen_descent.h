@@ -33,9 +33,9 @@ struct screen_descent_node {
 	double share;	     /* of the time of the in-peak calls */
 	uint64_t latency_ns; /* mean */
 	uint64_t maxcount;
-	uint64_t votes;	      /* calls in which it could have got one; 0: never measured */
-	const char *evidence; /* "measured", "witnessed", ...; "": nothing is known of it yet, its
-				 figures are left out */
+	uint64_t votes; /* calls in which it could have got one; 0: never measured */
+	const char
+	    *evidence; /* "measured", "stacks", ...; "": not measured yet, its figures are hidden */
 	const char *remark; /* "in a loop", "too frequent to be timed", ""; shown after the name */
 	bool armed, root_cause;
 };

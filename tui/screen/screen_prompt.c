@@ -30,8 +30,9 @@ void screen_open_prompt(struct screen *s, enum prompt_kind kind)
 	char name[256] = "", ending[64];
 
 	if (kind == PROMPT_WATCH && s->options.replay) {
-		screen_message(s, NOTE_WARNING,
-			       "a saved session is shown: nothing new can be watched in it");
+		screen_message(
+		    s, NOTE_WARNING,
+		    "not available in a saved session: no other function can be watched");
 		return;
 	}
 	if (kind == PROMPT_WATCH && s->top->methods->keymap == KEYMAP_PICKER) {
@@ -39,7 +40,7 @@ void screen_open_prompt(struct screen *s, enum prompt_kind kind)
 		return;
 	}
 	if (kind == PROMPT_SEARCH && !s->top->methods->find) {
-		screen_message(s, NOTE_INFO, "nothing to look for in this view");
+		screen_message(s, NOTE_INFO, "this view cannot be searched");
 		return;
 	}
 	if (kind == PROMPT_SNAPSHOT)
@@ -106,7 +107,7 @@ static void accept(struct screen *s)
 		break;
 	case PROMPT_JUMP:
 		if (!parse_time(text, &a.at_ns)) {
-			screen_message(s, NOTE_ERROR, "this is no time: give seconds, or m:ss");
+			screen_message(s, NOTE_ERROR, "not a time; give seconds or m:ss");
 			return;
 		}
 		a.type = SCREEN_REPLAY_JUMP;
@@ -270,13 +271,14 @@ static void toggle_layer(struct screen *s, int layer)
 	list_select(&s->menu_list, layer);
 	if (s->options.replay) {
 		screen_message(s, NOTE_WARNING,
-			       "a saved session is shown: its layers are as recorded");
+			       "not available in a saved session: its layers were chosen when it "
+			       "was recorded");
 		return;
 	}
 	if (!(s->layers_available & bit) && !(s->layers & bit)) {
 		screen_message(
 		    s, NOTE_ERROR,
-		    "not possible on this kernel with these privileges: peaktop doctor says why");
+		    "not available on this kernel or with these privileges; see peaktop doctor");
 		return;
 	}
 	s->layers ^= bit;

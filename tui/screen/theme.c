@@ -128,6 +128,7 @@ static const char *const glyphs[GLYPH_MAX][2] = {
     [GLYPH_BRACKET_MODE] = {"├", "|"},	 [GLYPH_BRACKET_BOTTOM] = {"┘", "/"},
     [GLYPH_BRACKET_SINGLE] = {"]", "]"}, [GLYPH_BAR] = {"█", "#"},
     [GLYPH_BAR_HALF] = {"▌", "#"},	 [GLYPH_DOT] = {"·", "|"},
+    [GLYPH_DESCENDING] = {"↓", "v"},	 [GLYPH_ASCENDING] = {"↑", "^"},
 };
 
 const char *theme_glyph(enum glyph glyph, bool ascii)

@@ -65,7 +65,9 @@ enum glyph {
 	GLYPH_BRACKET_SINGLE,
 	GLYPH_BAR,
 	GLYPH_BAR_HALF,
-	GLYPH_DOT, /* between two items on one line */
+	GLYPH_DOT,	  /* between two items on one line */
+	GLYPH_DESCENDING, /* the sort mark of a column */
+	GLYPH_ASCENDING,
 	GLYPH_MAX
 };
 

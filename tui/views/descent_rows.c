@@ -137,7 +137,7 @@ static const char *state_of(const struct descent_fnode *n)
 {
 	switch (n->state) {
 	case FNODE_HOT:
-		return "too frequent to be timed";
+		return "too frequent to time";
 	case FNODE_UNTIMED:
 		return "cannot be timed";
 	default:
@@ -189,7 +189,7 @@ static void add_fnode(struct rows *t, const struct descent_fnode *n,
 	    .latency_ns = n->latency_ns,
 	    .maxcount = n->maxcount,
 	    .votes = measured ? n->votes : 0,
-	    .evidence = measured || n->share > 0 ? evidence_text(report_evidence(n)) : "",
+	    .evidence = measured || n->share > 0 ? report_evidence_words(report_evidence(n)) : "",
 	    .remark = t->remark[t->nr],
 	    .armed = n->state == FNODE_ARMED && !t->over && n->depth,
 	    .root_cause = n->root_cause,
@@ -233,7 +233,7 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 		    .code_offset = l->place.offset,
 		    .share = p->share * (double)l->ns / (double)in.ns,
 		    .latency_ns = (uint64_t)((double)p->latency_ns * (double)l->ns / (double)in.ns),
-		    .evidence = evidence_text(EVIDENCE_SAMPLED),
+		    .evidence = report_evidence_words(EVIDENCE_SAMPLED),
 		    .root_cause = n->root_cause};
 	}
 }
@@ -282,7 +282,7 @@ static void add_paths(struct rows *t)
 		    .latency_ns = p->latency_ns,
 		    .cause = t->cause[i],
 		    .where = t->where[i],
-		    .evidence = evidence_text(p->evidence),
+		    .evidence = report_evidence_words(p->evidence),
 		    .node = p->nr_frames ? r->nodes[p->frames[p->nr_frames - 1]].node : 0};
 	}
 }
@@ -306,7 +306,7 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 	}
 	if (!report_peak_begin(t->report, 0, out))
 		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
-	buf_puts(out, ": its cause is being looked for");
+	buf_puts(out, ": finding the cause...");
 }
 
 static int hand_over(const struct rows *t, struct screen *s, const char *remark)

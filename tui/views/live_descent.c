@@ -25,9 +25,7 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 	const struct rec_descent *ask = descend_asked(l->descend);
 
 	if (!ask || ask->op != op) {
-		say(l, NOTE_WARNING,
-		    "this is a saved session: nothing can be asked of the target, and it holds no "
-		    "descent of this one");
+		say(l, NOTE_WARNING, "this saved session contains no descent of this peak");
 		return;
 	}
 	l->op = op;
@@ -59,21 +57,21 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	}
 	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
 		say(l, NOTE_INFO,
-		    "only functions of the program and its libraries, and system calls, can be "
-		    "descended into; f watches one");
+		    "only functions and system calls can be descended into; press f to watch a "
+		    "function");
 		return;
 	}
 	o.slowest = 0;
 	o.peak_low_ns = o.peak_high_ns = 0;
 	o.peak = rank_of(op, peak);
 	if (!o.peak) {
-		say(l, NOTE_WARNING, "this peak has gone: choose one of those that there are now");
+		say(l, NOTE_WARNING, "this peak has disappeared; choose another");
 		return;
 	}
 	err = descend_choose(l->model, number, &o, o.timeout_s, &ask);
 	if (err) {
 		say(l, NOTE_WARNING,
-		    err == -EAGAIN ? "not enough calls yet to descend: wait a little"
+		    err == -EAGAIN ? "not enough calls yet to find the cause; wait a moment"
 				   : "there is no such peak");
 		return;
 	}
@@ -139,8 +137,9 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 				      format_time(a->mode_ns).s);
 	}
 	if (n && n < size)
-		snprintf(out + n, size - n, ": the difference is below software%s",
-			 is_wait(r->paths[0].cause.kind) ? ", or in what is waited for" : "");
+		snprintf(out + n, size - n,
+			 ": the cause of the difference is not visible to software%s",
+			 is_wait(r->paths[0].cause.kind) ? ", or it is in what they wait for" : "");
 }
 
 /* Keep an answer, to be compared with those of other peaks. Takes the result over. */

@@ -13,21 +13,21 @@ void live_open_ask(struct live_open *l, uint32_t number)
 	const struct op *op = l->front ? model_op_by_number(front_model(l->front), number) : NULL;
 
 	if (!op || front_over(l->front)) {
-		screen_message(l->screen, NOTE_WARNING,
-			       l->front
-				   ? "the target has ended: nothing more can be asked of it"
-				   : "this is a saved session: nothing can be asked of the target");
+		screen_message(
+		    l->screen, NOTE_WARNING,
+		    l->front ? "the target has ended: there is nothing left to probe"
+			     : "not available in a saved session: the target cannot be probed");
 		return;
 	}
 	if (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) {
 		screen_message(l->screen, NOTE_INFO,
-			       "only threads in a function or a system call can be looked at");
+			       "only calls of functions and system calls can be listed here");
 		return;
 	}
 	l->op = number;
 	l->round = front_look(l->front, number);
 	l->asked_ns = front_now_ns();
-	screen_message(l->screen, NOTE_INFO, "looking at the threads of the target");
+	screen_message(l->screen, NOTE_INFO, "reading the threads of the target");
 }
 
 bool live_open_turn(struct live_open *l)
@@ -56,8 +56,8 @@ bool live_open_turn(struct live_open *l)
 	l->op = 0;
 	if (!open_report_nr(&r)) {
 		screen_message(l->screen, NOTE_INFO,
-			       late ? "the threads could not be looked at"
-				    : "none is open any more: they have returned in the meantime");
+			       late ? "the threads could not be read"
+				    : "all of these calls have returned in the meantime");
 		return true;
 	}
 	buf_init(&lines, MAX_LINES_BYTES);

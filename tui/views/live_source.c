@@ -99,7 +99,7 @@ static bool show_source(struct live_source *l, const char *path, uint32_t line)
 		return false;
 	}
 	if (strcmp(found, path) != 0)
-		snprintf(title, sizeof(title), "%s:%u, of which the program was made as %s", found,
+		snprintf(title, sizeof(title), "%s:%u (the program was compiled from %s)", found,
 			 line, path);
 	else
 		snprintf(title, sizeof(title), "%s:%u", path, line);
@@ -169,7 +169,7 @@ static void take_code(void *ctx, const struct parsed_code *a)
 		show_code(l, a);
 		return;
 	}
-	snprintf(line, sizeof(line), "%s%sthe code cannot be shown: %s", l->no_source,
+	snprintf(line, sizeof(line), "%s%scannot show the code: %s", l->no_source,
 		 l->no_source[0] ? "; " : "", a->reason);
 	screen_message(l->screen, NOTE_WARNING, line);
 }
@@ -184,6 +184,6 @@ void live_source_show(struct live_source *l, const struct screen_action *a)
 	if (l->front && front_ask_code(l->front, a->module, a->offset, take_code, l))
 		return;
 	snprintf(line, sizeof(line), "%s%s%s", l->no_source, l->no_source[0] ? "; " : "",
-		 l->front ? "its code cannot be read" : "a saved session holds no code");
+		 l->front ? "the code cannot be read" : "a saved session contains no code");
 	screen_message(l->screen, NOTE_WARNING, line);
 }

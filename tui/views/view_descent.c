@@ -193,7 +193,7 @@ static void costliest(struct view_descent *v)
 	if (best)
 		go_to(v, best);
 	else
-		screen_message(v->view.screen, NOTE_INFO, "nothing below it was looked at");
+		screen_message(v->view.screen, NOTE_INFO, "none of its callees were measured");
 }
 
 static void show_place(struct view_descent *v, const struct screen_descent_node *n,
@@ -203,7 +203,7 @@ static void show_place(struct view_descent *v, const struct screen_descent_node 
 
 	if (!source && !n->code_module)
 		screen_message(v->view.screen, NOTE_INFO,
-			       "where this one is in the code is not known");
+			       "the place of this frame in the code is not known");
 	else
 		screen_act(v->view.screen, (struct screen_action){.type = type,
 								  .text = source ? n->file : "",
@@ -243,7 +243,7 @@ static void ask_again(struct view_descent *v)
 
 	if (s->options.replay)
 		screen_message(s, NOTE_WARNING,
-			       "a saved session is shown: nothing can be asked of it");
+			       "not available in a saved session: the target cannot be probed");
 	else
 		screen_act(s, (struct screen_action){
 				  .type = SCREEN_DESCEND, .op = v->op, .peak = v->peak});

@@ -9,7 +9,7 @@
 enum { MARKS = 3, SHARE_W = FORMAT_PERCENT_WIDTH + 1, TIME_W = FORMAT_TIME_WIDTH + 1, BAR_W = 5 };
 enum { NAME_MIN = 18, MAX_TEXT = 1 << 20, PATH_INDENT = 4 };
 
-static const char answer_wait[] = "the descent begins: waiting for its first calls";
+static const char answer_wait[] = "waiting for the first calls";
 
 /* --- text in lines -----------------------------------------------------------------------------
  */
@@ -81,9 +81,9 @@ static void status_text(const struct view_descent *v, bool ascii, int width, str
 		return;
 	buf_printf(out, "%s", d->status);
 	if (!d->over) {
-		add_item(out, width, dot, "armed now ", format_count(d->armed).s);
+		add_item(out, width, dot, "probes active ", format_count(d->armed).s);
 		if (d->until_next)
-			add_item(out, width, dot, "calls until the next decision ",
+			add_item(out, width, dot, "calls to next decision ",
 				 format_count(d->until_next).s);
 	}
 	add_item(out, width, dot, "rounds ", format_count(d->rounds).s);
@@ -384,7 +384,7 @@ static void draw_tree(const struct view_descent *v, struct grid *g, const struct
 	struct columns c = columns_of(v, l->tree.w);
 	unsigned int role = v->pane == DESCENT_TREE && v->paths.n ? ROLE_FOCUS : ROLE_HEADING;
 	int top = list_top(&v->tree, l->tree.h), y = l->heading.y;
-	const char *legend = "* root cause  @ armed now";
+	const char *legend = "* root cause  @ probed now";
 	int x = c.name + 2;
 
 	if (l->heading.h) {

@@ -5,48 +5,40 @@
 #include "tui/screen/theme.h"
 
 static const char *const about_operations[] = {
-    "wall: total latency over the time observed. 100% is one thread all the time; many threads "
-    "that "
-    "wait give more.",
-    "calls/s with ~: only a part of the calls was seen (bursts keep the cost low); counts, totals "
-    "and "
-    "quantiles are estimates for all of them.",
+    "wall: total latency divided by the observed time. 100% means one thread all the time; several "
+    "waiting threads add up to more.",
+    "calls/s with ~: only part of the calls was timed, in bursts that keep the cost low; counts, "
+    "totals and quantiles are estimates for all calls.",
     "histogram: latency from left to right on one scale for all rows, height is the logarithm of "
     "the "
     "count.",
-    "open: age of the oldest call that has not ended; \"3: 12 s\" is three of them. From 10 s on "
-    "it is "
-    "marked with \"!\". Sorting by wall counts that age, so a call that is stuck rises to the top.",
-    "peaks with ?: the buckets did not add up to the number of calls.",
+    "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them. From 10 s "
+    "on it is marked with \"!\". Sorting by wall counts that age, so a call that is stuck rises to "
+    "the top.",
+    "peaks with ?: the buckets do not add up to the number of calls.",
     NULL,
 };
 
 static const char *const about_operation[] = {
-    "heatmap: time from left to right, latency upwards on a logarithmic scale, colour for the "
-    "logarithm of the count; blank is no call. It fills to the right and jumps by a quarter at the "
-    "edge.",
-    "histogram: the calls of the span that the heatmap shows, bars in proportion to the logarithm "
-    "of "
-    "the count. Brackets and numbers mark the peaks of the whole run; 1 is the lowest latency.",
-    "peaks: chosen with digits, left and right; Enter descends to the cause of the chosen one. Tab "
-    "goes to its related peaks, where Enter opens the selected one, and to the calls that are "
-    "open.",
+    "heat map: time runs to the right, latency upwards on a logarithmic scale; the colour is the "
+    "logarithm of the count, blank means no call. When the map is full it scrolls by a quarter.",
+    "histogram: the calls that the heat map shows; the length of a bar is the logarithm of the "
+    "count. Brackets and numbers mark the peaks of the whole run; 1 has the lowest latency.",
+    "peaks: select with digits, left and right; Enter finds the cause of the selected peak. Tab "
+    "moves to its related peaks, where Enter opens one, and to the open calls.",
     NULL,
 };
 
 static const char *const about_picker[] = {
-    "Type to filter by pid, user, name or arguments. Left and right choose the column to sort by. "
-    "To "
-    "filter by a name that begins with q, / first.",
+    "Type to filter by pid, user, name or arguments. Left and right choose the sort column. For a "
+    "filter that begins with q, press / first.",
     NULL,
 };
 
 static const char *const about_status[] = {
-    "cost: time spent in probes over CPU time of the target, in the last seconds. seen: share of "
-    "all "
-    "calls that were timed. lost: records, samples, stacks and calls that are known to be missing "
-    "(i "
-    "says which).",
+    "cost: time spent in probes during the last seconds, in percent of the target's CPU time. "
+    "seen: share of all calls that were timed. lost: records, samples, stacks and calls that are "
+    "known to be missing; press i for details.",
     NULL,
 };
 

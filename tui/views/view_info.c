@@ -84,14 +84,14 @@ static void add_cost(struct pager *p, struct model *m)
 
 	if (c) {
 		own = c->ns - (c->other_ns < c->ns ? c->other_ns : c->ns);
-		heading(p, "Cost since the start (estimated: probe hits times calibrated cost)");
+		heading(p, "Cost since the start (estimate: probe hits times calibrated cost)");
 		field(p, ROLE_TEXT, "hits", "%s", format_count_exact(c->hits).s);
 		field(p, ROLE_TEXT, "to the target", "%s, %s of its CPU time", format_time(own).s,
 		      c->target_cpu_ns ? format_percent((double)own / (double)c->target_cpu_ns).s
 				       : "-");
 		field(p, ROLE_TEXT, "to others", "%s", format_time(c->ns - own).s);
 		field(p, ROLE_TEXT, "peaktop itself",
-		      "%s of CPU time, with the probes %s of the host",
+		      "%s of CPU time; with the probes %s of all CPUs",
 		      format_time(c->own_cpu_ns).s,
 		      c->host_cpu_ns ? format_percent(((double)c->ns + (double)c->own_cpu_ns) /
 						      (double)c->host_cpu_ns)
@@ -186,7 +186,7 @@ static void information_tick(struct view *v)
 	add_constants(p, m);
 	add_checks(p, m, columns);
 	if (!p->nr_lines)
-		pager_add(p, ROLE_DIM, "nothing is known yet");
+		pager_add(p, ROLE_DIM, "waiting for the first slice");
 }
 
 static const struct view_hint hints[] = {

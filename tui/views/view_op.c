@@ -171,9 +171,10 @@ static void ask_again(struct view_op *v)
 
 	if (s->options.replay)
 		screen_message(s, NOTE_WARNING,
-			       "a saved session is shown: nothing can be asked of it");
+			       "not available in a saved session: the target cannot be probed");
 	else if (v->op && v->op->op.layer != LAYER_FUNCTION && v->op->op.layer != LAYER_KERNEL)
-		screen_message(s, NOTE_INFO, "this one belongs to a layer: L switches layers");
+		screen_message(s, NOTE_INFO,
+			       "this operation belongs to a layer; press L to choose layers");
 	else
 		screen_act(s, (struct screen_action){.type = SCREEN_ASK_AGAIN, .op = v->number});
 }
@@ -186,7 +187,7 @@ static void all_peaks(struct view_op *v)
 	model_list_all_peaks(s->model, all);
 	op_tick(&v->view);
 	screen_message(s, NOTE_INFO,
-		       all ? "all peaks are listed" : "small peaks and shadows are folded");
+		       all ? "all peaks are listed" : "small peaks and shadows are hidden");
 }
 
 /* Through the remarks of the chosen peak; what is beyond the end is clipped when drawn. */

@@ -143,7 +143,7 @@ static void draw_heading(const struct view_op *v, const struct heatmap *h, struc
 	if (!l->heading.h)
 		return;
 	grid_fill(g, l->heading, ROLE_HEADING, " ");
-	snprintf(text, sizeof(text), "%s a column", format_time(v->column_ns).s);
+	snprintf(text, sizeof(text), "%s per column", format_time(v->column_ns).s);
 	if (l->map.w > 0)
 		grid_put(g, l->map.x, y, l->map.w, ROLE_HEADING, text);
 	x = l->map.x + (int)strlen(text) + 3;
@@ -157,7 +157,7 @@ static void draw_heading(const struct view_op *v, const struct heatmap *h, struc
 		grid_put(g, x + HEAT_LEVELS + 3, y, (int)strlen(text), ROLE_HEADING, text);
 	}
 	grid_put_cut(g, l->bars.x, y, l->bars.w + l->brackets.w, ROLE_HEADING,
-		     l->bars.w >= 20 ? "calls of this span (log)" : "calls (log)");
+		     l->bars.w >= 20 ? "calls shown here (log)" : "calls (log)");
 }
 
 static void draw_bars(const struct heatmap *h, struct grid *g, struct rect r,
@@ -397,7 +397,7 @@ void view_op_draw(const struct view *view, struct grid *g, struct rect r)
 		return;
 	if (!v->op) {
 		grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM,
-			     "this operation is not known any more");
+			     "this operation is no longer measured");
 		return;
 	}
 	span = span_of(v);

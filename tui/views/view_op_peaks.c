@@ -199,7 +199,7 @@ static void draw_heading(const struct view_op *v, struct grid *g, struct rect r)
 	char heading[128];
 
 	snprintf(heading, sizeof(heading), "peak   %-17s %5s %8s %8s %10s", "latency", "calls",
-		 "of calls", "of time", "rate");
+		 "% calls", "% time", "rate");
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, role, " ");
 	grid_put(g, r.x, r.y, r.w, role, heading);
 }
@@ -236,6 +236,6 @@ void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r)
 		grid_put_right(g, r.x, r.y + last, r.w, ROLE_DIM, mark);
 	if (!n)
 		grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM,
-			     v->op->op.total.calls ? "no peak can be told from so few calls"
-						   : "no call has ended yet");
+			     v->op->op.total.calls ? "too few calls to find peaks"
+						   : "no call has finished yet");
 }

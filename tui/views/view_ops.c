@@ -141,7 +141,10 @@ static void heading(const struct view_operations *o, struct grid *g, int x, int 
 
 	if (x < 0)
 		return;
-	snprintf(marked, sizeof(marked), "%s%s", by ? o->rows.reverse ? "^" : "v" : "", text);
+	snprintf(marked, sizeof(marked), "%s%s",
+		 by ? theme_glyph(o->rows.reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii)
+		    : "",
+		 text);
 	if (order == BY_NAME)
 		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 	else
@@ -178,7 +181,7 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
 	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "operation");
 	heading(o, g, c->calls, r.y, 7, BY_RATE, "calls/s");
-	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall");
+	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall%");
 	heading(o, g, c->p50, r.y, 7, BY_P50, "p50");
 	heading(o, g, c->p99, r.y, 7, BY_P99, "p99");
 	if (c->layer >= 0) { /* these do not sort */
@@ -296,8 +299,8 @@ static void draw_row(const struct view_operations *o, const struct op_row *row, 
 static void draw_empty(const struct view_operations *o, struct grid *g, struct rect r)
 {
 	const char *text = o->rows.filter[0] && o->rows.nr
-			       ? "no operation matches the filter (Esc drops it)"
-			   : o->rows.nr_ops ? "no call has ended yet"
+			       ? "no operation matches the filter (Esc clears it)"
+			   : o->rows.nr_ops ? "no call has finished yet"
 					    : "waiting for the first slice";
 
 	grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM, text);
@@ -373,12 +376,13 @@ static void ask(struct view_operations *o, enum screen_action_type type)
 	if (!row)
 		return;
 	if (row->layer != LAYER_FUNCTION && row->layer != LAYER_KERNEL) {
-		screen_message(s, NOTE_INFO, "this one belongs to a layer: L switches layers");
+		screen_message(s, NOTE_INFO,
+			       "this operation belongs to a layer; press L to choose layers");
 		return;
 	}
 	if (s->options.replay) {
 		screen_message(s, NOTE_WARNING,
-			       "a saved session is shown: nothing can be asked of it");
+			       "not available in a saved session: the target cannot be probed");
 		return;
 	}
 	screen_act(s, (struct screen_action){.type = type, .op = row->op});
@@ -439,7 +443,7 @@ static bool ops_request(struct view *v, enum request request, int key)
 			ops_tick(v);
 		else
 			screen_message(v->screen, NOTE_INFO,
-				       "the view is frozen: this shows when it goes on");
+				       "the view is frozen; this applies when it continues");
 		return true;
 	case REQUEST_OPEN:
 		if (row)

@@ -193,7 +193,9 @@ static void heading(const struct view_picker *p, struct grid *g, int x, int y, i
 
 	if (x < 0)
 		return;
-	snprintf(marked, sizeof(marked), "%s%s", by ? p->reverse ? "^" : "v" : "", text);
+	snprintf(marked, sizeof(marked), "%s%s",
+		 by ? theme_glyph(p->reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii) : "",
+		 text);
 	if (order == BY_PID || order == BY_CPU || order == BY_THREADS)
 		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 	else
@@ -235,8 +237,7 @@ static void draw_foot(const struct view_picker *p, struct grid *g, int y, int w)
 	if (cursor)
 		grid_put(g, x, y, 1, ROLE_PROMPT, "_");
 	else
-		grid_put_cut(g, x, y, w - x, ROLE_DIM,
-			     "type a pid, a user or a part of the command");
+		grid_put_cut(g, x, y, w - x, ROLE_DIM, "type a pid, a user or part of the command");
 }
 
 static void picker_draw(const struct view *v, struct grid *g, struct rect r)
@@ -326,8 +327,7 @@ static void pick(struct view_picker *p)
 	if (!at)
 		return;
 	if (!at->permitted) {
-		snprintf(text, sizeof(text),
-			 "pid %u: not permitted for this user; start peaktop as root or its owner",
+		snprintf(text, sizeof(text), "pid %u: not permitted; start peaktop as root",
 			 at->pid);
 		screen_message(p->view.screen, NOTE_ERROR, text);
 		return;
@@ -378,8 +378,8 @@ static bool picker_request(struct view *v, enum request request, int key)
 }
 
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "watch it"}, {REQUEST_RIGHT, "sort"}, {REQUEST_REVERSE, "reverse"},
-    {REQUEST_HELP, "help"},	{REQUEST_CLOSE, "quit"}, {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "watch"}, {REQUEST_RIGHT, "sort"}, {REQUEST_REVERSE, "reverse"},
+    {REQUEST_HELP, "help"},  {REQUEST_CLOSE, "quit"}, {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {
