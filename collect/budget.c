@@ -97,7 +97,7 @@ static void account_open(struct collector *c, uint64_t now)
 {
 	struct budget *b = &c->budget;
 
-	kernel_side_counters(c->kernel, c->hits_before);
+	kernel_side_counters(c->kernel, c->account.hits_before);
 	b->began = true;
 	b->began_ns = now;
 	b->borrows = c->options->descends;
@@ -126,8 +126,8 @@ static uint64_t targets_ran(struct collector *c)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		struct target *t = c->targets[i];
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		struct target *t = c->targets.list[i];
 		uint64_t cpu = target_cpu_ns(t);
 
 		if (t->cpu_seen_ns && cpu > t->cpu_seen_ns)

@@ -95,8 +95,8 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 			modules_scan(c, t);
 		break;
 	case PT_RECORD_EXIT:
-		if (c->nr_exited < sizeof(c->exited) / sizeof(c->exited[0]))
-			c->exited[c->nr_exited++] = rec->tid;
+		if (c->exited.nr < sizeof(c->exited.tid) / sizeof(c->exited.tid[0]))
+			c->exited.tid[c->exited.nr++] = rec->tid;
 		break;
 	case PT_RECORD_CALL:
 		if (size >= offsetof(struct pt_record_call, sums))
@@ -129,10 +129,10 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 
 static void ring_read(struct collector *c)
 {
-	c->maps_changed = false;
+	c->files.changed = false;
 	kernel_side_drain(c->kernel, on_ring, c);
 	descend_settle(c);
-	if (c->maps_changed)
+	if (c->files.changed)
 		functions_new_mapping(c);
 }
 
@@ -182,10 +182,10 @@ static void slices_begin(struct loop *l)
 {
 	struct collector *c = l->c;
 
-	c->start_ns = c->slice_start = now_ns();
-	c->slice_end =
-	    c->slice_start +
-	    (c->interval_ns < FIRST_SLICE_MS * MS ? c->interval_ns : FIRST_SLICE_MS * MS);
+	c->start_ns = c->slice.start = now_ns();
+	c->slice.end =
+	    c->slice.start + (c->slice.interval_ns < FIRST_SLICE_MS * MS ? c->slice.interval_ns
+									 : FIRST_SLICE_MS * MS);
 	slots_begin(c);
 }
 
@@ -209,7 +209,7 @@ static void layers_begin(struct loop *l)
 	slots_announce(c);
 	tokens_refill(c);
 	l->go_by = now_ns() + GO_MS * MS;
-	c->heartbeat_ns = now_ns();
+	c->loop.heartbeat_ns = now_ns();
 }
 
 static void pick_target(struct loop *l, uint32_t pid)
@@ -220,10 +220,11 @@ static void pick_target(struct loop *l, uint32_t pid)
 		return;
 	c->start_ns = now_ns();
 	send_meta(c);
-	c->error = target_add(c, (pid_t)pid, true, 0);
-	if (c->error) {
-		send_refused(c, 0, 0, c->error, "pid %u: %s", pid, target_why_not(c->error));
-		c->stopping = true;
+	c->loop.error = target_add(c, (pid_t)pid, true, 0);
+	if (c->loop.error) {
+		send_refused(c, 0, 0, c->loop.error, "pid %u: %s", pid,
+			     target_why_not(c->loop.error));
+		c->loop.stopping = true;
 	}
 	l->waiting = false;
 	layers_begin(l);
@@ -232,7 +233,7 @@ static void pick_target(struct loop *l, uint32_t pid)
 /* The front is stopped or stuck: nobody would end what we do to the target. */
 static void fall_asleep(struct collector *c)
 {
-	c->asleep = true;
+	c->loop.asleep = true;
 	functions_sleep(c);
 	units_sleep(c);
 	kernel_functions_sleep(c);
@@ -243,11 +244,11 @@ static void fall_asleep(struct collector *c)
 
 static void wake_up(struct collector *c)
 {
-	c->asleep = false;
+	c->loop.asleep = false;
 	guard_beat();
 	guard_reset();
-	for (unsigned int i = 0; i < c->nr_targets; i++)
-		modules_scan(c, c->targets[i]);
+	for (unsigned int i = 0; i < c->targets.nr; i++)
+		modules_scan(c, c->targets.list[i]);
 	units_wake(c);
 	functions_wake(c);
 	kernel_functions_wake(c);
@@ -255,14 +256,14 @@ static void wake_up(struct collector *c)
 	/* it may have been before the first slice */
 	send_note(
 	    c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
-	    c->held_up
+	    c->loop.held_up
 		? "the collector did not get on for more than 3 s, and all probes were removed"
 		: "peaktop was stopped",
-	    c->slice_start > c->start_ns ? (double)(c->slice_start - c->start_ns) / 1e9 : 0.,
+	    c->slice.start > c->start_ns ? (double)(c->slice.start - c->start_ns) / 1e9 : 0.,
 	    (double)session_ns(c) / 1e9);
-	c->held_up = false;
-	c->slice_start = now_ns();
-	c->slice_end = c->slice_start + c->interval_ns;
+	c->loop.held_up = false;
+	c->slice.start = now_ns();
+	c->slice.end = c->slice.start + c->slice.interval_ns;
 }
 
 static void descend_now(struct loop *l)
@@ -295,8 +296,8 @@ static void on_request(struct loop *l, const struct record *rec)
 
 	if (rec->type != REQ_DESCEND && rec->type != REQ_HEARTBEAT)
 		descend_now(l);
-	c->heartbeat_ns = now_ns();
-	if (c->asleep)
+	c->loop.heartbeat_ns = now_ns();
+	if (c->loop.asleep)
 		wake_up(c);
 	switch ((int)rec->type) {
 	case REQ_HEARTBEAT:
@@ -342,7 +343,7 @@ static void on_request(struct loop *l, const struct record *rec)
 		pick_target(l, rec->req_target.pid);
 		break;
 	case REQ_STOP:
-		c->stopping = true;
+		c->loop.stopping = true;
 		break;
 	default:
 		send_refused(c, 0, 0, -EINVAL, "a request that the collector does not know: %d",
@@ -364,10 +365,10 @@ static void front_read(struct loop *l)
 	}
 	descend_now(l);
 	/* to arm what it asked for may have taken longer than the front is given for a heartbeat */
-	c->heartbeat_ns = now_ns();
+	c->loop.heartbeat_ns = now_ns();
 	guard_beat();
 	if (err < 0 && err != -EAGAIN)
-		c->stopping = true;
+		c->loop.stopping = true;
 }
 
 /* ---- the loop --------------------------------------------------------- */
@@ -380,7 +381,7 @@ static bool can_look(const struct loop *l)
 
 static int next_timer_ms(const struct loop *l, uint64_t now)
 {
-	uint64_t next = l->going ? l->c->slice_end : now + 100 * MS;
+	uint64_t next = l->going ? l->c->slice.end : now + 100 * MS;
 
 	if (l->next_ring < next)
 		next = l->next_ring;
@@ -395,7 +396,7 @@ static int next_timer_ms(const struct loop *l, uint64_t now)
 
 static int timeout_ms(const struct loop *l, uint64_t now)
 {
-	if (l->c->asleep)
+	if (l->c->loop.asleep)
 		return 500;
 	return next_timer_ms(l, now);
 }
@@ -411,12 +412,12 @@ static bool front_has_said(const struct collector *c)
 static void guard_look(struct loop *l)
 {
 	guard_turn();
-	if (l->waiting || l->c->asleep)
+	if (l->waiting || l->c->loop.asleep)
 		guard_beat();
 	if (!guard_has_fired())
 		return;
 	/* this loop was held up: what it believes to be attached is gone */
-	l->c->held_up = true;
+	l->c->loop.held_up = true;
 	fall_asleep(l->c);
 	guard_reset();
 }
@@ -440,7 +441,7 @@ static void timers(struct loop *l)
 		send_record(c, &alive);
 		l->next_alive = now + ALIVE_MS * MS;
 	}
-	if (c->asleep) {
+	if (c->loop.asleep) {
 		/* its end closes the socket; until then it may come back */
 		kernel_side_drain(c->kernel, on_ring, c);
 		return;
@@ -468,16 +469,16 @@ static void timers(struct loop *l)
 		govern(l, now);
 		share_hold(c);
 	}
-	if (l->going && now >= c->slice_end) {
-		for (unsigned int i = 0; i < c->nr_targets; i++)
-			modules_scan(c, c->targets[i]);
+	if (l->going && now >= c->slice.end) {
+		for (unsigned int i = 0; i < c->targets.nr; i++)
+			modules_scan(c, c->targets.list[i]);
 		targets_check(c);
 		slice_end(c, false);
-		c->slice_end += c->interval_ns;
-		if (c->slice_end < now)
-			c->slice_end = now + c->interval_ns;
+		c->slice.end += c->slice.interval_ns;
+		if (c->slice.end < now)
+			c->slice.end = now + c->slice.interval_ns;
 	}
-	if (now - c->heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting && !front_has_said(c))
+	if (now - c->loop.heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting && !front_has_said(c))
 		fall_asleep(c);
 }
 
@@ -487,10 +488,10 @@ static void timers(struct loop *l)
  */
 static void targets_end(struct collector *c, struct pollfd *fds)
 {
-	unsigned int n = c->nr_targets;
+	unsigned int n = c->targets.nr;
 
 	for (unsigned int i = 0; i < n; i++)
-		fds[i] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
+		fds[i] = (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
 	if (poll(fds, n, 0) <= 0)
 		return;
 	for (unsigned int i = n; i > 0; i--) {
@@ -504,15 +505,16 @@ static void loop_run(struct loop *l)
 	struct collector *c = l->c;
 	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 1, sizeof(*fds));
 
-	while (fds && !c->stopping) {
-		unsigned int n = c->nr_targets;
+	while (fds && !c->loop.stopping) {
+		unsigned int n = c->targets.nr;
 		bool ended = false;
 
 		fds[0] = (struct pollfd){
 		    .fd = channel_fd(c->front),
 		    .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
 		for (unsigned int i = 0; i < n; i++)
-			fds[i + 1] = (struct pollfd){.fd = c->targets[i]->pidfd, .events = POLLIN};
+			fds[i + 1] =
+			    (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
 		poll(fds, n + 1, timeout_ms(l, now_ns()));
 		guard_look(l);
 		if (fds[0].revents & POLLOUT)
@@ -527,8 +529,8 @@ static void loop_run(struct loop *l)
 			ended |= fds[i].revents != 0;
 		if (ended)
 			targets_end(c, fds);
-		if (!c->nr_targets && !l->waiting)
-			c->stopping = true;
+		if (!c->targets.nr && !l->waiting)
+			c->loop.stopping = true;
 	}
 	free(fds);
 }
@@ -539,23 +541,23 @@ static void finish(struct collector *c)
 	struct record bye = {.type = REC_BYE};
 	uint64_t until = now_ns() + 1000 * MS;
 
-	if (c->kernel && c->slice_start && c->heartbeat_ns) {
+	if (c->kernel && c->slice.start && c->loop.heartbeat_ns) {
 		functions_govern(c, now_ns());
 		kernel_side_drain(c->kernel, on_ring, c);
 		looks_end(c);
 		share_hold(c);
 		gates_close(c);
-		for (unsigned int i = 0; i < c->nr_functions; i++)
-			function_gate_close(c, c->functions[i]);
-		for (unsigned int i = 0; i < c->nr_functions; i++)
-			function_links_stop(c->functions[i], true);
+		for (unsigned int i = 0; i < c->functions.nr; i++)
+			function_gate_close(c, c->functions.list[i]);
+		for (unsigned int i = 0; i < c->functions.nr; i++)
+			function_links_stop(c->functions.list[i], true);
 		kernel_functions_sleep(c);
 		kernel_side_layers(c->kernel, 0);
 		kernel_side_drain(c->kernel, on_ring, c);
 		slice_end(c, true);
 		cost_note(c);
 	}
-	bye.bye.error = c->error;
+	bye.bye.error = c->loop.error;
 	send_record(c, &bye);
 	while (channel_flush(c->front) == 1 && now_ns() < until) {
 		struct pollfd p = {.fd = channel_fd(c->front), .events = POLLOUT};
@@ -610,7 +612,7 @@ static int begin(struct collector *c)
 	control->check_exec = target_rights_matter();
 	control->phase_mode = o->phases;
 	if (o->command) {
-		err = target_add(c, c->child, true, 0);
+		err = target_add(c, c->command.pid, true, 0);
 	}
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
 		err = target_add(c, o->pids[i], true, 0);
@@ -639,15 +641,15 @@ int collector_run(int fd, const struct collector_options *options)
 	c->front = channel_new(fd, 16u << 20);
 	if (!c->front)
 		return 1;
-	c->interval_ns = options->interval_ns ? options->interval_ns : 1000 * MS;
-	c->start_ns = c->heartbeat_ns = now_ns();
+	c->slice.interval_ns = options->interval_ns ? options->interval_ns : 1000 * MS;
+	c->start_ns = c->loop.heartbeat_ns = now_ns();
 	if (!options->pick)
 		send_meta(c);
 	/* before there are links, maps or threads that it could inherit */
-	c->opener = opener_start(options);
+	c->files.opener = opener_start(options);
 	begin_hurry(c);
-	c->error = begin(c);
-	if (!c->error) {
+	c->loop.error = begin(c);
+	if (!c->loop.error) {
 		l.waiting = options->pick;
 		guard_start(channel_fd(c->front));
 		if (!l.waiting)
@@ -658,7 +660,7 @@ int collector_run(int fd, const struct collector_options *options)
 	reader_end();
 	launch_end(c, l.going);
 	site_check_release(c);
-	opener_stop(c->opener);
+	opener_stop(c->files.opener);
 	share_end(c);
 	functions_release(c);
 	kernel_functions_release(c);
@@ -668,7 +670,7 @@ int collector_run(int fd, const struct collector_options *options)
 	kernel_names_release();
 	kernel_symbols_free(c);
 	modules_release(c);
-	status = c->error ? 1 : 0;
+	status = c->loop.error ? 1 : 0;
 	channel_free(c->front);
 	return status;
 }

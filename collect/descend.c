@@ -186,8 +186,8 @@ bool descend_site_is_armed(const struct collector *c, const struct rec_site *s)
 
 static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t offset)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 
 		if (m->module == module && offset >= m->offset &&
 		    offset - m->offset < m->end - m->start)
@@ -282,10 +282,10 @@ void descend_attach(struct collector *c, struct function *f)
 
 	if (!descend_is_of(c, f) || d->nr_links)
 		return;
-	for (unsigned int t = 0; t < c->nr_targets; t++) {
-		for (uint32_t m = 1; m <= c->nr_modules; m++) {
-			if (target_maps(c, c->targets[t]->pid, m))
-				attach_file(c, d, c->targets[t]->pid, m);
+	for (unsigned int t = 0; t < c->targets.nr; t++) {
+		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
+			if (target_maps(c, c->targets.list[t]->pid, m))
+				attach_file(c, d, c->targets.list[t]->pid, m);
 		}
 	}
 }

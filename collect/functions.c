@@ -27,12 +27,12 @@ enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
 int site_index_take(struct collector *c)
 {
 	for (uint32_t n = 0; n < PT_SITES - 1; n++) {
-		uint32_t i = 1 + (c->site_last + n) % (PT_SITES - 1);
+		uint32_t i = 1 + (c->sites.last + n) % (PT_SITES - 1);
 
-		if (c->site_used[i / 32] & 1u << i % 32)
+		if (c->sites.used[i / 32] & 1u << i % 32)
 			continue;
-		c->site_used[i / 32] |= 1u << i % 32;
-		c->site_last = i;
+		c->sites.used[i / 32] |= 1u << i % 32;
+		c->sites.last = i;
 		memset(&kernel_side_sites(c->kernel)[i], 0, sizeof(struct pt_site));
 		return (int)i;
 	}
@@ -43,7 +43,7 @@ void site_index_drop(struct collector *c, uint32_t i)
 {
 	/* a late hit does nothing: no role, and no fuse to blow */
 	kernel_side_sites(c->kernel)[i] = (struct pt_site){.fuse = UINT64_MAX};
-	c->site_used[i / 32] &= ~(1u << i % 32);
+	c->sites.used[i / 32] &= ~(1u << i % 32);
 }
 
 /* Sites are attached by what they do: starts, ends in the callers, exits in the function. */
@@ -56,8 +56,8 @@ static bool starts(const struct rec_site *s)
 
 bool site_is_mapped(const struct collector *c, const struct rec_site *s)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 
 		if (m->module == s->module && s->offset >= m->offset &&
 		    s->offset - m->offset < m->end - m->start)
@@ -126,8 +126,8 @@ static void sites_write(struct collector *c, struct function *f)
 static void return_publish(struct collector *c, const struct function *f, const struct rec_site *s,
 			   bool ends)
 {
-	for (unsigned int j = 0; j < c->nr_mappings; j++) {
-		const struct file_mapping *m = &c->mappings[j];
+	for (unsigned int j = 0; j < c->files.nr_mappings; j++) {
+		const struct file_mapping *m = &c->files.mappings[j];
 
 		if (m->module == s->module && s->ret >= m->offset &&
 		    s->ret - m->offset < m->end - m->start)
@@ -173,8 +173,8 @@ static enum group group_of(const struct rec_site *s)
 
 bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		if (c->mappings[i].pid == pid && c->mappings[i].module == module)
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		if (c->files.mappings[i].pid == pid && c->files.mappings[i].module == module)
 			return true;
 	}
 	return false;
@@ -286,12 +286,13 @@ static int links_attach(struct collector *c, struct function *f, unsigned int fr
 	for (enum group g = 0; g < GROUPS; g++) {
 		if (g == GROUP_EXITS && !has_exits(f))
 			continue;
-		for (unsigned int t = 0; t < c->nr_targets; t++) {
-			for (uint32_t m = 1; m <= c->nr_modules; m++) {
-				if (!target_maps(c, c->targets[t]->pid, m) ||
-				    (uncovered && links_cover(f, links, c->targets[t]->pid, m)))
+		for (unsigned int t = 0; t < c->targets.nr; t++) {
+			for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
+				if (!target_maps(c, c->targets.list[t]->pid, m) ||
+				    (uncovered &&
+				     links_cover(f, links, c->targets.list[t]->pid, m)))
 					continue;
-				err = attach_one(c, f, from, g, c->targets[t]->pid, m);
+				err = attach_one(c, f, from, g, c->targets.list[t]->pid, m);
 				/* a child that is gone already is no failure */
 				if (err && err != -ESRCH && !first)
 					first = err;
@@ -368,9 +369,9 @@ struct function *function_by_slot(struct collector *c, uint32_t slot)
 
 struct function *function_by_op(struct collector *c, uint32_t op)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		if (c->functions[i]->op == op)
-			return c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		if (c->functions.list[i]->op == op)
+			return c->functions.list[i];
 	}
 	return NULL;
 }
@@ -383,7 +384,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	if (!f)
 		return NULL;
 	slot = __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
-	if (slot >= PT_SLOTS || c->nr_functions == MAX_FUNCTIONS) {
+	if (slot >= PT_SLOTS || c->functions.nr == MAX_FUNCTIONS) {
 		free(f);
 		return NULL;
 	}
@@ -397,7 +398,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	f->meta.placement = strdup(op->placement);
 	f->time.start = clock_now(c);
 	f->credit_ns = budget_of(c, CREDIT_START_NS);
-	c->functions[c->nr_functions++] = f;
+	c->functions.list[c->functions.nr++] = f;
 	c->slots[slot] = (struct slot_info){.op = f->op, .layer = LAYER_FUNCTION, .function = f};
 	return f;
 }
@@ -536,11 +537,11 @@ int function_exits_arm(struct collector *c, struct function *f)
 	f->exits_wait = f->exits_dropped = false;
 	if (f->state != FUNCTION_ON) /* attached with the next burst */
 		return 0;
-	for (unsigned int t = 0; t < c->nr_targets; t++) {
-		for (uint32_t m = 1; m <= c->nr_modules; m++) {
-			if (!target_maps(c, c->targets[t]->pid, m))
+	for (unsigned int t = 0; t < c->targets.nr; t++) {
+		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
+			if (!target_maps(c, c->targets.list[t]->pid, m))
 				continue;
-			err = attach_one(c, f, 0, GROUP_EXITS, c->targets[t]->pid, m);
+			err = attach_one(c, f, 0, GROUP_EXITS, c->targets.list[t]->pid, m);
 			if (err && err != -ESRCH && !first)
 				first = err;
 		}
@@ -621,7 +622,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	correction_set(c, f);
 	if (fresh)
 		op_announce(c, f);
-	if (fresh && c->nr_functions == 2) {
+	if (fresh && c->functions.nr == 2) {
 		struct pt_control *control = kernel_side_control(c->kernel);
 
 		control->nested = 1;
@@ -653,19 +654,19 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 
 void function_disarm(struct collector *c, uint32_t op)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		if (c->functions[i]->op != op)
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		if (c->functions.list[i]->op != op)
 			continue;
-		function_free(c, c->functions[i]);
-		c->functions[i] = c->functions[--c->nr_functions];
+		function_free(c, c->functions.list[i]);
+		c->functions.list[i] = c->functions.list[--c->functions.nr];
 		return;
 	}
 }
 
 void functions_new_mapping(struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
 
 		if (f->hopeless)
 			continue;
@@ -677,8 +678,8 @@ void functions_new_mapping(struct collector *c)
 
 void functions_forget(struct collector *c, pid_t pid)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
 
 		for (unsigned int l = f->nr_links; l > 0; l--) {
 			if (f->links[l - 1].pid != pid)
@@ -692,8 +693,8 @@ void functions_forget(struct collector *c, pid_t pid)
 
 void functions_sleep(struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
 
 		function_gate_close(c, f);
 		function_links_stop(f, true);
@@ -706,14 +707,14 @@ void functions_sleep(struct collector *c)
 
 void functions_wake(struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		if (!c->functions[i]->hopeless)
-			function_links_start(c, c->functions[i]);
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		if (!c->functions.list[i]->hopeless)
+			function_links_start(c, c->functions.list[i]);
 	}
 }
 
 void functions_release(struct collector *c)
 {
-	while (c->nr_functions)
-		function_free(c, c->functions[--c->nr_functions]);
+	while (c->functions.nr)
+		function_free(c, c->functions.list[--c->functions.nr]);
 }

@@ -71,6 +71,11 @@ struct function {
 	uint64_t changed_ns;  /* when sites were last added */
 };
 
+struct function_table {
+	struct function *list[MAX_FUNCTIONS];
+	unsigned int nr;
+};
+
 void function_arm(struct collector *c, const struct req_arm *arm);
 void function_disarm(struct collector *c, uint32_t op);
 /* Attach what is armed in a process that has just become a target or has mapped a file. */

@@ -49,10 +49,10 @@ enum {
 
 uint64_t targets_cpu_ns(const struct collector *c)
 {
-	uint64_t sum = c->target_cpu_gone_ns;
+	uint64_t sum = c->targets.gone_cpu_ns;
 
-	for (unsigned int i = 0; i < c->nr_targets; i++)
-		sum += target_cpu_ns(c->targets[i]);
+	for (unsigned int i = 0; i < c->targets.nr; i++)
+		sum += target_cpu_ns(c->targets.list[i]);
 	return sum;
 }
 
@@ -208,8 +208,8 @@ void function_closed(struct collector *c, uint32_t slot)
 
 bool functions_waiting(const struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		if (c->functions[i]->ends_gone)
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		if (c->functions.list[i]->ends_gone)
 			return true;
 	}
 	return false;
@@ -504,10 +504,10 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, ui
 	unsigned int nr = 0;
 	int64_t spent = 0;
 
-	for (unsigned int i = 0; i < c->nr_functions; i++)
-		nr += phases_edge(c, c->functions[i]) == edges;
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++)
+		nr += phases_edge(c, c->functions.list[i]) == edges;
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
 		uint64_t before = f->spent_ns, when;
 
 		if (phases_edge(c, f) != edges)
@@ -547,8 +547,8 @@ void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 	if (kernel_function_blown(c, site_index, at) || learn_blown(c, site_index) ||
 	    descend_blown(c, site_index))
 		return;
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		struct function *f = c->functions[i];
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
 
 		for (unsigned int j = 0; j < f->nr_sites; j++) {
 			if (f->sites[j].index != site_index)

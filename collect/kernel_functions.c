@@ -165,7 +165,7 @@ static void credits_turn(struct collector *c, struct kernel_function *f, uint64_
 	uint64_t hits = __atomic_load_n(&site_of(c, f)->hits, __ATOMIC_RELAXED),
 		 wall = now - f->looked_ns;
 	int64_t earned =
-	    (int64_t)(wall * c->options->budget_ppm / 1000000 / SHARE / c->nr_kernel_functions);
+	    (int64_t)(wall * c->options->budget_ppm / 1000000 / SHARE / c->kernel_functions.nr);
 	int64_t cost = (int64_t)((hits - f->hits) * price(c));
 
 	f->hits = hits;
@@ -205,9 +205,9 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (unsigned int i = 0; i < c->nr_kernel_functions && c->options->budget_ppm < 1000000;
+	for (unsigned int i = 0; i < c->kernel_functions.nr && c->options->budget_ppm < 1000000;
 	     i++) {
-		struct kernel_function *f = &c->kernel_functions[i];
+		struct kernel_function *f = &c->kernel_functions.list[i];
 		uint64_t when;
 
 		govern_one(c, f, now);
@@ -220,8 +220,8 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
 
 bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
-		struct kernel_function *f = &c->kernel_functions[i];
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
+		struct kernel_function *f = &c->kernel_functions.list[i];
 
 		if (f->site != site)
 			continue;
@@ -238,8 +238,8 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
 			    uint64_t *start, uint64_t *armed)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
-		struct kernel_function *f = &c->kernel_functions[i];
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
+		struct kernel_function *f = &c->kernel_functions.list[i];
 
 		if (f->slot != slot)
 			continue;
@@ -261,8 +261,8 @@ bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bo
 
 void kernel_functions_begin(struct collector *c, uint64_t now)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
-		struct kernel_function *f = &c->kernel_functions[i];
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
+		struct kernel_function *f = &c->kernel_functions.list[i];
 
 		f->told_ns = now;
 		f->armed_ns = f->told_armed_ns = 0;
@@ -273,18 +273,18 @@ void kernel_functions_begin(struct collector *c, uint64_t now)
 
 void kernel_functions_sleep(struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++)
-		detach(c, &c->kernel_functions[i]);
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++)
+		detach(c, &c->kernel_functions.list[i]);
 }
 
 void kernel_functions_wake(struct collector *c)
 {
 	uint64_t now = now_ns();
 
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
 		/* nothing was earned while nobody looked */
-		c->kernel_functions[i].looked_ns = c->kernel_functions[i].told_ns = now;
-		burst_begin(c, &c->kernel_functions[i]);
+		c->kernel_functions.list[i].looked_ns = c->kernel_functions.list[i].told_ns = now;
+		burst_begin(c, &c->kernel_functions.list[i]);
 	}
 }
 
@@ -322,13 +322,13 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	struct kernel_function *f;
 	int err;
 
-	if (c->nr_kernel_functions == MAX_KERNEL_FUNCTIONS) {
+	if (c->kernel_functions.nr == MAX_KERNEL_FUNCTIONS) {
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
 			     "%s: more than %d kernel functions are watched", arm->op.name,
 			     MAX_KERNEL_FUNCTIONS);
 		return;
 	}
-	f = &c->kernel_functions[c->nr_kernel_functions];
+	f = &c->kernel_functions.list[c->kernel_functions.nr];
 	err = kernel_function_new(c, arm, f);
 	if (err) {
 		send_refused(c, arm->epoch, arm->op.op, err, "%s: %s", arm->op.name,
@@ -339,7 +339,7 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 						: strerror(-err));
 		return;
 	}
-	c->nr_kernel_functions++;
+	c->kernel_functions.nr++;
 	c->slots[f->slot] = (struct slot_info){.op = arm->op.op, .layer = LAYER_KERNEL};
 	op.op = arm->op;
 	op.op.placement = "kprobe and kretprobe";
@@ -357,11 +357,11 @@ static void kernel_function_release(struct collector *c, struct kernel_function 
 
 bool kernel_function_disarm(struct collector *c, uint32_t op)
 {
-	for (unsigned int i = 0; i < c->nr_kernel_functions; i++) {
-		if (c->kernel_functions[i].op != op)
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
+		if (c->kernel_functions.list[i].op != op)
 			continue;
-		kernel_function_release(c, &c->kernel_functions[i]);
-		c->kernel_functions[i] = c->kernel_functions[--c->nr_kernel_functions];
+		kernel_function_release(c, &c->kernel_functions.list[i]);
+		c->kernel_functions.list[i] = c->kernel_functions.list[--c->kernel_functions.nr];
 		return true;
 	}
 	return false;
@@ -369,6 +369,6 @@ bool kernel_function_disarm(struct collector *c, uint32_t op)
 
 void kernel_functions_release(struct collector *c)
 {
-	while (c->nr_kernel_functions)
-		kernel_function_release(c, &c->kernel_functions[--c->nr_kernel_functions]);
+	while (c->kernel_functions.nr)
+		kernel_function_release(c, &c->kernel_functions.list[--c->kernel_functions.nr]);
 }

@@ -26,6 +26,11 @@ struct kernel_function {
 	uint64_t armed_ns, told_armed_ns, told_ns; /* in bursts that are over; as last told */
 };
 
+struct kernel_function_table {
+	struct kernel_function list[MAX_KERNEL_FUNCTIONS];
+	unsigned int nr;
+};
+
 void kernel_function_arm(struct collector *c, const struct req_arm *arm);
 bool kernel_function_disarm(struct collector *c, uint32_t op);
 /* Governor; returns the time of the next check. */

@@ -143,7 +143,7 @@ static int keeper_start(struct collector *c, pid_t child)
 		keeper(pair[1], pidfd);
 	close(pair[1]);
 	close(pidfd);
-	c->keeper = pair[0];
+	c->command.keeper = pair[0];
 	return pid < 0 ? -EAGAIN : 0;
 }
 
@@ -196,23 +196,23 @@ int launch_start(struct collector *c)
 		err = -errno;
 	if (err)
 		return err;
-	c->child = child;
+	c->command.pid = child;
 	return keeper_start(c, child);
 }
 
 int launch_go(struct collector *c)
 {
-	return c->child && ptrace(PTRACE_DETACH, c->child, NULL, NULL) ? -errno : 0;
+	return c->command.pid && ptrace(PTRACE_DETACH, c->command.pid, NULL, NULL) ? -errno : 0;
 }
 
 void launch_end(struct collector *c, bool ran)
 {
-	if (!c->child || c->child_ended)
+	if (!c->command.pid || c->command.ended)
 		return;
 	/* the keeper waits for this, and goes on after our end */
-	close(c->keeper);
+	close(c->command.keeper);
 	/* it was started to be measured; left behind, it would hold our output open */
-	kill(c->child, ran ? SIGTERM : SIGKILL);
+	kill(c->command.pid, ran ? SIGTERM : SIGKILL);
 	if (!ran)
-		waitpid(c->child, NULL, 0);
+		waitpid(c->command.pid, NULL, 0);
 }

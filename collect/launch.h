@@ -4,8 +4,16 @@
 #define PEAKTOP_COLLECT_LAUNCH_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct collector;
+
+struct command {
+	pid_t pid;
+	int keeper; /* its end of the socket: closed, the command is ended */
+	int status;
+	bool ended;
+};
 
 int launch_start(struct collector *c);
 int launch_go(struct collector *c);

@@ -101,8 +101,8 @@ void learn_end(struct collector *c)
 
 struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 
 		if ((uint32_t)m->pid == pid && address >= m->start && address < m->end)
 			return (struct rec_code){m->module, m->offset + (address - m->start)};
@@ -113,8 +113,8 @@ struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t addres
 /* A pointer that does not change: once the call has been made it says where to. */
 static int slot_read(const struct collector *c, const struct req_learn *req, struct rec_code *out)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 		uint64_t at = m->start + (req->site.offset - m->offset) +
 			      (uint64_t)req->operand.disp,
 			 value = 0;
@@ -199,9 +199,9 @@ static int burst_begin(struct collector *c, struct learner *l)
 	s->blown = 0;
 	s->fuse = s->hits + (hits < affordable ? hits : affordable);
 	l->bursts++;
-	for (unsigned int t = 0; t < c->nr_targets; t++) {
-		if (target_maps(c, c->targets[t]->pid, l->req.site.module)) {
-			int e = attach_in(c, l, c->targets[t]->pid);
+	for (unsigned int t = 0; t < c->targets.nr; t++) {
+		if (target_maps(c, c->targets.list[t]->pid, l->req.site.module)) {
+			int e = attach_in(c, l, c->targets.list[t]->pid);
 
 			err = l->nr_links ? 0 : e;
 		}

@@ -293,7 +293,7 @@ static void verify_task(void *ctx, const struct pt_task_now *now)
 
 static uint32_t only_pid(const struct collector *c)
 {
-	return c->nr_targets == 1 ? (uint32_t)c->targets[0]->pid : 0;
+	return c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0;
 }
 
 /* Code that is not known yet: a file was mapped since. */
@@ -301,15 +301,15 @@ static void mappings_check(struct collector *c, const struct pt_task_now *t)
 {
 	uint64_t ip = t->regs[PT_REG_IP];
 
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 
 		if ((uint32_t)m->pid == t->tgid && ip >= m->start && ip < m->end)
 			return;
 	}
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if ((uint32_t)c->targets[i]->pid == t->tgid)
-			modules_scan(c, c->targets[i]);
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		if ((uint32_t)c->targets.list[i]->pid == t->tgid)
+			modules_scan(c, c->targets.list[i]);
 	}
 }
 

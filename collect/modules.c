@@ -31,13 +31,14 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	struct record rec = {.type = REC_MODULE};
 	struct map_file about;
 
-	for (unsigned int i = c->nr_modules; i > 0; i--) {
-		if (c->modules[i - 1].inode == m->inode && c->modules[i - 1].dev == m->dev)
+	for (unsigned int i = c->files.nr_modules; i > 0; i--) {
+		if (c->files.modules[i - 1].inode == m->inode &&
+		    c->files.modules[i - 1].dev == m->dev)
 			return i;
 	}
-	if (c->nr_modules == MAX_MODULES)
+	if (c->files.nr_modules == MAX_MODULES)
 		return 0;
-	mod = &c->modules[c->nr_modules];
+	mod = &c->files.modules[c->files.nr_modules];
 	*mod = (struct file_module){
 	    .dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
 	mod->start = m->start;
@@ -45,20 +46,20 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	mod->path = strdup(m->path);
 	if (!mod->path)
 		return 0;
-	c->nr_modules++;
+	c->files.nr_modules++;
 	/* hold the file: it may be replaced or unmapped before it is asked for */
 	if (m->dev != PERF_MAP_DEV) {
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
 	}
-	rec.module = (struct rec_module){.module = c->nr_modules,
+	rec.module = (struct rec_module){.module = c->files.nr_modules,
 					 .dev = m->dev,
 					 .inode = m->inode,
 					 .path = mod->path,
 					 .size = mod->size};
 	send_record(c, &rec);
-	return c->nr_modules;
+	return c->files.nr_modules;
 }
 
 /*
@@ -74,19 +75,20 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 	uint32_t module;
 	int fd;
 
-	for (unsigned int i = c->nr_modules; i > 0; i--) {
-		if (c->modules[i - 1].inode == m.inode && c->modules[i - 1].dev == m.dev)
+	for (unsigned int i = c->files.nr_modules; i > 0; i--) {
+		if (c->files.modules[i - 1].inode == m.inode &&
+		    c->files.modules[i - 1].dev == m.dev)
 			return i;
 	}
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->ns_pid);
-	fd = opener_open(c->opener, t->pid, path + 1);
+	fd = opener_open(c->files.opener, t->pid, path + 1);
 	if (fd < 0)
 		return 0;
 	m.path = path;
 	module =
 	    !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t->pid, &m) : 0;
 	if (module)
-		c->modules[module - 1].fd = fd;
+		c->files.modules[module - 1].fd = fd;
 	else
 		close(fd);
 	return module;
@@ -110,15 +112,15 @@ static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m
 {
 	struct collector *c = s->c;
 
-	for (unsigned int n = 0; n < c->nr_mappings; n++, s->at++) {
+	for (unsigned int n = 0; n < c->files.nr_mappings; n++, s->at++) {
 		struct file_mapping *fm;
 
-		if (s->at >= c->nr_mappings)
+		if (s->at >= c->files.nr_mappings)
 			s->at = 0;
-		fm = &c->mappings[s->at];
+		fm = &c->files.mappings[s->at];
 		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end &&
-		    fm->offset == m->offset && c->modules[fm->module - 1].inode == m->inode &&
-		    c->modules[fm->module - 1].dev == m->dev) {
+		    fm->offset == m->offset && c->files.modules[fm->module - 1].inode == m->inode &&
+		    c->files.modules[fm->module - 1].dev == m->dev) {
 			s->at++;
 			return fm;
 		}
@@ -155,18 +157,18 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 		return 0;
 	}
 	module = module_of(c, s->target->pid, m);
-	if (!module || c->nr_mappings == MAX_MAPPINGS)
+	if (!module || c->files.nr_mappings == MAX_MAPPINGS)
 		return 0;
-	if (c->nr_mappings == c->cap_mappings) {
-		unsigned int cap = c->cap_mappings ? 2 * c->cap_mappings : 64;
-		struct file_mapping *grown = realloc(c->mappings, cap * sizeof(*grown));
+	if (c->files.nr_mappings == c->files.cap_mappings) {
+		unsigned int cap = c->files.cap_mappings ? 2 * c->files.cap_mappings : 64;
+		struct file_mapping *grown = realloc(c->files.mappings, cap * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		c->mappings = grown;
-		c->cap_mappings = cap;
+		c->files.mappings = grown;
+		c->files.cap_mappings = cap;
 	}
-	fm = &c->mappings[c->nr_mappings++];
+	fm = &c->files.mappings[c->files.nr_mappings++];
 	*fm = (struct file_mapping){.pid = s->target->pid,
 				    .module = module,
 				    .start = m->start,
@@ -174,14 +176,14 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 				    .offset = m->offset,
 				    .seen = true};
 	mapping_send(c, fm, false);
-	c->maps_changed = true;
+	c->files.changed = true;
 	return 0;
 }
 
 static void mapping_drop(struct collector *c, unsigned int i)
 {
-	mapping_send(c, &c->mappings[i], true);
-	c->mappings[i] = c->mappings[--c->nr_mappings];
+	mapping_send(c, &c->files.mappings[i], true);
+	c->files.mappings[i] = c->files.mappings[--c->files.nr_mappings];
 }
 
 int modules_scan(struct collector *c, struct target *t)
@@ -190,15 +192,15 @@ int modules_scan(struct collector *c, struct target *t)
 	uint64_t began = now_ns();
 	int err;
 
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		if (c->mappings[i].pid == t->pid)
-			c->mappings[i].seen = false;
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		if (c->files.mappings[i].pid == t->pid)
+			c->files.mappings[i].seen = false;
 	}
 	err = target_mappings(t->pid, mapping_seen, &s);
 	if (err)
 		return err;
-	for (unsigned int i = c->nr_mappings; i > 0; i--) {
-		if (c->mappings[i - 1].pid == t->pid && !c->mappings[i - 1].seen)
+	for (unsigned int i = c->files.nr_mappings; i > 0; i--) {
+		if (c->files.mappings[i - 1].pid == t->pid && !c->files.mappings[i - 1].seen)
 			mapping_drop(c, i - 1);
 	}
 	t->scanned_ns = began;
@@ -207,17 +209,18 @@ int modules_scan(struct collector *c, struct target *t)
 
 void perf_map_forget(struct collector *c, pid_t pid)
 {
-	for (unsigned int i = 0; i < c->nr_modules; i++) {
-		if (c->modules[i].dev == PERF_MAP_DEV && c->modules[i].inode == (uint64_t)pid)
-			c->modules[i].inode = 0;
+	for (unsigned int i = 0; i < c->files.nr_modules; i++) {
+		if (c->files.modules[i].dev == PERF_MAP_DEV &&
+		    c->files.modules[i].inode == (uint64_t)pid)
+			c->files.modules[i].inode = 0;
 	}
 }
 
 void modules_forget(struct collector *c, pid_t pid)
 {
 	perf_map_forget(c, pid);
-	for (unsigned int i = c->nr_mappings; i > 0; i--) {
-		if (c->mappings[i - 1].pid == pid)
+	for (unsigned int i = c->files.nr_mappings; i > 0; i--) {
+		if (c->files.mappings[i - 1].pid == pid)
 			mapping_drop(c, i - 1);
 	}
 }
@@ -225,9 +228,9 @@ void modules_forget(struct collector *c, pid_t pid)
 /* A mapping of this file, of any target. */
 static const struct file_mapping *module_mapping(const struct collector *c, uint32_t module)
 {
-	for (unsigned int i = 0; i < c->nr_mappings; i++) {
-		if (c->mappings[i].module == module)
-			return &c->mappings[i];
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		if (c->files.mappings[i].module == module)
+			return &c->files.mappings[i];
 	}
 	return NULL;
 }
@@ -237,11 +240,11 @@ int module_file(struct collector *c, uint32_t module)
 	struct map_file about;
 	struct file_module *m;
 
-	if (!module || module > c->nr_modules)
+	if (!module || module > c->files.nr_modules)
 		return -EINVAL;
-	m = &c->modules[module - 1];
-	for (unsigned int i = 0; i < c->nr_mappings && m->fd < 0; i++) {
-		struct file_mapping *fm = &c->mappings[i];
+	m = &c->files.modules[module - 1];
+	for (unsigned int i = 0; i < c->files.nr_mappings && m->fd < 0; i++) {
+		struct file_mapping *fm = &c->files.mappings[i];
 
 		if (fm->module != module)
 			continue;
@@ -259,7 +262,7 @@ int module_content(struct collector *c, uint32_t module)
 
 	if (fd < 0)
 		return fd;
-	m = &c->modules[module - 1];
+	m = &c->files.modules[module - 1];
 	fm = module_mapping(c, module);
 	if (m->remote && m->copy < 0)
 		m->copy = fm ? target_map_copy(fm->pid, fm->start, fm->end) : -ENOENT;
@@ -275,7 +278,7 @@ int module_answers(struct collector *c, uint32_t module, const struct attach_poi
 	const struct file_mapping *fm = module_mapping(c, module);
 	int err = 0;
 
-	if (!module || module > c->nr_modules || !c->modules[module - 1].remote)
+	if (!module || module > c->files.nr_modules || !c->files.modules[module - 1].remote)
 		return 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points[i].offset)
@@ -290,8 +293,8 @@ static int open_debug(struct collector *c, pid_t pid, const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "usr/lib/debug/%s", name);
-	fd = opener_open(c->opener, pid, path);
-	return fd >= 0 ? fd : opener_open(c->opener, OPENER_HOST, path);
+	fd = opener_open(c->files.opener, pid, path);
+	return fd >= 0 ? fd : opener_open(c->files.opener, OPENER_HOST, path);
 }
 
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name)
@@ -300,9 +303,9 @@ int module_debug_file(struct collector *c, uint32_t module, const char *build_id
 	struct file_module *m;
 	int fd = -ENOENT;
 
-	if (!module || module > c->nr_modules)
+	if (!module || module > c->files.nr_modules)
 		return -EINVAL;
-	m = &c->modules[module - 1];
+	m = &c->files.modules[module - 1];
 	if (debug_path_of_build_id(build_id, path, sizeof(path)) > 0)
 		fd = open_debug(c, m->pid, path);
 	if (fd < 0 && debug_path_of_link(m->path, name, path, sizeof(path)) > 0)
@@ -312,14 +315,14 @@ int module_debug_file(struct collector *c, uint32_t module, const char *build_id
 
 void modules_release(struct collector *c)
 {
-	for (unsigned int i = 0; i < c->nr_modules; i++) {
-		if (c->modules[i].fd >= 0)
-			close(c->modules[i].fd);
-		if (c->modules[i].copy >= 0)
-			close(c->modules[i].copy);
-		free(c->modules[i].path);
+	for (unsigned int i = 0; i < c->files.nr_modules; i++) {
+		if (c->files.modules[i].fd >= 0)
+			close(c->files.modules[i].fd);
+		if (c->files.modules[i].copy >= 0)
+			close(c->files.modules[i].copy);
+		free(c->files.modules[i].path);
 	}
-	free(c->mappings);
-	c->mappings = NULL;
-	c->nr_modules = c->nr_mappings = c->cap_mappings = 0;
+	free(c->files.mappings);
+	c->files.mappings = NULL;
+	c->files.nr_modules = c->files.nr_mappings = c->files.cap_mappings = 0;
 }

@@ -34,6 +34,16 @@ struct file_mapping {
 	bool seen; /* in the scan going on */
 };
 
+struct module_table {
+	struct file_module modules[MAX_MODULES];
+	unsigned int nr_modules;
+	struct file_mapping *mappings;
+	unsigned int nr_mappings, cap_mappings;
+	bool changed;
+	struct opener *opener; /* NULL: no debug files, and no site can be checked */
+	struct site_checks *checks;
+};
+
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);
 /* The process runs another program, or another process has its pid: the map of the code it made is

@@ -157,8 +157,8 @@ static void call_decide(struct open_calls *w, const struct doubtful *d,
 
 static bool is_live_target(const struct collector *c, uint32_t tgid)
 {
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if ((uint32_t)c->targets[i]->pid == tgid)
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		if ((uint32_t)c->targets.list[i]->pid == tgid)
 			return true;
 	}
 	return false;
@@ -178,8 +178,8 @@ static bool outer_begun(struct collector *c, const struct pt_act_key *key, const
 
 static bool thread_exited(const struct collector *c, uint32_t tid)
 {
-	for (unsigned int i = 0; i < c->nr_exited; i++) {
-		if (c->exited[i] == tid)
+	for (unsigned int i = 0; i < c->exited.nr; i++) {
+		if (c->exited.tid[i] == tid)
 			return true;
 	}
 	return false;
@@ -327,7 +327,7 @@ struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last)
 	kernel_side_activations(c->kernel, open_activation, w);
 	if (w->nr_doubtful)
 		doubtful_decide(w);
-	c->nr_exited = 0;
+	c->exited.nr = 0;
 	return w;
 }
 

@@ -8,6 +8,12 @@
 
 struct collector;
 
+/* Threads that ended since the last sweep. */
+struct exited_threads {
+	uint32_t tid[256];
+	unsigned int nr;
+};
+
 /* Look for calls that have not returned, count them in the slots, then send the
  * oldest (which frees them). */
 struct open_calls;

@@ -38,10 +38,12 @@ bool phases_edge(const struct collector *c, const struct function *f)
 
 static bool edges_watched(const struct collector *c)
 {
-	if (c->asleep || (phases_need_syscalls(c) && c->units[UNIT_SYSCALLS].state != FUNCTION_ON))
+	if (c->loop.asleep ||
+	    (phases_need_syscalls(c) && c->units[UNIT_SYSCALLS].state != FUNCTION_ON))
 		return false;
-	for (unsigned int i = 0; i < c->nr_functions; i++) {
-		if (phases_edge(c, c->functions[i]) && c->functions[i]->state != FUNCTION_ON)
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		if (phases_edge(c, c->functions.list[i]) &&
+		    c->functions.list[i]->state != FUNCTION_ON)
 			return false;
 	}
 	return true;

@@ -50,8 +50,8 @@ static void clocks_attach(struct collector *c, struct sharing *s)
 /* Where the function is in the memory of the target that was mapped first. */
 static bool range_of(const struct collector *c, const struct function *f, struct pt_share *out)
 {
-	for (unsigned int i = 0; f->meta.size && i < c->nr_mappings; i++) {
-		const struct file_mapping *m = &c->mappings[i];
+	for (unsigned int i = 0; f->meta.size && i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
 
 		if (m->module != f->meta.module_id || f->meta.offset < m->offset ||
 		    f->meta.offset - m->offset >= m->end - m->start)
@@ -90,8 +90,8 @@ void share_hold(struct collector *c)
 {
 	uint32_t armed = 0;
 
-	for (unsigned int i = 0; i < c->nr_functions; i++)
-		armed |= c->functions[i]->state != FUNCTION_OFF;
+	for (unsigned int i = 0; i < c->functions.nr; i++)
+		armed |= c->functions.list[i]->state != FUNCTION_OFF;
 	__atomic_store_n(&kernel_side_control(c->kernel)->share_hold, armed, __ATOMIC_RELAXED);
 }
 

@@ -54,7 +54,7 @@ static void reader_close(struct code_reader *r)
 /* The reader of this module; the one that was used longest ago makes room. */
 static struct code_reader *reader_of(struct collector *c, uint32_t module)
 {
-	struct site_checks *k = c->checks;
+	struct site_checks *k = c->files.checks;
 	struct code_reader *r = NULL;
 	int fd;
 
@@ -70,7 +70,7 @@ static struct code_reader *reader_of(struct collector *c, uint32_t module)
 	fd = module_content(c, module);
 	if (fd < 0)
 		return NULL;
-	r->socket = opener_code(c->opener, fd);
+	r->socket = opener_code(c->files.opener, fd);
 	close(fd);
 	if (r->socket < 0)
 		return NULL;
@@ -88,7 +88,7 @@ static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, si
 
 	if (!r)
 		return -EPIPE;
-	r->used = ++c->checks->questions;
+	r->used = ++c->files.checks->questions;
 	if (send(r->socket, offsets, nr * sizeof(*offsets), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)(nr * sizeof(*offsets))) {
 		reader_close(r);
@@ -126,7 +126,7 @@ static const char *module_check(struct collector *c, uint32_t module,
 	for (size_t i = 0; i < nr && n < ASK; i++) {
 		uint64_t key = site_key(module, sites[i]->offset);
 
-		if (sites[i]->module != module || *known_at(c->checks, key) == key)
+		if (sites[i]->module != module || *known_at(c->files.checks, key) == key)
 			continue;
 		offsets[n++] = sites[i]->offset;
 	}
@@ -137,12 +137,12 @@ static const char *module_check(struct collector *c, uint32_t module,
 		uint64_t key = site_key(module, offsets[i]);
 
 		if (err || verdicts[i] != VERDICT_GOOD) {
-			snprintf(c->checks->reason, sizeof(c->checks->reason),
+			snprintf(c->files.checks->reason, sizeof(c->files.checks->reason),
 				 "%s: 0x%" PRIx64 " in %s", why(err, verdicts[i]), offsets[i],
-				 c->modules[module - 1].path);
-			return c->checks->reason;
+				 c->files.modules[module - 1].path);
+			return c->files.checks->reason;
 		}
-		*known_at(c->checks, key) = key;
+		*known_at(c->files.checks, key) = key;
 	}
 	return NULL;
 }
@@ -151,15 +151,15 @@ const char *sites_check(struct collector *c, const struct rec_site *const *sites
 {
 	const char *wrong = NULL;
 
-	if (!c->checks)
-		c->checks = calloc(1, sizeof(*c->checks));
-	if (!c->checks)
+	if (!c->files.checks)
+		c->files.checks = calloc(1, sizeof(*c->files.checks));
+	if (!c->files.checks)
 		return "no memory";
 	for (size_t i = 0; i < nr && !wrong; i++) {
 		uint64_t key = site_key(sites[i]->module, sites[i]->offset);
 
 		/* with it all that follow in the same module */
-		if (*known_at(c->checks, key) != key)
+		if (*known_at(c->files.checks, key) != key)
 			wrong = module_check(c, sites[i]->module, sites + i, nr - i);
 	}
 	return wrong;
@@ -167,10 +167,10 @@ const char *sites_check(struct collector *c, const struct rec_site *const *sites
 
 void site_check_release(struct collector *c)
 {
-	if (!c->checks)
+	if (!c->files.checks)
 		return;
 	for (unsigned int i = 0; i < MAX_READERS; i++)
-		reader_close(&c->checks->readers[i]);
-	free(c->checks);
-	c->checks = NULL;
+		reader_close(&c->files.checks->readers[i]);
+	free(c->files.checks);
+	c->files.checks = NULL;
 }

@@ -8,8 +8,13 @@
 #include <sys/types.h>
 
 #include "analysis/session/record.h"
+#include "bpf/records.h"
 
 struct collector;
+
+struct site_table {
+	uint32_t used[PT_SITES / 32], last;
+};
 
 /* Free entries of the site table. */
 int site_index_take(struct collector *c);

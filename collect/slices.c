@@ -103,27 +103,27 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 
 	if (s->head.slot >= PT_SLOTS)
 		return;
-	if (c->nr_samples == c->cap_samples) {
-		unsigned int cap = c->cap_samples ? 2 * c->cap_samples : 256;
+	if (c->slice.nr_samples == c->slice.cap_samples) {
+		unsigned int cap = c->slice.cap_samples ? 2 * c->slice.cap_samples : 256;
 		struct rec_sample *grown;
 		uint32_t *slots;
 
-		if (c->nr_samples >= MAX_SAMPLES) {
-			c->samples_lost++;
+		if (c->slice.nr_samples >= MAX_SAMPLES) {
+			c->lost.samples++;
 			return;
 		}
-		grown = realloc(c->samples, cap * sizeof(*grown));
+		grown = realloc(c->slice.samples, cap * sizeof(*grown));
 		if (grown)
-			c->samples = grown;
-		slots = realloc(c->sample_slot, cap * sizeof(*slots));
+			c->slice.samples = grown;
+		slots = realloc(c->slice.sample_slot, cap * sizeof(*slots));
 		if (slots)
-			c->sample_slot = slots;
+			c->slice.sample_slot = slots;
 		if (!grown || !slots)
 			return;
-		c->cap_samples = cap;
+		c->slice.cap_samples = cap;
 	}
-	r = &c->samples[c->nr_samples];
-	c->sample_slot[c->nr_samples++] = s->head.slot;
+	r = &c->slice.samples[c->slice.nr_samples];
+	c->slice.sample_slot[c->slice.nr_samples++] = s->head.slot;
 	*r = (struct rec_sample){
 	    .tid = s->head.tid,
 	    .start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
@@ -149,18 +149,18 @@ static void samples_send(struct collector *c, uint32_t slot, const uint64_t call
 	uint64_t taken[PT_TOKENS] = {0};
 	struct record rec = {.type = REC_SAMPLE};
 
-	for (unsigned int i = 0; i < c->nr_samples; i++) {
-		if (c->sample_slot[i] == slot)
-			taken[pt_bucket(c->samples[i].latency_ns) / PT_RESOLUTION]++;
+	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
+		if (c->slice.sample_slot[i] == slot)
+			taken[pt_bucket(c->slice.samples[i].latency_ns) / PT_RESOLUTION]++;
 	}
-	for (unsigned int i = 0; i < c->nr_samples; i++) {
+	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
 		unsigned int d;
 
-		if (c->sample_slot[i] != slot)
+		if (c->slice.sample_slot[i] != slot)
 			continue;
-		c->sample_slot[i] = 0;
-		d = pt_bucket(c->samples[i].latency_ns) / PT_RESOLUTION;
-		rec.sample = c->samples[i];
+		c->slice.sample_slot[i] = 0;
+		d = pt_bucket(c->slice.samples[i].latency_ns) / PT_RESOLUTION;
+		rec.sample = c->slice.samples[i];
 		rec.sample.op = c->slots[slot].op;
 		rec.sample.chance_ppm =
 		    calls[d] > taken[d] ? taken[d] * 1000000 / calls[d] : 1000000;
@@ -175,13 +175,13 @@ static void samples_keep(struct collector *c)
 {
 	unsigned int kept = 0;
 
-	for (unsigned int i = 0; i < c->nr_samples; i++) {
-		if (!c->sample_slot[i])
+	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
+		if (!c->slice.sample_slot[i])
 			continue;
-		c->samples[kept] = c->samples[i];
-		c->sample_slot[kept++] = c->sample_slot[i];
+		c->slice.samples[kept] = c->slice.samples[i];
+		c->slice.sample_slot[kept++] = c->slice.sample_slot[i];
 	}
-	c->nr_samples = kept;
+	c->slice.nr_samples = kept;
 }
 
 /* ---- profiles --------------------------------------------------------- */
@@ -354,7 +354,7 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 	struct armed_time *t = slot_time(c, slot);
 	struct slot_info *info = &c->slots[slot];
 	struct armed_period p = {
-	    .start_ns = c->slice_start, .end_ns = now.ns, .armed_ns = now.ns - c->slice_start};
+	    .start_ns = c->slice.start, .end_ns = now.ns, .armed_ns = now.ns - c->slice.start};
 	struct slot_spent spent;
 	struct pt_hist h;
 
@@ -367,7 +367,7 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 	if (t)
 		p = armed_period(t, now);
 	if (info->layer == LAYER_KERNEL &&
-	    !kernel_function_period(c, slot, now.ns, c->stopping, &p.start_ns, &p.armed_ns))
+	    !kernel_function_period(c, slot, now.ns, c->loop.stopping, &p.start_ns, &p.armed_ns))
 		return;
 	kernel_side_hist(c->kernel, slot, true, &h);
 	spent = slot_spent(c, slot);
@@ -389,7 +389,7 @@ static void time_told(struct armed_time *t, struct armed_clock now)
 /* One that has been armed for a whole slice is not in bursts any more. */
 static void burst_over(struct collector *c, struct armed_time *t, uint64_t now, bool last)
 {
-	if (t->bursting && t->on && now > t->since.ns + c->interval_ns)
+	if (t->bursting && t->on && now > t->since.ns + c->slice.interval_ns)
 		t->bursting = false;
 	t->tell = !t->bursting || last;
 }
@@ -398,16 +398,16 @@ static void times_look(struct collector *c, uint64_t now, bool last)
 {
 	for (enum unit u = 0; u < UNITS; u++)
 		burst_over(c, &c->units[u].time, now, last);
-	for (unsigned int i = 0; i < c->nr_functions; i++)
-		burst_over(c, &c->functions[i]->time, now, last);
+	for (unsigned int i = 0; i < c->functions.nr; i++)
+		burst_over(c, &c->functions.list[i]->time, now, last);
 }
 
 static void times_told(struct collector *c, struct armed_clock now)
 {
 	for (enum unit u = 0; u < UNITS; u++)
 		time_told(&c->units[u].time, now);
-	for (unsigned int i = 0; i < c->nr_functions; i++)
-		time_told(&c->functions[i]->time, now);
+	for (unsigned int i = 0; i < c->functions.nr; i++)
+		time_told(&c->functions.list[i]->time, now);
 }
 
 static void time_begin(struct armed_time *t, struct armed_clock now)
@@ -439,10 +439,10 @@ void slots_begin(struct collector *c)
 	for (enum unit u = 0; u < UNITS; u++)
 		time_begin(&c->units[u].time, now);
 	gates_open(c);
-	c->nr_samples = 0;
+	c->slice.nr_samples = 0;
 	phases_begin(c);
 	kernel_functions_begin(c, now.ns);
-	c->own_before = budget_own_cpu(c);
+	c->account.own_before = budget_own_cpu(c);
 }
 
 static void cost_send(struct collector *c, uint64_t now)
@@ -453,7 +453,7 @@ static void cost_send(struct collector *c, uint64_t now)
 
 	kernel_side_counters(c->kernel, n);
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
-		n[i] -= c->hits_before[i];
+		n[i] -= c->account.hits_before[i];
 	cost->at_ns = now - c->start_ns;
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
 		cost->hits += i == PT_HIT_COLD ? 0 : n[i];
@@ -468,17 +468,17 @@ static void cost_send(struct collector *c, uint64_t now)
 	cost->host_cpu_ns = cost->wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	cost->step_ns = c->cost.measured ? c->cost.hit[SITE_STEPPED] : 0;
 	own = budget_own_cpu(c);
-	cost->own_cpu_ns = own > c->own_before ? own - c->own_before : 0;
-	cost->start_cpu_ns = c->own_before;
+	cost->own_cpu_ns = own > c->account.own_before ? own - c->account.own_before : 0;
+	cost->start_cpu_ns = c->account.own_before;
 	send_record(c, &rec);
-	c->cost_target_ns = cost->ns - cost->other_ns;
-	c->cost_cpu_ns = cost->target_cpu_ns;
-	c->cost_wall_ns = cost->wall_ns;
+	c->account.told_target_ns = cost->ns - cost->other_ns;
+	c->account.told_cpu_ns = cost->target_cpu_ns;
+	c->account.told_wall_ns = cost->wall_ns;
 }
 
 void cost_note(struct collector *c)
 {
-	budget_note(c, c->cost_target_ns, c->cost_cpu_ns, c->cost_wall_ns);
+	budget_note(c, c->account.told_target_ns, c->account.told_cpu_ns, c->account.told_wall_ns);
 }
 
 static void loss_send(struct collector *c)
@@ -486,8 +486,8 @@ static void loss_send(struct collector *c)
 	const struct pt_control *control = kernel_side_control(c->kernel);
 	struct record rec = {.type = REC_LOSS};
 
-	rec.loss = (struct rec_loss){.records = control->lost_ring + c->front_lost,
-				     .samples = control->lost_samples + c->samples_lost,
+	rec.loss = (struct rec_loss){.records = control->lost_ring + c->lost.front,
+				     .samples = control->lost_samples + c->lost.samples,
 				     .activations = control->lost_acts + control->lost_threads};
 	send_record(c, &rec);
 }
@@ -515,10 +515,10 @@ void slice_end(struct collector *c, bool last)
 	phases_tell(c);
 	cost_send(c, now);
 	loss_send(c);
-	rec.tick = (struct rec_tick){.slice = c->slice,
-				     .start_ns = c->slice_start - c->start_ns,
+	rec.tick = (struct rec_tick){.slice = c->slice.number,
+				     .start_ns = c->slice.start - c->start_ns,
 				     .end_ns = now - c->start_ns};
 	send_record(c, &rec);
-	c->slice++;
-	c->slice_start = now;
+	c->slice.number++;
+	c->slice.start = now;
 }

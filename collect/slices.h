@@ -34,6 +34,14 @@ struct slot_info {
 	bool told;
 };
 
+/* The slice now open. */
+struct slice_state {
+	uint64_t interval_ns, number, start, end;
+	struct rec_sample *samples;
+	uint32_t *sample_slot;
+	unsigned int nr_samples, cap_samples;
+};
+
 void slots_announce(struct collector *c);
 /* "syscall:read"; of one without a name its number. */
 void syscall_op_name(uint32_t nr, char *out, size_t n);

@@ -36,9 +36,9 @@ int send_record(struct collector *c, const struct record *rec)
 	int err = channel_send(c->front, rec, -1);
 
 	if (err == -EAGAIN || err == -E2BIG)
-		c->front_lost++;
+		c->lost.front++;
 	else if (err == -EPIPE)
-		c->stopping = true;
+		c->loop.stopping = true;
 	return err;
 }
 
@@ -107,7 +107,7 @@ void send_meta(struct collector *c)
 	    .realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
 	    .monotonic_ns = c->start_ns,
 	    .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-	    .interval_ns = c->interval_ns,
+	    .interval_ns = c->slice.interval_ns,
 	    .command = c->options->command_line ? c->options->command_line : "",
 	    .resolution = c->options->resolution,
 	    .budget_ppm = c->options->budget_ppm,

@@ -19,11 +19,11 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 	struct target *t;
 	int err;
 
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if (c->targets[i]->pid == pid)
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		if (c->targets.list[i]->pid == pid)
 			return 0;
 	}
-	if (c->nr_targets == COLLECTOR_MAX_TARGETS)
+	if (c->targets.nr == COLLECTOR_MAX_TARGETS)
 		return -ENOSPC;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -38,7 +38,7 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 		return err;
 	}
 	t->requested = requested;
-	c->targets[c->nr_targets++] = t;
+	c->targets.list[c->targets.nr++] = t;
 	send_target(c, t);
 	modules_scan(c, t);
 	threads_seed(c, pid);
@@ -71,28 +71,29 @@ const char *target_why_not(int err)
 
 static void target_forget(struct collector *c, unsigned int i, const struct record *end)
 {
-	struct target *t = c->targets[i];
+	struct target *t = c->targets.list[i];
 
-	c->target_cpu_gone_ns += target_cpu_ns(t);
+	c->targets.gone_cpu_ns += target_cpu_ns(t);
 	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
 	modules_forget(c, t->pid);
 	functions_forget(c, t->pid);
 	send_record(c, end);
 	target_release(t);
 	free(t);
-	c->targets[i] = c->targets[--c->nr_targets];
+	c->targets.list[i] = c->targets.list[--c->targets.nr];
 }
 
 void target_ended(struct collector *c, unsigned int i)
 {
-	struct target *t = c->targets[i];
+	struct target *t = c->targets.list[i];
 	struct record rec = {.type = REC_TARGET_END};
 
 	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
-	if (t->pid == c->child && waitpid(c->child, &c->child_status, WNOHANG) == c->child) {
-		c->child_ended = true;
+	if (t->pid == c->command.pid &&
+	    waitpid(c->command.pid, &c->command.status, WNOHANG) == c->command.pid) {
+		c->command.ended = true;
 		rec.target_end.has_status = 1;
-		rec.target_end.status = (uint32_t)c->child_status;
+		rec.target_end.status = (uint32_t)c->command.status;
 	}
 	target_forget(c, i, &rec);
 }
@@ -101,7 +102,7 @@ void target_ended(struct collector *c, unsigned int i)
  */
 static void target_drop(struct collector *c, unsigned int i)
 {
-	struct target *t = c->targets[i];
+	struct target *t = c->targets.list[i];
 	struct record rec = {.type = REC_TARGET_END};
 	struct function *f0 = descend_f0(c);
 
@@ -121,8 +122,8 @@ static void target_drop(struct collector *c, unsigned int i)
 
 void targets_check(struct collector *c)
 {
-	for (unsigned int i = c->nr_targets; i > 0 && target_rights_matter(); i--) {
-		pid_t pid = c->targets[i - 1]->pid;
+	for (unsigned int i = c->targets.nr; i > 0 && target_rights_matter(); i--) {
+		pid_t pid = c->targets.list[i - 1]->pid;
 		int err = target_may_be_traced(pid);
 
 		/* what it executed before it was resumed is seen by another check, what it executes
@@ -137,9 +138,9 @@ void targets_check(struct collector *c)
 
 struct target *target_by_pid(struct collector *c, uint32_t pid)
 {
-	for (unsigned int i = 0; i < c->nr_targets; i++) {
-		if ((uint32_t)c->targets[i]->pid == pid)
-			return c->targets[i];
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		if ((uint32_t)c->targets.list[i]->pid == pid)
+			return c->targets.list[i];
 	}
 	return NULL;
 }

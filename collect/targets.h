@@ -14,6 +14,12 @@
 
 struct collector;
 
+struct target_table {
+	struct target *list[COLLECTOR_MAX_TARGETS];
+	unsigned int nr;
+	uint64_t gone_cpu_ns; /* CPU time of those that ended */
+};
+
 /*
  * Add a process. `born_ns`: when the kernel says that it began, since boot; 0: not
  * known. Another process may have its pid by now. 0 or a negative errno, in words by

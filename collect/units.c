@@ -247,7 +247,7 @@ static unsigned int units_used(const struct collector *c)
 
 unsigned int budget_parts(const struct collector *c)
 {
-	unsigned int parts = units_used(c) + (c->nr_functions > 0);
+	unsigned int parts = units_used(c) + (c->functions.nr > 0);
 
 	return parts ? parts : 1;
 }

@@ -52,8 +52,8 @@ static void test_looked_at_again(void **state)
 
 	(void)state;
 	control.correction[SLOT] = CORRECTION;
-	collector.mappings = &mapping;
-	collector.nr_mappings = 1;
+	collector.files.mappings = &mapping;
+	collector.files.nr_mappings = 1;
 	info->function = &f;
 	h.count[pt_bucket(CORRECTION / 10)] = 2 * SHARE_MIN_CALLS;
 	share_look(&collector, SLOT, &h);
