@@ -441,6 +441,31 @@ INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct 
 	p->burst = burst;
 }
 
+enum { LONG_PROGRAM_NS = 20000 };
+
+/* A hit whose program took so long. */
+INLINE void pace_hit(struct pt_hist *h, struct pt_site *s, u64 ns)
+{
+	/* it was interrupted for long, or lost its CPU */
+	if (ns > LONG_PROGRAM_NS)
+		return;
+	__sync_fetch_and_add(&h->pace_hits[s->class ? 1 : 0], 1);
+	__sync_fetch_and_add(&h->program_ns, ns);
+}
+
+/* The program has done the end's part since `began`. Returns the time. */
+INLINE u64 pace_end(struct pt_control *c, struct pt_site *s, u64 began)
+{
+	struct pt_hist *h = s->pace ? hist_of(c, s->end_slot) : 0;
+	u64 now;
+
+	if (!h)
+		return began;
+	now = bpf_ktime_get_ns();
+	pace_hit(h, s, now - began);
+	return now;
+}
+
 INLINE void pace_take(struct pt_site *s, struct pt_hist *h, u32 tid, u64 at)
 {
 	u64 key = (u64)s->start_slot << 32 | tid;
@@ -454,7 +479,9 @@ INLINE void pace_take(struct pt_site *s, struct pt_hist *h, u32 tid, u64 at)
 		pace_count(h, p, bpf_get_current_task_btf(), at, s->burst);
 }
 
-INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 id)
+/* `now`: when the program came to it. */
+INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now,
+		       u64 id)
 {
 	struct pt_act_key key = {};
 	u32 tid = (u32)id, mask = 0, outside;
@@ -513,8 +540,10 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	if (t)
 		t->last_cfa = key.cfa;
 	if (s->pace)
-		pace_take(s, h, tid, bpf_ktime_get_ns());
+		pace_take(s, h, tid, now);
 	a->start = bpf_ktime_get_ns();
+	if (s->pace)
+		pace_hit(h, s, a->start - now);
 	s->last = a->start;
 	if (t)
 		t->last_start = a->start;
@@ -579,13 +608,15 @@ INLINE int site_hit(struct pt_regs *ctx)
 	}
 	if (s->flags & PT_SITE_FNODE_END)
 		descent_fnode_end(c, s, ctx, now, (u32)id);
-	if (s->flags & PT_SITE_END)
+	if (s->flags & PT_SITE_END) {
 		site_end(c, s, ctx, now, id);
+		now = pace_end(c, s, now);
+	}
 	charge_hit(c, s, (u32)id);
 	if (s->closed)
 		return 0;
 	if (s->flags & PT_SITE_START)
-		site_start(c, s, ctx, id);
+		site_start(c, s, ctx, now, id);
 	if (s->flags & PT_SITE_FNODE_START && !s->blown &&
 	    !descent_fnode_start(c, s, index, ctx, (u32)id) && !__sync_fetch_and_add(&s->blown, 1))
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);

@@ -255,7 +255,8 @@ INLINE void record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 
 	r->head.tid = tid;
 	r->head.at = bpf_ktime_get_ns();
 	r->address = address;
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	/* probes that are hit too often cost the target until the collector removes them */
+	bpf_ringbuf_submit(r, kind == PT_RECORD_BLOWN ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 #endif

@@ -56,6 +56,7 @@ enum {
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
 	PT_SHARES = 8,		  /* functions too short to be timed whose share is sampled */
+	PT_CLASSES = 2,		  /* of sites: enum site_class */
 	PT_GATES = 8,		  /* layers that have a gate: enum layer */
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
@@ -81,6 +82,9 @@ struct pt_hist {
 	/* From the last call in a burst to the first in a later one. */
 	pt_u64 gaps, gap_cpu_ns;
 	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* of threads that slept in the earlier burst */
+	/* In bursts: hits of its starts and ends by class, and the time in their programs. That is
+	 * all of a hit but the kernel's way to the program and back. */
+	pt_u64 pace_hits[PT_CLASSES], program_ns;
 	pt_u64 count[PT_BUCKETS];
 };
 
@@ -131,7 +135,7 @@ struct pt_site {
 	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the
 			      function */
 	pt_u32 burst;	   /* of the function that begins here: counted by the collector */
-	pt_u32 pace;	   /* 1: count the pace of its callers */
+	pt_u32 pace;	   /* 1: count the pace of its callers, and its hits and their time */
 };
 
 /* One open activation of a user function: address space and CFA, not thread. */

@@ -64,6 +64,10 @@ enum {
 	PAGES = 100,
 	TICKS = 32,
 	COLD_CALLS = 40,
+	WARM_CALLS = 4,
+	TRAP_ROUNDS = 40,
+	TRAP_CALLS = 100,
+	STEPPED_TRAP_CALLS = 20,
 	CACHES = 4 << 20, /* bytes that take the place of everything else in the caches of a CPU */
 	LINE = 64,
 };
@@ -73,6 +77,7 @@ struct order {
 	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches;
 		     4: page faults; 5: function 0 with cold caches; -1: end */
 	int calls;
+	int once; /* one round, after a few calls that are not timed */
 };
 
 static void helper_switches(int calls)
@@ -194,6 +199,11 @@ static uint64_t helper_typical(const struct order *o)
 	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS;
 	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX;
 
+	if (o->once) {
+		helper_time(&(struct order){.what = o->what, .calls = WARM_CALLS});
+		return helper_time(o);
+	}
+
 	for (int batch = 0; batch < BATCHES; batch++) {
 		for (size_t r = 0; r < rounds; r++)
 			ns[r] = helper_time(o);
@@ -258,16 +268,20 @@ static void helper_stop(struct helper_process *h)
 	waitpid(h->pid, NULL, 0);
 }
 
-/* Typical time of `calls` calls, ns; 0 if the helper failed. */
-static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
+/* Typical time of a round, ns; 0 if the helper failed. */
+static uint64_t helper_order(const struct helper_process *h, const struct order *o)
 {
-	struct order o = {.what = what, .calls = calls};
 	uint64_t ns = 0;
 
-	if (write(h->socket, &o, sizeof(o)) != (ssize_t)sizeof(o) ||
+	if (write(h->socket, o, sizeof(*o)) != (ssize_t)sizeof(*o) ||
 	    read(h->socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
 		return 0;
 	return ns;
+}
+
+static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
+{
+	return helper_order(h, &(struct order){.what = what, .calls = calls});
 }
 
 struct find_self {
@@ -329,6 +343,45 @@ static uint32_t spread_ns(const struct pt_hist *h)
 	return high > low ? (uint32_t)((high - low) / 2) : (uint32_t)(low / PT_RESOLUTION / 2);
 }
 
+/*
+ * What a pair of hits takes beside the time in its programs, as a multiple of that time. The host
+ * is now faster and now slower, by the load of its other tenants, but both parts go with it. The
+ * median of rounds; 0: not known.
+ */
+static double pair_ratio(struct collector *c, const struct helper_process *h, int class,
+			 uint32_t slot, double *program)
+{
+	const struct order o = {
+	    .what = class, .calls = class ? STEPPED_TRAP_CALLS : TRAP_CALLS, .once = 1};
+	uint64_t ppm[TRAP_ROUNDS], ns[TRAP_ROUNDS], calls;
+	struct pt_hist before, after;
+	double took, programs;
+
+	for (unsigned int i = 0; i < TRAP_ROUNDS; i++) {
+		kernel_side_hist(c->kernel, slot, false, &before);
+		took = (double)helper_order(h, &o) / o.calls;
+		kernel_side_hist(c->kernel, slot, false, &after);
+		calls = after.calls - before.calls;
+		programs = (double)(after.program_ns - before.program_ns) / (calls ? calls : 1);
+		ns[i] = (uint64_t)programs;
+		ppm[i] =
+		    programs > 0 && took > programs ? (uint64_t)((took / programs - 1) * 1e6) : 0;
+	}
+	qsort(ppm, TRAP_ROUNDS, sizeof(*ppm), ascending);
+	qsort(ns, TRAP_ROUNDS, sizeof(*ns), ascending);
+	*program = (double)ns[TRAP_ROUNDS / 2];
+	return (double)ppm[TRAP_ROUNDS / 2] / 1e6;
+}
+
+/* A pair was measured; its end is always emulated. */
+static void one_of_pair(uint32_t cost[SITE_CLASSES], int class)
+{
+	if (class == SITE_EMULATED)
+		cost[class] /= 2;
+	else if (cost[class] > cost[SITE_EMULATED])
+		cost[class] -= cost[SITE_EMULATED];
+}
+
 static void calibrate_class(struct collector *c, const struct helper_process *h, int class,
 			    uint32_t slot)
 {
@@ -343,6 +396,7 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	struct attach_point points[2];
 	struct attachment a;
 	uint64_t bare, probed, cold = 0, bare_cold = 0;
+	double ratio, program;
 	struct pt_hist hist;
 	size_t bad;
 
@@ -359,8 +413,11 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 				    .class = (uint32_t) class,
 				    .fuse = UINT64_MAX,
 				    .pace = c->options->budget_ppm < 1000000};
-	sites[2] = (struct pt_site){
-	    .flags = PT_SITE_END, .end_slot = slot, .end_cfa = 8, .fuse = UINT64_MAX};
+	sites[2] = (struct pt_site){.flags = PT_SITE_END,
+				    .end_slot = slot,
+				    .end_cfa = 8,
+				    .fuse = UINT64_MAX,
+				    .pace = sites[1].pace};
 	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
 	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
 	bare = helper_ask(h, class, calls);
@@ -370,6 +427,9 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 			   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, h->pid, points, 2,
 			   &bad)) {
 		probed = helper_ask(h, class, calls);
+		ratio = pair_ratio(c, h, class, slot, &program);
+		c->cost.trap[class] = (uint32_t)(ratio * program);
+		c->cost.program[class] = (uint32_t)(program / 2);
 		if (class == SITE_EMULATED)
 			cold = helper_ask(h, 5, COLD_CALLS);
 		attachment_release(&a, false);
@@ -378,14 +438,11 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 		c->cost.inside_error[class] = spread_ns(&hist);
 		if (probed > bare)
 			c->cost.hit[class] = (uint32_t)((probed - bare) / (uint64_t)calls);
-		/* a pair was measured: the end is always emulated */
 		/* the end of the pair comes soon after its start: only one of them is cold */
 		if (class == SITE_EMULATED && cold > bare_cold + c->cost.hit[class])
 			c->cost.cold = (uint32_t)(cold - bare_cold) - c->cost.hit[class];
-		if (class == SITE_EMULATED)
-			c->cost.hit[class] /= 2;
-		else if (c->cost.hit[class] > c->cost.hit[SITE_EMULATED])
-			c->cost.hit[class] -= c->cost.hit[SITE_EMULATED];
+		one_of_pair(c->cost.hit, class);
+		one_of_pair(c->cost.trap, class);
 	}
 	close(fd);
 }

@@ -13,8 +13,12 @@ struct collector;
 /* What probes cost, ns; measured at start on this host. */
 struct probe_cost {
 	bool measured;
-	uint32_t hit[SITE_CLASSES]; /* one hit, in all */
-	uint32_t cold;		    /* ... and so much more, if other code ran since the last one */
+	uint32_t hit[SITE_CLASSES];	/* one hit, in all */
+	uint32_t program[SITE_CLASSES]; /* ... in its program: mean of a pair whose start is of this
+					   class */
+	uint32_t trap[SITE_CLASSES];	/* ... on the way to the program and back, while that takes
+					   `program` */
+	uint32_t cold; /* ... and so much more, if other code ran since the last one */
 	uint32_t
 	    inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
 	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */

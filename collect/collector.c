@@ -38,7 +38,7 @@
 enum {
 	DESCENT_RING_MS = 5, /* what is armed costs the target until it is taken off */
 	RING_MS = 20, /* the ring buffer is read on a timer: waking up from the programs would trace
-			 itself */
+			 itself. They do it for a fuse that has blown. */
 	TOKENS_MS = 50,
 	HEARTBEAT_MS = 2000, /* dead man's switch */
 	ALIVE_MS = 200,
@@ -503,7 +503,7 @@ static void targets_end(struct collector *c, struct pollfd *fds)
 static void loop_run(struct loop *l)
 {
 	struct collector *c = l->c;
-	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 1, sizeof(*fds));
+	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 2, sizeof(*fds));
 
 	while (fds && !c->loop.stopping) {
 		unsigned int n = c->targets.nr;
@@ -515,7 +515,12 @@ static void loop_run(struct loop *l)
 		for (unsigned int i = 0; i < n; i++)
 			fds[i + 1] =
 			    (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
-		poll(fds, n + 1, timeout_ms(l, now_ns()));
+		fds[n + 1] =
+		    (struct pollfd){.fd = kernel_side_wake_fd(c->kernel), .events = POLLIN};
+		poll(fds, n + 2, timeout_ms(l, now_ns()));
+		/* a fuse has blown: the burst is over */
+		if (fds[n + 1].revents)
+			l->next_ring = l->next_govern = 0;
 		guard_look(l);
 		if (fds[0].revents & POLLOUT)
 			channel_flush(c->front);

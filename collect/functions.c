@@ -95,10 +95,10 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 	s->class = r->class;
 	s->fuse = s->hits + function_allowance(c, f, r->class);
 	s->blown = 0;
+	s->pace = f->gate_open && !budget_is_unlimited(c);
 	if (starts(r)) {
 		s->start_slot = f->slot;
 		s->burst = f->burst;
-		s->pace = c->options->budget_ppm < 1000000;
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET |
@@ -306,9 +306,13 @@ void function_gate(struct collector *c, struct function *f, bool open)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
 
+	f->gate_open = open;
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		struct pt_site *s = &table[f->sites[i].index];
+
+		__atomic_store_n(&s->pace, open && !budget_is_unlimited(c), __ATOMIC_RELAXED);
 		if (starts(&f->sites[i].site))
-			__atomic_store_n(&table[f->sites[i].index].closed, !open, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&s->closed, !open, __ATOMIC_SEQ_CST);
 	}
 }
 
@@ -396,6 +400,7 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 	f->meta.requested = strdup(op->requested);
 	f->meta.module = strdup(op->module);
 	f->meta.placement = strdup(op->placement);
+	f->gate_open = true;
 	f->time.start = clock_now(c);
 	f->credit_ns = budget_of(c, CREDIT_START_NS);
 	c->functions.list[c->functions.nr++] = f;

@@ -60,6 +60,7 @@ struct function {
 	unsigned int nr_breaks;
 	bool ends_gone;	   /* draining: the ends are detached, the breakpoints wait */
 	uint64_t censored; /* open calls given up at the end of a burst */
+	bool gate_open;	   /* what begins counts */
 	bool hopeless;	   /* every site was refused */
 	bool exits_dropped, keep_exits;
 	bool exits_wait; /* stepped ones are not armed before it is known how often it is called */

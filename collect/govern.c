@@ -25,6 +25,7 @@
 
 enum {
 	CHECK_FAST_MS = 4,
+	DRAIN_CHECK_MS = 1, /* the ends cost what they cost until they are removed */
 	CHECK_MS = 40,
 	BURST_MIN_MS = 4,
 	OFF_MIN_MS = 45,
@@ -70,8 +71,9 @@ struct armed_clock clock_now(const struct collector *c)
  */
 uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class)
 {
+	/* each call that begins will end, at another site */
 	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS,
-		 price = budget_hit_ns(c, class);
+		 price = budget_hit_ns(c, class) + budget_hit_ns(c, SITE_EMULATED);
 	uint64_t hits = ns / (price ? price : 1);
 
 	if (budget_is_unlimited(c))
@@ -239,7 +241,8 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 {
 	struct armed_clock clock;
-	uint64_t last, hits = function_starts(c, f, &last) - f->burst_hits, end = f->state_since;
+	uint64_t last, starts = function_starts(c, f, &last), end = f->state_since;
+	uint64_t hits = starts > f->burst_hits ? starts - f->burst_hits : 0;
 
 	function_gate(c, f, false);
 	if (last > end)
@@ -302,16 +305,17 @@ static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t n
 	uint64_t open, age = now > f->state_since ? now - f->state_since : 0;
 
 	if (f->starts_going) {
-		if (!starts_pass(c, f, age))
-			starts_gone(c, f, now);
-		return now + CHECK_FAST_MS * MS;
+		if (age < DRAIN_CHECK_MS * MS || starts_pass(c, f, age))
+			return now + DRAIN_CHECK_MS * MS;
+		starts_gone(c, f, now);
+		age = 0;
 	}
 	open = function_open(c, f);
 	if (!open || age > DRAIN_MAX_MS * MS)
 		burst_drained(c, f, now, open);
 	else if (!f->ends_gone && age > DRAIN_ENDS_MS * MS)
 		breaks_arm(c, f);
-	return now + CHECK_FAST_MS * MS;
+	return now + (age > DRAIN_ENDS_MS * MS ? CHECK_FAST_MS : DRAIN_CHECK_MS) * MS;
 }
 
 /*
@@ -478,7 +482,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 		if (returns_too_dear(c, f) ||
 		    ((burst_over(c, f) || pause) && now - f->state_since >= BURST_MIN_MS * MS)) {
 			burst_stop(c, f, now_ns());
-			return now + CHECK_FAST_MS * MS;
+			return now + DRAIN_CHECK_MS * MS;
 		}
 		/* one that spends as it earns is left alone for longer */
 		return now + (spent > (uint64_t)earned || now - f->state_since < 100 * MS

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -238,6 +239,11 @@ int kernel_side_load(struct kernel_side *k)
 	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
 	    !k->activations || !k->ring)
 		return -ENOMEM;
+	/* only what a program wakes up for makes it readable, not what waits to be read anyway */
+	if (epoll_ctl(ring_buffer__epoll_fd(k->ring), EPOLL_CTL_MOD,
+		      bpf_map__fd(k->skel->maps.ring),
+		      &(struct epoll_event){.events = EPOLLIN | EPOLLET}))
+		return -errno;
 	maps_keep_from_children();
 	k->control->next_slot = 1;
 	k->control->nr_cpus = (uint32_t)k->nr_cpus;
@@ -479,6 +485,9 @@ void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struc
 		out->gaps += load(&h->gaps);
 		out->gap_cpu_ns += load(&h->gap_cpu_ns);
 		out->gap_sleeps += load(&h->gap_sleeps);
+		out->program_ns += load(&h->program_ns);
+		for (unsigned int i = 0; i < PT_CLASSES; i++)
+			out->pace_hits[i] += load(&h->pace_hits[i]);
 		min = extremes ? __atomic_exchange_n(&h->min, 0, __ATOMIC_RELAXED) : load(&h->min);
 		max = extremes ? __atomic_exchange_n(&h->max, 0, __ATOMIC_RELAXED) : load(&h->max);
 		if (min && (!out->min || min < out->min))
@@ -509,8 +518,17 @@ void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS])
 	}
 }
 
+int kernel_side_wake_fd(const struct kernel_side *k)
+{
+	return ring_buffer__epoll_fd(k->ring);
+}
+
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx)
 {
+	struct epoll_event woken;
+
+	while (epoll_wait(ring_buffer__epoll_fd(k->ring), &woken, 1, 0) > 0)
+		;
 	k->each = each;
 	k->each_ctx = ctx;
 	ring_buffer__consume(k->ring);

@@ -97,6 +97,9 @@ void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot);
 /* Hits by cost class, added up over the CPUs. */
 void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS]);
 
+/* Readable when a program has woken up the collector for a record; draining the ring buffer ends
+ * that. */
+int kernel_side_wake_fd(const struct kernel_side *k);
 /* Call `each` for every record in the ring buffer. */
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);

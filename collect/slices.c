@@ -196,16 +196,12 @@ static struct armed_time *slot_time(struct collector *c, uint32_t slot)
 	return unit ? &unit->time : NULL;
 }
 
-/* What the probes that count for a slot have cost the targets so far. */
-static struct slot_spent slot_spent(struct collector *c, uint32_t slot)
+/* What the probes of the unit of a slot have cost the targets so far. */
+static uint64_t slot_spent(struct collector *c, uint32_t slot)
 {
-	struct slot_info *info = &c->slots[slot];
-	struct governed_unit *unit = unit_of(c, info->layer);
+	const struct governed_unit *unit = unit_of(c, c->slots[slot].layer);
 
-	if (info->function)
-		return (struct slot_spent){.ns = info->function->spent_ns,
-					   .starts = function_starts(c, info->function, NULL)};
-	return (struct slot_spent){.ns = unit ? unit->spent_ns : 0};
+	return unit ? unit->spent_ns : 0;
 }
 
 static bool hist_ready(struct pt_hist **h)
@@ -250,25 +246,38 @@ static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 }
 
 /*
- * What the probes cost that counted since the last record: some of a function's were hit before its
- * gate opened or after it closed. Each call that counted was seen to begin once.
+ * What the hits of a function took since the last record: the time in their programs, and on the
+ * kernel's way to these, which takes longer where the programs do.
  */
-static uint64_t spent_on(const struct slot_info *info, const struct slot_spent *spent,
-			 const struct pt_hist *h)
+static uint64_t hits_took(const struct collector *c, const struct pt_hist *h,
+			  const struct pt_hist *old)
 {
-	uint64_t ns = spent->ns > info->last_spent.ns ? spent->ns - info->last_spent.ns : 0;
-	uint64_t starts = spent->starts - info->last_spent.starts, begun;
+	uint64_t programs = h->program_ns - old->program_ns;
+	double expected = 0, traps = 0;
 
-	begun = h->entries - info->last_entries + h->unseen - info->last->unseen;
-	return info->function && begun < starts
-		   ? (uint64_t)((double)ns * (double)begun / (double)starts)
-		   : ns;
+	for (unsigned int i = 0; i < SITE_CLASSES; i++) {
+		uint64_t hits = h->pace_hits[i] - old->pace_hits[i];
+
+		expected += (double)hits * c->cost.program[SITE_EMULATED];
+		traps += (double)hits * c->cost.trap[i];
+	}
+	return programs + (uint64_t)(expected > 0 ? traps * (double)programs / expected : traps);
+}
+
+/* What probes took of the calls since the last record: of tracepoints what those of their unit
+ * cost. */
+static uint64_t probes_took(const struct collector *c, const struct slot_info *info, uint64_t spent,
+			    const struct pt_hist *h)
+{
+	if (info->function)
+		return hits_took(c, h, info->last);
+	return spent > info->last_spent ? spent - info->last_spent : 0;
 }
 
 /* What a slot has counted from its last record up to `h`; until then its probes had cost `spent`.
  */
 static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h,
-			 const struct armed_period *period, const struct slot_spent *spent)
+			 const struct armed_period *period, uint64_t spent)
 {
 	struct slot_info *info = &c->slots[slot];
 	uint32_t buckets[PT_BUCKETS], nr = 0;
@@ -289,7 +298,8 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	    .armed_ns = period->armed_ns,
 	    .cpu_ns = period->cpu_ns,
 	    .armed_cpu_ns = period->armed_cpu_ns,
-	    .probe_ns = spent_on(info, spent, h),
+	    .probe_ns = probes_took(c, info, spent, h),
+	    .program_ns = h->program_ns - old->program_ns,
 	    .run_calls = h->run_calls - old->run_calls,
 	    .run_ns = h->run_ns - old->run_ns,
 	    .switch_calls = h->switch_calls - old->switch_calls,
@@ -341,8 +351,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	samples_send(c, slot, doublings);
 	share_look(c, slot, h);
 	*old = *h;
-	info->last_spent = *spent;
-	info->last_entries = h->entries;
+	info->last_spent = spent;
 	old->entries = info->open; /* one more record says that nothing is open any more */
 	info->extra_abnormal = 0;
 }
@@ -355,13 +364,12 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 	struct slot_info *info = &c->slots[slot];
 	struct armed_period p = {
 	    .start_ns = c->slice.start, .end_ns = now.ns, .armed_ns = now.ns - c->slice.start};
-	struct slot_spent spent;
 	struct pt_hist h;
 
 	if (!hist_ready(&info->last))
 		return;
 	if (t && t->has_cut && info->cut)
-		profile_send(c, slot, info->cut, &t->cut, &info->cut_spent);
+		profile_send(c, slot, info->cut, &t->cut, info->cut_spent);
 	if (t && !t->tell)
 		return;
 	if (t)
@@ -370,8 +378,7 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 	    !kernel_function_period(c, slot, now.ns, c->loop.stopping, &p.start_ns, &p.armed_ns))
 		return;
 	kernel_side_hist(c->kernel, slot, true, &h);
-	spent = slot_spent(c, slot);
-	profile_send(c, slot, &h, &p, &spent);
+	profile_send(c, slot, &h, &p, slot_spent(c, slot));
 }
 
 /* What was told belongs to the past: once all slots have been told. */
@@ -428,10 +435,8 @@ void slots_begin(struct collector *c)
 			info->last = calloc(1, sizeof(*info->last));
 		if (info->last)
 			kernel_side_hist(c->kernel, s, true, info->last);
-		if (info->last) {
-			info->last_entries = info->last->entries;
+		if (info->last)
 			info->last->entries = 0;
-		}
 		info->last_spent = slot_spent(c, s);
 		if (info->function)
 			time_begin(&info->function->time, now);

@@ -21,14 +21,10 @@ struct slot_info {
 	struct pt_hist *last; /* as reported */
 	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its
 				 armed_time has a cut */
-	struct slot_spent {
-		uint64_t ns, starts;  /* what the probes of its unit or function had cost; hits of
-					 those that begin a call */
-	} cut_spent, last_spent;      /* at the cut; as reported */
-	uint64_t last_entries;	      /* as reported */
-	uint32_t share;		      /* of `shares` of the control block: index + 1; 0: none */
-	uint64_t last_ticks, last_in; /* of it, as reported */
-	uint64_t extra_abnormal;      /* found by the collector itself, not yet reported */
+	uint64_t cut_spent, last_spent; /* what its unit had cost: at the cut; as reported */
+	uint32_t share;			/* of `shares` of the control block: index + 1; 0: none */
+	uint64_t last_ticks, last_in;	/* of it, as reported */
+	uint64_t extra_abnormal;	/* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
 	bool told;

@@ -7,7 +7,7 @@
 #include "bpf/buckets.h"
 
 static const double probe_error =
-    0.08; /* of the calibrated cost of a probe: it depends on caches and on the load */
+    0.05; /* of the calibrated cost of a probe: it depends on caches and on the load */
 static const double clock_error = 0.03; /* no clock is better than that */
 static const double target_error =
     0.15;			      /* the whole target's CPU time is not that of its callers */
@@ -27,13 +27,20 @@ static double square(double x)
 	return x * x;
 }
 
+/* What the probes took in a burst, and the part of it that was not timed in the target. */
+struct took {
+	double all, calibrated;
+};
+
 /*
- * `calls` per `cpu`, less `probes` of it. Where the probes took all but a rest that is smaller than
- * the error of their cost, the rest is somewhere between nothing and that error.
+ * `calls` per `cpu`, less this share of what the probes took. Where the probes took all but a rest
+ * that is smaller than the error of their cost, the rest is somewhere between nothing and that
+ * error.
  */
-static double per_cpu(double calls, double cpu, double probes, double *error)
+static double per_cpu(double calls, double cpu, const struct took *probes, double share,
+		      double *error)
 {
-	double unsure = probe_error * probes, net = cpu - probes;
+	double unsure = probe_error * probes->calibrated * share, net = cpu - probes->all * share;
 
 	if (net > unsure && net > 0) {
 		/* of a logarithm: the closer the rest is to nothing, the longer the tail */
@@ -50,9 +57,10 @@ static double per_cpu(double calls, double cpu, double probes, double *error)
  * between their two clock readings, so if most were shorter, then all of the cost was less by as
  * much.
  */
-static double probes_took(const struct rec_profile *r)
+static struct took probes_took(const struct rec_profile *r)
 {
-	double inside = (double)r->correction_ns, calls = 0, measured, ratio;
+	double inside = (double)r->correction_ns, calls = 0, measured, ratio = 1;
+	struct took took;
 
 	for (uint32_t i = 0; i < r->nr_buckets && inside > 0; i++) {
 		calls += (double)r->count[i];
@@ -62,23 +70,27 @@ static double probes_took(const struct rec_profile *r)
 		 * (bpf/measure.h) */
 		measured = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
 		measured = measured < inside / 3 ? 4 * measured : measured + inside;
-		ratio = fmax(measured / inside, least_ratio);
-		return (double)r->probe_ns * fmin(ratio, 1);
+		ratio = fmin(fmax(measured / inside, least_ratio), 1);
+		break;
 	}
-	return (double)r->probe_ns;
+	took.calibrated = ratio * (double)(r->probe_ns - r->program_ns);
+	took.all = took.calibrated + (double)r->program_ns;
+	return took;
 }
 
 /* In one burst. */
 static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 {
-	double paced = (double)r->run_calls + (double)r->switch_calls, probes = probes_took(r);
+	double paced = (double)r->run_calls + (double)r->switch_calls;
+	const struct took took = probes_took(r);
+	double probes = took.all;
 	double armed = (double)r->armed_ns, slower;
 	struct scale_rates rates = {0};
 
 	if (paced >= MIN_CALLS) {
 		rates.cpu_known = true;
-		rates.per_cpu = per_cpu(paced, (double)r->run_ns + (double)r->switch_cpu_ns,
-					probes * paced / fmax(calls, paced), &rates.cpu_error);
+		rates.per_cpu = per_cpu(paced, (double)r->run_ns + (double)r->switch_cpu_ns, &took,
+					paced / fmax(calls, paced), &rates.cpu_error);
 	}
 	if (r->cycles && r->cycle_calls) {
 		rates.cycle_known = true;
@@ -90,7 +102,7 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	if (r->armed_cpu_ns) {
 		rates.all_known = true;
 		rates.per_all_cpu =
-		    per_cpu(calls, (double)r->armed_cpu_ns, probes, &rates.all_cpu_error);
+		    per_cpu(calls, (double)r->armed_cpu_ns, &took, 1, &rates.all_cpu_error);
 	}
 	/* how much slower the target may have been: not at all, if it slept long enough, or by all
 	 * that the probes took */

@@ -205,8 +205,9 @@ struct rec_profile {
 	/* Where the calls are too short to be timed: samples of the program counter, and those in
 	 * the function itself. */
 	uint64_t ticks, ticks_in;
-	uint64_t error_ns; /* of correction_ns: what it differed by from call to call when it was
-			      measured; 0: not known */
+	uint64_t error_ns;   /* of correction_ns: what it differed by from call to call when it was
+				measured; 0: not known */
+	uint64_t program_ns; /* part of probe_ns that was timed in the target, not calibrated */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */

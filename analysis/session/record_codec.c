@@ -121,6 +121,7 @@ static const struct field rec_profile_fields[] = {
 	U64(rec_profile, ticks),
 	U64(rec_profile, ticks_in),
 	U64(rec_profile, error_ns),
+	U64(rec_profile, program_ns),
 };
 LAYOUT(rec_profile);
 
