@@ -7,10 +7,11 @@
 enum {
 	SLOWEST_CALLS = 10, /* seen, among the slowest that are asked for */
 	TAIL_CALLS = 20,    /* fewer than these far above the mode may become a peak of their own */
-	STABLE_CALLS = 10,  /* seen, in each peak that matters */
-	HEAVY_CALLS = 10,   /* seen, beyond all peaks, before they are the question */
-	FEWEST = 10,	    /* of start_ops when calls are rare */
-	TAIL_FACTOR = 2,    /* times the mode: from here on a call is in the tail of its peak */
+	STABLE_CALLS = 10,  /* seen, in each peak that matters; fewer when calls are rare */
+	STABLE_FEWEST = 5,
+	HEAVY_CALLS = 10, /* seen, beyond all peaks, before they are the question */
+	FEWEST = 10,	  /* of start_ops when calls are rare */
+	TAIL_FACTOR = 2,  /* times the mode: from here on a call is in the tail of its peak */
 };
 
 #define LOOK_S 1.0    /* at the profile, before anything is chosen */
@@ -29,15 +30,20 @@ enum {
 #define NEAREST 1.5 /* a latency this many times outside of a peak still means it */
 
 /* Calls come slowly: after a while those that came will do. */
+static unsigned int fewer(const struct choose_question *q, unsigned int enough, unsigned int least)
+{
+	double now = enough;
+
+	if (q->waited_s > PATIENT_S)
+		now *= PATIENT_S / q->waited_s;
+	return now > least ? (unsigned int)now : least;
+}
+
 static unsigned int enough_calls(const struct choose_question *q)
 {
-	double enough = q->start_ops;
-
 	if (q->start_ops_fixed || q->start_ops <= FEWEST)
 		return q->start_ops;
-	if (q->waited_s > PATIENT_S)
-		enough *= PATIENT_S / q->waited_s;
-	return enough > FEWEST ? (unsigned int)enough : FEWEST;
+	return fewer(q, q->start_ops, FEWEST);
 }
 
 static double seen(const struct op *op, uint64_t weighted)
@@ -100,13 +106,15 @@ static const struct peak *largest_peak(const struct op *op)
 }
 
 /* Do the peaks that matter have calls enough to stay what they are? */
-static bool is_stable(const struct op *op)
+static bool is_stable(const struct op *op, const struct choose_question *q)
 {
+	unsigned int calls = fewer(q, STABLE_CALLS, STABLE_FEWEST);
+
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
 		if (p->share_of_time >= MATTERS &&
-		    (seen(op, p->calls) < STABLE_CALLS || is_unsettled(op, p)))
+		    (seen(op, p->calls) < calls || is_unsettled(op, p)))
 			return false;
 	}
 	return true;
@@ -169,7 +177,7 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 	}
 	if (!best)
 		return q->last_chance ? -ENOENT : -EAGAIN;
-	if (!q->last_chance && !is_stable(op))
+	if (!q->last_chance && !is_stable(op, q))
 		return -EAGAIN;
 	take_peak(op, best, out);
 	return 0;
@@ -204,7 +212,7 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 		if (!best || outside(&op->peaks[i], q->low_ns) < outside(best, q->low_ns))
 			best = &op->peaks[i];
 	if (!best || outside(best, q->low_ns) > NEAREST ||
-	    (!q->last_chance && seen(op, best->calls) < FEWEST))
+	    (!q->last_chance && seen(op, best->calls) < fewer(q, FEWEST, STABLE_FEWEST)))
 		return q->last_chance && (!best || outside(best, q->low_ns) > NEAREST) ? -ENOENT
 										       : -EAGAIN;
 	out->basis = CHOSEN_PEAK;
@@ -231,12 +239,10 @@ static int choose_range(const struct op *op, const struct choose_question *q,
 			struct choose_answer *out)
 {
 	struct bucket_range range = {pt_bucket(q->low_ns), pt_bucket(q->high_ns - 1) + 1};
-	uint64_t calls = profile_range_calls(&op->total, range);
 
-	if (!q->last_chance && seen(op, calls) < FEWEST)
-		return -EAGAIN;
-	if (!calls)
-		return -ENOENT;
+	/* the range is what was asked for, and one call in it is a reason to go on */
+	if (!profile_range_calls(&op->total, range))
+		return q->last_chance ? -ENOENT : -EAGAIN;
 	out->basis = CHOSEN_RANGE;
 	out->low_ns = q->low_ns;
 	out->high_ns = q->high_ns;
@@ -249,7 +255,7 @@ static int choose_number(const struct op *op, const struct choose_question *q,
 	if (q->number > op->nr_peaks)
 		return q->last_chance ? -ENOENT : -EAGAIN;
 	/* what is still growing may change the numbers of the others */
-	if (!q->last_chance && !is_stable(op))
+	if (!q->last_chance && !is_stable(op, q))
 		return -EAGAIN;
 	take_peak(op, &op->peaks[q->number - 1], out);
 	return 0;

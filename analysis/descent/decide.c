@@ -29,6 +29,9 @@ enum {
  * the time. */
 #define KEEP_TIME 0.2
 
+/* The same of what a function takes itself, which is no new path to follow. */
+#define KEEP_OWN 0.25
+
 /* Standard deviations within which a candidate is near the threshold. */
 #define NEAR 1.5
 
@@ -85,14 +88,27 @@ static double path_part(const struct descent *d, uint32_t node)
 	return part;
 }
 
-/* The part of the calls' time that a callee takes; 1 as long as it is not known. */
-static double time_part(const struct descent *d, uint32_t node)
+/*
+ * The part of the program's time in the calls; 1 as long as it is not known. Waiting for a CPU and
+ * interrupts are left out: on a busy host they may be most of a call, and the rest is still to be
+ * found.
+ */
+static double time_part(const struct descent *d, double ns)
 {
 	const struct totals *t = descent_totals(d);
+	double calls = (double)t->records, latency = (double)t->latency_ns;
+	double host = (double)t->preempted_ns + (double)t->runqueue_ns + (double)t->interrupt_ns;
+
+	return calls > 0 && latency > 0 ? ns * calls / fmax(latency - host, PROGRAM_LEAST * latency)
+					: 1;
+}
+
+static double callee_part(const struct descent *d, uint32_t node)
+{
 	struct means m;
 
 	fnode_means(d, node, &m);
-	return t->records && t->latency_ns ? m.net * (double)t->records / (double)t->latency_ns : 1;
+	return time_part(d, m.net);
 }
 
 static bool has_armed_child(const struct descent *d, const struct fnode *n)
@@ -105,41 +121,51 @@ static bool has_armed_child(const struct descent *d, const struct fnode *n)
 	return false;
 }
 
-/* Enough votes to compare its candidates? There is nothing to compare before it was opened. */
+bool fnode_is_measured(const struct descent *d, uint32_t node)
+{
+	const struct fnode *n = &d->tree.node[node];
+	struct own_times own;
+
+	if (fnode_complete(&d->tree, node))
+		return true;
+	if (!n->tried || !has_armed_child(d, n))
+		return false;
+	fnode_own_times(d, node, &own);
+	return time_part(d, own.self + own.blocked + own.fault + own.dropped) < MIN_TIME;
+}
+
+/* Before a function was opened there is nothing to compare: whatever it spends its time on, it will
+ * be opened. */
+static bool is_unopened(const struct descent *d, const struct fnode *n)
+{
+	return !fnode_complete(&d->tree, n->id) && !has_armed_child(d, n);
+}
+
+/* Enough votes to compare its candidates? */
 static bool enough_votes(const struct descent *d, const struct fnode *n)
 {
 	uint64_t need = descent_decision_ops(d), window = need;
 
 	if (n->id)
 		need = need > 6 ? need / 2 : 3;
-	if (!fnode_complete(&d->tree, n->id) && !has_armed_child(d, n))
+	if (is_unopened(d, n))
 		need = 1;
 	return n->votes >= need || d->window.records >= LIMIT * window;
 }
 
-static void decide_function(struct descent *d, uint32_t node)
+/* Which of its callees are kept. True: the votes of one are near the threshold. */
+static bool decide_callees(struct descent *d, struct fnode *n, uint64_t largest)
 {
-	struct fnode *n = &d->tree.node[node];
-	uint64_t largest = largest_count(d, n);
-	bool wait = d->window.records < (uint64_t)PATIENCE * descent_decision_ops(d);
 	bool near = false;
 	double part;
 	uint32_t id;
-	int i;
 
-	n->live = true;
-	n->undecided = !enough_votes(d, n);
-	n->decisions++;
-	for (i = 0; i < CANDIDATES; i++) {
-		n->self_kept[i] = is_kept(d, n->own[i], largest);
-		near |= near_threshold(d, n->own[i], largest);
-	}
 	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
 		struct fnode *c = &d->tree.node[id];
 
 		if (!fnode_alive(c))
 			continue;
-		part = time_part(d, id);
+		part = callee_part(d, id);
 		c->kept = (is_kept(d, c->maxcount, largest) && part >= MIN_TIME) ||
 			  (c->maxcount * MIN_VOTES >= n->votes && part >= KEEP_TIME);
 		if (c->kept && part < KEEP_TIME && path_part(d, id) < MIN_PART) {
@@ -149,13 +175,63 @@ static void decide_function(struct descent *d, uint32_t node)
 		}
 		near |= near_threshold(d, c->maxcount, largest);
 	}
-	n->undecided |= near && wait;
+	return near;
+}
+
+/* The part of the program's time that a candidate of the function itself has. */
+static double own_part(const struct descent *d, const struct own_times *own, enum candidate c)
+{
+	if (c == CANDIDATE_BLOCKED)
+		return time_part(d, own->blocked + own->loop_blocked);
+	if (c == CANDIDATE_FAULT)
+		return time_part(d, own->fault);
+	return time_part(d, own->self + own->loop - own->loop_blocked);
+}
+
+/*
+ * What the function itself takes. The loop around its callees is its own, once it is known which
+ * of these are followed.
+ */
+static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
+{
+	bool measured = fnode_is_measured(d, n->id), near = false;
+	struct own_times own;
+	double part;
+	int i;
+
+	fnode_own_times(d, n->id, &own);
+	for (i = 0; i < CANDIDATES; i++) {
+		n->self_kept[i] = is_kept(d, n->own[i], largest);
+		/* the host's part is told by its time, and nothing is opened for it */
+		if (candidate_of_host((enum candidate)i))
+			continue;
+		part = own_part(d, &own, (enum candidate)i);
+		n->self_kept[i] |= measured && part >= KEEP_OWN;
+		near |= !(measured && (part >= KEEP_OWN || part < MIN_TIME)) &&
+			near_threshold(d, n->own[i], largest);
+	}
+	return near;
+}
+
+static void decide_function(struct descent *d, uint32_t node)
+{
+	struct fnode *n = &d->tree.node[node];
+	uint64_t largest = largest_count(d, n);
+	bool wait = d->window.records < (uint64_t)PATIENCE * descent_decision_ops(d), near;
+	uint32_t id;
+
+	n->live = true;
+	n->undecided = !enough_votes(d, n);
+	n->decisions++;
+	near = decide_callees(d, n, largest);
 	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
 		const struct fnode *c = &d->tree.node[id];
 
 		if (c->kept && fnode_alive(c) && c->last == c->site)
 			decide_function(d, id);
 	}
+	near |= decide_own(d, n, largest);
+	n->undecided |= near && wait && !is_unopened(d, n);
 }
 
 /* What the host takes in many short pieces has no votes, and may be much of the time. */
@@ -194,7 +270,7 @@ bool fnode_wants_opening(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];
 
-	if (!n->live || fnode_complete(&d->tree, node))
+	if (!n->live || fnode_is_measured(d, node))
 		return false;
 	return n->self_kept[CANDIDATE_SELF] || n->self_kept[CANDIDATE_BLOCKED] ||
 	       (n->self_kept[CANDIDATE_FAULT] && !d->window.fault_of_root);

@@ -14,6 +14,10 @@ enum {
 	DESCENT_HANDLERS = 8,
 };
 
+/* Of the calls' time: where the program itself has less, beside the host, its part needs no
+ * explanation. */
+#define PROGRAM_LEAST 0.25
+
 enum descent_phase { PHASE_IDLE = 0, PHASE_START, PHASE_RUN, PHASE_DONE };
 
 /* What one armed fnode took in the call at hand, corrected. */
@@ -97,6 +101,11 @@ void descent_decide(struct descent *d);
 bool fnode_alive(const struct fnode *n);
 /* Has the function time of its own that is to be looked into? */
 bool fnode_wants_opening(const struct descent *d, uint32_t node);
+/*
+ * Is all that matters of the function's time known? Each call site was measured as far as it can
+ * be, or what those that were not can take is too little for a path.
+ */
+bool fnode_is_measured(const struct descent *d, uint32_t node);
 /* Is every live function decided? */
 bool descent_all_decided(const struct descent *d);
 

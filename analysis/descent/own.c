@@ -6,7 +6,7 @@
 
 enum { RARE_LEAST = 5 };
 /* Mean time between calls of the peak: from here on half of the calls must do for a decision. */
-#define RARE_NS 200000000ull
+#define RARE_NS 50000000ull
 
 uint32_t descent_decision_ops(const struct descent *d)
 {

@@ -28,7 +28,7 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct fnode *n = &b->d->tree.node[node];
-	bool complete = fnode_complete(&b->d->tree, node) && !n->opened;
+	bool complete = fnode_is_measured(b->d, node) && !n->opened;
 	enum evidence evidence = EVIDENCE_MEASURED;
 	struct cause cause = {.kind = CAUSE_OWN_CODE};
 	struct descent_path *path;

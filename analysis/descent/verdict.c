@@ -9,8 +9,6 @@
 
 /* Of the peak's time: with less of it explained a cause is not the root cause. */
 #define EXPLAINED_LEAST 0.6
-/* The program's own part is to be explained as well, where it is so much of the time. */
-#define PROGRAM_LEAST 0.25
 /* A callee with so much of the time that is missing is worth its name. */
 #define WORTH_A_NAME 0.05
 /* Rounding, and means over slightly different calls. */
@@ -224,7 +222,7 @@ static bool paths_are_complete(const struct descent *d, const struct descent_res
 		const struct descent_path *p = &r->paths[i];
 
 		if (!cause_of_host(p->cause.kind) && p->share >= PATH_MATTERS &&
-		    !fnode_complete(&d->tree, r->nodes[p->frames[p->nr_frames - 1]].node))
+		    !fnode_is_measured(d, r->nodes[p->frames[p->nr_frames - 1]].node))
 			return false;
 	}
 	return true;

@@ -10,6 +10,10 @@
 
 #include "analysis/descent/descent_impl.h"
 
+enum {
+	MEASURED_PART = 8
+}; /* of a call: less than this outside of the timed callees wins no vote */
+
 static uint64_t minus(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -213,6 +217,12 @@ static void sum_callees(const struct descent *d, const struct fnode *n, struct v
 	}
 }
 
+/* Do its timed callees have so much of this call that no other one could have won? */
+static bool callees_have_all(const struct vector *v, const struct vector *callees)
+{
+	return callees->present && minus(v->net, callees->net) < v->net / MEASURED_PART;
+}
+
 static void share_out(const struct descent *d, const struct rec_call *call, const struct fnode *n,
 		      struct shares *s)
 {
@@ -225,7 +235,8 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 	memset(s, 0, sizeof(*s));
 	sum_callees(d, n, &callees, s);
 	rest = minus(v->max, callees.max + rounded(off->max));
-	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX) {
+	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX ||
+	    callees_have_all(v, &callees)) {
 		/* Of several calls the longest is the one that counts, with its part of each. */
 		once = v->net ? (double)v->max / (double)v->net : 0;
 		blocked = minus(v->blocked, callees.blocked + rounded(off->blocked));

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rare slow calls: how many of them an answer needs, and what it explains of them. */
+#include "tests/unit/descent/bench.h"
+
+static const struct rec_sleep on_disk = {.syscall = 74,
+					 .call = "fsync",
+					 .object = SLEEP_ON_FILE,
+					 .name = "/var/journal",
+					 .ended_by = ENDED_REQUEST};
+
+enum { PIECES = 60, GAP_MS = 125 };
+
+/* f0 calls a in a loop, and four others that take next to nothing; a calls b. */
+static void write_in_pieces(struct bench *b)
+{
+	site(b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	for (char other = 'c'; other <= 'f'; other++)
+		site(b, '0', other)->flags |= CALL_SITE_LOOP;
+	site(b, 'a', 'b');
+}
+
+/* One call of 10 ms, of which a takes most in many short pieces: `blocked` of it asleep. */
+static void piecewise_call(struct bench *b, uint64_t blocked)
+{
+	uint64_t in_a = 9900 * US;
+
+	b->call.blocked_ns = blocked;
+	for (int i = 0; i < 4; i++)
+		stack(b, "ab", blocked / 4, &on_disk);
+	CALL(b, 10 * MS,
+	     P("a", in_a - b->call.runqueue_ns, .max = in_a / PIECES, .count = PIECES,
+	       .blocked = blocked),
+	     P("ab", in_a - b->call.runqueue_ns - 50 * US, .max = in_a / PIECES, .count = PIECES,
+	       .blocked = blocked));
+	b->now += GAP_MS * MS;
+}
+
+/*
+ * Eight calls a second. Five of them bring enough stacks to open f0; ten more are measured. The
+ * callees of f0 that no stack went through are not armed: what they could take is too little.
+ */
+static void test_few_calls_are_enough(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	write_in_pieces(&b);
+	start(&b, false);
+	for (int i = 0; i < 5; i++)
+		piecewise_call(&b, 7 * MS);
+	assert_non_null(armed(&b, "ab"));
+	for (int i = 0; i < 10; i++) {
+		assert_null(armed(&b, "c"));
+		piecewise_call(&b, 7 * MS);
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.rounds, 1);
+	assert_int_equal(p.calls_used, 15);
+	expect_path(&b, 0, "", CAUSE_IO);
+	bench_end(&b);
+}
+
+/* The same calls, a thousand a second: as many as were asked for are measured. */
+static void test_frequent_calls_wait_for_all(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	write_in_pieces(&b);
+	start(&b, false);
+	for (int i = 0; i < 40 && !b.done; i++) {
+		piecewise_call(&b, 7 * MS);
+		b.now -= GAP_MS * MS;
+		assert_true(i >= 9 || !b.nr_armed);
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.calls_used, 30);
+	bench_end(&b);
+}
+
+/* Of a call 56% is asleep and wins every vote; the work between the waits is told all the same. */
+static void test_a_large_part_needs_no_vote(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	write_in_pieces(&b);
+	start(&b, false);
+	for (int i = 0; i < 15; i++)
+		piecewise_call(&b, 5600 * US);
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_IO);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_LOOP);
+	assert_true(r.explained > 0.95);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* On a busy host, the votes of the run queue near the threshold keep nothing from being decided;
+ * the program's own part is compared with the program's own time. */
+static void test_a_busy_host_delays_nothing(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	write_in_pieces(&b);
+	start(&b, false);
+	for (int i = 0; i < 15; i++) {
+		/* its votes: in half of the calls it is in the doubling of the largest */
+		b.call.runqueue_ns = i % 2 ? 7 * MS : 1000 * US;
+		piecewise_call(&b, 1700 * US);
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.calls_used, 15);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(r.explained > 0.9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_few_calls_are_enough),
+	    cmocka_unit_test(test_frequent_calls_wait_for_all),
+	    cmocka_unit_test(test_a_large_part_needs_no_vote),
+	    cmocka_unit_test(test_a_busy_host_delays_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
