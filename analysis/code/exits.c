@@ -4,7 +4,7 @@
 
 #include "analysis/code/arch.h"
 #include "analysis/code/flow.h"
-#include "analysis/code/walk.h"
+#include "analysis/code/probe_search.h"
 
 /*
  * A path from which nobody comes back, such as the call of __stack_chk_fail: a
@@ -42,35 +42,35 @@ static bool is_dead_end(struct placer *p, uint64_t vaddr)
 }
 
 /* Back from the present instruction to the one before it, if every path to it comes from there. */
-static bool walk_back(struct walk *w)
+static bool search_back(struct probe_search *s)
 {
-	const struct part_code *pc = w->pc;
+	const struct part_code *pc = s->pc;
 	const struct flow_insn *before;
 	struct insn_effects e;
 	struct insn insn;
 	int64_t delta;
 
-	if (!w->i)
+	if (!s->i)
 		return false;
-	before = &pc->insns[w->i - 1];
-	if (before->off + before->length != pc->insns[w->i].off ||
-	    flow_is_target(&w->p->flow, w->insn.vaddr) ||
-	    flow_unresolved_reaches(w->p, w->insn.vaddr) ||
-	    flow_insn_full(w->p, pc, w->i - 1, &insn) || arch_is_work(&insn) ||
-	    flow_target_between(&w->p->flow, insn.vaddr, insn.vaddr + insn.length))
+	before = &pc->insns[s->i - 1];
+	if (before->off + before->length != pc->insns[s->i].off ||
+	    flow_is_target(&s->p->flow, s->insn.vaddr) ||
+	    flow_unresolved_reaches(s->p, s->insn.vaddr) ||
+	    flow_insn_full(s->p, pc, s->i - 1, &insn) || arch_is_work(&insn) ||
+	    flow_target_between(&s->p->flow, insn.vaddr, insn.vaddr + insn.length))
 		return false;
 	/* a push belongs to a prologue: what comes after one is not the end yet */
 	if (arch_sp_delta(&insn, &delta) && delta < 0)
 		return false;
-	if (insn.flow != INSN_NEXT && !(insn.flow == INSN_JCC && is_dead_end(w->p, insn.target)))
+	if (insn.flow != INSN_NEXT && !(insn.flow == INSN_JCC && is_dead_end(s->p, insn.target)))
 		return false;
-	if (decode_effects(w->p->decoder, &insn, &e) || !e.sp_known)
+	if (decode_effects(s->p->decoder, &insn, &e) || !e.sp_known)
 		return false;
-	w->cfa += e.sp_delta;
-	w->ret_written |= e.ret;
-	w->insn = insn;
-	w->i--;
-	w->steps++;
+	s->cfa += e.sp_delta;
+	s->ret_written |= e.ret;
+	s->insn = insn;
+	s->i--;
+	s->steps++;
 	return true;
 }
 
@@ -82,15 +82,15 @@ static bool exit_place(struct placer *p, uint64_t vaddr, uint64_t entry, struct 
 {
 	bool found = false;
 	enum site_class cls;
-	struct walk w;
+	struct probe_search s;
 
-	if (!walk_start(&w, p, vaddr, ARCH_ENTRY_CFA))
+	if (!probe_search_start(&s, p, vaddr, ARCH_ENTRY_CFA))
 		return false;
 	do {
-		if (!walk_candidate(&w, &cls) || !cfi_agrees(p, w.insn.vaddr, w.cfa) ||
-		    (cls == SITE_STEPPED && w.steps) || w.insn.vaddr == entry)
+		if (!probe_search_candidate(&s, &cls) || !cfi_agrees(p, s.insn.vaddr, s.cfa) ||
+		    (cls == SITE_STEPPED && s.steps) || s.insn.vaddr == entry)
 			continue;
-		walk_place(&w, cls, out);
+		probe_search_place(&s, cls, out);
 		out->kind = PLACE_EXIT;
 		out->role = SITE_EXIT;
 		out->ideal = vaddr;
@@ -98,7 +98,7 @@ static bool exit_place(struct placer *p, uint64_t vaddr, uint64_t entry, struct 
 		found = true;
 		if (cls == SITE_EMULATED)
 			return true;
-	} while (w.steps < p->policy.max_skip && walk_back(&w));
+	} while (s.steps < p->policy.max_skip && search_back(&s));
 	return found;
 }
 

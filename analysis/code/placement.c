@@ -7,7 +7,7 @@
 
 #include "analysis/code/arch.h"
 #include "analysis/code/flow.h"
-#include "analysis/code/walk.h"
+#include "analysis/code/probe_search.h"
 
 enum { DEFAULT_SKIP = 8, DEFAULT_SITES = 64, ALL_ARGS = (1 << PLACE_ARGS) - 1 };
 
@@ -99,35 +99,35 @@ static enum place_why check_start(struct placer *p, uint64_t function)
 }
 
 /* Go on from the start of the function until a place is found that costs no more than need be. */
-static bool search_entry(struct walk *w, uint64_t function, struct place *out)
+static bool search_entry(struct probe_search *s, uint64_t function, struct place *out)
 {
-	bool repeats = flow_is_target(&w->p->flow, function), found = false, crossing;
-	unsigned max = w->p->policy.max_skip;
+	bool repeats = flow_is_target(&s->p->flow, function), found = false, crossing;
+	unsigned max = s->p->policy.max_skip;
 	enum site_class cls;
 
 	do {
-		if (w->steps && (flow_is_target(&w->p->flow, w->insn.vaddr) ||
-				 flow_unresolved_reaches(w->p, w->insn.vaddr))) {
-			w->why = PLACE_LOOP;
+		if (s->steps && (flow_is_target(&s->p->flow, s->insn.vaddr) ||
+				 flow_unresolved_reaches(s->p, s->insn.vaddr))) {
+			s->why = PLACE_LOOP;
 			break;
 		}
-		crossing = repeats && walk_at_stack_check(w, function);
-		if (walk_candidate(w, &cls) && cfi_agrees(w->p, w->insn.vaddr, w->cfa) &&
+		crossing = repeats && probe_search_at_stack_check(s, function);
+		if (probe_search_candidate(s, &cls) && cfi_agrees(s->p, s->insn.vaddr, s->cfa) &&
 		    (!found || cls == SITE_EMULATED)) {
-			walk_place(w, cls, out);
+			probe_search_place(s, cls, out);
 			out->flags = repeats ? PLACE_REPEATS : 0;
 			found = true;
 			if (cls == SITE_EMULATED && !crossing)
 				break;
 		}
 		repeats &= !crossing;
-	} while (w->steps < max && (crossing ? walk_next(w) : walk_forward(w)));
+	} while (s->steps < max && (crossing ? probe_search_next(s) : probe_search_forward(s)));
 	return found;
 }
 
 int place_entry(struct placer *p, uint64_t function, struct place *out, enum place_why *why)
 {
-	struct walk w;
+	struct probe_search s;
 	int err;
 
 	*why = check_start(p, function);
@@ -136,12 +136,12 @@ int place_entry(struct placer *p, uint64_t function, struct place *out, enum pla
 	err = flow_load(p, function, why);
 	if (err)
 		return err;
-	if (!walk_start(&w, p, function, ARCH_ENTRY_CFA)) {
-		*why = w.why == PLACE_NOT_BOUNDARY ? PLACE_UNDECODABLE : w.why;
+	if (!probe_search_start(&s, p, function, ARCH_ENTRY_CFA)) {
+		*why = s.why == PLACE_NOT_BOUNDARY ? PLACE_UNDECODABLE : s.why;
 		return -ENOTSUP;
 	}
-	if (!search_entry(&w, function, out)) {
-		*why = w.why;
+	if (!search_entry(&s, function, out)) {
+		*why = s.why;
 		return -ENOTSUP;
 	}
 	out->kind = PLACE_ENTRY;
@@ -153,34 +153,34 @@ int place_entry(struct placer *p, uint64_t function, struct place *out, enum pla
 }
 
 /* The same from a return address; `flags` holds for all of the line. */
-static bool search_return(struct walk *w, uint32_t flags, bool guarded, unsigned max_skip,
+static bool search_return(struct probe_search *s, uint32_t flags, bool guarded, unsigned max_skip,
 			  struct place *out)
 {
-	struct code_cfa at_ret = placer_cfa(w->p, w->insn.vaddr);
+	struct code_cfa at_ret = placer_cfa(s->p, s->insn.vaddr);
 	bool found = false, joined;
 	enum site_class cls;
 
 	do {
-		joined = w->steps && (flow_is_target(&w->p->flow, w->insn.vaddr) ||
-				      flow_unresolved_reaches(w->p, w->insn.vaddr));
+		joined = s->steps && (flow_is_target(&s->p->flow, s->insn.vaddr) ||
+				      flow_unresolved_reaches(s->p, s->insn.vaddr));
 		if (joined && guarded) {
-			w->why = PLACE_LOOP;
+			s->why = PLACE_LOOP;
 			break;
 		}
 		flags |= joined ? PLACE_JOINED : 0;
 		if (at_ret.kind == CODE_CFA_SP &&
-		    !cfi_agrees(w->p, w->insn.vaddr, at_ret.offset + w->cfa)) {
-			w->why = PLACE_NO_RETURN; /* what follows is another block */
+		    !cfi_agrees(s->p, s->insn.vaddr, at_ret.offset + s->cfa)) {
+			s->why = PLACE_NO_RETURN; /* what follows is another block */
 			break;
 		}
-		if (!walk_candidate(w, &cls) || (found && cls == SITE_STEPPED))
+		if (!probe_search_candidate(s, &cls) || (found && cls == SITE_STEPPED))
 			continue;
-		walk_place(w, cls, out);
+		probe_search_place(s, cls, out);
 		out->flags = flags;
 		found = true;
 		if (cls == SITE_EMULATED)
 			break;
-	} while (w->steps < max_skip && walk_forward(w));
+	} while (s->steps < max_skip && probe_search_forward(s));
 	return found;
 }
 
@@ -194,7 +194,7 @@ int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struc
 {
 	const struct code_part *part = code_part_at(p->src, ret);
 	uint32_t flags = 0;
-	struct walk w;
+	struct probe_search s;
 	bool guarded;
 	int err;
 
@@ -204,20 +204,20 @@ int place_return_within(struct placer *p, uint64_t ret, unsigned max_skip, struc
 	err = flow_load(p, ret, why);
 	if (err)
 		return err;
-	if (!walk_start(&w, p, ret, 0)) {
-		*why = w.why;
+	if (!probe_search_start(&s, p, ret, 0)) {
+		*why = s.why;
 		return -ENOTSUP;
 	}
 	/* the instruction before pushed this address: if it is in another function, that
 	 * function does not expect the call to come back */
 	*why = PLACE_NO_RETURN;
-	if (ret == w.pc->part->start && part_before_ends_in_call(p, ret))
+	if (ret == s.pc->part->start && part_before_ends_in_call(p, ret))
 		return -ENOTSUP;
 	guarded = p->flow.flags & (EXITS_LSDA | EXITS_SETJMP);
 	if (guarded && flow_is_target(&p->flow, ret))
 		flags |= PLACE_FALSE_RETURN;
-	if (!search_return(&w, flags, guarded, max_skip, out)) {
-		*why = w.why;
+	if (!search_return(&s, flags, guarded, max_skip, out)) {
+		*why = s.why;
 		return -ENOTSUP;
 	}
 	out->kind = PLACE_RETURN;
@@ -232,7 +232,7 @@ int place_call_site(struct placer *p, uint64_t call, struct place *start, struct
 		    enum place_why *why)
 {
 	enum site_class cls;
-	struct walk w;
+	struct probe_search s;
 	int err;
 
 	*why = PLACE_NO_CODE;
@@ -241,24 +241,24 @@ int place_call_site(struct placer *p, uint64_t call, struct place *start, struct
 	err = flow_load(p, call, why);
 	if (err)
 		return err;
-	if (!walk_start(&w, p, call, 0)) {
-		*why = w.why;
+	if (!probe_search_start(&s, p, call, 0)) {
+		*why = s.why;
 		return -ENOTSUP;
 	}
 	*why = PLACE_NOT_CALL;
-	if (w.insn.flow != INSN_CALL && w.insn.flow != INSN_CALL_INDIRECT)
+	if (s.insn.flow != INSN_CALL && s.insn.flow != INSN_CALL_INDIRECT)
 		return -ENOTSUP;
-	if (!walk_candidate(&w, &cls)) {
-		*why = w.why;
+	if (!probe_search_candidate(&s, &cls)) {
+		*why = s.why;
 		return -ENOTSUP;
 	}
-	walk_place(&w, cls, start);
+	probe_search_place(&s, cls, start);
 	start->kind = PLACE_CALL;
 	start->role = SITE_CALL;
 	start->ideal = call;
 	start->ret_valid = false;
 	*why = PLACE_NO_RETURN;
-	if (call + start->length >= w.pc->part->end)
+	if (call + start->length >= s.pc->part->end)
 		return -ENOTSUP;
 	return place_return(p, call + start->length, end, why);
 }

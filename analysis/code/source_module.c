@@ -44,7 +44,7 @@ static int source_read(void *ctx, uint64_t vaddr, void *out, size_t size)
 static const char *source_name(void *ctx, uint64_t vaddr)
 {
 	struct module_source *s = ctx;
-	const struct function *f = module_function_at(s->module, vaddr);
+	const struct module_function *f = module_function_at(s->module, vaddr);
 
 	if (f && f->vaddr == vaddr && f->symbol)
 		return f->symbol;
@@ -105,7 +105,7 @@ static int add_functions(struct module_source *s)
 	int err = 0;
 
 	for (size_t i = 0; i < nr && !err; i++) {
-		const struct function *f = module_function(s->module, i);
+		const struct module_function *f = module_function(s->module, i);
 		struct code_part part = {.start = f->vaddr, .end = f->vaddr + f->size};
 
 		if (f->symbol)

@@ -111,7 +111,7 @@ const char *function_source_name(enum function_source s);
  * (others are left out). Symbols of the same address are aliases of one
  * function; `symbol` is the one that a person would use.
  */
-struct function {
+struct module_function {
 	uint64_t vaddr;
 	uint64_t offset;
 	uint64_t size;	    /* never 0 and never past the segment; see `sized` */
@@ -127,20 +127,20 @@ struct function {
 
 /* In order of vaddr. Parts that are no functions of their own (NAME.cold) are not listed. */
 size_t module_nr_functions(struct module *m);
-const struct function *module_function(struct module *m, size_t i); /* NULL past the end */
-size_t module_function_index(struct module *m, const struct function *f);
+const struct module_function *module_function(struct module *m, size_t i); /* NULL past the end */
+size_t module_function_index(struct module *m, const struct module_function *f);
 
 /*
  * Name for a person: demangled, with parameters, without the return type of a
  * template; the symbol itself when it is not mangled, with its version when that
  * is an older one; "MODULE+0x1234" (vaddr) without a symbol. Never NULL.
  */
-const char *module_function_name(struct module *m, const struct function *f);
+const char *module_function_name(struct module *m, const struct module_function *f);
 /* Same, without parameters: `name` of up to `size` bytes, cut if longer. */
-void module_function_short_name(struct module *m, const struct function *f, char *name,
+void module_function_short_name(struct module *m, const struct module_function *f, char *name,
 				size_t size);
 /* All symbols of a function: the i-th, or NULL past the last. */
-const char *module_alias(struct module *m, const struct function *f, size_t i);
+const char *module_alias(struct module *m, const struct module_function *f, size_t i);
 
 /* ---- finding ---- */
 
@@ -156,14 +156,14 @@ const char *module_alias(struct module *m, const struct function *f, size_t i);
  * Returns the number of matches, of which up to `max` are written in order of
  * vaddr (more than one: ambiguous), or a negative errno.
  */
-int module_find(struct module *m, const char *name, const struct function **out, size_t max);
+int module_find(struct module *m, const char *name, const struct module_function **out, size_t max);
 /*
  * Suggestions for `name`, best first: names that begin with it or contain it, and names that, whole
  * or in their last part, differ from it by at most a third of its characters. Returns how many were
  * written, or a negative errno. `costs`, unless NULL, receives a number for each; the suggestions
  * of several modules can be ordered by it.
  */
-int module_nearest(struct module *m, const char *name, const struct function **out,
+int module_nearest(struct module *m, const char *name, const struct module_function **out,
 		   unsigned int *costs, size_t max);
 /*
  * Functions whose symbol or demangled name contains `text` (letters of either
@@ -172,18 +172,18 @@ int module_nearest(struct module *m, const char *name, const struct function **o
  * *cursor to where to go on, or to module_nr_functions() at the end. Returns
  * how many were written.
  */
-int module_search(struct module *m, const char *text, size_t *cursor, const struct function **out,
-		  size_t max);
+int module_search(struct module *m, const char *text, size_t *cursor,
+		  const struct module_function **out, size_t max);
 /* The innermost function that contains the address; NULL if none does. Cold parts belong to theirs.
  */
-const struct function *module_function_at(struct module *m, uint64_t vaddr);
-const struct function *module_function_at_offset(struct module *m, uint64_t offset);
+const struct module_function *module_function_at(struct module *m, uint64_t vaddr);
+const struct module_function *module_function_at_offset(struct module *m, uint64_t offset);
 
 /*
  * Range [start, end) of the cold part number `i` of a function. Returns 0 or
  * -ENOENT.
  */
-int module_cold_part(struct module *m, const struct function *f, size_t i, uint64_t *start,
+int module_cold_part(struct module *m, const struct module_function *f, size_t i, uint64_t *start,
 		     uint64_t *end);
 
 /* ---- addresses and code: executable segments, bytes that are in the file ---- */
@@ -236,8 +236,8 @@ const char *module_slot_symbol(struct module *m, uint64_t vaddr);
  * functions whose address its code takes. Number of them, up to `max` written;
  * -EINVAL if `f` is no IFUNC.
  */
-int module_ifunc_targets(struct module *m, const struct function *f, const struct function **out,
-			 size_t max);
+int module_ifunc_targets(struct module *m, const struct module_function *f,
+			 const struct module_function **out, size_t max);
 
 /* ---- lines and inlined calls (DWARF of the file or of its debug file) ---- */
 

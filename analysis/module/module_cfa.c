@@ -21,7 +21,7 @@ struct machine {
 
 static void define(struct machine *x, uint64_t reg, int64_t offset)
 {
-	x->row.cfa = (struct rule){.value = offset};
+	x->row.cfa = (struct row_rule){.value = offset};
 	if (reg < ROW_REGISTERS) {
 		x->row.cfa.kind = RULE_REGISTER;
 		x->row.cfa.reg = (uint8_t)reg;
@@ -36,7 +36,7 @@ static int64_t factored(const struct machine *x, int64_t n)
 static void set(struct machine *x, uint64_t reg, enum rule_kind kind, int64_t value)
 {
 	if (reg < ROW_REGISTERS)
-		x->row.regs[reg] = (struct rule){.kind = (uint8_t)kind, .value = value};
+		x->row.regs[reg] = (struct row_rule){.kind = (uint8_t)kind, .value = value};
 }
 
 static void restore(struct machine *x, uint64_t reg)
@@ -46,10 +46,10 @@ static void restore(struct machine *x, uint64_t reg)
 }
 
 /* The block of an expression at the cursor, which goes past it. */
-static struct rule expression(struct machine *x, enum rule_kind kind)
+static struct row_rule expression(struct machine *x, enum rule_kind kind)
 {
 	uint64_t len = cursor_uleb(&x->c);
-	struct rule rule = {.kind = (uint8_t)kind, .value = (int64_t)x->c.pos};
+	struct row_rule rule = {.kind = (uint8_t)kind, .value = (int64_t)x->c.pos};
 
 	if (len > ROW_MAX_EXPRESSION)
 		x->c.bad = true;
@@ -61,7 +61,7 @@ static struct rule expression(struct machine *x, enum rule_kind kind)
 static void set_expression(struct machine *x, enum rule_kind kind)
 {
 	uint64_t reg = cursor_uleb(&x->c);
-	struct rule rule = expression(x, kind);
+	struct row_rule rule = expression(x, kind);
 
 	if (reg < ROW_REGISTERS)
 		x->row.regs[reg] = rule;
@@ -276,7 +276,7 @@ int module_cfa(struct module *m, uint64_t pc, struct cfa *cfa)
 	return 0;
 }
 
-const uint8_t *module_row_expression(struct module *m, const struct rule *rule)
+const uint8_t *module_row_expression(struct module *m, const struct row_rule *rule)
 {
 	uint64_t at = (uint64_t)rule->value;
 

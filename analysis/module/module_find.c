@@ -18,14 +18,14 @@ size_t module_nr_functions(struct module *m)
 	return module_load_functions(m) ? 0 : m->nr_functions;
 }
 
-const struct function *module_function(struct module *m, size_t i)
+const struct module_function *module_function(struct module *m, size_t i)
 {
 	if (module_load_functions(m) || i >= m->nr_functions)
 		return NULL;
 	return &m->functions[i];
 }
 
-size_t module_function_index(struct module *m, const struct function *f)
+size_t module_function_index(struct module *m, const struct module_function *f)
 {
 	return (size_t)(f - m->functions);
 }
@@ -40,13 +40,14 @@ const char *function_source_name(enum function_source s)
 
 /* ---- names of a function ---- */
 
-static void bounds_name(const struct module *m, const struct function *f, char *out, size_t size)
+static void bounds_name(const struct module *m, const struct module_function *f, char *out,
+			size_t size)
 {
 	snprintf(out, size, "%s+0x%llx", m->name ? m->name : "", (unsigned long long)f->vaddr);
 }
 
 /* Version of the symbol that `f` is called by. */
-static const char *primary_version(const struct module *m, const struct function *f)
+static const char *primary_version(const struct module *m, const struct module_function *f)
 {
 	size_t first, nr = module_symbols_at(m, f->vaddr, &first), i;
 
@@ -56,7 +57,7 @@ static const char *primary_version(const struct module *m, const struct function
 	return "";
 }
 
-const char *module_function_name(struct module *m, const struct function *f)
+const char *module_function_name(struct module *m, const struct module_function *f)
 {
 	const char **name = &m->names[f - m->functions];
 	char text[NAME_MAX_TEXT];
@@ -76,7 +77,8 @@ const char *module_function_name(struct module *m, const struct function *f)
 	return f->symbol ? f->symbol : "?";
 }
 
-void module_function_short_name(struct module *m, const struct function *f, char *name, size_t size)
+void module_function_short_name(struct module *m, const struct module_function *f, char *name,
+				size_t size)
 {
 	char text[NAME_MAX_TEXT];
 
@@ -88,7 +90,7 @@ void module_function_short_name(struct module *m, const struct function *f, char
 		snprintf(name, size, "%s", f->symbol);
 }
 
-const char *module_alias(struct module *m, const struct function *f, size_t i)
+const char *module_alias(struct module *m, const struct module_function *f, size_t i)
 {
 	size_t first, nr = module_symbols_at(m, f->vaddr, &first), at, before, seen = 0;
 
@@ -127,7 +129,7 @@ struct finder {
 
 static void take_match(struct finder *s, const struct symbol *sym, enum match how)
 {
-	const struct function *f = module_function_starting(s->m, sym->vaddr);
+	const struct module_function *f = module_function_starting(s->m, sym->vaddr);
 
 	if (!f || how > s->best)
 		return;
@@ -237,7 +239,7 @@ static void find_demangled(struct finder *s)
 }
 
 /* "libc.so.6+0x1234" or "+0x1234": the function that starts there. */
-static const struct function *find_bounds(const struct module *m, const char *name)
+static const struct module_function *find_bounds(const struct module *m, const char *name)
 {
 	const char *plus = strrchr(name, '+');
 	unsigned long long vaddr;
@@ -260,7 +262,7 @@ static int by_index(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int finish(struct finder *s, const struct function **out, size_t max)
+static int finish(struct finder *s, const struct module_function **out, size_t max)
 {
 	size_t i, nr = 0;
 	int err = s->nr ? 0 : s->err;
@@ -278,10 +280,10 @@ static int finish(struct finder *s, const struct function **out, size_t max)
 	return err ? err : (int)nr;
 }
 
-int module_find(struct module *m, const char *name, const struct function **out, size_t max)
+int module_find(struct module *m, const char *name, const struct module_function **out, size_t max)
 {
 	struct finder s = {.m = m, .best = NO_MATCH, .budget = FIND_DEMANGLES};
-	const struct function *f;
+	const struct module_function *f;
 	size_t len = strnlen(name, NAME_MAX_TEXT);
 	const char *at;
 	int err = module_load_functions(m);
@@ -351,7 +353,7 @@ struct search {
 };
 
 /* `symbol` is the first one at the function's address or after it. */
-static bool search_matches(struct search *s, const struct function *f, size_t symbol)
+static bool search_matches(struct search *s, const struct module_function *f, size_t symbol)
 {
 	const struct module *m = s->m;
 	char text[NAME_MAX_TEXT];
@@ -375,8 +377,8 @@ static bool search_matches(struct search *s, const struct function *f, size_t sy
 	return name_demangle(f->symbol, NAME_FULL, text) && contains(text, s->text);
 }
 
-int module_search(struct module *m, const char *text, size_t *cursor, const struct function **out,
-		  size_t max)
+int module_search(struct module *m, const char *text, size_t *cursor,
+		  const struct module_function **out, size_t max)
 {
 	struct search s = {m, text, "", SEARCH_DEMANGLES, SEARCH_TEXT};
 	size_t nr = 0, symbol = 0, len, i;
@@ -406,7 +408,7 @@ int module_search(struct module *m, const char *text, size_t *cursor, const stru
 
 /* ---- by address ---- */
 
-const struct function *module_function_at(struct module *m, uint64_t vaddr)
+const struct module_function *module_function_at(struct module *m, uint64_t vaddr)
 {
 	size_t low = 0, high, back;
 
@@ -423,7 +425,7 @@ const struct function *module_function_at(struct module *m, uint64_t vaddr)
 	}
 	/* Further entries may lie inside a function: look back past some that end before. */
 	for (back = 0; back < low && back < 64; back++) {
-		const struct function *f = &m->functions[low - 1 - back];
+		const struct module_function *f = &m->functions[low - 1 - back];
 
 		if (vaddr - f->vaddr < f->size)
 			return f;
@@ -431,7 +433,7 @@ const struct function *module_function_at(struct module *m, uint64_t vaddr)
 	return module_part_owner(m, vaddr);
 }
 
-const struct function *module_function_at_offset(struct module *m, uint64_t offset)
+const struct module_function *module_function_at_offset(struct module *m, uint64_t offset)
 {
 	uint64_t vaddr;
 

@@ -108,7 +108,7 @@ size_t module_symbols_at(const struct module *m, uint64_t vaddr, size_t *first)
 	return end - low;
 }
 
-const struct function *module_function_starting(const struct module *m, uint64_t vaddr)
+const struct module_function *module_function_starting(const struct module *m, uint64_t vaddr)
 {
 	size_t low = 0, high = m->nr_functions;
 
@@ -135,14 +135,14 @@ struct builder {
 	int err;
 };
 
-static struct function *new_function(struct builder *b, uint64_t vaddr)
+static struct module_function *new_function(struct builder *b, uint64_t vaddr)
 {
 	struct module *m = b->m;
-	struct function *f;
+	struct module_function *f;
 
 	if (m->nr_functions == b->cap_functions) {
 		size_t cap = b->cap_functions + b->cap_functions / 2 + 1024;
-		struct function *p = realloc(m->functions, cap * sizeof(*p));
+		struct module_function *p = realloc(m->functions, cap * sizeof(*p));
 
 		if (!p) {
 			b->err = -ENOMEM;
@@ -152,7 +152,7 @@ static struct function *new_function(struct builder *b, uint64_t vaddr)
 		b->cap_functions = cap;
 	}
 	f = &m->functions[m->nr_functions++];
-	*f = (struct function){.vaddr = vaddr};
+	*f = (struct module_function){.vaddr = vaddr};
 	module_offset_of(m, vaddr, &f->offset);
 	return f;
 }
@@ -202,7 +202,7 @@ static size_t best_alias(const struct module *m, size_t first, size_t nr)
 	return at;
 }
 
-static void set_symbol(struct module *m, struct function *f, const struct symbol *s)
+static void set_symbol(struct module *m, struct module_function *f, const struct symbol *s)
 {
 	f->symbol = symbol_name(m, s);
 	f->weak = s->flags & SYM_WEAK;
@@ -218,7 +218,7 @@ static void set_symbol(struct module *m, struct function *f, const struct symbol
 static void add_symbols(struct builder *b, size_t first, size_t nr, const struct fde *fde)
 {
 	struct module *m = b->m;
-	struct function *f;
+	struct module_function *f;
 	size_t i, part = SIZE_MAX, named = SIZE_MAX;
 	uint64_t size = 0;
 
@@ -279,7 +279,7 @@ static void add_bounds(struct builder *b, const struct fde *fde)
 {
 	struct module *m = b->m;
 	struct module_fde facts;
-	struct function *f;
+	struct module_function *f;
 
 	if (fde->start < b->covered)
 		return;
@@ -344,7 +344,7 @@ static void guess_sizes(struct module *m)
 	size_t i, part = m->nr_parts, looked = 0;
 
 	for (i = m->nr_functions; i-- > 0;) {
-		struct function *f = &m->functions[i];
+		struct module_function *f = &m->functions[i];
 		const struct segment *seg = module_segment_at(m, f->vaddr);
 		long fde;
 

@@ -106,7 +106,7 @@ static const struct slot *slot_at(const struct module *m, uint64_t vaddr)
 
 static const char *slot_name(const struct module *m, const struct slot *s)
 {
-	const struct function *f;
+	const struct module_function *f;
 
 	if (s->name)
 		return m->strings[FUNCTION_DYNSYM].text + s->name;
@@ -179,13 +179,13 @@ const char *module_plt_name(struct module *m, uint64_t vaddr)
 
 struct targets {
 	struct module *m;
-	const struct function **out;
+	const struct module_function **out;
 	size_t max, nr;
 };
 
 static void add_target(struct targets *t, uint64_t vaddr)
 {
-	const struct function *f = module_function_starting(t->m, vaddr);
+	const struct module_function *f = module_function_starting(t->m, vaddr);
 	size_t i;
 
 	if (!f || f->ifunc)
@@ -199,7 +199,7 @@ static void add_target(struct targets *t, uint64_t vaddr)
 }
 
 /* Addresses that one instruction of a resolver takes; *tail: where it jumps out to. */
-static void look_at(struct targets *t, const cs_insn *insn, const struct function *f,
+static void look_at(struct targets *t, const cs_insn *insn, const struct module_function *f,
 		    uint64_t *tail)
 {
 	const cs_x86 *x = &insn->detail->x86;
@@ -219,8 +219,8 @@ static void look_at(struct targets *t, const cs_insn *insn, const struct functio
 	}
 }
 
-static const struct function *scan_resolver(struct targets *t, csh cs, cs_insn *insn,
-					    const struct function *f)
+static const struct module_function *scan_resolver(struct targets *t, csh cs, cs_insn *insn,
+						   const struct module_function *f)
 {
 	size_t size = f->size < MAX_RESOLVER ? f->size : MAX_RESOLVER;
 	const uint8_t *code = module_code(t->m, f->vaddr, size);
@@ -231,8 +231,8 @@ static const struct function *scan_resolver(struct targets *t, csh cs, cs_insn *
 	return tail ? module_function_starting(t->m, tail) : NULL;
 }
 
-int module_ifunc_targets(struct module *m, const struct function *f, const struct function **out,
-			 size_t max)
+int module_ifunc_targets(struct module *m, const struct module_function *f,
+			 const struct module_function **out, size_t max)
 {
 	struct targets t = {.m = m, .out = out, .max = max};
 	cs_insn *insn;

@@ -212,7 +212,7 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 {
 	Dwarf_Die unit, subprogram, bodies[MODULE_MAX_INLINES];
 	struct lines *l = module_lines(m);
-	const struct function *f;
+	const struct module_function *f;
 	const struct range *r;
 	size_t nr, i;
 

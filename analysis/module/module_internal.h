@@ -128,7 +128,7 @@ struct module {
 	uint32_t *version_names; /* by version index: offset in dynamic strings */
 	struct slot *slots;	 /* sorted */
 	size_t nr_slots;
-	struct function *functions; /* sorted */
+	struct module_function *functions; /* sorted */
 	size_t nr_functions;
 	struct part *parts;	  /* sorted by vaddr */
 	uint32_t *parts_by_owner; /* indexes of `parts` */
@@ -172,11 +172,11 @@ size_t module_symbols_at(const struct module *m, uint64_t vaddr, size_t *first);
 void module_unload_functions(struct module *m);
 uint32_t name_hash(const char *s, size_t n);
 /* Function that starts at vaddr, NULL if none. */
-const struct function *module_function_starting(const struct module *m, uint64_t vaddr);
+const struct module_function *module_function_starting(const struct module *m, uint64_t vaddr);
 
 /* module_parts.c: give each part its function; 0 or -ENOMEM. */
 int module_assign_parts(struct module *m);
-const struct function *module_part_owner(const struct module *m, uint64_t vaddr);
+const struct module_function *module_part_owner(const struct module *m, uint64_t vaddr);
 
 /* module_lines.c */
 void module_unload_lines(struct module *m);

@@ -33,7 +33,7 @@ struct text {
 struct candidate {
 	unsigned int cost;
 	uint32_t symbol;
-	const struct function *f;
+	const struct module_function *f;
 	bool local;
 	size_t len;
 	char name[EDIT_MAX_TEXT];
@@ -158,7 +158,7 @@ static struct text key_of(const char *query)
 	return key;
 }
 
-int module_nearest(struct module *m, const char *name, const struct function **out,
+int module_nearest(struct module *m, const char *name, const struct module_function **out,
 		   unsigned int *costs, size_t max)
 {
 	int err = module_load_functions(m);

@@ -42,7 +42,7 @@ static uint32_t find_owner(const struct module *m, const struct symbol *part, si
 {
 	const char *name = symbol_name(m, part);
 	struct owners owners = {0};
-	const struct function *f;
+	const struct module_function *f;
 	const struct symbol *found;
 	size_t len, base;
 	uint32_t i;
@@ -91,7 +91,7 @@ int module_assign_parts(struct module *m)
 	return 0;
 }
 
-const struct function *module_part_owner(const struct module *m, uint64_t vaddr)
+const struct module_function *module_part_owner(const struct module *m, uint64_t vaddr)
 {
 	size_t low = 0, high = m->nr_parts;
 
@@ -109,7 +109,7 @@ const struct function *module_part_owner(const struct module *m, uint64_t vaddr)
 	return &m->functions[m->parts[low - 1].owner];
 }
 
-int module_cold_part(struct module *m, const struct function *f, size_t i, uint64_t *start,
+int module_cold_part(struct module *m, const struct module_function *f, size_t i, uint64_t *start,
 		     uint64_t *end)
 {
 	uint32_t owner = (uint32_t)(f - m->functions);

@@ -87,7 +87,7 @@ static char *text_read(struct module *m, size_t *len)
 }
 
 /* "START SIZE NAME" in place. False: this line is none. */
-static bool line_parse(char *line, struct function *f)
+static bool line_parse(char *line, struct module_function *f)
 {
 	char *end;
 
@@ -108,7 +108,7 @@ static bool line_parse(char *line, struct function *f)
 /* The order of the lines is that of the pointers to their names. */
 static int function_order(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct module_function *x = a, *y = b;
 
 	if (x->vaddr != y->vaddr)
 		return x->vaddr < y->vaddr ? -1 : 1;
@@ -138,7 +138,7 @@ int module_perf_map_functions(struct module *m)
 		return -ENOMEM;
 	m->strings[FUNCTION_SYMTAB] = (struct strings){text, len};
 	for (line = text; *line; line = next) {
-		struct function f = {.sized = true};
+		struct module_function f = {.sized = true};
 		size_t n = strcspn(line, "\n");
 
 		next = line + n + (line[n] == '\n');
@@ -153,7 +153,7 @@ int module_perf_map_functions(struct module *m)
 			break;
 		}
 		if (m->nr_functions == cap) {
-			struct function *grown;
+			struct module_function *grown;
 
 			cap = cap ? 2 * cap : 1024;
 			grown = realloc(m->functions, cap * sizeof(*grown));

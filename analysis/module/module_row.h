@@ -42,7 +42,7 @@ enum rule_kind {
 	RULE_SAVED_SP,	       /* at rsp + value: no rule of DWARF, see unwind_x86.c */
 };
 
-struct rule {
+struct row_rule {
 	uint8_t kind; /* enum rule_kind */
 	uint8_t reg;
 	uint32_t len;  /* of an expression, for module_row_expression() */
@@ -50,8 +50,8 @@ struct rule {
 };
 
 struct row {
-	struct rule cfa;
-	struct rule regs[ROW_REGISTERS];
+	struct row_rule cfa;
+	struct row_rule regs[ROW_REGISTERS];
 	uint8_t return_register; /* below ROW_REGISTERS */
 	bool signal_frame;	 /* what it calls its caller was interrupted, not a caller */
 };
@@ -66,6 +66,6 @@ int module_row(struct module *m, uint64_t pc, struct row *row);
  * The bytes of an expression, rule->len of them, until module_free(); NULL if
  * they are not in the call frame information of this module.
  */
-const uint8_t *module_row_expression(struct module *m, const struct rule *rule);
+const uint8_t *module_row_expression(struct module *m, const struct row_rule *rule);
 
 #endif

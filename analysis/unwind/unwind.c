@@ -14,10 +14,10 @@ enum {
 	PRESERVED = 0xf << ROW_R12 | 1 << ROW_RBX | 1 << ROW_RBP | 1 << ROW_RSP,
 };
 
-struct walk {
+struct unwind_run {
 	struct unwinder *u;
 	const struct unwind_map *map;
-	struct state s;
+	struct frame_state s;
 	uint64_t floor; /* the next CFA is above it */
 	bool exact;	/* s.reg[ROW_RIP] is the next instruction, not a return address */
 	bool guessed;	/* it was found without call frame information */
@@ -25,7 +25,7 @@ struct walk {
 
 /* The first frame of code of no file since the last one that call frame information led to. */
 struct code_without_cfi {
-	struct state at;
+	struct frame_state at;
 	unsigned int nr; /* frames up to it; 0: none */
 };
 
@@ -44,7 +44,7 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	return stop < UNWIND_STOPS ? texts[stop] : "";
 }
 
-bool state_read(struct state *s, uint64_t address, size_t bytes, uint64_t *value)
+bool state_read(struct frame_state *s, uint64_t address, size_t bytes, uint64_t *value)
 {
 	size_t i;
 
@@ -62,20 +62,20 @@ bool state_read(struct state *s, uint64_t address, size_t bytes, uint64_t *value
 	return false;
 }
 
-static bool run_expression(struct walk *w, uint32_t module, const struct rule *rule,
+static bool run_expression(struct unwind_run *run, uint32_t module, const struct row_rule *rule,
 			   const uint64_t *cfa, uint64_t *value)
 {
-	struct module *m = w->u->module(w->u->context, module);
+	struct module *m = run->u->module(run->u->context, module);
 	const uint8_t *bytes = m ? module_row_expression(m, rule) : NULL;
 
-	return bytes && expression_run(bytes, rule->len, &w->s, cfa, value);
+	return bytes && expression_run(bytes, rule->len, &run->s, cfa, value);
 }
 
 /* What a rule makes of a register of the caller. False: it is lost. */
-static bool apply(struct walk *w, uint32_t module, const struct rule *rule, uint64_t cfa,
-		  uint64_t *value)
+static bool apply(struct unwind_run *run, uint32_t module, const struct row_rule *rule,
+		  uint64_t cfa, uint64_t *value)
 {
-	struct state *s = &w->s;
+	struct frame_state *s = &run->s;
 	uint64_t at;
 
 	switch ((enum rule_kind)rule->kind) {
@@ -90,9 +90,10 @@ static bool apply(struct walk *w, uint32_t module, const struct rule *rule, uint
 		*value = s->reg[rule->reg];
 		return state_knows(s, rule->reg);
 	case RULE_SAVED_EXPRESSION:
-		return run_expression(w, module, rule, &cfa, &at) && state_read(s, at, WORD, value);
+		return run_expression(run, module, rule, &cfa, &at) &&
+		       state_read(s, at, WORD, value);
 	case RULE_EXPRESSION:
-		return run_expression(w, module, rule, &cfa, value);
+		return run_expression(run, module, rule, &cfa, value);
 	case RULE_NONE:
 	case RULE_SAME:
 	case RULE_UNDEFINED:
@@ -101,10 +102,10 @@ static bool apply(struct walk *w, uint32_t module, const struct rule *rule, uint
 	return false;
 }
 
-static bool find_cfa(struct walk *w, const struct known *k, uint64_t *cfa)
+static bool find_cfa(struct unwind_run *run, const struct known *k, uint64_t *cfa)
 {
-	const struct rule *rule = &k->row.cfa;
-	struct state *s = &w->s;
+	const struct row_rule *rule = &k->row.cfa;
+	struct frame_state *s = &run->s;
 
 	switch ((enum rule_kind)rule->kind) {
 	case RULE_REGISTER:
@@ -113,18 +114,18 @@ static bool find_cfa(struct walk *w, const struct known *k, uint64_t *cfa)
 	case RULE_SAVED_SP:
 		return state_read(s, s->reg[ROW_RSP] + (uint64_t)rule->value, WORD, cfa);
 	case RULE_EXPRESSION:
-		return run_expression(w, k->module, rule, NULL, cfa);
+		return run_expression(run, k->module, rule, NULL, cfa);
 	default:
 		return false;
 	}
 }
 
 /* A frame lies above the one that it called. A signal may have come on any other stack. */
-static bool cfa_plausible(const struct walk *w, const struct known *k, uint64_t cfa)
+static bool cfa_plausible(const struct unwind_run *run, const struct known *k, uint64_t cfa)
 {
 	if (!cfa || cfa >> ADDRESS_BITS)
 		return false;
-	return k->row.signal_frame || (cfa % WORD == 0 && cfa > w->floor);
+	return k->row.signal_frame || (cfa % WORD == 0 && cfa > run->floor);
 }
 
 /*
@@ -133,26 +134,26 @@ static bool cfa_plausible(const struct walk *w, const struct known *k, uint64_t 
  * so. (A function that calls none may have saved it there, below its stack: then
  * the register is another one. That is rare.)
  */
-static bool taken_back(const struct walk *w, const struct rule *rule, uint64_t cfa)
+static bool taken_back(const struct unwind_run *run, const struct row_rule *rule, uint64_t cfa)
 {
-	return rule->kind == RULE_SAVED && cfa + (uint64_t)rule->value < w->s.reg[ROW_RSP];
+	return rule->kind == RULE_SAVED && cfa + (uint64_t)rule->value < run->s.reg[ROW_RSP];
 }
 
 /* The registers of the caller, but for where it is. */
-static void find_registers(struct walk *w, const struct known *k, uint64_t cfa,
-			   struct state *caller)
+static void find_registers(struct unwind_run *run, const struct known *k, uint64_t cfa,
+			   struct frame_state *caller)
 {
 	unsigned int i;
 
-	*caller = w->s;
+	*caller = run->s;
 	for (i = 0; i < ROW_RIP; i++) {
-		const struct rule *rule = &k->row.regs[i];
+		const struct row_rule *rule = &k->row.regs[i];
 
 		if (rule->kind == RULE_SAME || (rule->kind == RULE_NONE && PRESERVED >> i & 1))
 			continue;
-		if (apply(w, k->module, rule, cfa, &caller->reg[i]))
+		if (apply(run, k->module, rule, cfa, &caller->reg[i]))
 			caller->known |= 1U << i;
-		else if (!taken_back(w, rule, cfa))
+		else if (!taken_back(run, rule, cfa))
 			caller->known &= ~(1U << i);
 	}
 	if (k->row.regs[ROW_RSP].kind == RULE_NONE || !state_knows(caller, ROW_RSP))
@@ -169,11 +170,11 @@ static enum unwind_stop failed(const struct known *k, enum unwind_stop why)
 }
 
 /* A rule could not be applied. */
-static enum unwind_stop not_found(const struct walk *w, const struct known *k)
+static enum unwind_stop not_found(const struct unwind_run *run, const struct known *k)
 {
-	uint64_t above = w->s.missing - w->s.reg[ROW_RSP];
+	uint64_t above = run->s.missing - run->s.reg[ROW_RSP];
 
-	if (w->s.missing && (!(k->flags & KNOWN_NO_CFI) || above < LARGEST_STACK))
+	if (run->s.missing && (!(k->flags & KNOWN_NO_CFI) || above < LARGEST_STACK))
 		return UNWIND_END_OF_COPY;
 	return failed(k, UNWIND_BAD_CFI);
 }
@@ -188,75 +189,77 @@ static enum unwind_stop check_return(const struct known *k, uint64_t address)
 }
 
 /* Go to the caller of `frame`, of which the CFA is then known. UNWIND_STOPS: it is there. */
-static enum unwind_stop step(struct walk *w, const struct known *k, struct unwind_frame *frame)
+static enum unwind_stop step(struct unwind_run *run, const struct known *k,
+			     struct unwind_frame *frame)
 {
-	const struct rule *ret = &k->row.regs[k->row.return_register];
-	struct state caller;
+	const struct row_rule *ret = &k->row.regs[k->row.return_register];
+	struct frame_state caller;
 	enum unwind_stop stop;
 	uint64_t cfa = 0, address = 0;
 
 	if (k->flags & KNOWN_BOTTOM)
 		return UNWIND_BOTTOM;
 	/* By convention the outermost frame pointer is 0; in code without them it may be 0 too. */
-	if (k->flags & KNOWN_POINTER && state_knows(&w->s, ROW_RBP) && !w->s.reg[ROW_RBP])
-		return w->exact ? failed(k, UNWIND_NO_CFI) : UNWIND_BOTTOM;
-	w->s.missing = 0;
-	if (!find_cfa(w, k, &cfa))
-		return not_found(w, k);
-	if (!cfa_plausible(w, k, cfa))
+	if (k->flags & KNOWN_POINTER && state_knows(&run->s, ROW_RBP) && !run->s.reg[ROW_RBP])
+		return run->exact ? failed(k, UNWIND_NO_CFI) : UNWIND_BOTTOM;
+	run->s.missing = 0;
+	if (!find_cfa(run, k, &cfa))
+		return not_found(run, k);
+	if (!cfa_plausible(run, k, cfa))
 		return failed(k, UNWIND_BAD_CFA);
 	if (ret->kind == RULE_UNDEFINED) {
 		frame->cfa = cfa;
 		return UNWIND_BOTTOM;
 	}
-	find_registers(w, k, cfa, &caller);
-	w->s.missing = 0;
-	stop = apply(w, k->module, ret, cfa, &address) ? check_return(k, address) : not_found(w, k);
+	find_registers(run, k, cfa, &caller);
+	run->s.missing = 0;
+	stop = apply(run, k->module, ret, cfa, &address) ? check_return(k, address)
+							 : not_found(run, k);
 	if (stop == UNWIND_STOPS || stop == UNWIND_BOTTOM || !(k->flags & KNOWN_NO_CFI))
 		frame->cfa = cfa;
 	if (stop != UNWIND_STOPS)
 		return stop;
 	caller.reg[ROW_RIP] = address;
 	caller.known |= 1U << ROW_RIP;
-	w->s = caller;
-	w->floor = k->row.signal_frame ? caller.reg[ROW_RSP] : cfa;
-	w->exact = k->row.signal_frame;
-	w->guessed = k->flags & KNOWN_NO_CFI;
+	run->s = caller;
+	run->floor = k->row.signal_frame ? caller.reg[ROW_RSP] : cfa;
+	run->exact = k->row.signal_frame;
+	run->guessed = k->flags & KNOWN_NO_CFI;
 	return UNWIND_STOPS;
 }
 
 /* Nobody runs code on the stack, unless by a mapping that says so. */
-static bool is_data(struct walk *w, uint64_t address)
+static bool is_data(struct unwind_run *run, uint64_t address)
 {
 	uint64_t unused;
 
-	return state_read(&w->s, address, 1, &unused);
+	return state_read(&run->s, address, 1, &unused);
 }
 
 /* The place of the present frame; false: there cannot be one. */
-static bool locate(struct walk *w, struct unwind_frame *frame, const struct known **k)
+static bool locate(struct unwind_run *run, struct unwind_frame *frame, const struct known **k)
 {
-	uint64_t pc = w->s.reg[ROW_RIP];
-	const struct unwind_mapping *m = unwind_map_at(w->map, pc - !w->exact);
+	uint64_t pc = run->s.reg[ROW_RIP];
+	const struct unwind_mapping *m = unwind_map_at(run->map, pc - !run->exact);
 
-	if (!m && !w->exact)
-		m = unwind_map_at(w->map, pc);
+	if (!m && !run->exact)
+		m = unwind_map_at(run->map, pc);
 	*frame = (struct unwind_frame){.offset = pc};
 	if (m && m->module) {
 		frame->module = m->module;
 		frame->offset = pc - m->start + m->offset;
 	}
-	*k = unwinder_known(w->u, frame->module, frame->offset, w->exact);
+	*k = unwinder_known(run->u, frame->module, frame->offset, run->exact);
 	frame->function = (*k)->function;
 	if ((*k)->row.signal_frame)
 		frame->flags |= UNWIND_SIGNAL;
-	else if (!w->exact)
+	else if (!run->exact)
 		frame->flags |= UNWIND_CALLER;
-	if (w->guessed)
+	if (run->guessed)
 		frame->flags |= UNWIND_GUESSED;
-	if (w->guessed && !((*k)->flags & KNOWN_AFTER_CALL))
+	if (run->guessed && !((*k)->flags & KNOWN_AFTER_CALL))
 		return false;
-	return m || w->exact || !is_data(w, pc);
+	return m || run->exact || !is_data(run, pc);
 }
 
 /* Guesses in no file that led to none are not worth saying. */
@@ -276,16 +279,16 @@ static void drop_guesses(struct unwind_stack *out)
 
 /* From the present frame up. `by_cfi`: end where there is none; then `stop` is not UNWIND_BOTTOM.
  */
-static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *gap,
+static void frames_follow(struct unwind_run *run, bool by_cfi, struct code_without_cfi *gap,
 			  struct unwind_stack *out)
 {
 	for (;;) {
 		struct unwind_frame *frame = &out->frames[out->nr];
 		const struct known *k;
 
-		if (!locate(w, frame, &k)) {
-			out->stop = w->guessed ? UNWIND_NO_CFI : UNWIND_BAD_RETURN;
-			if (w->guessed)
+		if (!locate(run, frame, &k)) {
+			out->stop = run->guessed ? UNWIND_NO_CFI : UNWIND_BAD_RETURN;
+			if (run->guessed)
 				out->frames[out->nr - 1].cfa = 0;
 			return;
 		}
@@ -294,13 +297,13 @@ static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *
 			return;
 		}
 		if (gap && k->flags & KNOWN_MADE && !gap->nr) {
-			gap->at = w->s;
+			gap->at = run->s;
 			gap->nr = out->nr + 1;
-		} else if (gap && !(k->flags & KNOWN_MADE) && !w->guessed) {
+		} else if (gap && !(k->flags & KNOWN_MADE) && !run->guessed) {
 			gap->nr = 0;
 		}
 		out->nr++;
-		out->stop = step(w, k, frame);
+		out->stop = step(run, k, frame);
 		if (out->stop != UNWIND_STOPS)
 			return;
 		if (out->nr == UNWIND_MAX_FRAMES) {
@@ -312,29 +315,29 @@ static void frames_follow(struct walk *w, bool by_cfi, struct code_without_cfi *
 
 /* Is there a whole stack above, if the word at `at` is a return address? Then its frames are added
  * to those of `out`. */
-static bool frames_from(const struct walk *from, const struct code_without_cfi *gap, uint64_t at,
-			uint64_t word, bool pointer, struct unwind_stack *out)
+static bool frames_from(const struct unwind_run *from, const struct code_without_cfi *gap,
+			uint64_t at, uint64_t word, bool pointer, struct unwind_stack *out)
 {
-	struct walk w = *from;
+	struct unwind_run run = *from;
 	uint64_t rbp = 0;
 
-	w.s = gap->at;
-	w.s.known = 1U << ROW_RSP | 1U << ROW_RIP;
-	w.s.reg[ROW_RSP] = at + WORD;
-	w.s.reg[ROW_RIP] = word;
+	run.s = gap->at;
+	run.s.known = 1U << ROW_RSP | 1U << ROW_RIP;
+	run.s.reg[ROW_RSP] = at + WORD;
+	run.s.reg[ROW_RIP] = word;
 	/* where code begins with the usual two instructions, the caller's frame pointer lies below
 	 * the return address */
 	if (pointer) {
-		if (!state_read(&w.s, at - WORD, WORD, &rbp) || rbp <= at ||
+		if (!state_read(&run.s, at - WORD, WORD, &rbp) || rbp <= at ||
 		    rbp - at > LARGEST_STACK || rbp % WORD)
 			return false;
-		w.s.reg[ROW_RBP] = rbp;
-		w.s.known |= 1U << ROW_RBP;
+		run.s.reg[ROW_RBP] = rbp;
+		run.s.known |= 1U << ROW_RBP;
 	}
-	w.floor = at;
-	w.exact = w.guessed = false;
+	run.floor = at;
+	run.exact = run.guessed = false;
 	out->nr = gap->nr;
-	frames_follow(&w, true, NULL, out);
+	frames_follow(&run, true, NULL, out);
 	return out->stop == UNWIND_BOTTOM;
 }
 
@@ -344,27 +347,28 @@ static bool frames_from(const struct walk *from, const struct code_without_cfi *
  * information leads to where the thread began. An old return address that was left on the
  * stack would have to do so too to be mistaken for it.
  */
-static void gap_pass(struct walk *w, const struct code_without_cfi *gap, struct unwind_stack *out)
+static void gap_pass(struct unwind_run *run, const struct code_without_cfi *gap,
+		     struct unwind_stack *out)
 {
-	struct unwind_stack *trial = &w->u->trial;
+	struct unwind_stack *trial = &run->u->trial;
 	unsigned int tries = 0;
-	struct state s = gap->at;
+	struct frame_state s = gap->at;
 
 	memcpy(trial->frames, out->frames, gap->nr * sizeof(trial->frames[0]));
 	for (uint64_t at = (s.reg[ROW_RSP] + WORD - 1) / WORD * WORD, word;
 	     tries < GAP_TRIES && state_read(&s, at, WORD, &word); at += WORD) {
-		const struct unwind_mapping *m = unwind_map_at(w->map, word - 1);
+		const struct unwind_mapping *m = unwind_map_at(run->map, word - 1);
 		const struct known *k;
 
 		if (!m || !m->module)
 			continue;
-		k = unwinder_known(w->u, m->module, word - m->start + m->offset, false);
+		k = unwinder_known(run->u, m->module, word - m->start + m->offset, false);
 		if ((k->flags & (KNOWN_AFTER_CALL | KNOWN_NO_CFI)) != KNOWN_AFTER_CALL ||
 		    !k->function)
 			continue;
 		tries++;
-		if (!frames_from(w, gap, at, word, true, trial) &&
-		    !frames_from(w, gap, at, word, false, trial))
+		if (!frames_from(run, gap, at, word, true, trial) &&
+		    !frames_from(run, gap, at, word, false, trial))
 			continue;
 		trial->frames[gap->nr - 1].cfa = at + WORD;
 		trial->frames[gap->nr].flags |= UNWIND_GUESSED;
@@ -376,20 +380,20 @@ static void gap_pass(struct walk *w, const struct code_without_cfi *gap, struct 
 
 void unwind(struct unwinder *u, const struct unwind_input *in, struct unwind_stack *out)
 {
-	struct walk w = {.u = u, .map = in->map, .exact = true};
+	struct unwind_run run = {.u = u, .map = in->map, .exact = true};
 	struct code_without_cfi gap = {0};
 
-	memcpy(w.s.reg, in->registers, sizeof(w.s.reg));
-	w.s.known = (1U << ROW_REGISTERS) - 1;
-	w.floor = w.s.reg[ROW_RSP];
-	w.s.memory = in->memory;
-	w.s.nr_memory = in->nr_memory;
+	memcpy(run.s.reg, in->registers, sizeof(run.s.reg));
+	run.s.known = (1U << ROW_REGISTERS) - 1;
+	run.floor = run.s.reg[ROW_RSP];
+	run.s.memory = in->memory;
+	run.s.nr_memory = in->nr_memory;
 	out->nr = 0;
 	out->missing = 0;
-	frames_follow(&w, false, &gap, out);
+	frames_follow(&run, false, &gap, out);
 	if (out->stop != UNWIND_BOTTOM && out->stop != UNWIND_LIMIT && gap.nr)
-		gap_pass(&w, &gap, out);
+		gap_pass(&run, &gap, out);
 	if (out->stop == UNWIND_END_OF_COPY)
-		out->missing = w.s.missing;
+		out->missing = run.s.missing;
 	drop_guesses(out);
 }

@@ -13,7 +13,7 @@ enum { MAX_STEPS = 1000, MAX_DEPTH = 64 };
 struct evaluation {
 	struct cursor c;
 	size_t start, end;
-	struct state *s;
+	struct frame_state *s;
 	uint64_t stack[MAX_DEPTH];
 	size_t depth;
 	bool bad;
@@ -298,7 +298,7 @@ static bool step(struct evaluation *x)
 	return !x->bad && !x->c.bad;
 }
 
-bool expression_run(const uint8_t *bytes, size_t n, struct state *s, const uint64_t *cfa,
+bool expression_run(const uint8_t *bytes, size_t n, struct frame_state *s, const uint64_t *cfa,
 		    uint64_t *result)
 {
 	struct evaluation x;

@@ -17,7 +17,7 @@ enum { WORD = 8 };
 
 /* ---- registers and memory of one frame ---- */
 
-struct state {
+struct frame_state {
 	uint64_t reg[ROW_REGISTERS]; /* ROW_RIP: where it is */
 	uint32_t known;		     /* bit per register */
 	const struct unwind_memory *memory;
@@ -25,13 +25,13 @@ struct state {
 	uint64_t missing; /* last address that was asked for in vain */
 };
 
-static inline bool state_knows(const struct state *s, unsigned int reg)
+static inline bool state_knows(const struct frame_state *s, unsigned int reg)
 {
 	return reg < ROW_REGISTERS && s->known >> reg & 1;
 }
 
 /* Up to 8 bytes of memory; false and `missing` set if they were not given. */
-bool state_read(struct state *s, uint64_t address, size_t bytes, uint64_t *value);
+bool state_read(struct frame_state *s, uint64_t address, size_t bytes, uint64_t *value);
 
 /* ---- unwind_known.c ---- */
 
@@ -71,7 +71,7 @@ const struct known *unwinder_known(struct unwinder *u, uint32_t module, uint64_t
 /* ---- unwind_expression.c ---- */
 
 /* Run an expression that begins with `cfa` on its stack, if given. False: it cannot be run. */
-bool expression_run(const uint8_t *bytes, size_t n, struct state *s, const uint64_t *cfa,
+bool expression_run(const uint8_t *bytes, size_t n, struct frame_state *s, const uint64_t *cfa,
 		    uint64_t *result);
 
 /* ---- unwind_x86.c: what the code says where there is no call frame information ---- */

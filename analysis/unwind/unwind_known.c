@@ -63,9 +63,9 @@ static bool vaddr_of(const struct module *m, const struct known *k, uint64_t *va
 }
 
 /* A return address that no call left: whoever made the stack (makecontext) wrote it there. */
-static bool begins_function(struct module *m, uint64_t vaddr, const struct function **f)
+static bool begins_function(struct module *m, uint64_t vaddr, const struct module_function **f)
 {
-	const struct function *at = module_function_at(m, vaddr);
+	const struct module_function *at = module_function_at(m, vaddr);
 
 	if (!at || at->vaddr != vaddr)
 		return false;
@@ -76,7 +76,7 @@ static bool begins_function(struct module *m, uint64_t vaddr, const struct funct
 static void find_out(struct unwinder *u, struct known *k)
 {
 	struct module *m = u->module(u->context, k->module);
-	const struct function *f;
+	const struct module_function *f;
 	uint64_t vaddr, inner;
 
 	if (!m || !vaddr_of(m, k, &vaddr)) {

@@ -23,16 +23,16 @@ void unwind_registers(const uint64_t *pt_regs, uint64_t *registers)
 		registers[i] = pt_regs[index[i]];
 }
 
-static struct rule saved(int64_t at)
+static struct row_rule saved(int64_t at)
 {
-	return (struct rule){.kind = RULE_SAVED, .value = at};
+	return (struct row_rule){.kind = RULE_SAVED, .value = at};
 }
 
 /* CFA = reg + offset, the return address below it. */
 static void plain_row(struct row *row, uint8_t reg, int64_t offset)
 {
 	*row = (struct row){.return_register = ROW_RIP};
-	row->cfa = (struct rule){.kind = RULE_REGISTER, .reg = reg, .value = offset};
+	row->cfa = (struct row_rule){.kind = RULE_REGISTER, .reg = reg, .value = offset};
 	row->regs[ROW_RIP] = saved(-WORD);
 }
 
@@ -84,8 +84,8 @@ bool arch_row_of_sigreturn(struct module *m, uint64_t vaddr, struct row *row)
 		return false;
 	*row = (struct row){.return_register = ROW_RIP, .signal_frame = true};
 	for (i = 0; i < sizeof(order); i++)
-		row->regs[order[i]] = (struct rule){.kind = RULE_SAVED_SP,
-						    .value = UCONTEXT_REGISTERS + WORD * (int)i};
+		row->regs[order[i]] = (struct row_rule){
+		    .kind = RULE_SAVED_SP, .value = UCONTEXT_REGISTERS + WORD * (int)i};
 	row->cfa = row->regs[ROW_RSP];
 	return true;
 }
@@ -114,7 +114,7 @@ static bool is_stub(struct module *m, uint64_t vaddr)
 
 bool arch_row_of_edge(struct module *m, uint64_t vaddr, struct row *row)
 {
-	const struct function *f = module_function_at(m, vaddr);
+	const struct module_function *f = module_function_at(m, vaddr);
 
 	if (f && f->vaddr == vaddr)
 		return bare_row(row, 0);

@@ -97,7 +97,7 @@ static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 static size_t roots_find(struct module *m, const struct range *r, uint64_t *roots)
 {
 	size_t nr = 0, i = r->start ? functions_before(m, r->start - 1) : 0;
-	const struct function *f;
+	const struct module_function *f;
 
 	for (; nr < MAX_ROOTS && (f = module_function(m, i)) && f->vaddr < r->end; i++)
 		roots[nr++] = f->vaddr;

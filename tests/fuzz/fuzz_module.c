@@ -7,9 +7,9 @@
 
 enum { ASKED = 200 };
 
-static void ask_function(struct module *m, const struct function *f)
+static void ask_function(struct module *m, const struct module_function *f)
 {
-	const struct function *found[8];
+	const struct module_function *found[8];
 	uint64_t start, end, offset, vaddr;
 	char name[64];
 	size_t i;
@@ -57,13 +57,13 @@ static void ask_address(struct module *m, uint64_t vaddr)
 
 static void ask(struct module *m)
 {
-	const struct function *found[16];
+	const struct module_function *found[16];
 	size_t i, nr = module_nr_functions(m), cursor = 0, n;
 	struct module_fde fde;
 	uint64_t last = 0;
 
 	for (i = 0; i < nr && i < ASKED; i++) {
-		const struct function *f = module_function(m, i);
+		const struct module_function *f = module_function(m, i);
 
 		must(f && (!i || f->vaddr > last));
 		last = f->vaddr;

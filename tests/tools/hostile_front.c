@@ -125,7 +125,7 @@ static struct front front_begin(pid_t pid, const char *path)
 int main(int argc, char **argv)
 {
 	struct decoder *decoder = decoder_new();
-	const struct function *function;
+	const struct module_function *function;
 	const uint8_t *code;
 	char path[64], real[4096];
 	struct module *m;

@@ -163,7 +163,7 @@ static void ask(int socket, const uint64_t *offsets, size_t nr, uint8_t *answers
 static void serve_self(void **state)
 {
 	int pair[2], fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), status;
-	const struct function *f;
+	const struct module_function *f;
 	struct module *m;
 	uint64_t offsets[CODE_READER_MAX_ASKED];
 	uint8_t answers[CODE_READER_MAX_ASKED];

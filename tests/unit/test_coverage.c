@@ -249,7 +249,7 @@ static void check_calls(struct tally *t, struct opened *o, const uint8_t *map, u
 }
 
 static void check_function(struct tally *t, struct opened *o, const uint8_t *map,
-			   const struct function *f)
+			   const struct module_function *f)
 {
 	struct place place, exits[64];
 	enum place_why why;
@@ -373,7 +373,7 @@ static void test_plans(void **state)
 	uint64_t strategies[PLAN_STRATEGIES] = {0}, prices[PLAN_PRICES] = {0};
 
 	for (size_t i = 0; i < module_nr_functions(o.module); i++) {
-		const struct function *f = module_function(o.module, i);
+		const struct module_function *f = module_function(o.module, i);
 		struct plan plan;
 
 		if (!plan_function(o.placer, f->vaddr, &plan)) {

@@ -44,9 +44,9 @@ static uint64_t add_text(struct elf *e)
 	return addr;
 }
 
-static const struct function *find_one(struct module *m, const char *name)
+static const struct module_function *find_one(struct module *m, const char *name)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 
 	assert_int_equal(module_find(m, name, f, 2), 1);
 	return f[0];
@@ -54,7 +54,7 @@ static const struct function *find_one(struct module *m, const char *name)
 
 static void none_found(struct module *m, const char *name)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 
 	assert_int_equal(module_find(m, name, f, 2), 0);
 }
@@ -181,7 +181,7 @@ static void test_debuglink_paths(void **state)
 
 static void test_aliases_fold(void **state)
 {
-	const struct function *f;
+	const struct module_function *f;
 	struct module *m;
 	struct elf e;
 	uint64_t t;
@@ -303,7 +303,7 @@ static void test_entry_inside(void **state)
 
 static void test_clones_and_parts(void **state)
 {
-	const struct function *f[4];
+	const struct module_function *f[4];
 	uint64_t t, start, end;
 	struct module *m;
 	struct elf e;
@@ -353,7 +353,7 @@ static void test_clones_and_parts(void **state)
 /* Static functions of the same name in two files, each with a cold part. */
 static void test_parts_by_file(void **state)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 	uint64_t t, start, end;
 	struct module *m;
 	struct elf e;
@@ -379,7 +379,7 @@ static void test_parts_by_file(void **state)
 static void test_versions(void **state)
 {
 	static const char *const versions[] = {"V_1", "V_2"};
-	const struct function *f[4];
+	const struct module_function *f[4];
 	struct module *m;
 	struct elf e;
 	uint64_t t;
@@ -436,7 +436,7 @@ static void test_versions(void **state)
 
 static void test_demangled(void **state)
 {
-	const struct function *f[4];
+	const struct module_function *f[4];
 	struct module *m;
 	struct elf e;
 	uint64_t t;
@@ -489,7 +489,7 @@ static void test_demangled(void **state)
 
 static void test_search(void **state)
 {
-	const struct function *f[8];
+	const struct module_function *f[8];
 	size_t cursor = 0;
 	struct module *m;
 	struct elf e;

@@ -62,9 +62,9 @@ static void end(struct fixture *x)
 	close(x->fd);
 }
 
-static const struct function *find_one(struct module *m, const char *name)
+static const struct module_function *find_one(struct module *m, const char *name)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 
 	assert_int_equal(module_find(m, name, f, 2), 1);
 	return f[0];
@@ -234,7 +234,7 @@ static void test_lying_fdes(void **state)
 static void test_functions_from_bounds(void **state)
 {
 	static const unsigned char cold[] = {0x0e, 48};
-	const struct function *f;
+	const struct module_function *f;
 	struct fixture x;
 	size_t signal_cie;
 	char name[64];
@@ -313,7 +313,7 @@ static void put_lea(struct fixture *x, uint32_t at, uint64_t target)
 static void test_imports_and_ifuncs(void **state)
 {
 	const unsigned char import = STB_GLOBAL << 4 | STT_FUNC;
-	const struct function *out[4];
+	const struct module_function *out[4];
 	Elf64_Rela rela[4];
 	struct fixture x;
 	uint64_t slots = 0x700000;

@@ -19,9 +19,9 @@ enum { TEXT = 512 };
 
 /* ---- what is asked ---- */
 
-static void check_function(struct module *m, const struct function *f)
+static void check_function(struct module *m, const struct module_function *f)
 {
-	const struct function *t[4];
+	const struct module_function *t[4];
 	uint64_t start, end, offset;
 	struct cfa cfa;
 	char name[64];
@@ -49,12 +49,12 @@ static void check_function(struct module *m, const struct function *f)
 
 static void ask_names(struct module *m)
 {
-	const struct function *f[4];
+	const struct module_function *f[4];
 	uint64_t before = 0;
 	size_t i, cursor = 0, n = module_nr_functions(m);
 
 	for (i = 0; i < n && i < 100; i++) {
-		const struct function *g = module_function(m, i);
+		const struct module_function *g = module_function(m, i);
 
 		assert_true(!i || g->vaddr > before);
 		before = g->vaddr;
@@ -196,7 +196,7 @@ static void make_small(struct elf *e)
 
 static void test_small_file_is_whole(void **state)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 	struct module *m;
 	struct elf e;
 	int fd;
@@ -316,7 +316,7 @@ static void test_long_names(void **state)
 {
 	struct module *m;
 	char *name = malloc(MODULE_MAX_NAME + 2);
-	const struct function *f[2];
+	const struct module_function *f[2];
 	struct elf e;
 	uint64_t t;
 	int fd;
@@ -404,7 +404,7 @@ static void change_dwarf(char *data, size_t len)
 	const Elf64_Shdr *sh = (const Elf64_Shdr *)(const void *)(data + eh->e_shoff);
 	const char *names = data + sh[eh->e_shstrndx].sh_offset;
 	int fd = elf_file(data, len);
-	const struct function *f[1];
+	const struct module_function *f[1];
 	uint64_t from, to;
 	struct module *m;
 	size_t i, at, k, asked = 0;

@@ -77,7 +77,7 @@ static int setup(void **state)
 static void test_million(void **state)
 {
 	struct mallinfo2 before = mallinfo2(), after;
-	const struct function *f[16];
+	const struct module_function *f[16];
 	size_t cursor = 0, calls = 0, found = 0, memory;
 	double start = seconds(), load, find, nearest, search;
 	struct module *m;
@@ -128,7 +128,7 @@ static void test_equal_names(void **state)
 {
 	enum { NR = 300000 };
 	static unsigned char code[NR];
-	const struct function *f[4];
+	const struct module_function *f[4];
 	double start = seconds();
 	struct module *m;
 	uint64_t addr;
@@ -159,7 +159,7 @@ static void test_equal_names(void **state)
 static void test_equal_addresses(void **state)
 {
 	enum { NR = 100000 };
-	const struct function *f;
+	const struct module_function *f;
 	struct module *m;
 	struct elf e;
 	uint64_t addr;

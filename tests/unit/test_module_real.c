@@ -136,9 +136,9 @@ static int add_debug(struct module *m, const char *name)
 	return err;
 }
 
-static const struct function *find_one(struct module *m, const char *name)
+static const struct module_function *find_one(struct module *m, const char *name)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 
 	assert_int_equal(module_find(m, name, f, 2), 1);
 	return f[0];
@@ -168,7 +168,7 @@ static void compare_with_readelf(const char *name)
 	f = output_of(command);
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
-		const struct function *out[64];
+		const struct module_function *out[64];
 		int n, i;
 
 		if (sscanf(line, "%llx %lli %3999s", &addr, (long long *)&size, symbol) != 3)
@@ -266,8 +266,8 @@ static void test_stripped(void **state)
 	assert_true(module_wants_debug(m));
 	assert_false(module_has_lines(m));
 	for (i = 0; i < module_nr_functions(m); i++) {
-		const struct function *f = module_function(m, i);
-		const struct function *same = module_function_at(full, f->vaddr);
+		const struct module_function *f = module_function(m, i);
+		const struct module_function *same = module_function_at(full, f->vaddr);
 
 		assert_non_null(same);
 		assert_int_equal(same->vaddr, f->vaddr);
@@ -286,7 +286,7 @@ static void test_stripped(void **state)
 static void test_compiler_suffixes(void **state)
 {
 	struct module *m = open_module("full");
-	const struct function *f, *t[8];
+	const struct module_function *f, *t[8];
 	uint64_t start, end;
 	int n;
 
@@ -413,7 +413,7 @@ static void test_debugdata_bomb(void **state)
 }
 
 /* What addr2line says of every address of a function: "0x1234", then the chain. */
-static FILE *addr2line(const char *name, const struct function *f)
+static FILE *addr2line(const char *name, const struct module_function *f)
 {
 	char command[128], path[128];
 	uint64_t pc;
@@ -433,7 +433,7 @@ static FILE *addr2line(const char *name, const struct function *f)
 static void compare_lines(const char *name)
 {
 	struct module *m = open_module(name);
-	const struct function *f = find_one(m, "outer");
+	const struct module_function *f = find_one(m, "outer");
 	struct module_inline chain[8];
 	size_t addresses = 0, whole = 0;
 	char line[512], expected[256];
@@ -585,7 +585,7 @@ static void test_plt(void **state)
 	if (!have_tools)
 		skip();
 	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		const struct function *f;
+		const struct module_function *f;
 		struct module *m;
 		const char *name;
 		bool printf = false;
@@ -614,7 +614,7 @@ static void test_plt(void **state)
 /* Static programs have IRELATIVE relocations and no dynamic segment. */
 static void test_static(void **state)
 {
-	const struct function *f, *t[16];
+	const struct module_function *f, *t[16];
 	struct module *m;
 
 	if (!have_tools || shell("g++ -static t.o -o static"))
@@ -630,7 +630,7 @@ static void test_static(void **state)
 /* All of it works where the parser works: nothing may be opened there. */
 static void in_sandbox(int fd, int debug)
 {
-	const struct function *f[2];
+	const struct module_function *f[2];
 	struct module *m;
 	const char *file;
 	uint32_t line;
@@ -672,13 +672,13 @@ static void test_sandboxed(void **state)
 static void test_libc(void **state)
 {
 	struct module *m = open_module("/lib/x86_64-linux-gnu/libc.so.6");
-	const struct function *t[32];
+	const struct module_function *t[32];
 	size_t i, nr = module_nr_functions(m);
 	uint64_t at = 0;
 
 	assert_true(nr > 2000);
 	for (i = 0; i < nr; i++) {
-		const struct function *f = module_function(m, i);
+		const struct module_function *f = module_function(m, i);
 		uint64_t offset;
 
 		assert_true(f->vaddr >= at);

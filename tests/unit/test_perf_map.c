@@ -31,7 +31,7 @@ static struct module *open_map(int fd)
 
 static void assert_name(struct module *m, uint64_t address, const char *name)
 {
-	const struct function *f = module_function_at_offset(m, address);
+	const struct module_function *f = module_function_at_offset(m, address);
 
 	if (!name) {
 		assert_null(f);

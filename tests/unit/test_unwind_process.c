@@ -496,7 +496,7 @@ static void test_inlines(void **state)
 	uint64_t offsets[3] = {0, UINT64_MAX / 2, 0};
 	struct parse_request request = {.offsets = offsets, .nr_offsets = 3};
 	const struct parsed_chain *chain = NULL;
-	const struct function *f, *found[1];
+	const struct module_function *f, *found[1];
 	unsigned int self, at;
 	uint64_t offset;
 
@@ -555,7 +555,7 @@ static void test_many_inlines(void **state)
 {
 	static uint64_t offsets[PARSE_MAX_OFFSETS];
 	struct parse_request request = {.offsets = offsets, .nr_offsets = PARSE_MAX_OFFSETS};
-	const struct function *f;
+	const struct module_function *f;
 	unsigned int i, known = 0;
 	size_t n;
 

@@ -149,7 +149,7 @@ static inline uint64_t process_address(const struct process *p, const struct unw
 /* Name of the function of a frame. */
 static inline const char *process_function(struct process *p, const struct unwind_frame *f)
 {
-	const struct function *function;
+	const struct module_function *function;
 
 	if (!f->module)
 		return "?";

@@ -6,7 +6,7 @@
 
 #include "analysis/code/arch.h"
 #include "analysis/code/blocks.h"
-#include "analysis/code/walk.h"
+#include "analysis/code/probe_search.h"
 #include "tui/parser/serve_internal.h"
 
 enum { IMPORT_MAX = 512 };
@@ -53,7 +53,7 @@ static void fill_callee(struct context *c, const struct call_site *site,
 			struct parsed_call_site *out)
 {
 	const struct code_source *src = placer_source(c->p);
-	const struct function *f;
+	const struct module_function *f;
 
 	out->import = "";
 	if (site->kind == CALL_INDIRECT || site->kind == CALL_TAIL_INDIRECT ||
@@ -86,23 +86,23 @@ static void fill_callee(struct context *c, const struct call_site *site,
 static bool tail_place(struct context *c, uint64_t vaddr, struct place *start, enum place_why *why)
 {
 	enum site_class cls;
-	struct walk w;
+	struct probe_search search;
 
-	if (!walk_start(&w, c->p, vaddr, ARCH_ENTRY_CFA)) {
-		*why = w.why;
+	if (!probe_search_start(&search, c->p, vaddr, ARCH_ENTRY_CFA)) {
+		*why = search.why;
 		return false;
 	}
 	*why = PLACE_NOT_CALL;
-	if (w.insn.flow != INSN_JMP && w.insn.flow != INSN_JMP_INDIRECT)
+	if (search.insn.flow != INSN_JMP && search.insn.flow != INSN_JMP_INDIRECT)
 		return false;
 	*why = PLACE_NO_FRAME;
 	if (!cfi_agrees(c->p, vaddr, ARCH_ENTRY_CFA))
 		return false;
-	if (!walk_candidate(&w, &cls)) {
-		*why = w.why;
+	if (!probe_search_candidate(&search, &cls)) {
+		*why = search.why;
 		return false;
 	}
-	walk_place(&w, cls, start);
+	probe_search_place(&search, cls, start);
 	start->kind = PLACE_CALL;
 	start->role = SITE_CALL;
 	start->ideal = vaddr;
@@ -212,7 +212,7 @@ int serve_call_sites(struct server *s)
 					   .reason = ""};
 	struct context c = {.s = s};
 	enum place_why why = PLACE_OK;
-	const struct function *f;
+	const struct module_function *f;
 	uint64_t vaddr = 0;
 	int err;
 

@@ -76,7 +76,7 @@ static void target_of(const struct listing *l, const struct insn *insn, char *ou
 {
 	const struct code_part *part = l->pc->part;
 	const char *name = flow_callee_name(l->p, insn);
-	const struct function *f;
+	const struct module_function *f;
 
 	out[0] = '\0';
 	if (insn->target >= part->start && insn->target < part->end && insn->flow != INSN_CALL) {
@@ -167,7 +167,7 @@ static int listing_fill(struct listing *l, uint64_t vaddr, struct parsed_code *a
 {
 	uint32_t max = l->s->request.max && l->s->request.max < PARSE_MAX_INSNS ? l->s->request.max
 										: PARSE_MAX_INSNS;
-	const struct function *f = module_function_at(l->m, vaddr);
+	const struct module_function *f = module_function_at(l->m, vaddr);
 	size_t nr = l->pc->nr, site = index_of(l->pc, vaddr), first = 0;
 	struct parsed_insn *insns;
 	int err;

@@ -17,7 +17,7 @@ _Static_assert((int)PARSE_MAX_INLINES == (int)MODULE_MAX_INLINES, "calls of one 
 /* The chain at an offset, or the function alone where no more is known. */
 static size_t chain_at(struct module *m, uint64_t offset, struct module_inline *calls)
 {
-	const struct function *f;
+	const struct module_function *f;
 	uint64_t vaddr;
 	int n;
 

@@ -38,7 +38,7 @@ static const char *keep(struct server *s, const char *text)
 }
 
 static struct parsed_function describe(struct server *s, struct module *m, uint32_t number,
-				       const struct function *f)
+				       const struct module_function *f)
 {
 	return (struct parsed_function){
 	    .module = number,
@@ -104,7 +104,7 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 
 int serve_find(struct server *s)
 {
-	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	struct found *found = arena_alloc(&s->arena, sizeof(*found));
 	const char *reason = "";
 	struct module *m = NULL;
@@ -148,7 +148,7 @@ static void insert_by_cost(struct found *found, struct parsed_function f, unsign
 
 int serve_nearest(struct server *s)
 {
-	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	unsigned int costs[PARSE_MAX_FUNCTIONS];
 	struct found *found = arena_alloc(&s->arena, sizeof(*found));
 	const char *reason = "";
@@ -181,7 +181,7 @@ static uint64_t cursor_of(uint32_t module, size_t function)
 static bool list_module(struct server *s, struct found *found, struct module *m, uint32_t number,
 			size_t *index)
 {
-	const struct function *matches[PARSE_MAX_FUNCTIONS];
+	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	size_t i, n, end = module_nr_functions(m);
 
 	while (*index < end) {
@@ -225,7 +225,7 @@ int serve_list(struct server *s)
 
 int serve_ifunc(struct server *s)
 {
-	const struct function *targets[PARSE_MAX_FUNCTIONS], *f = NULL;
+	const struct module_function *targets[PARSE_MAX_FUNCTIONS], *f = NULL;
 	struct found *found = arena_alloc(&s->arena, sizeof(*found));
 	const char *reason;
 	struct module *m;
@@ -261,7 +261,7 @@ static size_t text_size(const char *text)
 static struct rec_symbol symbol_at(struct module *m, uint32_t number, uint64_t offset)
 {
 	struct rec_symbol symbol = {.module = number, .offset = offset};
-	const struct function *f = module_function_at_offset(m, offset);
+	const struct module_function *f = module_function_at_offset(m, offset);
 	uint64_t vaddr;
 
 	if (f) {

@@ -103,7 +103,7 @@ static int plan_sites(struct server *s, struct module *m, const struct plan *pla
 int serve_plan(struct server *s)
 {
 	struct parsed_plan answer = plan_answer(s);
-	const struct function *f;
+	const struct module_function *f;
 	struct placer *placer = NULL;
 	struct module *m = NULL;
 	struct plan plan;

@@ -3,8 +3,8 @@
  * Inside of the placement planner: going from an ideal address to the nearest
  * instruction that a probe can stand on. The flow of the function is loaded.
  */
-#ifndef PEAKTOP_CODE_WALK_H
-#define PEAKTOP_CODE_WALK_H
+#ifndef PEAKTOP_CODE_PROBE_SEARCH_H
+#define PEAKTOP_CODE_PROBE_SEARCH_H
 
 #include "analysis/code/flow.h"
 
@@ -12,7 +12,7 @@
  * One instruction after the other from an ideal address, in a straight line:
  * forwards for entries and returns, backwards for exits.
  */
-struct walk {
+struct probe_search {
 	struct placer *p;
 	struct part_code *pc;
 	size_t i;
@@ -25,20 +25,20 @@ struct walk {
 };
 
 /* Start at `vaddr`, where stack pointer + cfa == CFA; false (and `why`): no instruction there. */
-bool walk_start(struct walk *w, struct placer *p, uint64_t vaddr, int64_t cfa);
+bool probe_search_start(struct probe_search *s, struct placer *p, uint64_t vaddr, int64_t cfa);
 /* Could a probe stand on the present instruction, and of which class? Else sets `why`. */
-bool walk_candidate(struct walk *w, enum site_class *cls);
+bool probe_search_candidate(struct probe_search *s, enum site_class *cls);
 /* Everything about the present instruction but `kind`, `role`, `ideal` and `flags`. */
-void walk_place(struct walk *w, enum site_class cls, struct place *out);
+void probe_search_place(struct probe_search *s, enum site_class cls, struct place *out);
 /* On to the next instruction; false where the straight line ends. */
-bool walk_forward(struct walk *w);
+bool probe_search_forward(struct probe_search *s);
 /* On to the next instruction, whatever the present one does. */
-bool walk_next(struct walk *w);
+bool probe_search_next(struct probe_search *s);
 /*
  * At the branch of a Go function that finds its stack too small: the other way
  * makes it larger, maybe elsewhere, and begins again at `start`.
  */
-bool walk_at_stack_check(const struct walk *w, uint64_t start);
+bool probe_search_at_stack_check(const struct probe_search *s, uint64_t start);
 
 /* The call frame information does not contradict `stack pointer + cfa == CFA` of the function. */
 bool cfi_agrees(const struct placer *p, uint64_t vaddr, int64_t cfa);
