@@ -26,8 +26,8 @@ void begin_load_refused(struct collector *c, int err)
 			     "5.15 or later");
 	else /* EACCES is the verifier's word: a fault of ours, not of the user's rights */
 		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
-			     "this kernel does not take the BPF programs (%s); "
-			     "PEAKTOP_LIBBPF_DEBUG=1 shows why, please report it",
+			     "this kernel refuses the BPF programs (%s); run with "
+			     "PEAKTOP_LIBBPF_DEBUG=1 and report the output",
 			     strerror(-err));
 }
 
@@ -59,10 +59,9 @@ int begin_launch_and_limit(struct collector *c)
 	}
 	err = privileges_limit_collector(o->command != NULL);
 	if (err)
-		send_refused(
-		    c, 0, 0, err,
-		    "the collector cannot give up the privileges that it does not need: %s",
-		    strerror(-err));
+		send_refused(c, 0, 0, err,
+			     "the collector cannot drop the privileges that it does not need: %s",
+			     strerror(-err));
 	return err;
 }
 

@@ -245,7 +245,7 @@ void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall)
 	if (ns <= advance && wall < ADVANCE_S * SECOND_NS)
 		send_note(c, NOTE_INFO,
 			  "probes took %.1f ms, more than the %.1f ms that --max-overhead %g "
-			  "allows for %.1f s: the allowance of two seconds may be spent at once",
+			  "allows for %.1f s; a short run may use two seconds' budget at once",
 			  (double)ns / 1e6, (double)b->allowed_ns / 1e6,
 			  c->options->budget_ppm / 1e4, (double)wall / 1e9);
 	else

@@ -168,13 +168,12 @@ static void set_layers(struct collector *c, uint32_t mask)
 
 		if ((want & ~c->layers) & 1u << l)
 			send_note(c, NOTE_WARNING,
-				  "%s cannot be measured on this kernel (peaktop doctor says why)",
-				  names[l]);
+				  "cannot measure %s on this kernel; see peaktop doctor", names[l]);
 	}
 	if (c->layers & 1u << LAYER_LOCK && !kernel_side_own_locks(c->kernel))
-		send_note(c, NOTE_INFO,
-			  "this kernel does not tell of waits for its own locks (Linux 5.19 does): "
-			  "lock is those for user-space locks");
+		send_note(
+		    c, NOTE_INFO,
+		    "lock measures only waits for user-space locks: kernel locks need Linux 5.19");
 }
 
 /* The measurement begins: what was counted while things were being armed is forgotten. */
@@ -254,13 +253,12 @@ static void wake_up(struct collector *c)
 	kernel_functions_wake(c);
 	descend_wake(c);
 	/* it may have been before the first slice */
-	send_note(
-	    c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
-	    c->loop.held_up
-		? "the collector did not get on for more than 3 s, and all probes were removed"
-		: "peaktop was stopped",
-	    c->slice.start > c->start_ns ? (double)(c->slice.start - c->start_ns) / 1e9 : 0.,
-	    (double)session_ns(c) / 1e9);
+	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
+		  c->loop.held_up
+		      ? "the collector hung for more than 3 s, so all probes were removed"
+		      : "peaktop was stopped",
+		  c->slice.start > c->start_ns ? (double)(c->slice.start - c->start_ns) / 1e9 : 0.,
+		  (double)session_ns(c) / 1e9);
 	c->loop.held_up = false;
 	c->slice.start = now_ns();
 	c->slice.end = c->slice.start + c->slice.interval_ns;
@@ -346,7 +344,7 @@ static void on_request(struct loop *l, const struct record *rec)
 		c->loop.stopping = true;
 		break;
 	default:
-		send_refused(c, 0, 0, -EINVAL, "a request that the collector does not know: %d",
+		send_refused(c, 0, 0, -EINVAL, "the collector does not know request type %d",
 			     rec->type);
 	}
 }
@@ -596,8 +594,7 @@ static int begin(struct collector *c)
 	control = kernel_side_control(c->kernel);
 	err = kernel_side_attach_life(c->kernel);
 	if (err) {
-		send_refused(c, 0, 0, err,
-			     "cannot attach tracepoints: %s; peaktop doctor says what is missing",
+		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; see peaktop doctor",
 			     strerror(-err));
 		return err;
 	}

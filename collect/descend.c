@@ -359,16 +359,16 @@ static const char *request_check(struct collector *c, const struct req_descend *
 	if (!f && !call_of(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)
-		return "there are no call sites in a system call";
+		return "a system call has no call sites";
 	if (req->nr_nodes > PT_FNODES)
-		return "too many fnodes in one set";
+		return "too many call sites in one request";
 	for (uint32_t i = 0; i < req->nr_nodes; i++) {
 		const struct req_fnode *n = &req->nodes[i];
 
 		if (!n->node || n->start.class >= SITE_CLASSES || n->end.class >= SITE_CLASSES)
-			return "an fnode that makes no sense";
+			return "the request contains an invalid call site";
 		if (!site_is_mapped(c, &n->start) || (n->end.module && !site_is_mapped(c, &n->end)))
-			return "a site outside the code that the target has mapped";
+			return "the address is outside the code that the target has mapped";
 		sites[nr++] = &n->start;
 		if (n->end.module)
 			sites[nr++] = &n->end;

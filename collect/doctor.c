@@ -51,18 +51,18 @@ static void check_descents(struct collector *c)
 
 	kernel_side_missing(c->kernel, missing, sizeof(missing));
 	snprintf(remedy, sizeof(remedy), "this kernel has no tracepoint %s", missing);
-	check(c, "tracepoints of causes", !missing[0],
-	      "causes by their own names: quota, reclaim, throttling, signals, interrupts", remedy);
+	check(c, "tracepoints for causes", !missing[0],
+	      "naming the causes quota, reclaim, throttling, signals and interrupts", remedy);
 }
 
 static void check_layers(struct collector *c)
 {
 	uint32_t can = kernel_side_available(c->kernel), run;
 
-	check(c, "life of targets", !kernel_side_attach_life(c->kernel),
+	check(c, "target lifecycle", !kernel_side_attach_life(c->kernel),
 	      "following fork, exec and exit",
-	      "a kernel with raw tracepoints and BTF (CONFIG_DEBUG_INFO_BTF), not locked down to "
-	      "integrity");
+	      "a kernel with raw tracepoints and BTF (CONFIG_DEBUG_INFO_BTF) that is not in "
+	      "lockdown mode");
 	run = kernel_side_layers(c->kernel, can);
 	check(c, "system calls", run & 1u << LAYER_SYSCALL, "profiles of system calls",
 	      "a kernel with CONFIG_FTRACE_SYSCALLS and BTF");
@@ -72,7 +72,8 @@ static void check_layers(struct collector *c)
 	      "a kernel with CONFIG_BLOCK and BTF");
 	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel),
 	      "profiles of lock contention",
-	      "Linux 5.19 has the tracepoint; waits for user-space locks are still seen");
+	      "Linux 5.19, which has the tracepoint; waits for user-space locks are measured "
+	      "without it");
 	check_descents(c);
 	kernel_side_layers(c->kernel, 0);
 }
@@ -84,17 +85,18 @@ static void check_probes(struct collector *c)
 	check(c, "uprobes", method != UPROBE_NONE, "latencies of user functions",
 	      "a kernel with CONFIG_UPROBE_EVENTS");
 	check(c, "many uprobes in one link", method == UPROBE_MULTI,
-	      "arming quickly, bursts within a small budget",
-	      "Linux 6.10; until then one perf event per site: slower to arm, coarser bursts");
+	      "attaching probes quickly, short bursts within a small budget",
+	      "Linux 6.10; older kernels use one perf event per probe, which attaches more slowly "
+	      "and makes bursts longer");
 	calibrate(c);
 	check(c, "calibration", method == UPROBE_NONE || c->cost.hit[SITE_EMULATED] > 0,
-	      "correcting latencies, holding the budget",
-	      "probes attach but do not fire here: latencies are not corrected");
+	      "correcting latencies, staying within the budget",
+	      "probes attach but do not fire on this host; latencies are not corrected");
 	check(c, "kernel functions",
 	      access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
 		  file_says("/sys/bus/event_source/devices/kprobe/type", ""),
 	      "profiles of kernel functions",
-	      "a kernel with CONFIG_KPROBES; kernel paths then come from stacks only");
+	      "a kernel with CONFIG_KPROBES; without it kernel paths come from stacks only");
 }
 
 int collector_doctor(int fd)
@@ -122,7 +124,7 @@ int collector_doctor(int fd)
 		      err == -EPERM ? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "
 				      "CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
 		      : kernel_side_too_old()
-			  ? "Linux 5.15 or later: this kernel cannot do what they need"
+			  ? "Linux 5.15 or later; this kernel lacks BPF features that peaktop needs"
 			  : "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop "
 			    "doctor shows why");
 	}
@@ -131,9 +133,9 @@ int collector_doctor(int fd)
 		check_probes(c);
 		send_constants(c);
 		send_note(c, NOTE_INFO,
-			  "a probe hit costs %u ns emulated, %u ns stepped (%u and %u ns of it "
-			  "inside the latency); a system call %u ns more (%u inside), of other "
-			  "processes %u ns; a switch %u ns",
+			  "probe hit: %u ns emulated, %u ns single-stepped (%u and %u ns of that "
+			  "inside the latency); system call: %u ns (%u ns inside the latency), in "
+			  "other processes %u ns; context switch: %u ns",
 			  c->cost.hit[SITE_EMULATED], c->cost.hit[SITE_STEPPED],
 			  c->cost.inside[SITE_EMULATED], c->cost.inside[SITE_STEPPED],
 			  c->cost.syscall, c->cost.syscall_inside, c->cost.syscall_other,
@@ -147,9 +149,10 @@ int collector_doctor(int fd)
 	      "CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, and CAP_SYS_PTRACE");
 	if (self >= 0)
 		close(self);
-	check(c, "Landlock", has_landlock(), "a second wall around the parser and the front",
-	      "Linux 5.13 with CONFIG_SECURITY_LANDLOCK in lsm=; the seccomp filters stand without "
-	      "it");
+	check(c, "Landlock", has_landlock(),
+	      "additional confinement of the parser and the front process",
+	      "Linux 5.13 with CONFIG_SECURITY_LANDLOCK and landlock in lsm=; seccomp confines "
+	      "them without it");
 	bye.bye.error = 0;
 	send_record(c, &bye);
 	while (channel_flush(c->front) == 1)

@@ -216,8 +216,9 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 		f->sites[of[bad]].dead = true;
 		site_report(c, f, &f->sites[of[bad]], SITE_REFUSED);
 		send_note(c, NOTE_WARNING,
-			  "%s: the kernel refuses a probe at 0x%llx (%s); left out", f->meta.name,
-			  (unsigned long long)points[bad].offset, strerror(-err));
+			  "%s: the kernel refuses a probe at 0x%llx (%s); calls that return there "
+			  "are not timed",
+			  f->meta.name, (unsigned long long)points[bad].offset, strerror(-err));
 	}
 }
 
@@ -441,17 +442,17 @@ static const char *arm_check(struct collector *c, const struct req_arm *arm,
 	if (!kernel_side_uprobes(c->kernel))
 		return "this kernel has no uprobes";
 	if (arm->op.layer != LAYER_FUNCTION)
-		return "only functions are armed by sites";
+		return "only functions can be probed at given addresses";
 	if ((!arm->nr_sites && !(f && (arm->drop_exits || arm->keep_exits))) ||
 	    (f ? f->nr_sites : 0) + arm->nr_sites > MAX_FUNCTION_SITES)
-		return "too many sites for one function";
+		return "the function needs too many probes";
 	for (uint32_t i = 0; i < arm->nr_sites; i++) {
 		const struct rec_site *s = &arm->sites[i];
 
 		if (s->class >= SITE_CLASSES || s->cfa < INT32_MIN || s->cfa > INT32_MAX)
-			return "a site that makes no sense";
+			return "the request contains an invalid probe address";
 		if (!site_is_mapped(c, s))
-			return "a site outside the code that the target has mapped";
+			return "the address is outside the code that the target has mapped";
 		sites[i] = s;
 	}
 	return sites_check(c, sites, arm->nr_sites);
@@ -582,8 +583,8 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 		f->hopeless = !entry;
 		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP,
 			     err == -ENOEXEC
-				 ? "%s: the kernel cannot step over an instruction of it that a "
-				   "probe would stand on (%s); watch what calls it"
+				 ? "%s: the kernel cannot single-step an instruction that would "
+				   "need a probe (%s); watch a caller instead"
 				 : "%s: the kernel refuses the probes (%s)",
 			     f->meta.name, strerror(err ? -err : EOPNOTSUPP));
 		return;
@@ -617,7 +618,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		f = function_new(c, &arm->op);
 	if (!f) {
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
-			     "%s: too many operations are watched; remove one first", arm->op.name);
+			     "%s: cannot watch more operations; remove one first", arm->op.name);
 		return;
 	}
 	from = f->nr_sites;
@@ -632,8 +633,8 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 
 		control->nested = 1;
 		send_note(c, NOTE_INFO,
-			  "several functions are watched: where one calls another many times, its "
-			  "latency less the probes' cost is an estimate");
+			  "several functions are watched: if one calls another many times, the "
+			  "correction of its latency for the cost of probes is an estimate");
 	}
 	if (fresh)
 		f->exits_wait = exits_should_wait(c, f);

@@ -295,8 +295,8 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 		slots_cut(c, LAYER_FUNCTION, f);
 	if (open && f->censored > before)
 		send_note(c, NOTE_WARNING,
-			  "%s: calls longer than %d ms may be missing: watched in bursts to hold "
-			  "the budget",
+			  "%s: calls longer than %d ms may be missing, because it is sampled in "
+			  "bursts to stay within --max-overhead",
 			  f->meta.name, DRAIN_MAX_MS);
 }
 

@@ -109,8 +109,8 @@ static void burst_stop(struct collector *c, struct kernel_function *f, uint64_t 
 	burst_end(c, f, at);
 	if (!f->bursts)
 		send_note(c, NOTE_INFO,
-			  "kernel:%s is watched in bursts to hold the budget of %g%% "
-			  "(--max-overhead); calls longer than a burst may be missing",
+			  "kernel:%s is sampled in bursts to stay within --max-overhead %g; calls "
+			  "longer than a burst may be missing",
 			  f->name, c->options->budget_ppm / 1e4);
 	f->bursts = true;
 }
@@ -324,8 +324,8 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 
 	if (c->kernel_functions.nr == MAX_KERNEL_FUNCTIONS) {
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
-			     "%s: more than %d kernel functions are watched", arm->op.name,
-			     MAX_KERNEL_FUNCTIONS);
+			     "%s: cannot watch more than %d kernel functions; remove one first",
+			     arm->op.name, MAX_KERNEL_FUNCTIONS);
 		return;
 	}
 	f = &c->kernel_functions.list[c->kernel_functions.nr];
@@ -334,9 +334,9 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 		send_refused(c, arm->epoch, arm->op.op, err, "%s: %s", arm->op.name,
 			     err == -EOPNOTSUPP ? "this kernel has no kprobes; watch system calls "
 						  "and block requests instead"
-			     : err == -ENOENT	? "no such kernel function, or one that may not be "
-						  "probed (see /proc/kallsyms)"
-						: strerror(-err));
+			     : err == -ENOENT ? "no kernel function has this name, or it must not "
+						"be probed; see /proc/kallsyms"
+					      : strerror(-err));
 		return;
 	}
 	c->kernel_functions.nr++;

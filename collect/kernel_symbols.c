@@ -29,8 +29,8 @@ void kernel_symbols_load(struct collector *c)
 		k->told = calloc(kernel_names_count() / 32 + 1, sizeof(*k->told));
 	if (!kernel_names_count())
 		send_note(c, NOTE_WARNING,
-			  "the names of kernel functions cannot be read (CAP_SYSLOG, "
-			  "kernel.kptr_restrict): no kernel stacks");
+			  "cannot read the names of kernel functions, so kernel stacks are "
+			  "missing; check CAP_SYSLOG and kernel.kptr_restrict");
 }
 
 void kernel_symbols_free(struct collector *c)

@@ -183,7 +183,7 @@ static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct
 		return;
 	call = now.nr >= 0 && now.nr < PT_SYSCALLS ? syscall_name((unsigned int)now.nr) : NULL;
 	if (now.running)
-		snprintf(text->doing, sizeof(text->doing), "runs, or waits for a CPU");
+		snprintf(text->doing, sizeof(text->doing), "is running or waiting for a CPU");
 	else if (call)
 		snprintf(text->doing, sizeof(text->doing), "is in %s", call);
 	s->doing = text->doing;

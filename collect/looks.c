@@ -329,7 +329,7 @@ static void scan(struct collector *c, uint64_t now)
 		err = kernel_side_tasks(c->kernel, only_pid(c), verify_task, &s);
 	if (err && !l->error) {
 		l->error = (uint32_t)-err;
-		send_note(c, NOTE_WARNING, "threads cannot be looked at on this kernel: %s",
+		send_note(c, NOTE_WARNING, "cannot take thread snapshots on this kernel: %s",
 			  strerror(-err));
 	}
 	for (uint32_t i = 0; i < l->moving; i++) {
@@ -353,7 +353,8 @@ static void scan(struct collector *c, uint64_t now)
 	}
 	if (l->too_many) {
 		l->too_many = false;
-		send_note(c, NOTE_WARNING, "more than %d threads: the others are not looked at",
+		send_note(c, NOTE_WARNING,
+			  "the targets have more than %d threads; the others are not sampled",
 			  MAX_THREADS);
 	}
 }
@@ -620,9 +621,9 @@ static void clocks_start(struct collector *c, uint32_t hz)
 			l->nr_clocks++;
 	}
 	if (!l->nr_clocks)
-		send_note(
-		    c, NOTE_WARNING,
-		    "no clock could be attached to a CPU: what runs is not seen, only what sleeps");
+		send_note(c, NOTE_WARNING,
+			  "cannot attach the CPU sampling timer: running threads are not sampled, "
+			  "only sleeping ones");
 }
 
 static void clocks_stop(struct collector *c)
@@ -672,7 +673,8 @@ void look_request(struct collector *c, const struct req_look *req)
 	if (!c->looking)
 		c->looking = calloc(1, sizeof(*c->looking));
 	if (!c->looking) {
-		send_refused(c, req->round, req->op, -ENOMEM, "no memory to look at threads");
+		send_refused(c, req->round, req->op, -ENOMEM,
+			     "out of memory: threads are not sampled");
 		return;
 	}
 	if (req->reason == LOOK_WALK) {

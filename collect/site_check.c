@@ -107,11 +107,11 @@ static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, si
 static const char *why(int err, uint8_t verdict)
 {
 	if (err == -ETIMEDOUT)
-		return "the code could not be checked in time, so no probe is put there; try again";
+		return "checking the code took too long, so the probe is not attached; try again";
 	if (err)
-		return "the code could not be checked, so no probe is put there";
-	return verdict == VERDICT_INSIDE ? "the site is in the middle of an instruction"
-					 : "no instruction begins at the site";
+		return "the code could not be checked, so the probe is not attached";
+	return verdict == VERDICT_INSIDE ? "the address is in the middle of an instruction"
+					 : "no instruction starts at this address";
 }
 
 /* Check those of one module that are not known yet. */
@@ -154,7 +154,7 @@ const char *sites_check(struct collector *c, const struct rec_site *const *sites
 	if (!c->files.checks)
 		c->files.checks = calloc(1, sizeof(*c->files.checks));
 	if (!c->files.checks)
-		return "no memory";
+		return "out of memory";
 	for (size_t i = 0; i < nr && !wrong; i++) {
 		uint64_t key = site_key(sites[i]->module, sites[i]->offset);
 

@@ -72,18 +72,17 @@ void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, c
 void send_reader_notes(struct collector *c)
 {
 	static const char *const words[READER_KINDS] = {
-	    "stacks that wait for a page (userfaultfd, FUSE, network file systems) are left out",
-	    "/proc/PID/maps waits for a lock of its memory: code that it maps from now on is not "
+	    "stacks whose pages wait for I/O (userfaultfd, FUSE, network file systems) are missing",
+	    "/proc/PID/maps is blocked by a lock: code that the process maps from now on is not "
 	    "known",
-	    "the file system of a file that it maps does not answer: functions in that file cannot "
-	    "be found or probed",
+	    "the file system of a mapped file does not respond: functions in that file cannot be "
+	    "found or probed",
 	};
 	enum reader_kind kind;
 	pid_t pid;
 
 	while ((pid = reader_next_hung(&kind)))
-		send_note(c, NOTE_WARNING, "process %d does not let itself be read: %s", pid,
-			  words[kind]);
+		send_note(c, NOTE_WARNING, "process %d cannot be read: %s", pid, words[kind]);
 }
 
 void send_meta(struct collector *c)

@@ -51,19 +51,20 @@ const char *target_why_not(int err)
 	case -ESRCH:
 		return "no such process; see ps -e";
 	case -EINVAL:
-		return "that is a thread; give the pid of its process";
+		return "this is a thread id; give the pid of its process";
 	case -ECHILD:
-		return "it has ended already (a zombie)";
+		return "the process has already ended (zombie)";
 	case -EISDIR:
-		return "a kernel thread has no user code or system calls; choose a process";
+		return "this is a kernel thread, which has no user code and no system calls; "
+		       "choose a process";
 	case -EXDEV:
-		return "a 32-bit process; only 64-bit ones can be watched";
+		return "this is a 32-bit process; peaktop can watch only 64-bit processes";
 	case -EACCES:
 	case -EPERM:
 		return "not permitted; run peaktop as root";
 	case -ETIMEDOUT:
-		return "reading /proc/PID/maps waits for a lock of its memory, which something "
-		       "holds; try again when it answers";
+		return "reading /proc/PID/maps is blocked by a lock on the memory of the process; "
+		       "try again later";
 	default:
 		return strerror(-err);
 	}
@@ -107,8 +108,8 @@ static void target_drop(struct collector *c, unsigned int i)
 	struct function *f0 = descend_f0(c);
 
 	send_note(c, NOTE_WARNING,
-		  "pid %d (%s) is not watched any more: it executed a program or changed its user, "
-		  "and user %u may not trace it now; run peaktop as root",
+		  "pid %d (%s) is no longer watched: it executed a program or changed its user, "
+		  "and user %u may not trace it; run peaktop as root",
 		  t->pid, t->comm, (unsigned int)getuid());
 	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
 	/* the links of a descent do not tell processes apart: all are made anew for those that stay

@@ -165,8 +165,7 @@ static void unit_off(struct collector *c, enum unit u)
 
 	unit_gate_close(c, u);
 	if (!g->time.bursting)
-		send_note(c, NOTE_INFO,
-			  "%s are watched in bursts to hold the budget of %g%% (--max-overhead)",
+		send_note(c, NOTE_INFO, "%s are sampled in bursts to stay within --max-overhead %g",
 			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events",
 			  c->options->budget_ppm / 1e4);
 	g->time.bursting = true;

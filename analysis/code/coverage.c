@@ -249,13 +249,13 @@ int coverage_text(const struct coverage *c, const char *module, struct buf *out)
 		   module, coverage_watchable(c), n,
 		   n ? 100.0 * (double)coverage_watchable(c) / (double)n : 0.0);
 	line(out, c->pairs, n, "entry and ends emulated");
-	line(out, c->entry_emulated, n, "entry emulated, ends single-stepped or learnt");
+	line(out, c->entry_emulated, n, "entry emulated, ends single-stepped or discovered");
 	line(out, c->entry_stepped, n, "entry single-stepped");
 	for (unsigned i = 0; i < PLACE_WHY_MAX; i++)
 		if (c->declined[i])
 			line(out, c->declined[i], n, place_why_text((enum place_why)i));
 	buf_printf(out,
-		   "  only called directly: %" PRIu64
+		   "  called only directly: %" PRIu64
 		   ", with an emulated end at every caller: %" PRIu64 "\n",
 		   c->only_direct, c->only_direct_pairs);
 	buf_printf(out,

@@ -268,21 +268,22 @@ const char *place_why_text(enum place_why why)
 	static const char *const text[PLACE_WHY_MAX] = {
 	    [PLACE_OK] = "can be timed",
 	    [PLACE_NO_CODE] = "no code at this address",
-	    [PLACE_NO_START] = "not the start of a known function",
+	    [PLACE_NO_START] = "no known function starts at this address",
 	    [PLACE_NOT_BOUNDARY] = "in the middle of an instruction",
-	    [PLACE_UNDECODABLE] = "the bytes there are no known instructions",
-	    [PLACE_REFUSED_INSN] = "only instructions there that cannot be probed safely",
-	    [PLACE_RSEQ] = "inside a restartable sequence",
-	    [PLACE_SHADOW_STACK] = "a call, and the target runs with a shadow stack",
-	    [PLACE_PART] = "a split-off part of another function",
-	    [PLACE_PLT] = "a linkage stub, not a function",
-	    [PLACE_LOOP] = "only inside a loop or behind a join of paths",
-	    [PLACE_NO_FRAME] = "the position of the return address is not known",
-	    [PLACE_NO_RETURN] = "the call is not expected to come back",
+	    [PLACE_UNDECODABLE] = "the bytes at this address are not a known instruction",
+	    [PLACE_REFUSED_INSN] = "every instruction at this place is unsafe to probe",
+	    [PLACE_RSEQ] =
+		"the address is the address is inside a restartable sequence (rseq) (rseq)",
+	    [PLACE_SHADOW_STACK] = "the instruction is a call and the target uses a shadow stack",
+	    [PLACE_PART] = "this is the cold part of another function; watch that function",
+	    [PLACE_PLT] = "this is a PLT stub, not a function",
+	    [PLACE_LOOP] = "every possible place is inside a loop or where code paths join",
+	    [PLACE_NO_FRAME] = "the stack position of the return address is not known here",
+	    [PLACE_NO_RETURN] = "the called function does not return",
 	    [PLACE_NOT_CALL] = "there is no call at this address",
 	    [PLACE_STEPPED_ONLY] =
-		"only at the price of single-stepping, which is not allowed here",
-	    [PLACE_TOO_LARGE] = "the function is too large to be looked at",
+		"a probe here would need single-stepping, which is not allowed for this site",
+	    [PLACE_TOO_LARGE] = "the function is too large to analyse",
 	};
 
 	return (unsigned)why < PLACE_WHY_MAX ? text[why] : "unknown reason";

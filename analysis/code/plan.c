@@ -179,13 +179,13 @@ static void describe_ends(struct plan *plan)
 		    plan->nr_exits == 1 ? "" : "s",
 		    class_text(any_stepped(plan->exits, plan->nr_exits)));
 		if (plan->needs_learning)
-			say(plan, " until its callers are learnt");
+			say(plan, " until its callers are discovered");
 		break;
 	default:
-		say(plan, "; %s, so callers are learnt (%zu known)",
-		    plan->exit_flags & EXITS_NO_RETURN	  ? "has no exit of its own"
-		    : plan->exit_flags & EXITS_TAIL_CALLS ? "leaves by tail calls"
-							  : "not all exits are known",
+		say(plan, "; %s, so its callers are discovered while it runs (%zu known)",
+		    plan->exit_flags & EXITS_NO_RETURN	  ? "it it has no exit of its own"
+		    : plan->exit_flags & EXITS_TAIL_CALLS ? "it it leaves by tail calls"
+							  : "not all of its exits are known",
 		    plan->nr_returns);
 		break;
 	}
@@ -198,7 +198,7 @@ static void describe(struct plan *plan)
 	say(plan, "entry at +%llu (%s, %s)", (unsigned long long)(e->vaddr - e->ideal), e->text,
 	    class_text(e->cls == SITE_STEPPED));
 	if (e->flags & PLACE_REPEATS)
-		say(plan, ", passed again when the function jumps back to its start");
+		say(plan, ", executed again when the function jumps back to its start");
 	describe_ends(plan);
 }
 

@@ -306,14 +306,14 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s)
 	else if (!s->asked_ns || s->ended_by != ENDED_TIMER)
 		return;
 	else if (is_late(s) && is_late_by_slack(s))
-		snprintf(out, n, "asked for %s, slept %s, timer slack %s",
+		snprintf(out, n, "requested %s, slept %s, timer slack %s",
 			 format_time(s->asked_ns).s, format_time(s->slept_ns).s,
 			 format_time(s->slack_ns).s);
 	else if (is_late(s))
-		snprintf(out, n, "asked for %s, slept %s", format_time(s->asked_ns).s,
+		snprintf(out, n, "requested %s, slept %s", format_time(s->asked_ns).s,
 			 format_time(s->slept_ns).s);
 	else
-		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
+		snprintf(out, n, "requested %s", format_time(s->asked_ns).s);
 }
 
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
@@ -391,12 +391,12 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 		return;
 	if (tasks > 1 && top_ns * 100 < named * ALONE_PERCENT)
 		snprintf(out->detail, sizeof(out->detail),
-			 "%u tasks ran, for %.0f%% of that time this one", tasks,
+			 "%u tasks ran; this one ran for %.0f%% of that time", tasks,
 			 100 * (double)top_ns / (double)all);
 	else if (2 * top_ns < all)
 		snprintf(out->detail + strlen(out->detail),
 			 sizeof(out->detail) - strlen(out->detail),
-			 "%sfor %.0f%% of that time; who else ran is not known",
+			 "%sfor %.0f%% of that time; the other tasks are not known",
 			 out->detail[0] ? ", " : "", 100 * (double)top_ns / (double)all);
 }
 

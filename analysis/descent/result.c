@@ -230,7 +230,7 @@ static void add_up(struct descent_result *r)
 		sum += r->paths[i].share;
 	if (sum > REFUSED_SUM)
 		snprintf(r->refused, sizeof(r->refused),
-			 "its paths together would take %.1f times as long as the calls did", sum);
+			 "its paths together take %.1f times as long as the calls", sum);
 	for (i = 0; i < r->nr_paths && sum > 1; i++) {
 		r->paths[i].share /= sum;
 		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);

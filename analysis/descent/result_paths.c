@@ -55,7 +55,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		}
 	} else if (descent_totals(b->d)->blocked_unknown) {
 		cause.kind = CAUSE_UNKNOWN;
-		snprintf(cause.detail, sizeof(cause.detail), "whether it ran was not measured");
+		snprintf(cause.detail, sizeof(cause.detail), "not known whether it was running");
 	}
 	if (cause.kind == CAUSE_LOOP && !n->opened)
 		ns += own->loop - own->loop_blocked;

@@ -149,11 +149,12 @@ bool descent_contradicts(const struct descent_result *r, const struct rec_descen
 	if (mean * SLACK < (double)ask->low_ns ||
 	    (ask->high_ns != UINT64_MAX && mean > SLACK * (double)ask->high_ns)) {
 		snprintf(why, size,
-			 "the mean of its calls, %.0f ns, is outside of the peak's range", mean);
+			 "the mean of the calls, %.0f ns, is outside the range of the peak", mean);
 		return true;
 	}
 	if (wall_ns && mean > SLACK * (double)wall_ns) {
-		snprintf(why, size, "a call would have taken %.0f ns within %.0f ns", mean,
+		snprintf(why, size,
+			 "one call takes %.0f ns, but all calls were seen within %.0f ns", mean,
 			 (double)wall_ns);
 		return true;
 	}
@@ -161,8 +162,7 @@ bool descent_contradicts(const struct descent_result *r, const struct rec_descen
 		const struct descent_path *p = &r->paths[i];
 
 		if ((double)p->latency_ns > SLACK * mean) {
-			snprintf(why, size,
-				 "path %u would take longer than the calls that it is a part of",
+			snprintf(why, size, "path %u takes longer than the calls that contain it",
 				 i + 1);
 			return true;
 		}
@@ -173,8 +173,8 @@ bool descent_contradicts(const struct descent_result *r, const struct rec_descen
 			if (f->share <= SLACK * caller->share &&
 			    (double)f->latency_ns <= SLACK * (double)caller->latency_ns)
 				continue;
-			snprintf(why, size, "frame %u of path %u would take longer than its caller",
-				 k, i + 1);
+			snprintf(why, size, "frame %u of path %u takes longer than its caller", k,
+				 i + 1);
 			return true;
 		}
 	}

@@ -29,19 +29,19 @@ int compare_reason_words(struct buf *out, const struct compare_reason *r, bool r
 				  r->after > r->before ? "more" : "fewer", calls(r->after, rates).s,
 				  calls(r->before, rates).s);
 	case COMPARE_PEAK_NEW:
-		return buf_printf(out, "new peak at %s: %s of the calls", at.s, after.s);
+		return buf_printf(out, "new peak at %s, with %s of the calls", at.s, after.s);
 	case COMPARE_PEAK_GONE:
-		return buf_printf(out, "no peak at %s any more: had %s of the calls", at.s,
+		return buf_printf(out, "the peak at %s disappeared; it held %s of the calls", at.s,
 				  before.s);
 	case COMPARE_PEAK_MOVED:
-		return buf_printf(out, "peak moved from %s to %s: %s of the calls",
+		return buf_printf(out, "the peak at %s moved to %s; it holds %s of the calls",
 				  format_time(r->old_mode_ns).s, at.s, after.s);
 	case COMPARE_PEAK_WEIGHT:
-		return buf_printf(out, "peak at %s has %s of the calls, had %s", at.s, after.s,
-				  before.s);
+		return buf_printf(out, "the peak at %s holds %s of the calls, previously %s", at.s,
+				  after.s, before.s);
 	case COMPARE_SHAPE:
-		return buf_printf(out, "shape changed: %s of the calls became %s", after.s,
-				  r->before < 0 ? "faster" : "slower");
+		return buf_printf(out, "the distribution changed: %s of the calls became %s",
+				  after.s, r->before < 0 ? "faster" : "slower");
 	}
 	return buf_puts(out, "changed");
 }

@@ -164,7 +164,7 @@ static size_t lightest_note(const struct model *m)
  */
 int model_feed_note(struct model *m, uint32_t level, const char *text)
 {
-	static const char more[] = "there were more notes than are kept";
+	static const char more[] = "there were too many notes; the later ones are missing";
 	struct rec_note note = {.level = level > NOTE_ERROR ? NOTE_ERROR : level};
 
 	for (size_t i = 0; i < m->nr_notes; i++) {

@@ -118,7 +118,8 @@ int model_feed_op(struct model *m, const struct rec_op *rec)
 		      strncmp(known->pub.name, rec->name ? rec->name : "", MODEL_TEXT)))
 		return -EINVAL;
 	if (!known && m->nr_ops == MODEL_MAX_OPS) {
-		model_feed_note(m, NOTE_WARNING, "there are more operations than can be shown");
+		model_feed_note(m, NOTE_WARNING,
+				"there are too many operations; the later ones are missing");
 		return -ENOMEM;
 	}
 	op = known ? known : op_new(rec);

@@ -139,9 +139,9 @@ static void describe_argument(struct value_table *t, unsigned int i, enum layer 
 		snprintf(to->name, sizeof(to->name), "%s", arg.name);
 	else if (arg.name[0])
 		snprintf(to->name, sizeof(to->name), "argument %u (%s%s)", i, arg.name,
-			 arg.kind == ARG_UNKNOWN ? ", unverified" : "");
+			 arg.kind == ARG_UNKNOWN ? ", assumed" : "");
 	else
-		snprintf(to->name, sizeof(to->name), "argument %u (unverified)", i);
+		snprintf(to->name, sizeof(to->name), "argument %u (assumed integer)", i);
 	to->traits = traits_of(arg.kind);
 	to->is_int = to->traits.is_signed;
 }
@@ -157,7 +157,7 @@ static void describe_result(struct value_table *t, enum layer layer)
 		describe(t, F_RET, "completion status", FORMAT_NUMBER, true, false);
 		break;
 	default:
-		describe(t, F_RET, "return value (unverified)", FORMAT_NUMBER, true, true);
+		describe(t, F_RET, "return value (assumed integer)", FORMAT_NUMBER, true, true);
 		break;
 	}
 	t->feature[F_RET].traits.is_signed = true;

@@ -33,12 +33,13 @@ const char *unwind_stop_text(enum unwind_stop stop)
 {
 	static const char *const texts[UNWIND_STOPS] = {
 	    [UNWIND_BOTTOM] = "complete",
-	    [UNWIND_END_OF_COPY] = "the copy of the stack ends",
-	    [UNWIND_NO_CFI] = "code without call frame information and without frame pointers",
-	    [UNWIND_LIMIT] = "too many frames",
-	    [UNWIND_BAD_CFA] = "a frame that does not lie above the one before",
-	    [UNWIND_BAD_CFI] = "call frame information that is damaged or asks for a lost register",
-	    [UNWIND_BAD_RETURN] = "a return address that is no address",
+	    [UNWIND_END_OF_COPY] = "the copied part of the stack ends here",
+	    [UNWIND_NO_CFI] = "the code has neither call frame information nor frame pointers",
+	    [UNWIND_LIMIT] = "the stack has the stack has too many frames",
+	    [UNWIND_BAD_CFA] = "the next frame is not above the last one on the stack",
+	    [UNWIND_BAD_CFI] =
+		"the call frame information is damaged or needs a register that is not known",
+	    [UNWIND_BAD_RETURN] = "the return address is not valid",
 	};
 
 	return stop < UNWIND_STOPS ? texts[stop] : "";

@@ -63,7 +63,7 @@ def set_user_id():
     program.note_family()
     status = program.stop()
     document = program.document()
-    check(any("pid %d" % t.pid in note and "not watched any more" in note for note in document["notes"]),
+    check(any("pid %d" % t.pid in note and "no longer watched" in note for note in document["notes"]),
           "the note; status %d, notes: %s" % (status, document["notes"]))
 
 
@@ -77,7 +77,7 @@ def not_dumpable():
     ready(program)
     t.say()
     t.line(lambda s: s == "done")
-    ended(program, "not watched any more")
+    ended(program, "no longer watched")
 
 
 @case("a program without more rights goes on being watched after exec, also by an ordinary user")
@@ -97,7 +97,7 @@ def plain_exec():
     equal("exit status (%s)" % program.error_text(), program.stop(), 0)
     document = program.document()
     calls = operation(document, "work")["calls"]
-    check(not any("not watched any more" in note for note in document["notes"]), "notes: %s" % document["notes"])
+    check(not any("no longer watched" in note for note in document["notes"]), "notes: %s" % document["notes"])
     # what the second program calls before it is looked at again is not counted, what it calls after is
     between("calls of work", calls, 200001, 400000)
 

@@ -477,23 +477,24 @@ static void test_reasons(void **s)
 	pair = compared(&p, &q);
 	assert_int_equal(pair.verdict, COMPARE_CHANGED);
 	assert_int_equal(pair.phase, COMPARE_PEAKS);
-	expect_words(&pair, "new peak at 38.2 ms: 20% of the calls");
+	expect_words(&pair, "new peak at 38.2 ms, with 20% of the calls");
 	pair = compared(&q, &p);
-	expect_words(&pair, "no peak at 38.2 ms any more: had 20% of the calls");
+	expect_words(&pair, "the peak at 38.2 ms disappeared; it held 20% of the calls");
 
 	/* the fast peak has a smaller share, but did not change */
 	p = q;
 	calls_at(&q, 38.2e6, 2750);
 	pair = compared(&p, &q);
-	expect_words(&pair, "more calls: 4k calls/s, was 1.25k calls/s; peak at 38.2 ms has 75% of "
-			    "the calls, had 20%");
+	expect_words(&pair,
+		     "more calls: 4k calls/s, was 1.25k calls/s; the peak at 38.2 ms holds 75% of "
+		     "the calls, previously 20%");
 
 	profile_init(&p);
 	profile_init(&q);
 	calls_at(&p, 980, 1000);
 	calls_at(&q, 3920, 1100);
 	pair = compared(&p, &q);
-	expect_words(&pair, "peak moved from 981 ns to 3.92 us: 100% of the calls");
+	expect_words(&pair, "the peak at 981 ns moved to 3.92 us; it holds 100% of the calls");
 	assert_true(fabs(pair.metrics.emd - 2) < 0.1);
 }
 

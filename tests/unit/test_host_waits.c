@@ -83,14 +83,14 @@ static void test_several_tasks(void **state)
 	cause_tally_add(&t, &b, 60);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.name, "b");
-	assert_string_equal(got.detail, "2 tasks ran, for 6% of that time this one");
+	assert_string_equal(got.detail, "2 tasks ran; this one ran for 6% of that time");
 	cause_tally_add(&t, &b, 940);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "");
 	/* one that is known, and little of the time: it must not stand for all of it */
 	cause_tally_add(&t, &nobody, 9000);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
-	assert_string_equal(got.detail, "for 9% of that time; who else ran is not known");
+	assert_string_equal(got.detail, "for 9% of that time; the other tasks are not known");
 }
 
 /* Two cgroups are throttled: neither is a task that ran. */

@@ -193,7 +193,7 @@ static void test_too_many_notes(void **state)
 	assert_int_equal(feed_note(m, NOTE_ERROR, "grave"), 0);
 	assert_int_equal(model_nr_notes(m), MODEL_MAX_NOTES);
 	for (size_t i = 0; i < MODEL_MAX_NOTES; i++) {
-		said |= strstr(model_note(m, i)->text, "more notes") != NULL;
+		said |= strstr(model_note(m, i)->text, "too many notes") != NULL;
 		grave |= !strcmp(model_note(m, i)->text, "grave");
 	}
 	assert_true(said);
@@ -205,7 +205,7 @@ static void test_too_many_notes(void **state)
 		assert_int_equal(feed_note(m, NOTE_ERROR, text), 0);
 	}
 	assert_string_equal(model_note(m, 0)->text, "grave");
-	assert_non_null(strstr(model_note(m, MODEL_MAX_NOTES - 1)->text, "more notes"));
+	assert_non_null(strstr(model_note(m, MODEL_MAX_NOTES - 1)->text, "too many notes"));
 	for (size_t i = 0; i < MODEL_MAX_NOTES - 1; i++)
 		assert_int_equal(model_note(m, i)->level, NOTE_ERROR);
 }

@@ -557,7 +557,7 @@ static void test_plan_exits(void **state)
 	assert_int_equal(plan.nr_exits, 1);
 	assert_int_equal(plan.nr_returns, 3);
 	assert_string_equal(plan.text, "entry at +0 (pushq %rbx, emulated); ends at 1 exit "
-				       "(single-stepped) until its callers are learnt");
+				       "(single-stepped) until its callers are discovered");
 	plan_release(&plan);
 	fixture_end(&fx);
 	/* emulated exits need no callers */

@@ -257,10 +257,10 @@ static void test_no_such_argument(void **state)
 	assert_int_equal(s->out.nr, 0);
 	/* Of a call that is not in the table nobody knows. */
 	find(s, LAYER_SYSCALL, "syscall:landlock_add_rule");
-	expect(s, 0, "argument 3 (unverified)", "1 in 100% of these, 0% of the others");
+	expect(s, 0, "argument 3 (assumed integer)", "1 in 100% of these, 0% of the others");
 	/* Nor of a function, even one of the name of a system call. */
 	find(s, LAYER_FUNCTION, "open@libc.so.6");
-	expect(s, 0, "argument 3 (unverified)", "1 in 100% of these, 0% of the others");
+	expect(s, 0, "argument 3 (assumed integer)", "1 in 100% of these, 0% of the others");
 	free(s);
 }
 
@@ -276,7 +276,7 @@ static void test_function_result(void **state)
 	}
 	find(s, LAYER_FUNCTION, "work@demo");
 	/* Not an errno: it is not a system call. */
-	expect(s, 0, "return value (unverified)", "-11 in 100% of these, 0% of the others");
+	expect(s, 0, "return value (assumed integer)", "-11 in 100% of these, 0% of the others");
 	free(s);
 }
 
@@ -295,7 +295,7 @@ static void test_address_has_no_order(void **state)
 	}
 	find(s, LAYER_FUNCTION, "work@demo");
 	assert_int_equal(s->out.nr, 1);
-	expect(s, 0, "argument 1 (unverified)",
+	expect(s, 0, "argument 1 (assumed integer)",
 	       "0x7f8000001234 in 100% of these, 0% of the others");
 	free(s);
 }
@@ -495,7 +495,7 @@ static void test_at_most_six(void **state)
 	find(s, LAYER_FUNCTION, "work@demo");
 	assert_int_equal(s->out.nr, VALUES_MAX);
 	/* Not what stands in the register of the return value: the function may return none. */
-	assert_string_equal(s->out.value[0].name, "argument 0 (unverified)");
+	assert_string_equal(s->out.value[0].name, "argument 0 (assumed integer)");
 	free(s);
 }
 
