@@ -272,8 +272,7 @@ const char *place_why_text(enum place_why why)
 	    [PLACE_NOT_BOUNDARY] = "in the middle of an instruction",
 	    [PLACE_UNDECODABLE] = "the bytes at this address are not a known instruction",
 	    [PLACE_REFUSED_INSN] = "every instruction at this place is unsafe to probe",
-	    [PLACE_RSEQ] =
-		"the address is the address is inside a restartable sequence (rseq) (rseq)",
+	    [PLACE_RSEQ] = "the address is inside a restartable sequence (rseq)",
 	    [PLACE_SHADOW_STACK] = "the instruction is a call and the target uses a shadow stack",
 	    [PLACE_PART] = "this is the cold part of another function; watch that function",
 	    [PLACE_PLT] = "this is a PLT stub, not a function",

@@ -183,8 +183,8 @@ static void describe_ends(struct plan *plan)
 		break;
 	default:
 		say(plan, "; %s, so its callers are discovered while it runs (%zu known)",
-		    plan->exit_flags & EXITS_NO_RETURN	  ? "it it has no exit of its own"
-		    : plan->exit_flags & EXITS_TAIL_CALLS ? "it it leaves by tail calls"
+		    plan->exit_flags & EXITS_NO_RETURN	  ? "it has no exit of its own"
+		    : plan->exit_flags & EXITS_TAIL_CALLS ? "it leaves by tail calls"
 							  : "not all of its exits are known",
 		    plan->nr_returns);
 		break;

@@ -306,14 +306,14 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s)
 	else if (!s->asked_ns || s->ended_by != ENDED_TIMER)
 		return;
 	else if (is_late(s) && is_late_by_slack(s))
-		snprintf(out, n, "requested %s, slept %s, timer slack %s",
+		snprintf(out, n, "asked for %s, slept %s, timer slack %s",
 			 format_time(s->asked_ns).s, format_time(s->slept_ns).s,
 			 format_time(s->slack_ns).s);
 	else if (is_late(s))
-		snprintf(out, n, "requested %s, slept %s", format_time(s->asked_ns).s,
+		snprintf(out, n, "asked for %s, slept %s", format_time(s->asked_ns).s,
 			 format_time(s->slept_ns).s);
 	else
-		snprintf(out, n, "requested %s", format_time(s->asked_ns).s);
+		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
 }
 
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out)

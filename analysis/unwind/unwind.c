@@ -35,7 +35,7 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	    [UNWIND_BOTTOM] = "complete",
 	    [UNWIND_END_OF_COPY] = "the copied part of the stack ends here",
 	    [UNWIND_NO_CFI] = "the code has neither call frame information nor frame pointers",
-	    [UNWIND_LIMIT] = "the stack has the stack has too many frames",
+	    [UNWIND_LIMIT] = "the stack has too many frames",
 	    [UNWIND_BAD_CFA] = "the next frame is not above the last one on the stack",
 	    [UNWIND_BAD_CFI] =
 		"the call frame information is damaged or needs a register that is not known",
