@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "analysis/base/syscall_names.h"
+#include "analysis/latency/profile.h"
 
 enum {
 	TOKENS = 3,	     /* samples per operation and doubling, per refill */
@@ -285,6 +286,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	struct record rec = {.type = REC_PROFILE};
 	struct rec_profile *p = &rec.profile;
 	struct pt_hist *old = info->last;
+	uint64_t before = 0, now = 0; /* in all buckets */
 
 	*p = (struct rec_profile){
 	    .op = info->op,
@@ -314,17 +316,17 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	    .bucket = buckets,
 	    .count = counts,
 	};
-	/* calls are the sum of the buckets: one that is counted while we read is told whole with
-	 * the next record */
 	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
+		before += old->count[i];
+		now += h->count[i];
 		if (h->count[i] == old->count[i])
 			continue;
 		buckets[nr] = i;
 		counts[nr++] = h->count[i] - old->count[i];
 		doublings[i / PT_RESOLUTION] += h->count[i] - old->count[i];
-		p->calls += h->count[i] - old->count[i];
 	}
 	p->nr_buckets = nr;
+	p->calls = profile_calls_gained(h->calls, before, now);
 	if (info->share) {
 		const struct pt_share *s = &kernel_side_control(c->kernel)->shares[info->share - 1];
 

@@ -62,6 +62,18 @@ bool profile_adds_up(const struct profile *p)
 	return sum == p->calls;
 }
 
+uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t buckets_now)
+{
+	const uint64_t being_counted = 64; /* calls at a time, each on its CPU */
+	uint64_t gained = buckets_now - buckets_before;
+
+	if (calls <= buckets_now && buckets_before <= add_saturating(calls, being_counted))
+		return gained;
+	/* what the kernel counted beyond the calls that were told before */
+	calls = calls > buckets_before ? calls - buckets_before : 0;
+	return calls != gained ? calls : gained + 1;
+}
+
 unsigned int bucket_total(unsigned int resolution)
 {
 	return is_resolution(resolution) ? PT_DOUBLINGS * resolution : 0;

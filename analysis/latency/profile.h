@@ -32,6 +32,14 @@ void profile_add(struct profile *p, uint64_t ns);
 void profile_merge(struct profile *p, const struct profile *from);
 /* OSprof's checksum: do the buckets add up to `calls`? */
 bool profile_adds_up(const struct profile *p);
+/*
+ * OSprof's checksum between two readings of a histogram that is being counted: the calls that a
+ * record tells. The kernel's programs add a call to its bucket first and to `calls` then, and a
+ * reader takes `calls` first. So the buckets now hold at least `calls`, and `calls` at least what
+ * the buckets held at the reading before, but for calls that were just being counted then. If this
+ * holds, returns what the buckets have gained; else another number, which the model reports.
+ */
+uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t buckets_now);
 /* Smallest integer latency of a bucket at resolution r, and of the next one: [low, high). */
 uint64_t bucket_low_ns(unsigned int bucket, unsigned int resolution);
 uint64_t bucket_high_ns(unsigned int bucket, unsigned int resolution);

@@ -180,7 +180,8 @@ struct rec_op {
 struct rec_profile {
 	uint32_t op;
 	uint64_t start_ns, end_ns; /* of the slice */
-	uint64_t calls;		 /* timed calls that ended in this slice: the sum of the buckets */
+	uint64_t calls;		 /* timed calls that ended in this slice: the sum of the buckets, or
+				    another number if the kernel's own count contradicts them */
 	uint64_t sum_ns;	 /* of their latencies */
 	uint64_t min_ns, max_ns; /* of the calls of this slice, 0 if none */
 	uint64_t abnormal;	 /* activations that ended by exception, longjmp, thread exit */

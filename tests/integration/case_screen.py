@@ -272,19 +272,24 @@ def writes():
     if not s:
         raise Skip("no build/peaktop")
     s.shows("nanosleep")
-    s.keys("P")
-    wait_for(lambda: s.over() or os.listdir(directory) or re.search("[Ff]ile|name|to:", s.text()), "P asks or writes")
-    if not os.listdir(directory):
+    written = []
+    for key, prompt, done in (("P", "write view as text to: peaktop", "view written to peaktop"),
+                              ("w", "write snapshot to: peaktop", "snapshot written to peaktop")):
+        s.keys(key)
+        s.shows(prompt)
         s.keys("Enter")
-    wait_for(lambda: any(f.stat().st_size for f in os.scandir(directory)), "a file appears", 5)
-    names = set(os.listdir(directory))
-    text = open(os.path.join(directory, names.pop()), errors="replace").read()
-    check("nanosleep" in text, "the text does not hold the view: " + text[:200])
-    s.keys("w")
-    wait_for(lambda: len(os.listdir(directory)) > 1 or re.search("[Ff]ile|name|to:", s.text()), "w asks or writes")
-    if len(os.listdir(directory)) < 2:
-        s.keys("Enter")
-    wait_for(lambda: len(os.listdir(directory)) > 1, "a second file appears", 5)
+        s.shows(done)
+        new = [name for name in os.listdir(directory) if name not in written]
+        equal("files that %s writes: %s" % (key, new), len(new), 1)
+        written += new
+    with open(os.path.join(directory, written[0]), errors="replace") as f:
+        text = f.read()
+    check("nanosleep" in text and "demo" in text, "the text does not hold the view: " + text[:200])
+    status, program = run_peaktop("watch", "-r", os.path.join(directory, written[1]), "--json")
+    equal("exit status of the replay: %s" % program.error_text(), status, 0)
+    document = program.document()
+    equal("target of the snapshot", document["target"]["pid"], t.pid)
+    check(operation(document, "syscall:clock_nanosleep", "syscall")["calls"] > 10, "the snapshot holds no calls")
 
 
 @case("without a target: a picker; typing filters; Enter attaches")

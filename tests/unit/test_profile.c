@@ -362,6 +362,23 @@ static void test_quantile_of_one_and_of_none(void **state)
 	assert_int_equal(profile_quantile(&p, 0.999), 12345);
 }
 
+/* The kernel's count against the buckets, as the collector reads both. */
+static void test_calls_gained(void **state)
+{
+	assert_int_equal(profile_calls_gained(0, 0, 0), 0);
+	assert_int_equal(profile_calls_gained(150, 100, 150), 50);
+	/* calls that came while the buckets were read are in the next record, too */
+	assert_int_equal(profile_calls_gained(150, 100, 1000), 900);
+	assert_int_equal(profile_calls_gained(98, 100, 100), 0);
+	/* calls without a bucket */
+	assert_int_equal(profile_calls_gained(151, 100, 150), 51);
+	assert_int_equal(profile_calls_gained(1, 0, 0), 1);
+	/* buckets without calls, long after they were counted */
+	assert_int_not_equal(profile_calls_gained(1000, 5000, 5010), 10);
+	assert_int_not_equal(profile_calls_gained(0, 5000, 5000), 0);
+	assert_int_not_equal(profile_calls_gained(0, UINT64_MAX, UINT64_MAX), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +405,7 @@ int main(void)
 	    cmocka_unit_test(test_quantiles),
 	    cmocka_unit_test(test_quantiles_rise),
 	    cmocka_unit_test(test_quantile_of_one_and_of_none),
+	    cmocka_unit_test(test_calls_gained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
