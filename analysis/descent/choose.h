@@ -43,4 +43,43 @@ struct choose_answer {
  */
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out);
 
+/* What a person asks of a descent: the options of `peaktop descend`. */
+struct descent_question {
+	int peak; /* rank, from 1; 0: not given */
+	uint64_t peak_low_ns,
+	    peak_high_ns; /* equal: the peak at this latency; else a range; 0: not given */
+	double slowest;	  /* percent, 0: not given */
+	unsigned int start_ops, decision_ops, max_sites;
+	bool start_ops_given, level_by_level;
+	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */
+	double maxcount_percentage;
+	double timeout_s;
+};
+
+/* Does it say which calls are meant? */
+bool question_names_calls(const struct descent_question *q);
+/*
+ * What to ask about operation `number`, which has been watched for `waited_s` seconds. 0; -EAGAIN:
+ * too early, or there are too few calls; -ENOENT: there is no such peak. After a third of the
+ * timeout what there is decides.
+ */
+int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
+		   double waited_s, struct rec_descent *ask);
+
+/*
+ * A peak that nobody asked for by name may stop while a descent is about it. All zero before the
+ * first call of choose_again().
+ */
+struct choose_progress {
+	uint64_t calls_used;
+	uint64_t since_ns; /* when there were so many */
+};
+/*
+ * Look at the peaks again, at most every 3 s without a call of the peak that `asked` is about.
+ * True: the calls have gone to another peak; `ask` is the descent to begin instead.
+ */
+bool choose_again(struct model *m, const struct descent_question *q,
+		  const struct rec_descent *asked, uint64_t calls_used, uint64_t now_ns,
+		  struct choose_progress *progress, struct rec_descent *ask);
+
 #endif

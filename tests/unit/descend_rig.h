@@ -421,25 +421,24 @@ static inline void give_calls(uint64_t slow, unsigned int nr)
 	give_calls_of(4 * MS, slow, nr);
 }
 
-static inline struct options options(void)
+static inline struct descent_question options(void)
 {
-	return (struct options){.start_ops = 100,
-				.decision_ops = 20,
-				.maxcount_percentage = 0.5,
-				.max_depth = 16,
-				.max_sites = 64,
-				.level_by_level = true,
-				.timeout_s = 30,
-				.resolution = 4};
+	return (struct descent_question){.start_ops = 100,
+					 .decision_ops = 20,
+					 .maxcount_percentage = 0.5,
+					 .max_depth = 16,
+					 .max_sites = 64,
+					 .level_by_level = true,
+					 .timeout_s = 30};
 }
 
 static inline void begin(void)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give_profile(100);
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_int_equal(descend_begin(t.descend, &ask), 0);
 }
 

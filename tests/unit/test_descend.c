@@ -11,41 +11,41 @@
 
 static void too_early(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
 	give_profile(10);
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, 77, &o, o.timeout_s, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, 77, &o, o.timeout_s, &ask), -EAGAIN);
 	/* enough of them, but the first second shows no distribution yet */
 	give_profile(20);
-	assert_int_equal(descend_choose(t.model, F0, &o, 0.9, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 0.9, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 }
 
 /* Where calls are rare, fewer of them will do after a while; not where a person asked for a number.
  */
 static void start_ops_adapt(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give_profile(10);
-	assert_int_equal(descend_choose(t.model, F0, &o, 2, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, 8, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 2, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, 8, &ask), 0);
 	assert_true(ask.start_ops < 100 && ask.start_ops >= 10);
 	o.start_ops_given = true;
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -EAGAIN);
 }
 
 static void largest_by_default(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give_profile(100);
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS && ask.low_ns > 10 * US);
 	assert_int_equal(ask.op, F0);
 	assert_int_equal(ask.function.module, PROGRAM);
@@ -53,7 +53,7 @@ static void largest_by_default(void **state)
 	assert_int_equal(ask.maxcount_ppm, 500000);
 	assert_int_equal(ask.level_by_level, 1);
 	o.peak = 1;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
 }
 
@@ -63,7 +63,7 @@ static void rare_and_slow(void **state)
 {
 	uint32_t bucket[] = {pt_bucket(10 * US), pt_bucket(100 * MS)};
 	uint64_t count[] = {999, 1};
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give((struct record){.type = REC_PROFILE,
@@ -81,14 +81,45 @@ static void rare_and_slow(void **state)
 	t.time_ns += S;
 	give((struct record){.type = REC_TICK,
 			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
 	/* nothing else comes: it is the slowest calls that are looked into */
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), 0);
 	assert_true(ask.low_ns > 10 * US && ask.low_ns <= 100 * MS && ask.high_ns == UINT64_MAX);
 	for (int i = 0; i < 5; i++)
 		give_profile(40);
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+}
+
+/* The peak was not asked for by name, and its calls no longer come: the largest one of now is asked
+ * for, but only once the calls have been missing for a while. */
+static void calls_have_gone_to_another_peak(void **state)
+{
+	struct descent_question o = options();
+	struct choose_progress progress = {0};
+	struct rec_descent ask, asked;
+
+	give_profile(100);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &asked), 0);
+	/* as if the fast calls had been the ones asked about */
+	asked.low_ns = 5 * US;
+	asked.high_ns = 20 * US;
+	assert_false(choose_again(t.model, &o, &asked, 7, 10 * S, &progress, &ask));
+	assert_false(choose_again(t.model, &o, &asked, 8, 12 * S, &progress, &ask));
+	assert_false(choose_again(t.model, &o, &asked, 8, 14 * S, &progress, &ask));
+	assert_true(choose_again(t.model, &o, &asked, 8, 16 * S, &progress, &ask));
+	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+	/* not at once again */
+	assert_false(choose_again(t.model, &o, &asked, 8, 17 * S, &progress, &ask));
+	/* the same peak still */
+	asked.low_ns = ask.low_ns;
+	asked.high_ns = ask.high_ns;
+	assert_false(choose_again(t.model, &o, &asked, 8, 30 * S, &progress, &ask));
+	/* what a person asked for stays */
+	asked.low_ns = 5 * US;
+	asked.high_ns = 20 * US;
+	o.peak = 1;
+	assert_false(choose_again(t.model, &o, &asked, 8, 60 * S, &progress, &ask));
 }
 
 /* Before the slow calls are many enough for a peak they pass for the tail of the fast ones. */
@@ -98,7 +129,7 @@ static void slow_tail(void **state)
 			      320 * US, 640 * US, 1280 * US, 2560 * US, 14 * MS};
 	uint64_t count[] = {3000, 300, 40, 12, 4, 2, 1, 1, 1, 5};
 	uint32_t bucket[10];
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	for (int i = 0; i < 10; i++)
@@ -118,35 +149,35 @@ static void slow_tail(void **state)
 	t.time_ns += S;
 	give((struct record){.type = REC_TICK,
 			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), 0);
 	assert_true(ask.low_ns > 1280 * US);
 }
 
 /* A latency means the peak that it lies in, a range just the calls in it. */
 static void peak_by_latency(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give_profile(100);
 	o.peak_low_ns = o.peak_high_ns = 10 * US;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
 	o.peak_low_ns = o.peak_high_ns = 4 * MS;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
 	o.peak_low_ns = o.peak_high_ns = 300 * US;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 	o.peak_low_ns = 3 * MS;
 	o.peak_high_ns = 5 * MS;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns == 3 * MS && ask.high_ns == 5 * MS);
 	o.peak_low_ns = 300 * US;
 	o.peak_high_ns = 400 * US;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 }
 
 /* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has
@@ -195,23 +226,23 @@ static void range_of_latencies(void **state)
 
 		snprintf(text, sizeof(text), "%s", wanted[i].text);
 		assert_int_equal(options_parse(&o, 8, argv, error, sizeof(error)), 0);
-		assert_int_equal(o.peak_low_ns, wanted[i].low_ns);
-		assert_int_equal(o.peak_high_ns, wanted[i].high_ns);
+		assert_int_equal(o.question.peak_low_ns, wanted[i].low_ns);
+		assert_int_equal(o.question.peak_high_ns, wanted[i].high_ns);
 	}
 }
 
 static void no_such_peak(void **state)
 {
 	struct descend_report r = report();
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 	char *text;
 
 	give_profile(100);
 	o.peak = 9;
 	/* it may still come */
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 	r.no_such_peak = true;
 	r.wanted_peak = 9;
 	text = printed(output_descend_text, &r);
@@ -225,17 +256,17 @@ static void no_such_peak(void **state)
 
 static void slowest(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	give_profile(100);
 	o.slowest = 10;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_true(ask.low_ns > 10 * US && ask.low_ns <= 5 * MS);
 	assert_true(ask.high_ns == UINT64_MAX);
 	o.slowest = 0.01;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), -EAGAIN);
-	assert_int_equal(descend_choose(t.model, F0, &o, o.timeout_s, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), 0);
 }
 
 /* --- asking and arming */
@@ -504,13 +535,13 @@ static void steps_in_short_calls(void **state)
 {
 	struct parsed_call_site sites[] = {call_site(0x1010, CALLEE_DIRECT, HELPER, ""),
 					   call_site(0x1020, CALLEE_DIRECT, HELPER, "")};
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 
 	sites[0].end.class = SITE_STEPPED;
 	for (int is_short = 0; is_short < 2; is_short++) {
 		give_profile(100);
-		assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+		assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 		ask.high_ns = ask.low_ns * 4;
 		ask.step_ns = is_short ? ask.low_ns + 1 : ask.low_ns - 1;
 		assert_int_equal(descend_begin(t.descend, &ask), 0);
@@ -678,14 +709,14 @@ static void a_stopped_one_replays_too(void **state)
 
 static void another_peak_afterwards(void **state)
 {
-	struct options o = options();
+	struct descent_question o = options();
 	struct rec_descent ask;
 	unsigned int asked;
 
 	whole_descent();
 	asked = t.nr_asked;
 	o.peak = 1;
-	assert_int_equal(descend_choose(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_int_equal(descend_begin(t.descend, &ask), 0);
 	assert_false(descend_over(t.descend));
 	/* the call sites are known already */
@@ -754,6 +785,7 @@ int main(void)
 	    cmocka_unit_test(range_of_latencies),
 	    cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
 	    cmocka_unit_test_setup_teardown(rare_and_slow, setup, teardown),
+	    cmocka_unit_test_setup_teardown(calls_have_gone_to_another_peak, setup, teardown),
 	    cmocka_unit_test_setup_teardown(slow_tail, setup, teardown),
 	    cmocka_unit_test_setup_teardown(no_such_peak, setup, teardown),
 	    cmocka_unit_test_setup_teardown(slowest, setup, teardown),

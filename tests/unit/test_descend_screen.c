@@ -33,7 +33,7 @@ static void compare_golden(const char *name, const char *got)
 /* What a script prints over the session that was written; it must succeed. */
 static void script_golden(const char *name, const char *script)
 {
-	struct options o = options();
+	struct options o = {.resolution = 4, .question = options()};
 	struct replay *replay = NULL;
 	struct buf out;
 	char why[256];
@@ -141,8 +141,8 @@ static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_
 static void peaks_with_the_same_path(void **state)
 {
 	const struct screen_options so = {.root = SCREEN_OPERATIONS};
-	struct options o = options();
-	struct live_descent l = {.model = t.model, .descend = t.descend, .options = &o};
+	struct descent_question o = options();
+	struct live_descent l = {.model = t.model, .descend = t.descend, .question = &o};
 
 	l.screen = screen_new(t.model, &so);
 	screen_resize(l.screen, 120, 40);

@@ -284,26 +284,27 @@ static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 	const char *rest, *dash = strchr(text, '-');
 	unsigned int peak;
 
-	o->peak = 0;
-	o->peak_low_ns = o->peak_high_ns = 0;
+	o->question.peak = 0;
+	o->question.peak_low_ns = o->question.peak_high_ns = 0;
 	if (*text && strspn(text, "0123456789") == strlen(text)) {
 		if (whole(text, "--peak", 1, 64, &peak, e, n))
 			return fail(e, n,
 				    "--peak must be a peak's number from 1 to 64 (got %s); a "
 				    "latency needs a unit, as in --peak %sus",
 				    text, text);
-		o->peak = (int)peak;
+		o->question.peak = (int)peak;
 		return 0;
 	}
 	if (dash && dash > text) {
-		o->peak_low_ns = latency(text, unit_of_text(text), &rest);
-		if (o->peak_low_ns && rest + strspn(rest, " ") == dash)
-			o->peak_high_ns = latency(dash + 1 + strspn(dash + 1, " "), "", &rest);
+		o->question.peak_low_ns = latency(text, unit_of_text(text), &rest);
+		if (o->question.peak_low_ns && rest + strspn(rest, " ") == dash)
+			o->question.peak_high_ns =
+			    latency(dash + 1 + strspn(dash + 1, " "), "", &rest);
 	} else {
-		o->peak_low_ns = o->peak_high_ns = latency(text, "", &rest);
+		o->question.peak_low_ns = o->question.peak_high_ns = latency(text, "", &rest);
 	}
-	if (!o->peak_low_ns || !o->peak_high_ns || *rest ||
-	    (dash && o->peak_low_ns >= o->peak_high_ns))
+	if (!o->question.peak_low_ns || !o->question.peak_high_ns || *rest ||
+	    (dash && o->question.peak_low_ns >= o->question.peak_high_ns))
 		return fail(e, n,
 			    "--peak '%s' is not a peak; give its number (3), a latency inside it "
 			    "(2.5ms) or a range of latencies (2ms-4ms)",
@@ -321,7 +322,7 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 	case OPT_INTERVAL:
 		return number(arg, "--interval", 0.05, 3600, &o->interval_s, e, n);
 	case OPT_TIMEOUT:
-		return number(arg, "--timeout", 0.1, 1e6, &o->timeout_s, e, n);
+		return number(arg, "--timeout", 0.1, 1e6, &o->question.timeout_s, e, n);
 	case OPT_RESOLUTION:
 		err = whole(arg, "--resolution", 1, 8, &o->resolution, e, n);
 		if (!err && o->resolution & (o->resolution - 1))
@@ -332,19 +333,19 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 	case OPT_PEAK:
 		return peak_parse(o, arg, e, n);
 	case OPT_SLOWEST:
-		return number(arg, "--slowest", 1e-6, 100, &o->slowest, e, n);
+		return number(arg, "--slowest", 1e-6, 100, &o->question.slowest, e, n);
 	case OPT_START_OPS:
-		o->start_ops_given = true;
-		return whole(arg, "--start-ops", 1, 1000000, &o->start_ops, e, n);
+		o->question.start_ops_given = true;
+		return whole(arg, "--start-ops", 1, 1000000, &o->question.start_ops, e, n);
 	case OPT_DECISION_OPS:
-		return whole(arg, "--decision-ops", 1, 1000000, &o->decision_ops, e, n);
+		return whole(arg, "--decision-ops", 1, 1000000, &o->question.decision_ops, e, n);
 	case OPT_MAXCOUNT:
-		return number(arg, "--maxcount-percentage", 0.001, 1, &o->maxcount_percentage, e,
-			      n);
+		return number(arg, "--maxcount-percentage", 0.001, 1,
+			      &o->question.maxcount_percentage, e, n);
 	case OPT_DEPTH:
-		return whole(arg, "--max-depth", 1, 64, &o->max_depth, e, n);
+		return whole(arg, "--max-depth", 1, 64, &o->question.max_depth, e, n);
 	case OPT_SITES:
-		return whole(arg, "--max-sites", 1, 512, &o->max_sites, e, n);
+		return whole(arg, "--max-sites", 1, 512, &o->question.max_sites, e, n);
 	default:
 		return -ENOENT;
 	}
@@ -372,7 +373,7 @@ static int option_flag(struct options *o, int opt)
 		o->force = true;
 		return 0;
 	case OPT_LEVELS:
-		o->level_by_level = true;
+		o->question.level_by_level = true;
 		return 0;
 	case OPT_ALL_PEAKS:
 		o->all_peaks = true;
@@ -524,16 +525,26 @@ static int check(struct options *o, char *e, size_t n)
 	}
 }
 
+/*
+ * A descent decides at the end of slices: slices of a second would be most of the wait. The lines
+ * of a walk come once a slice, and --open has none.
+ */
+static double default_interval_s(const struct options *o)
+{
+	bool walks = !o->nr_ops && o->json_lines;
+
+	return o->verb == VERB_DESCEND && !o->open && !walks ? 0.25 : 1;
+}
+
 static void defaults(struct options *o)
 {
-	*o = (struct options){.interval_s = 1,
-			      .timeout_s = 30,
-			      .resolution = 4,
+	*o = (struct options){.resolution = 4,
 			      .max_overhead = 1,
-			      .start_ops = 100,
-			      .decision_ops = 20,
-			      .maxcount_percentage = 0.5,
-			      .max_sites = 64};
+			      .question = {.timeout_s = 30,
+					   .start_ops = 100,
+					   .decision_ops = 20,
+					   .maxcount_percentage = 0.5,
+					   .max_sites = 64}};
 }
 
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)
@@ -576,5 +587,7 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 				    "unexpected argument '%s' (see peaktop --help)", argv[i]);
 		o->files[o->nr_files++] = argv[i];
 	}
+	if (!o->interval_s)
+		o->interval_s = default_interval_s(o);
 	return check(o, error, error_size);
 }

@@ -163,7 +163,7 @@ static void watch_text(struct live *l, const char *text)
 static void live_descent(struct live *l)
 {
 	l->descent.screen = l->screen;
-	l->descent.options = l->options;
+	l->descent.question = &l->options->question;
 	l->descent.replay = l->replay != NULL;
 	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
 	l->descent.descend = l->front ? front_descend(l->front) : replay_descend(l->replay);

@@ -63,7 +63,7 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 				    .ascii = o->ascii,
 				    .root = SCREEN_OPERATIONS,
 				    .resolution = o->resolution};
-	struct scripted x = {.replay = r, .descent = {.options = o, .replay = true}};
+	struct scripted x = {.replay = r, .descent = {.question = &o->question, .replay = true}};
 	struct script_host host = {.ctx = &x,
 				   .advance = script_advance,
 				   .action = script_action,

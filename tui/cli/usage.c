@@ -34,7 +34,7 @@ const char *options_usage(void)
 	       "syscalls)\n"
 	       "  -o FILE                write the session to FILE (record, descend)\n"
 	       "  --for SECONDS          measure for this long (watch: 5; record: until Ctrl-C)\n"
-	       "  --interval SECONDS     length of a slice (1)\n"
+	       "  --interval SECONDS     length of a slice (1; descend: 0.25)\n"
 	       "  --resolution 1|2|4|8   buckets per doubling of the latency (4)\n"
 	       "  --max-overhead PERCENT limit for the time that probes take from the target, in "
 	       "percent of its\n"

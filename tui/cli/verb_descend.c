@@ -2,11 +2,9 @@
 /* descend: the start profile, the choice of the peak, the descent, the answer. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "analysis/descent/choose.h"
@@ -17,72 +15,18 @@
 #include "tui/engine/replay.h"
 #include "tui/report/output_descend.h"
 
-enum { TURN_MS = 50, NAMES_MS = 20000 };
-/* A slice of a second would be most of the wait. */
-#define SLICE_S 0.25
-#define STUCK_S 3 /* without a call in that peak, before another one is thought of */
+enum { NAMES_MS = 20000 };
 
 struct run {
 	struct front *front;
 	struct descend *descend;
 	const struct options *options;
 	struct descend_report report;
-	int signals;
-	bool interrupted, late, unread;
+	struct verb_loop loop;
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
-	uint64_t used, used_ns;		/* in-peak calls, and since when there are so many */
+	struct choose_progress progress;
 };
-
-/* ---- what to ask for ---- */
-
-static uint64_t constant_ns(struct model *m, const char *name)
-{
-	for (size_t i = 0; i < model_nr_constants(m); i++) {
-		if (!strcmp(model_constant(m, i)->name, name))
-			return model_constant(m, i)->high_ns;
-	}
-	return 0;
-}
-
-int descend_choose(struct model *m, uint32_t number, const struct options *o, double waited_s,
-		   struct rec_descent *ask)
-{
-	const struct choose_question question = {.number = (unsigned int)o->peak,
-						 .low_ns = o->peak_low_ns,
-						 .high_ns = o->peak_high_ns,
-						 .slowest = o->slowest,
-						 .start_ops = o->start_ops,
-						 .start_ops_fixed = o->start_ops_given,
-						 .waited_s = waited_s,
-						 .last_chance = waited_s > o->timeout_s / 3};
-	const struct op *op = model_op_peaks(m, number);
-	struct choose_answer calls;
-	int err;
-
-	if (!op)
-		return -EAGAIN;
-	err = choose_calls(op, &question, &calls);
-	if (err)
-		return err;
-	descent_options_init(ask);
-	ask->op = number;
-	ask->function = (struct rec_code){op->module_id, op->offset};
-	if (op->layer == LAYER_SYSCALL)
-		ask->function =
-		    (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL | op->syscall_nr};
-	ask->start_ops = calls.start_ops;
-	ask->decision_ops = o->decision_ops;
-	ask->maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6);
-	ask->max_depth = o->max_depth ? o->max_depth : DESCENT_DEFAULT_DEPTH;
-	ask->max_sites = o->max_sites < DESCENT_MAX_SITES ? o->max_sites : DESCENT_MAX_SITES;
-	ask->level_by_level = o->level_by_level;
-	ask->minor_fault_ns = constant_ns(m, "page fault");
-	ask->step_ns = model_cost(m) ? model_cost(m)->step_ns : 0;
-	ask->low_ns = calls.low_ns;
-	ask->high_ns = calls.high_ns;
-	return 0;
-}
 
 /* The operation that -f named, once it is there. */
 static uint32_t op_of(const struct run *r)
@@ -110,7 +54,7 @@ static bool try_begin(struct run *r, uint64_t now)
 		r->report.op = op_of(r);
 	if (!r->report.op)
 		return true;
-	err = descend_choose(front_model(r->front), r->report.op, r->options, waited, &ask);
+	err = choose_descent(r->report.model, r->report.op, &r->options->question, waited, &ask);
 	if (err == -EAGAIN)
 		return true;
 	if (err == -ENOENT) {
@@ -122,104 +66,72 @@ static bool try_begin(struct run *r, uint64_t now)
 		verb_complain(
 		    "descend: --start-ops, --decision-ops, --maxcount-percentage, --max-depth or "
 		    "--max-sites is out of range; leave them out to use the defaults");
-	r->used_ns = now;
 	return !err;
 }
 
-/* Has the user said which calls are meant? */
-static bool asks_for_calls(const struct options *o)
-{
-	return o->peak || o->peak_high_ns || o->slowest > 0;
-}
-
-/* The peak was not the user's choice, and its calls have gone elsewhere: ask for the one that is
- * the largest by now. */
+/* If the peak was not the user's choice, and its calls have gone elsewhere, ask for the largest one
+ * of now. */
 static void begin_again(struct run *r, uint64_t now)
 {
 	const struct rec_descent *asked = descend_asked(r->descend);
 	struct descent_progress p;
 	struct rec_descent ask;
 
-	if (asks_for_calls(r->options) || descend_over(r->descend))
+	if (descend_over(r->descend))
 		return;
 	descent_progress(descend_state(r->descend), &p);
-	if (p.calls_used != r->used) {
-		r->used = p.calls_used;
-		r->used_ns = now;
-	}
-	if (now - r->used_ns < (uint64_t)(STUCK_S * 1e9))
-		return;
-	r->used_ns = now;
-	if (!descend_choose(front_model(r->front), r->report.op, r->options, r->options->timeout_s,
-			    &ask) &&
-	    (ask.low_ns >= asked->high_ns || asked->low_ns >= ask.high_ns))
+	if (choose_again(r->report.model, &r->options->question, asked, p.calls_used, now,
+			 &r->progress, &ask))
 		descend_begin(r->descend, &ask);
 }
 
 /* ---- the run ---- */
 
-static void signals_take(struct run *r)
+static void print_state(void *ctx)
 {
+	const struct run *r = ctx;
 	struct output_options oo = {.resolution = r->options->resolution};
-	struct signalfd_siginfo info;
 
-	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo != SIGUSR1) {
-			r->interrupted = true;
-			continue;
-		}
-		output_state_head(r->report.model, front_now_ns(), stderr);
-		output_descend_text(&r->report, &oo, stderr);
-	}
+	output_state_head(r->report.model, front_now_ns(), stderr);
+	output_descend_text(&r->report, &oo, stderr);
 }
 
-/* --json-lines: a line for each round and each decision. */
-static void print_progress(struct run *r)
+/* --json-lines: a line for each round and each decision. False: it cannot be written. */
+static bool print_progress(struct run *r)
 {
 	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true};
 	struct descent_progress p;
 
-	if (!r->options->json_lines || !descend_asked(r->descend) || r->unread)
-		return;
+	if (!r->options->json_lines)
+		return true;
 	descent_progress(descend_state(r->descend), &p);
 	if (p.decisions == r->decisions && p.rounds == r->rounds)
-		return;
+		return true;
 	r->decisions = p.decisions;
 	r->rounds = p.rounds;
-	if (output_descend_json(&r->report, &oo, stdout))
-		r->interrupted = r->unread = true;
+	return !output_descend_json(&r->report, &oo, stdout);
 }
 
-static void run_loop(struct run *r)
+static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	for (;;) {
-		struct pollfd p = {.fd = r->signals, .events = POLLIN};
-		int ticks = front_turn(r->front, &p, 1, TURN_MS);
-		uint64_t now = front_now_ns();
+	struct run *r = ctx;
 
-		if (p.revents)
-			signals_take(r);
-		verb_messages(r->front);
-		if (ticks == -ENOTCONN || r->interrupted || front_nothing_to_do(r->front))
-			return;
-		if (front_ready(r->front) && !r->began_ns)
-			r->began_ns = now;
-		if (!r->began_ns)
-			continue;
-		if (ticks > 0 && !descend_asked(r->descend) && !try_begin(r, now))
-			return;
-		if (descend_asked(r->descend)) {
-			descend_names(r->descend);
-			print_progress(r);
-			if (descend_over(r->descend))
-				return;
-			if (ticks > 0)
-				begin_again(r, now);
-		}
-		r->late = now - r->began_ns >= (uint64_t)(r->options->timeout_s * 1e9);
-		if (r->late)
-			return;
+	if (r->loop.interrupted || front_nothing_to_do(r->front))
+		return false;
+	if (front_ready(r->front) && !r->began_ns)
+		r->began_ns = now;
+	if (!r->began_ns)
+		return true;
+	if (ticks > 0 && !descend_asked(r->descend) && !try_begin(r, now))
+		return false;
+	if (descend_asked(r->descend)) {
+		descend_names(r->descend);
+		if (!print_progress(r) || descend_over(r->descend))
+			return false;
+		if (ticks > 0)
+			begin_again(r, now);
 	}
+	return now - r->began_ns < (uint64_t)(r->options->question.timeout_s * 1e9);
 }
 
 /* The names of the answer, then the ordered end of the measurement. */
@@ -230,12 +142,8 @@ static void run_end(struct run *r)
 	front_settle(r->front);
 	verb_messages(r->front);
 	descend_stop(r->descend);
-	while (!descend_names(r->descend) && front_now_ns() < until) {
-		if (front_over(r->front))
-			front_parser_turn(r->front, TURN_MS);
-		else
-			front_turn(r->front, NULL, 0, TURN_MS);
-	}
+	while (!descend_names(r->descend) && front_now_ns() < until)
+		verb_turn(r->front);
 	verb_end(r->front);
 }
 
@@ -305,7 +213,7 @@ static void explain(const struct run *r)
 
 		/* one that began before is in none of these counts: a program's main loop, a call
 		 * that is stuck */
-		if (ended && seen >= r->options->start_ops)
+		if (ended && seen >= r->options->question.start_ops)
 			snprintf(line, sizeof(line),
 				 "%s: the target ended after %llu calls, before the cause of a "
 				 "peak could be measured; run a longer workload",
@@ -314,7 +222,7 @@ static void explain(const struct run *r)
 			snprintf(
 			    line, sizeof(line),
 			    "%s: not enough calls: saw %llu of the %u needed%s%s%s; try %s",
-			    r->options->ops[0].text, seen, r->options->start_ops,
+			    r->options->ops[0].text, seen, r->options->question.start_ops,
 			    ended ? " before the target ended" : "", left ? "; " : "",
 			    left && b.data ? b.data : "",
 			    seen || left || ended
@@ -354,7 +262,7 @@ static const char *refusal(const struct options *o)
 		       "syscall:NAME; descending into kernel functions, block, lock and runqueue "
 		       "is not supported";
 	}
-	if ((o->peak || o->peak_high_ns) && o->slowest > 0)
+	if ((o->question.peak || o->question.peak_high_ns) && o->question.slowest > 0)
 		return "descend: --peak and --slowest cannot be combined; give one of them";
 	return NULL;
 }
@@ -366,22 +274,22 @@ static int descend_live(struct options *o)
 	const char *line;
 	int status, err;
 
-	if (o->interval_s == 1)
-		o->interval_s = SLICE_S;
 	fo.descends = true;
-	r.signals = verb_signals();
+	r.loop = (struct verb_loop){
+	    .signals = verb_signals(), .ctx = &r, .print_state = print_state, .turn = run_turn};
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
 	r.descend = front_descend(r.front);
 	r.report = (struct descend_report){.model = front_model(r.front),
 					   .descend = r.descend,
-					   .wanted_peak = o->peak,
-					   .wanted_low_ns = o->peak_low_ns,
-					   .wanted_high_ns = o->peak_high_ns,
-					   .slowest = o->slowest,
+					   .wanted_peak = o->question.peak,
+					   .wanted_low_ns = o->question.peak_low_ns,
+					   .wanted_high_ns = o->question.peak_high_ns,
+					   .slowest = o->question.slowest,
 					   .asked = o->ops[0].text};
-	run_loop(&r);
+	r.loop.front = r.front;
+	verb_loop(&r.loop);
 	run_end(&r);
 	status = front_failure(r.front, &line);
 	if (status)

@@ -9,8 +9,6 @@
 #include "tui/engine/walker.h"
 #include "tui/report/output_open.h"
 
-enum { TURN_MS = 50 };
-
 static bool until(struct front *f, uint64_t end)
 {
 	verb_messages(f);
@@ -19,18 +17,18 @@ static bool until(struct front *f, uint64_t end)
 
 static void look_now(struct front *f, struct open_report *r, const struct options *o)
 {
-	uint64_t end = front_now_ns() + (uint64_t)(o->timeout_s * 1e9);
+	uint64_t end = front_now_ns() + (uint64_t)(o->question.timeout_s * 1e9);
 	uint32_t round;
 
 	while (!front_ready(f) && !front_nothing_to_do(f) && until(f, end))
-		front_turn(f, NULL, 0, TURN_MS);
+		verb_turn(f);
 	if (!front_ready(f) || !front_found(f, &r->ask.function))
 		return;
 	round = front_look(f, 0);
 	while (!front_looks_told(f, round) && until(f, end))
-		front_turn(f, NULL, 0, TURN_MS);
+		verb_turn(f);
 	while (!walker_names_open(front_walker(f), r->calls) && until(f, end))
-		front_turn(f, NULL, 0, TURN_MS);
+		verb_turn(f);
 }
 
 /* What cannot be asked, in one line; NULL: all is well. */
@@ -41,7 +39,7 @@ static const char *refusal(const struct options *o)
 	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
 		return "descend --open: -f must be one function or one syscall:NAME; leave -f out "
 		       "to see all threads";
-	if (o->command || o->peak || o->peak_high_ns || o->slowest > 0)
+	if (o->command || o->question.peak || o->question.peak_high_ns || o->question.slowest > 0)
 		return "descend --open shows a running process: give -p PID or -n NAME, without -- "
 		       "CMD, --peak and --slowest";
 	return NULL;

@@ -14,7 +14,7 @@
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
-enum { END_TURN_MS = 50 };
+enum { TURN_MS = 50 };
 
 void verb_complain(const char *line)
 {
@@ -80,6 +80,40 @@ int verb_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void signals_take(struct verb_loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			l->print_state(l->ctx);
+		else
+			l->interrupted = true;
+	}
+}
+
+void verb_loop(struct verb_loop *l)
+{
+	int ticks;
+
+	do {
+		struct pollfd p = {.fd = l->signals, .events = POLLIN};
+
+		ticks = front_turn(l->front, &p, 1, TURN_MS);
+		if (p.revents)
+			signals_take(l);
+		verb_messages(l->front);
+	} while (ticks != -ENOTCONN && l->turn(l->ctx, ticks, front_now_ns()));
+}
+
+void verb_turn(struct front *f)
+{
+	if (front_over(f))
+		front_parser_turn(f, TURN_MS);
+	else
+		front_turn(f, NULL, 0, TURN_MS);
+}
+
 /* --json: the document of a measurement that had nobody to measure. */
 static void answer_nobody(const struct options *o)
 {
@@ -132,7 +166,7 @@ void verb_end(struct front *f)
 	if (front_over(f))
 		return;
 	front_stop(f);
-	while (front_turn(f, NULL, 0, END_TURN_MS) != -ENOTCONN)
+	while (front_turn(f, NULL, 0, TURN_MS) != -ENOTCONN)
 		;
 	verb_messages(f);
 }

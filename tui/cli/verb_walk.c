@@ -2,10 +2,8 @@
 /* descend without -f: the walk by share of wall time. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "tui/cli/verb_walk.h"
@@ -13,16 +11,14 @@
 #include "tui/engine/replay.h"
 #include "tui/report/output_walk.h"
 
-enum { TURN_MS = 50, NAMES_MS = 20000, LEAST_MS = 1500 };
-#define SLICE_S 0.25
+enum { NAMES_MS = 20000, LEAST_MS = 1500 };
 #define MS 1000000ull
 
 struct run {
 	struct front *front;
 	const struct options *options;
 	struct walk_report report;
-	int signals;
-	bool interrupted;
+	struct verb_loop loop;
 	uint64_t began_ns, names_ns, told_ns;
 };
 
@@ -32,17 +28,12 @@ static struct output_options output_of(const struct options *o)
 	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
 }
 
-static void signals_take(struct run *r)
+static void print_state(void *ctx)
 {
+	const struct run *r = ctx;
 	struct output_options oo = output_of(r->options);
-	struct signalfd_siginfo info;
 
-	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
-			output_walk_text(&r->report, &oo, stderr);
-		else
-			r->interrupted = true;
-	}
+	output_walk_text(&r->report, &oo, stderr);
 }
 
 /* Long enough? As long as was asked; else until the path stays the same. */
@@ -55,57 +46,38 @@ static bool is_enough(const struct run *r, uint64_t now)
 		return waited >= o->for_s;
 	/* a command is watched to its end, in which it may do other things than at its beginning */
 	if (o->command)
-		return waited >= o->timeout_s;
-	return waited >= o->timeout_s ||
+		return waited >= o->question.timeout_s;
+	return waited >= o->question.timeout_s ||
 	       (waited * 1e3 >= LEAST_MS &&
-		(walker_settled(r->report.walker) || waited >= o->timeout_s / 3));
+		(walker_settled(r->report.walker) || waited >= o->question.timeout_s / 3));
 }
 
-static void print_progress(struct run *r, uint64_t now)
+/* --json-lines: one line an interval. False: it cannot be written. */
+static bool print_progress(struct run *r, uint64_t now)
 {
 	struct output_options oo = output_of(r->options);
 
 	if (!r->options->json_lines || now - r->told_ns < (uint64_t)(r->options->interval_s * 1e9))
-		return;
+		return true;
 	r->told_ns = now;
-	if (output_walk_json(&r->report, &oo, stdout))
-		r->interrupted = true;
+	return !output_walk_json(&r->report, &oo, stdout);
 }
 
-static void run_loop(struct run *r)
+static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct walker *walker = front_walker(r->front);
+	struct run *r = ctx;
 
-	for (;;) {
-		struct pollfd p = {.fd = r->signals, .events = POLLIN};
-		int ticks = front_turn(r->front, &p, 1, TURN_MS);
-		uint64_t now = front_now_ns();
-
-		if (p.revents)
-			signals_take(r);
-		verb_messages(r->front);
-		if (ticks == -ENOTCONN || r->interrupted)
-			return;
-		if (front_ready(r->front) && !r->began_ns)
-			r->began_ns = r->names_ns = r->told_ns = now;
-		if (!r->began_ns)
-			continue;
-		if (now - r->names_ns > 500 * MS) {
-			walker_names(walker);
-			r->names_ns = now;
-		}
-		print_progress(r, now);
-		if (is_enough(r, now))
-			return;
+	if (r->loop.interrupted)
+		return false;
+	if (front_ready(r->front) && !r->began_ns)
+		r->began_ns = r->names_ns = r->told_ns = now;
+	if (!r->began_ns)
+		return true;
+	if (now - r->names_ns > 500 * MS) {
+		walker_names(front_walker(r->front));
+		r->names_ns = now;
 	}
-}
-
-static void turn(struct run *r)
-{
-	if (front_over(r->front))
-		front_parser_turn(r->front, TURN_MS);
-	else
-		front_turn(r->front, NULL, 0, TURN_MS);
+	return print_progress(r, now) && !is_enough(r, now);
 }
 
 /* The last looks, the names of the answer, the ordered end. */
@@ -115,13 +87,13 @@ static void run_end(struct run *r)
 
 	if (!front_over(r->front)) {
 		front_walk(r->front, true);
-		front_turn(r->front, NULL, 0, TURN_MS);
+		verb_turn(r->front);
 	}
 	while (front_looks_pending(r->front) && front_now_ns() < until)
-		turn(r);
+		verb_turn(r->front);
 	walker_end(front_walker(r->front));
 	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
-		turn(r);
+		verb_turn(r->front);
 	verb_end(r->front);
 }
 
@@ -151,15 +123,16 @@ static int answer_status(const struct walk_report *report)
 
 int verb_walk(struct options *o)
 {
-	const struct rec_walk ask = {.maxcount_ppm = (uint32_t)lround(o->maxcount_percentage * 1e6),
-				     .max_depth = o->max_depth ? o->max_depth : WALK_NO_MAX_DEPTH,
-				     .min_looks = o->start_ops};
+	const struct rec_walk ask = {
+	    .maxcount_ppm = (uint32_t)lround(o->question.maxcount_percentage * 1e6),
+	    .max_depth = o->question.max_depth ? o->question.max_depth : WALK_NO_MAX_DEPTH,
+	    .min_looks = o->question.start_ops};
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};
 	const char *line;
 	int status, err;
 
-	if (o->peak || o->peak_high_ns || o->slowest > 0) {
+	if (o->question.peak || o->question.peak_high_ns || o->question.slowest > 0) {
 		verb_complain("descend: --peak and --slowest need a function; name it with -f OP");
 		return EXIT_USAGE;
 	}
@@ -167,9 +140,8 @@ int verb_walk(struct options *o)
 		verb_complain("descend: --begin and --end need a function; name it with -f OP");
 		return EXIT_USAGE;
 	}
-	if (o->interval_s == 1 && !o->json_lines)
-		o->interval_s = SLICE_S;
-	r.signals = verb_signals();
+	r.loop = (struct verb_loop){
+	    .signals = verb_signals(), .ctx = &r, .print_state = print_state, .turn = run_turn};
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
@@ -183,7 +155,8 @@ int verb_walk(struct options *o)
 		return EXIT_USAGE;
 	}
 	front_walk(r.front, false);
-	run_loop(&r);
+	r.loop.front = r.front;
+	verb_loop(&r.loop);
 	run_end(&r);
 	status = front_failure(r.front, &line);
 	if (status)

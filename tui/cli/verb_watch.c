@@ -3,40 +3,32 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "tui/cli/verbs.h"
 #include "tui/report/output.h"
 
-/* What this run is about, for the loop below. */
+/* What this run is about. */
 struct run {
 	struct front *front;
 	const struct options *options;
-	int signals;
+	struct verb_loop loop;
 	double for_s; /* 0: until Ctrl-C */
-	bool interrupted, stopped;
+	bool stopped;
 	int output_error; /* nobody reads the output any more, or it cannot be written */
 	uint64_t began_ns, printed_ns;
 };
 
-static void signals_take(struct run *r)
+static void print_state(void *ctx)
 {
+	const struct run *r = ctx;
 	struct output_options oo = {.resolution = r->options->resolution};
-	struct signalfd_siginfo info;
 
-	while (read(r->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo != SIGUSR1) {
-			r->interrupted = true;
-			continue;
-		}
-		output_state_head(front_model(r->front), front_now_ns(), stderr);
-		output_watch_text(front_model(r->front), &oo, stderr);
-	}
+	output_state_head(front_model(r->front), front_now_ns(), stderr);
+	output_watch_text(front_model(r->front), &oo, stderr);
 }
 
 static void run_tick(struct run *r)
@@ -47,39 +39,37 @@ static void run_tick(struct run *r)
 	if (!r->options->json_lines)
 		return;
 	r->output_error = output_watch_json(front_model(r->front), &oo, stdout);
-	if (r->output_error)
-		r->interrupted = true;
 	r->printed_ns = model_elapsed_ns(front_model(r->front));
 }
 
-static void run_loop(struct run *r)
+static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	for (;;) {
-		struct pollfd p = {.fd = r->signals, .events = POLLIN};
-		int ticks = front_turn(r->front, &p, 1, 100);
-		uint64_t now = front_now_ns();
+	struct run *r = ctx;
 
-		if (p.revents)
-			signals_take(r);
-		verb_messages(r->front);
-		if (ticks == -ENOTCONN) {
-			front_settle(r->front);
-			verb_messages(r->front);
-			return;
-		}
-		if (ticks > 0)
-			run_tick(r);
-		if (front_ready(r->front) && !r->began_ns)
-			r->began_ns = now;
-		if (r->stopped)
-			continue;
-		if (r->interrupted || front_nothing_to_do(r->front) ||
-		    (r->for_s > 0 && r->began_ns &&
-		     now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
-			r->stopped = true;
-			front_stop(r->front);
-		}
+	if (ticks > 0)
+		run_tick(r);
+	if (front_ready(r->front) && !r->began_ns)
+		r->began_ns = now;
+	if (r->stopped)
+		return true;
+	if (r->loop.interrupted || r->output_error || front_nothing_to_do(r->front) ||
+	    (r->for_s > 0 && r->began_ns && now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
+		r->stopped = true;
+		front_stop(r->front);
 	}
+	return true;
+}
+
+/* To the end of the stream. */
+static void run(struct run *r)
+{
+	r->loop.front = r->front;
+	r->loop.ctx = r;
+	r->loop.print_state = print_state;
+	r->loop.turn = run_turn;
+	verb_loop(&r->loop);
+	front_settle(r->front);
+	verb_messages(r->front);
 }
 
 static bool anything_measured(struct model *m)
@@ -144,11 +134,11 @@ int verb_watch(struct options *o)
 
 	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
 		return verb_watch_file(o);
-	r.signals = verb_signals();
+	r.loop.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
-	run_loop(&r);
+	run(&r);
 	status = run_status(&r);
 	if (o->json && model_meta(front_model(r.front)))
 		err = output_watch_json(front_model(r.front), &oo, stdout);
@@ -165,11 +155,11 @@ int verb_record(struct options *o)
 	struct run r = {.options = o, .for_s = o->for_s};
 	int status, err, output_error = 0;
 
-	r.signals = verb_signals();
+	r.loop.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
-	run_loop(&r);
+	run(&r);
 	status = run_status(&r);
 	err = front_recording_close(r.front);
 	if (err) {
@@ -189,7 +179,7 @@ int verb_doctor(struct options *o)
 {
 	struct front_options fo = {.options = o, .doctor = true};
 	struct output_options oo = {.ascii = o->ascii};
-	struct run r = {.options = o, .signals = -1};
+	struct run r = {.options = o};
 	int status = verb_start(&r.front, o, &fo), err;
 
 	if (status)

@@ -26,6 +26,25 @@ void verb_complain(const char *line);
 int verb_signals(void);
 /* Find the targets of -n and start the front: 0 or an exit status, with the line printed. */
 int verb_start(struct front **f, struct options *o, const struct front_options *fo);
+/*
+ * The event loop of the verbs that measure: signals and messages, then `turn` once for each time
+ * that the front was turned.
+ */
+struct verb_loop {
+	struct front *front;
+	int signals; /* verb_signals() */
+	void *ctx;
+	/* SIGUSR1: print the present state to stderr. */
+	void (*print_state)(void *ctx);
+	/* `ticks` slices have ended since the last call. False: leave the loop. */
+	bool (*turn)(void *ctx, int ticks, uint64_t now_ns);
+	bool interrupted; /* a signal has asked for the end */
+};
+/* Until `turn` says so, or the stream is over. */
+void verb_loop(struct verb_loop *l);
+/* One turn outside of the loop; when the stream is over, of the parser alone. */
+void verb_turn(struct front *f);
+
 /* Print what the front has to say. */
 void verb_messages(struct front *f);
 /* The ordered end of a measurement, with its last messages. */

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "analysis/descent/choose.h"
+
 enum verb {
 	VERB_SCREEN = 0, /* peaktop [TARGET] */
 	VERB_REPLAY,	 /* peaktop -r FILE */
@@ -62,21 +64,13 @@ struct options {
 	const char *format; /* --format */
 	const char *script; /* --script */
 	double for_s;	    /* 0: the verb's default */
-	double interval_s;  /* 1 */
-	double timeout_s;   /* 30 */
+	double interval_s;  /* 1, or the verb's default */
 	unsigned int resolution;
 	double max_overhead; /* percent */
-	bool follow, json, json_lines, quiet, ascii, level_by_level, all_peaks;
-	bool open; /* descend: what is open now */
-	int peak;  /* --peak N; 0: not given */
-	uint64_t peak_low_ns,
-	    peak_high_ns; /* --peak LATENCY: equal; --peak LOW-HIGH: a range; 0: not given */
-	bool start_ops_given;
-	bool force;	/* -o replaces an older session */
-	double slowest; /* percent, 0: not given */
-	unsigned int start_ops, decision_ops, max_sites;
-	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */
-	double maxcount_percentage;
+	bool follow, json, json_lines, quiet, ascii, all_peaks;
+	bool open;			  /* descend: what is open now */
+	bool force;			  /* -o replaces an older session */
+	struct descent_question question; /* descend */
 };
 
 #endif

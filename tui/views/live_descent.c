@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/cli/verb_descend.h"
 #include "tui/report/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/screen/screen_descent.h"
@@ -47,7 +46,7 @@ static int rank_of(const struct op *op, int id)
 void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 {
 	const struct op *op = model_op_peaks(l->model, number);
-	struct options o = *l->options;
+	struct descent_question q = *l->question;
 	struct rec_descent ask;
 	int err;
 
@@ -61,14 +60,14 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		    "function");
 		return;
 	}
-	o.slowest = 0;
-	o.peak_low_ns = o.peak_high_ns = 0;
-	o.peak = rank_of(op, peak);
-	if (!o.peak) {
+	q.slowest = 0;
+	q.peak_low_ns = q.peak_high_ns = 0;
+	q.peak = rank_of(op, peak);
+	if (!q.peak) {
 		say(l, NOTE_WARNING, "this peak has disappeared; choose another");
 		return;
 	}
-	err = descend_choose(l->model, number, &o, o.timeout_s, &ask);
+	err = choose_descent(l->model, number, &q, q.timeout_s, &ask);
 	if (err) {
 		say(l, NOTE_WARNING,
 		    err == -EAGAIN ? "not enough calls yet to find the cause; wait a moment"

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/choose.h"
 #include "tui/engine/descend.h"
-#include "tui/engine/options.h"
 #include "tui/screen/screen.h"
 
 /* One that was given before, while this screen was open. */
@@ -23,7 +23,7 @@ struct live_descent {
 	struct screen *screen;
 	struct model *model; /* of the session, or of the replay as it is now */
 	struct descend *descend;
-	const struct options *options; /* of the descent: start_ops and so on */
+	const struct descent_question *question; /* which calls, and how the descent decides */
 	bool replay;
 
 	/* from here on its own; zero at the beginning */
