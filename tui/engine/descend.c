@@ -2,15 +2,15 @@
 #include "tui/engine/descend.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/descent/armed_set.h"
+#include "analysis/descent/parked.h"
 #include "tui/engine/descend_private.h"
 
 enum {
 	MAX_ACTIONS = 1 << 16, /* in a row */
-	STEPS_AT_LEAST = 2,
 };
 
 void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
@@ -81,6 +81,22 @@ const struct descent *descend_state(const struct descend *d)
 	return d->descent;
 }
 
+static const char *name_of(const void *ctx, struct rec_code function)
+{
+	const struct descend_symbol *s = descend_symbol(ctx, function.module, function.offset);
+
+	return s ? s->function : NULL;
+}
+
+int descend_result(const struct descend *d, struct descent_result *out)
+{
+	int err = descent_result(d->descent, out);
+
+	if (!err)
+		parked_cut(out, name_of, d);
+	return err;
+}
+
 const struct hop *descend_wait(const struct descend *d, const struct descent_result *r,
 			       const struct descent_path *p)
 {
@@ -96,22 +112,6 @@ static void lose(struct descend *d, uint32_t epoch, uint32_t node)
 	rec.fnode_lost =
 	    (struct rec_fnode_lost){.epoch = epoch, .node = node, .reason = FNODE_REFUSED};
 	d->host.feed(d->host.ctx, &rec);
-}
-
-/*
- * What the kernel takes to step over an instruction is known to some tens of percent: a call that
- * is not longer than two of these would be told by the error. Better not timed, and said to be so.
- */
-static bool steps_drown_it(const struct descend *d, const struct req_fnode *n)
-{
-	bool stepped =
-	    n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
-	double low = (double)d->ask.low_ns,
-	       high = d->ask.high_ns == UINT64_MAX ? low : (double)d->ask.high_ns;
-
-	/* the middle of the peak, as latencies go: a wide one has few calls as short as its
-	 * shortest */
-	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)d->ask.step_ns;
 }
 
 /* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do.
@@ -140,7 +140,7 @@ static int places_of(struct descend *d, const struct descent_armed *a, struct re
 		out->end = end->end;
 	out->start.op = d->ask.op;
 	out->end.op = d->ask.op;
-	return steps_drown_it(d, out) ? -ENOTSUP : 0;
+	return armed_set_too_short(&d->ask, out) ? -ENOTSUP : 0;
 }
 
 /* Children of what cannot be timed are not timed either. */

@@ -81,11 +81,10 @@ const struct rec_descent *descend_asked(const struct descend *d);
 /* It has an end, or was given up. */
 bool descend_over(const struct descend *d);
 const struct descent *descend_state(const struct descend *d);
+/* The answer as it is now, with what only names tell. 0 or -ENOMEM; descent_result_release(). */
+int descend_result(const struct descend *d, struct descent_result *out);
 
 /* ---- names (descend_names.c) ---- */
-
-/* End the paths of an answer where a goroutine parks itself, and say so. */
-void descend_cut_parked(const struct descend *d, struct descent_result *r);
 
 /* Ask for the names that the result as it is now needs: true when none is awaited. */
 bool descend_names(struct descend *d);

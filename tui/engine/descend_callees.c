@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/base/syscall_names.h"
+#include "analysis/descent/imports.h"
 #include "tui/engine/descend_private.h"
 
 enum { FIND_MAX = 16 };
@@ -223,28 +224,24 @@ static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer)
 	tell_ready(d);
 }
 
-/*
- * The definition that the loader would take. An IFUNC becomes one of several
- * functions: which, only the target knows.
- */
 static void answer_import(void *ctx, uint64_t index, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
-	const struct parsed_function *best = NULL;
+	struct import_definition list[FIND_MAX];
 	struct descend *d = ctx;
 	struct import *m = &d->imports[index];
+	uint32_t nr = a->nr < FIND_MAX ? a->nr : FIND_MAX;
 
-	m->state = LOOKUP_KNOWN;
-	for (uint32_t i = 0; i < a->nr; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		const struct parsed_function *f = &a->functions[i];
-		bool loader = !strncmp(descend_module(d, f->module), "ld-", 3);
 
-		if (f->exported &&
-		    (!best || (!loader && !strncmp(descend_module(d, best->module), "ld-", 3))))
-			best = f;
+		list[i] = (struct import_definition){.code = {f->module, f->offset},
+						     .module = descend_module(d, f->module),
+						     .exported = f->exported,
+						     .ifunc = f->ifunc};
 	}
-	if (best && !best->ifunc)
-		m->code = (struct rec_code){best->module, best->offset};
+	m->state = LOOKUP_KNOWN;
+	m->code = import_resolve(list, nr);
 	tell_ready(d);
 }
 

@@ -1,47 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Witnesses: where a thread was inside f0 when it slept. */
+#include "analysis/descent/armed_set.h"
 #include "tui/engine/descend_private.h"
-
-static const struct descent_armed *armed_node(const struct descend *d, uint32_t node)
-{
-	for (uint32_t i = 0; i < d->nr_armed; i++) {
-		if (d->armed[i].node == node)
-			return &d->armed[i];
-	}
-	return NULL;
-}
-
-/*
- * The frames that the open fnodes themselves tell, from f0 down to the callee of
- * `node`. Returns how many; 0 if the node is not one of the armed set.
- */
-static uint32_t frames_of_node(const struct descend *d, uint32_t node,
-			       struct rec_frame frames[DESCENT_MAX_DEPTH + 1])
-{
-	const struct descent_armed *path[DESCENT_MAX_DEPTH], *a;
-	struct rec_code function = d->ask.function;
-	uint32_t depth = 0, n = 0;
-
-	for (; node; node = a->parent) {
-		a = armed_node(d, node);
-		if (!a || depth == DESCENT_MAX_DEPTH)
-			return 0;
-		path[depth++] = a;
-	}
-	for (; depth; depth--) {
-		a = path[depth - 1];
-		/* a tail call leaves no return address behind: its site stands for it */
-		frames[n++] = (struct rec_frame){.module = a->site.module,
-						 .offset = a->ret ? a->ret : a->site.offset,
-						 .function = function.offset};
-		if (!a->callee.module)
-			return n;
-		function = a->callee;
-	}
-	frames[n++] = (struct rec_frame){
-	    .module = function.module, .offset = function.offset, .function = function.offset};
-	return n;
-}
 
 void descend_witness(struct descend *d, const struct rec_witness *w)
 {
@@ -53,7 +13,8 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 	if (!w->nr_frames) {
 		if (w->epoch != d->epoch)
 			return;
-		rec.witness.nr_frames = frames_of_node(d, w->node, frames);
+		rec.witness.nr_frames =
+		    armed_set_frames(d->armed, d->nr_armed, d->ask.function, w->node, frames);
 		rec.witness.frames = frames;
 		/* below a system call there is nothing that could be armed */
 		rec.witness.partial = !descend_of_syscall(d);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/parser/frames.h"
+#include "analysis/walk/known_stacks.h"
 #include "tui/engine/front_state.h"
 #include "tui/engine/walker.h"
 
 enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
-/* Where struct pt_regs of x86-64 has them. */
-enum { LOOK_REG_IP = 16, LOOK_REG_SP = 19 };
 
 /* One look with all that it points to. */
 struct held {
@@ -24,22 +24,8 @@ struct held {
 	uint64_t words[];
 };
 
-/*
- * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for
- * less than it takes to read its stack is told without one; if it slept at the same place before,
- * with its stack at the same height, these are its frames.
- */
-enum { SLOTS = 512 };
-
-struct known_stack {
-	uint32_t pid, tid, nr;
-	uint64_t ip, sp;
-	bool several; /* other callers came there at the same height: not known which it is */
-	struct rec_frame *frames; /* outermost first; NULL: free */
-};
-
 struct front_looks {
-	struct known_stack known[SLOTS];
+	struct known_stacks *known;
 	struct held *first, *last; /* not at the parser yet */
 	size_t nr_waiting;
 	struct held *asked[AT_PARSER]; /* NULL: a free slot */
@@ -97,80 +83,39 @@ static void feed_bare(struct front *f, struct held *h, const char *why)
 	free(h);
 }
 
-/* ---- stacks that are known */
-
-static struct known_stack *known_slot(struct front_looks *s, const struct held *h)
-{
-	uint64_t ip = h->regs[LOOK_REG_IP], sp = h->regs[LOOK_REG_SP];
-	uint64_t hash = ((ip * 31 + sp) * 31 + h->look.tid) * 0x9e3779b97f4a7c15ull;
-
-	return &s->known[hash >> 32 & (SLOTS - 1)];
-}
-
-static bool known_is(const struct known_stack *k, const struct held *h)
-{
-	return k->frames && k->pid == h->look.pid && k->tid == h->look.tid &&
-	       k->ip == h->regs[LOOK_REG_IP] && k->sp == h->regs[LOOK_REG_SP];
-}
-
-static bool same_frames(const struct known_stack *k, const struct rec_look *l)
-{
-	bool same = k->nr == l->nr_frames;
-
-	for (uint32_t i = 0; same && i < k->nr; i++)
-		same = k->frames[i].module == l->frames[i].module &&
-		       k->frames[i].offset == l->frames[i].offset;
-	return same;
-}
-
-/* Keep the frames of a complete stack, the place of which they take from older ones. */
-static void known_note(struct front_looks *s, const struct held *h)
-{
-	struct known_stack *k = known_slot(s, h);
-	struct rec_frame *frames;
-
-	if (h->look.kind != WITNESS_SLEEP || h->look.stop || !h->look.nr_frames ||
-	    h->nr_regs <= LOOK_REG_SP)
-		return;
-	if (known_is(k, h)) {
-		k->several |= !same_frames(k, &h->look);
-		return;
-	}
-	frames = malloc(h->look.nr_frames * sizeof(*frames));
-	if (!frames)
-		return;
-	memcpy(frames, h->look.frames, h->look.nr_frames * sizeof(*frames));
-	free(k->frames);
-	*k = (struct known_stack){.pid = h->look.pid,
-				  .tid = h->look.tid,
-				  .nr = h->look.nr_frames,
-				  .ip = h->regs[LOOK_REG_IP],
-				  .sp = h->regs[LOOK_REG_SP],
-				  .frames = frames};
-}
-
 /* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was
  * none. */
 static bool feed_known(struct front *f, struct held *h)
 {
-	const struct known_stack *k = h->nr_regs > LOOK_REG_SP ? known_slot(f->looks, h) : NULL;
-
-	if (!k || !known_is(k, h) || k->several || h->look.kind != WITNESS_SLEEP)
+	if (!known_stacks_fill(f->looks->known, stack_place_of(&h->look, h->regs, h->nr_regs),
+			       &h->look))
 		return false;
-	h->look.nr_frames = k->nr;
-	h->look.frames = k->frames;
 	look_feed(f, &h->look);
 	free(h);
 	return true;
 }
 
-void looks_take(struct front *f, const struct rec_looked *looked)
+static struct front_looks *looks_of(struct front *f)
 {
 	struct front_looks *s = f->looks;
+
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (s)
+		s->known = known_stacks_new();
+	if (s && !s->known) {
+		free(s);
+		s = NULL;
+	}
+	return f->looks = s;
+}
+
+void looks_take(struct front *f, const struct rec_looked *looked)
+{
+	struct front_looks *s = looks_of(f);
 	struct held *h;
 
-	if (!s)
-		s = f->looks = calloc(1, sizeof(*s));
 	if (!s)
 		return;
 	if (s->nr_waiting >= FRONT_MAX_LOOKS) {
@@ -209,17 +154,11 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
 		feed_bare(f, h, "the stack could not be read");
 		return;
 	}
-	for (uint32_t k = 0; k < p->nr; k++) {
-		const struct parsed_frame *from = &p->frames[p->nr - 1 - k];
-
-		frames[k] = (struct rec_frame){
-		    .module = from->module, .offset = from->offset, .function = from->function};
-	}
 	h->look.stop = p->stop;
 	h->look.stop_text = p->stop && p->reason ? p->reason : "";
-	h->look.nr_frames = p->nr;
+	h->look.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
 	h->look.frames = frames;
-	known_note(s, h);
+	known_stacks_note(s->known, stack_place_of(&h->look, h->regs, h->nr_regs), &h->look);
 	look_feed(f, &h->look);
 	free(h);
 }
@@ -286,8 +225,8 @@ void looks_release(struct front *f)
 	}
 	for (size_t i = 0; s && i < AT_PARSER; i++)
 		free(s->asked[i]);
-	for (size_t i = 0; s && i < SLOTS; i++)
-		free(s->known[i].frames);
+	if (s)
+		known_stacks_free(s->known);
 	free(s);
 	f->looks = NULL;
 }
@@ -309,8 +248,7 @@ uint32_t front_look(struct front *f, uint32_t op)
 {
 	uint32_t round = LOOK_ROUNDS + ++f->next_round;
 
-	if (!f->looks)
-		f->looks = calloc(1, sizeof(*f->looks));
+	looks_of(f);
 	request_look(f, &(struct req_look){.reason = LOOK_OPEN, .op = op, .round = round});
 	return round;
 }

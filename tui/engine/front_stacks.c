@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/parser/frames.h"
 #include "tui/engine/front_state.h"
 
 enum { STACK_KERNEL = 40 };
@@ -75,41 +76,6 @@ void stacks_mappings_forget(struct front *f)
 		f->stacks->mappings_version = 0;
 }
 
-/* From f0's frame, known by its CFA, down to the innermost one. */
-static uint32_t frames_from_f0(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,
-			       uint32_t max)
-{
-	uint32_t f0 = a->nr, n = 0;
-
-	for (uint32_t i = 0; i < a->nr && f0 == a->nr; i++) {
-		if (a->frames[i].cfa == cfa)
-			f0 = i;
-	}
-	if (f0 == a->nr || f0 >= max)
-		return 0;
-	for (uint32_t i = f0 + 1; i > 0; i--) {
-		const struct parsed_frame *from = &a->frames[i - 1];
-
-		out[n++] = (struct rec_frame){
-		    .module = from->module, .offset = from->offset, .function = from->function};
-	}
-	return n;
-}
-
-/* Innermost first: f0 is a system call, and all of them are its callers. */
-static uint32_t all_frames(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < a->nr && n < max; i++) {
-		const struct parsed_frame *from = &a->frames[i];
-
-		out[n++] = (struct rec_frame){
-		    .module = from->module, .offset = from->offset, .function = from->function};
-	}
-	return n;
-}
-
 /* The parser has unwound the stack in slot `slot`. */
 static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 {
@@ -121,9 +87,10 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 	if (a->frames.error)
 		stacks_mappings_forget(f);
 	else if (descend_of_syscall(f->descend))
-		n = all_frames(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+		/* f0 is a system call, and all of them are its callers */
+		n = frames_innermost_first(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
-		n = frames_from_f0(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
+		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
 	descend_stack(f->descend, &p->stack, frames, n);
 	p->used = false;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/walk/names.h"
+
 enum { BATCH = 256, MAX_ASKED = 256, MAX_PLACES = 1 << 16 };
 
 struct walker {
@@ -77,93 +79,24 @@ bool walker_settled(const struct walker *w)
 
 /* ---- where a program begins */
 
-static bool is_libc(const char *module)
-{
-	return !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-2", 6) ||
-	       !strncmp(module, "libpthread", 10) || !strncmp(module, "ld-linux", 8) ||
-	       !strncmp(module, "ld-musl", 7) || !strncmp(module, "libc.musl", 9);
-}
-
 static bool only_starts(void *ctx, struct rec_code function)
 {
-	static const char *const starts[] = {"_start",
-					     "__libc_start_main",
-					     "__libc_start_main_impl",
-					     "__libc_start_call_main",
-					     "generic_start_main",
-					     "libc_start_main_stage2",
-					     "start_thread",
-					     "clone",
-					     "clone3",
-					     "__clone",
-					     "__clone3",
-					     "__GI___clone3",
-					     "thread_start",
-					     "_dl_start_user",
-					     "runtime.goexit",
-					     "runtime.goexit.abi0",
-					     "runtime.rt0_go.abi0",
-					     "runtime.mstart",
-					     "runtime.mstart.abi0",
-					     "execute_native_thread_routine"};
 	const struct walker *w = ctx;
 	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
 
 	/* the functions of libc that a stripped one does not name: what it exports is called from
 	 * elsewhere */
-	if (!s)
-		return false;
-	if (!s->symbol[0])
-		return is_libc(descend_module(w->names, function.module));
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		size_t n = strlen(starts[i]);
-
-		if (!strncmp(s->function, starts[i], n) &&
-		    (!s->function[n] || s->function[n] == '@'))
-			return true;
-	}
-	return false;
+	if (s && !s->symbol[0])
+		return walk_name_is_libc(descend_module(w->names, function.module));
+	return s && walk_name_starts(s->function);
 }
 
-/* Functions of C libraries, run-time systems and databases that wait in them for nothing but a
- * lock. */
 static bool takes_lock(void *ctx, struct rec_code function)
 {
-	static const char *const locks[] = {"take_gil",
-					    "pthread_mutex_lock",
-					    "__pthread_mutex_lock",
-					    "__lll_lock_wait",
-					    "pthread_rwlock_rdlock",
-					    "pthread_rwlock_wrlock",
-					    "__pthread_rwlock_rdlock",
-					    "__pthread_rwlock_wrlock",
-					    "ObjectMonitor::enter",
-					    "ObjectMonitor::EnterI",
-					    "ObjectMonitor::enter_internal",
-					    "ObjectSynchronizer::enter",
-					    "Monitor::lock",
-					    "Mutex::lock",
-					    "LWLockAcquire",
-					    "ProcSleep",
-					    "LockAcquireExtended",
-					    "lock_wait_suspend_thread",
-					    "lock_wait",
-					    "runtime.lock2",
-					    "sync.runtime_SemacquireMutex",
-					    "sync.(*Mutex).lockSlow",
-					    "std::sys::sync::mutex::futex::Mutex::lock_contended",
-					    "parking_lot::raw_mutex::RawMutex::lock_slow"};
 	const struct walker *w = ctx;
 	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
 
-	for (size_t i = 0; s && i < sizeof(locks) / sizeof(locks[0]); i++) {
-		size_t n = strlen(locks[i]);
-
-		if (!strncmp(s->function, locks[i], n) &&
-		    (!s->function[n] || s->function[n] == '@' || s->function[n] == '('))
-			return true;
-	}
-	return false;
+	return s && walk_name_takes_lock(s->function);
 }
 
 int walker_result(const struct walker *w, struct walk_result *out)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/parser/functions.h"
 #include "tui/engine/front_state.h"
 
 enum {
@@ -110,23 +111,6 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
-/* Old versions of a symbol (one @) are meant only when there is nothing else. */
-static const struct parsed_function *only_current(const struct parsed_functions *a)
-{
-	const struct parsed_function *one = NULL;
-
-	for (uint32_t i = 0; i < a->nr; i++) {
-		const char *at = strchr(a->functions[i].symbol, '@');
-
-		if (at && at[1] != '@')
-			continue;
-		if (one)
-			return NULL;
-		one = &a->functions[i];
-	}
-	return a->total <= a->nr ? one : NULL;
-}
-
 static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
@@ -165,10 +149,8 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 
 	if (!w || w->stage != WATCH_FINDING)
 		return;
-	if (a->nr == 1 && a->total <= 1)
-		function_found(f, w, &a->functions[0]);
-	else if (only_current(a))
-		function_found(f, w, only_current(a));
+	if (functions_only(a))
+		function_found(f, w, functions_only(a));
 	else if (a->nr)
 		refuse_with_list(f, w, a,
 				 "several functions have this name; give FUNC@MODULE or the full "

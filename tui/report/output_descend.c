@@ -52,9 +52,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 	int err;
 
 	if (descend_asked(r->descend)) {
-		err = descent_result(descend_state(r->descend), out);
-		if (!err)
-			descend_cut_parked(r->descend, out);
+		err = descend_result(r->descend, out);
 		if (!err)
 			report_name_kernel(r->descend, out);
 		return err;

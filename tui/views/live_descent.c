@@ -191,9 +191,8 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	/* a replay may step on or back */
 	over = descend_over(l->descend) && !l->replay;
 	named = descend_names(l->descend);
-	if (!descend_asked(l->descend) || descent_result(descend_state(l->descend), &r))
+	if (!descend_asked(l->descend) || descend_result(l->descend, &r))
 		return false;
-	descend_cut_parked(l->descend, &r);
 	report_name_kernel(l->descend, &r);
 	if (r.status == DESCENT_ROOT_CAUSE)
 		same_paths(l, &r, remark, sizeof(remark));

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A goroutine that waits calls runtime.gopark(), which switches to the scheduler on the stack of
- * the thread. What the thread does from there on, sleeping or running other goroutines, is not what
- * the call waits for: the path ends there.
- */
+#include "analysis/descent/parked.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/engine/descend_private.h"
+struct names {
+	function_name *name;
+	const void *ctx;
+};
 
-static bool parks(const struct descend *d, struct rec_code function)
+static bool parks(const struct names *n, struct rec_code function)
 {
-	const struct descend_symbol *s = descend_symbol(d, function.module, function.offset);
+	const char *name = n->name(n->ctx, function);
 
-	return s && !strcmp(s->function, "runtime.gopark");
+	return name && !strcmp(name, "runtime.gopark");
 }
 
 static bool is_wait(const struct cause *c)
@@ -22,10 +23,10 @@ static bool is_wait(const struct cause *c)
 }
 
 /* True if the path went on below runtime.gopark(). */
-static bool cut(const struct descend *d, const struct descent_result *r, struct descent_path *p)
+static bool cut(const struct names *n, const struct descent_result *r, struct descent_path *p)
 {
 	for (unsigned int i = 0; i < p->nr_frames; i++) {
-		if (!parks(d, r->nodes[p->frames[i]].function))
+		if (!parks(n, r->nodes[p->frames[i]].function))
 			continue;
 		p->nr_frames = i + 1;
 		p->nr_siblings = p->nr_pcs = p->nr_below = p->nr_kernel = 0;
@@ -60,15 +61,16 @@ static int by_share(const void *a, const void *b)
 	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
 }
 
-void descend_cut_parked(const struct descend *d, struct descent_result *r)
+void parked_cut(struct descent_result *r, function_name *name, const void *ctx)
 {
+	const struct names names = {name, ctx};
 	unsigned int kept = 0;
 	bool any = false;
 
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		struct descent_path *p = &r->paths[i];
 
-		if (cut(d, r, p)) {
+		if (cut(&names, r, p)) {
 			any = true;
 			if (join(r, kept, p)) {
 				free((void *)(uintptr_t)p->frames);
@@ -81,7 +83,8 @@ void descend_cut_parked(const struct descend *d, struct descent_result *r)
 	for (unsigned int i = 0; any && i < kept; i++) {
 		struct descent_path *p = &r->paths[i];
 
-		if (!p->nr_frames || !parks(d, r->nodes[p->frames[p->nr_frames - 1]].function) ||
+		if (!p->nr_frames ||
+		    !parks(&names, r->nodes[p->frames[p->nr_frames - 1]].function) ||
 		    is_wait(&p->cause))
 			continue;
 		/* the thread never slept meanwhile: it ran other goroutines */

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/armed_set.h"
+
+#include <math.h>
+
+enum { STEPS_AT_LEAST = 2 };
+
+static const struct descent_armed *find(const struct descent_armed *armed, uint32_t nr,
+					uint32_t node)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (armed[i].node == node)
+			return &armed[i];
+	}
+	return NULL;
+}
+
+uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, struct rec_code f0,
+			  uint32_t node, struct rec_frame frames[DESCENT_MAX_DEPTH + 1])
+{
+	const struct descent_armed *path[DESCENT_MAX_DEPTH], *a;
+	struct rec_code function = f0;
+	uint32_t depth = 0, n = 0;
+
+	for (; node; node = a->parent) {
+		a = find(armed, nr_armed, node);
+		if (!a || depth == DESCENT_MAX_DEPTH)
+			return 0;
+		path[depth++] = a;
+	}
+	for (; depth; depth--) {
+		a = path[depth - 1];
+		/* a tail call leaves no return address behind: its site stands for it */
+		frames[n++] = (struct rec_frame){.module = a->site.module,
+						 .offset = a->ret ? a->ret : a->site.offset,
+						 .function = function.offset};
+		if (!a->callee.module)
+			return n;
+		function = a->callee;
+	}
+	frames[n++] = (struct rec_frame){
+	    .module = function.module, .offset = function.offset, .function = function.offset};
+	return n;
+}
+
+bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n)
+{
+	bool stepped =
+	    n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
+	double low = (double)ask->low_ns,
+	       high = ask->high_ns == UINT64_MAX ? low : (double)ask->high_ns;
+
+	/* the middle of the peak, as latencies go: a wide one has few calls as short as its
+	 * shortest */
+	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)ask->step_ns;
+}

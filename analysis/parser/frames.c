@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/parser/frames.h"
+
+static struct rec_frame frame_of(const struct parsed_frame *f)
+{
+	return (struct rec_frame){
+	    .module = f->module, .offset = f->offset, .function = f->function};
+}
+
+uint32_t frames_innermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+{
+	uint32_t nr = a->nr < max ? a->nr : max;
+
+	for (uint32_t i = 0; i < nr; i++)
+		out[i] = frame_of(&a->frames[i]);
+	return nr;
+}
+
+/* The `nr` innermost ones, the outermost of them first. */
+static uint32_t inwards(const struct parsed_frames *a, uint32_t nr, struct rec_frame *out,
+			uint32_t max)
+{
+	if (nr > max)
+		return 0;
+	for (uint32_t i = 0; i < nr; i++)
+		out[i] = frame_of(&a->frames[nr - 1 - i]);
+	return nr;
+}
+
+uint32_t frames_outermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+{
+	return inwards(a, a->nr, out, max);
+}
+
+uint32_t frames_from_cfa(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,
+			 uint32_t max)
+{
+	for (uint32_t i = 0; i < a->nr; i++) {
+		if (a->frames[i].cfa == cfa)
+			return inwards(a, i + 1, out, max);
+	}
+	return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/parser/functions.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_old_version(const struct parsed_function *f)
+{
+	const char *at = strchr(f->symbol, '@');
+
+	return at && at[1] != '@';
+}
+
+const struct parsed_function *functions_only(const struct parsed_functions *a)
+{
+	const struct parsed_function *one = NULL;
+
+	if (a->total > a->nr)
+		return NULL;
+	if (a->nr == 1)
+		return a->functions;
+	for (uint32_t i = 0; i < a->nr; i++) {
+		if (is_old_version(&a->functions[i]))
+			continue;
+		if (one)
+			return NULL;
+		one = &a->functions[i];
+	}
+	return one;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for
+ * less than it takes to read its stack is seen without frames; if it slept at the same place
+ * before, with its stack at the same height, these are its frames. Pure.
+ */
+#ifndef PEAKTOP_KNOWN_STACKS_H
+#define PEAKTOP_KNOWN_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+
+struct known_stacks;
+
+/* Where a thread sleeps. */
+struct stack_place {
+	uint32_t pid, tid;
+	uint64_t ip, sp;
+};
+
+/* The place of a look by its registers; ip 0: they are not known. */
+struct stack_place stack_place_of(const struct rec_look *l, const uint64_t *regs, uint32_t nr_regs);
+
+/* NULL: no memory. */
+struct known_stacks *known_stacks_new(void);
+void known_stacks_free(struct known_stacks *k);
+/* Keep the frames of a look, if it is of a sleep and its stack is complete. */
+void known_stacks_note(struct known_stacks *k, struct stack_place at, const struct rec_look *l);
+/* Give a sleep the frames of an earlier one at the same place, which stay valid until the next
+ * note. False: there is none, or several callers came there. */
+bool known_stacks_fill(const struct known_stacks *k, struct stack_place at, struct rec_look *l);
+
+#endif
