@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/code/flow.h"
+#include "analysis/code/placer.h"
 
 struct block {
 	uint64_t start, end;  /* vaddr, half-open */

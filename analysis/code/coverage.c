@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/code/arch.h"
-#include "analysis/code/flow.h"
+#include "analysis/code/placer.h"
 
 /* What the code says of one part, gathered while all parts are looked at in order. */
 struct part_facts {
@@ -125,8 +125,8 @@ static int look_at_code(struct coverage_run *run, const struct code_part *part)
 		else if ((fi->flow == INSN_JMP || fi->flow == INSN_JCC) &&
 			 (fi->target < part->start || fi->target >= part->end))
 			other_way(run, fi->target);
-		else if (fi->flow == INSN_NEXT && fi->length >= 5 &&
-			 !flow_insn_full(p, pc, i, &insn) && arch_takes_address(&insn, &address))
+		else if (fi->flow == INSN_NEXT && fi->length >= 5 && !part_insn(p, pc, i, &insn) &&
+			 arch_takes_address(&insn, &address))
 			other_way(run, address);
 	}
 	pc->pinned--;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analysis/code/arch.h"
-#include "analysis/code/flow.h"
+#include "analysis/code/placer.h"
 #include "analysis/code/probe_search.h"
 
 /*
@@ -31,8 +31,8 @@ static bool is_dead_end(struct placer *p, uint64_t vaddr)
 				return pc->part->start + fi->off + fi->length == pc->part->end;
 			if (pc->insns[i + 1].flow == INSN_STOP)
 				return true;
-			name = flow_insn_full(p, pc, (size_t)i, &insn) ? NULL
-								       : flow_callee_name(p, &insn);
+			name =
+			    part_insn(p, pc, (size_t)i, &insn) ? NULL : flow_callee_name(p, &insn);
 			return name && !strncmp(name, "__stack_chk_fail", 16);
 		default:
 			return false;
@@ -55,8 +55,8 @@ static bool search_back(struct probe_search *s)
 	before = &pc->insns[s->i - 1];
 	if (before->off + before->length != pc->insns[s->i].off ||
 	    flow_is_target(&s->p->flow, s->insn.vaddr) ||
-	    flow_unresolved_reaches(s->p, s->insn.vaddr) ||
-	    flow_insn_full(s->p, pc, s->i - 1, &insn) || arch_is_work(&insn) ||
+	    flow_unresolved_reaches(s->p, s->insn.vaddr) || part_insn(s->p, pc, s->i - 1, &insn) ||
+	    arch_is_work(&insn) ||
 	    flow_target_between(&s->p->flow, insn.vaddr, insn.vaddr + insn.length))
 		return false;
 	/* a push belongs to a prologue: what comes after one is not the end yet */
@@ -112,7 +112,7 @@ static bool runs_out(struct placer *p, const struct part_code *pc)
 		return false;
 	if (last->flow == INSN_JCC)
 		return true;
-	return last->flow == INSN_NEXT && !flow_insn_full(p, pc, pc->nr - 1, &insn) &&
+	return last->flow == INSN_NEXT && !part_insn(p, pc, pc->nr - 1, &insn) &&
 	       !arch_is_padding(&insn);
 }
 
@@ -212,7 +212,7 @@ static bool fill_call_site(struct placer *p, const struct part_code *pc, size_t 
 	const struct code_part *to;
 	struct insn insn;
 
-	if (flow_insn_full(p, pc, i, &insn))
+	if (part_insn(p, pc, i, &insn))
 		return false;
 	*out = (struct call_site){.vaddr = insn.vaddr, .target = insn.target};
 	switch (fi->flow) {

@@ -7,8 +7,51 @@
 #include <string.h>
 
 #include "analysis/code/arch.h"
+#include "analysis/code/branch_index.h"
+#include "analysis/code/placer.h"
 
 enum { TABLE_PIECE = 4096, TABLES_REMEMBERED = 64 };
+
+struct part_code *flow_part(const struct flow *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->nr_parts; i++) {
+		const struct code_part *part = f->parts[i]->part;
+
+		if (vaddr >= part->start && vaddr < part->end)
+			return f->parts[i];
+	}
+	return NULL;
+}
+
+/* Number of targets below `vaddr`. */
+static size_t targets_below(const struct flow *f, uint64_t vaddr)
+{
+	size_t lo = 0, hi = f->nr_targets;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->targets[mid] < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool flow_is_target(const struct flow *f, uint64_t vaddr)
+{
+	size_t i = targets_below(f, vaddr);
+
+	return i < f->nr_targets && f->targets[i] == vaddr;
+}
+
+bool flow_target_between(const struct flow *f, uint64_t low, uint64_t high)
+{
+	size_t i = targets_below(f, low + 1);
+
+	return i < f->nr_targets && f->targets[i] < high;
+}
 
 static int add_target(struct flow *f, uint64_t vaddr)
 {
@@ -208,7 +251,7 @@ static int collect_tables(struct placer *p, struct flow *f)
 			int found;
 
 			if ((fi->flow != INSN_NEXT && fi->flow != INSN_JMP_INDIRECT) ||
-			    fi->length < 5 || flow_insn_full(p, pc, i, &insn))
+			    fi->length < 5 || part_insn(p, pc, i, &insn))
 				continue;
 			absolute = arch_absolute_table(&insn, &table);
 			if (!absolute && (!arch_takes_address(&insn, &table) || table & 3))
@@ -247,16 +290,16 @@ enum jump_kind flow_jump_kind(struct placer *p, const struct part_code *pc, size
 	if (f->flags & EXITS_JUMP_TABLES) {
 		size_t first = i > TABLE_LOAD_DISTANCE ? i - TABLE_LOAD_DISTANCE : 0;
 
-		if (!flow_insn_full(p, pc, i, &insn) && arch_absolute_table(&insn, &table))
+		if (!part_insn(p, pc, i, &insn) && arch_absolute_table(&insn, &table))
 			return JUMP_TABLE;
 		for (size_t k = i; k-- > first;)
-			if (!flow_insn_full(p, pc, k, &insn) && arch_loads_table_entry(&insn))
+			if (!part_insn(p, pc, k, &insn) && arch_loads_table_entry(&insn))
 				return JUMP_TABLE;
 	}
 	if (cfa.kind == CODE_CFA_SP && cfa.offset == ARCH_ENTRY_CFA)
 		return JUMP_TAIL;
 	/* through the GOT, or else the frame is still there, or nothing is known */
-	if (!flow_insn_full(p, pc, i, &insn) && arch_pc_relative(&insn, &table))
+	if (!part_insn(p, pc, i, &insn) && arch_pc_relative(&insn, &table))
 		return JUMP_TAIL;
 	return JUMP_UNRESOLVED;
 }
@@ -342,7 +385,7 @@ static void collect_flags(struct placer *p, struct flow *f)
 			    flow_jump_kind(p, pc, i) == JUMP_UNRESOLVED)
 				add_unresolved(p, f, pc->part->start + fi->off);
 			if ((fi->flow == INSN_CALL || fi->flow == INSN_CALL_INDIRECT) &&
-			    !(f->flags & EXITS_SETJMP) && !flow_insn_full(p, pc, i, &insn) &&
+			    !(f->flags & EXITS_SETJMP) && !part_insn(p, pc, i, &insn) &&
 			    returns_twice(flow_callee_name(p, &insn)))
 				f->flags |= EXITS_SETJMP;
 		}

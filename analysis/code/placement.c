@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/code/arch.h"
-#include "analysis/code/flow.h"
+#include "analysis/code/placer.h"
 #include "analysis/code/probe_search.h"
 
 enum { DEFAULT_SKIP = 8, DEFAULT_SITES = 64, ALL_ARGS = (1 << PLACE_ARGS) - 1 };
@@ -37,7 +37,7 @@ void placer_free(struct placer *p)
 	if (!p)
 		return;
 	flow_release(&p->flow);
-	for (size_t i = 0; i < FLOW_CACHE; i++)
+	for (size_t i = 0; i < PLACER_CACHE; i++)
 		part_release(&p->cache[i]);
 	index_release(&p->index);
 	decoder_free(p->decoder);
@@ -52,13 +52,6 @@ const struct place_policy *placer_policy(const struct placer *p)
 const struct code_source *placer_source(const struct placer *p)
 {
 	return p->src;
-}
-
-struct code_cfa placer_cfa(const struct placer *p, uint64_t vaddr)
-{
-	if (!p->src->cfa)
-		return (struct code_cfa){.kind = CODE_CFA_UNKNOWN};
-	return p->src->cfa(p->src->ctx, vaddr);
 }
 
 /* The code right before `vaddr` is another part, and its last instruction is a call. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The placement planner (DESIGN section 5.1; rules and reasons: docs/placement.md).
+ * The placement planner; docs/placement.md has its rules and reasons.
  *
  * Code bytes, call frame information and a policy in; addresses for probes and
  * the reason in words out. An activation is timed from one ENTRY (or CALL) to one

@@ -81,7 +81,7 @@ bool probe_search_next(struct probe_search *s)
 		return false;
 	s->i++;
 	s->steps++;
-	return !flow_insn_full(s->p, pc, s->i, &s->insn);
+	return !part_insn(s->p, pc, s->i, &s->insn);
 }
 
 bool probe_search_forward(struct probe_search *s)
@@ -123,9 +123,8 @@ bool probe_search_at_stack_check(const struct probe_search *s, uint64_t start)
 {
 	struct insn before;
 
-	return s->insn.flow == INSN_JCC && s->i &&
-	       !flow_insn_full(s->p, s->pc, s->i - 1, &before) && arch_is_stack_check(&before) &&
-	       calls_and_comes_back(s, s->insn.target, start);
+	return s->insn.flow == INSN_JCC && s->i && !part_insn(s->p, s->pc, s->i - 1, &before) &&
+	       arch_is_stack_check(&before) && calls_and_comes_back(s, s->insn.target, start);
 }
 
 bool probe_search_start(struct probe_search *s, struct placer *p, uint64_t vaddr, int64_t cfa)
@@ -141,5 +140,5 @@ bool probe_search_start(struct probe_search *s, struct placer *p, uint64_t vaddr
 		return false;
 	}
 	s->i = (size_t)i;
-	return !flow_insn_full(p, s->pc, s->i, &s->insn);
+	return !part_insn(p, s->pc, s->i, &s->insn);
 }

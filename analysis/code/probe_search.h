@@ -6,7 +6,7 @@
 #ifndef PEAKTOP_CODE_PROBE_SEARCH_H
 #define PEAKTOP_CODE_PROBE_SEARCH_H
 
-#include "analysis/code/flow.h"
+#include "analysis/code/placer.h"
 
 /*
  * One instruction after the other from an ideal address, in a straight line:

@@ -45,24 +45,6 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	return stop < UNWIND_STOPS ? texts[stop] : "";
 }
 
-bool state_read(struct frame_state *s, uint64_t address, size_t bytes, uint64_t *value)
-{
-	size_t i;
-
-	for (i = 0; i < s->nr_memory; i++) {
-		const struct unwind_memory *m = &s->memory[i];
-		uint64_t at = address - m->address;
-
-		if (address < m->address || at > m->size || bytes > m->size - at)
-			continue;
-		*value = 0;
-		memcpy(value, (const char *)m->bytes + at, bytes);
-		return true;
-	}
-	s->missing = address;
-	return false;
-}
-
 static bool run_expression(struct unwind_run *run, uint32_t module, const struct row_rule *rule,
 			   const uint64_t *cfa, uint64_t *value)
 {

@@ -11,6 +11,8 @@
 #ifndef PEAKTOP_CODE_UNWIND_INTERNAL_H
 #define PEAKTOP_CODE_UNWIND_INTERNAL_H
 
+#include <string.h>
+
 #include "analysis/unwind/unwind.h"
 
 enum { WORD = 8 };
@@ -30,8 +32,25 @@ static inline bool state_knows(const struct frame_state *s, unsigned int reg)
 	return reg < ROW_REGISTERS && s->known >> reg & 1;
 }
 
-/* Up to 8 bytes of memory; false and `missing` set if they were not given. */
-bool state_read(struct frame_state *s, uint64_t address, size_t bytes, uint64_t *value);
+/* Reads up to 8 bytes of memory. If they were not given, sets `missing` and returns false. */
+static inline bool state_read(struct frame_state *s, uint64_t address, size_t bytes,
+			      uint64_t *value)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_memory; i++) {
+		const struct unwind_memory *m = &s->memory[i];
+		uint64_t at = address - m->address;
+
+		if (address < m->address || at > m->size || bytes > m->size - at)
+			continue;
+		*value = 0;
+		memcpy(value, (const char *)m->bytes + at, bytes);
+		return true;
+	}
+	s->missing = address;
+	return false;
+}
 
 /* ---- unwind_known.c ---- */
 

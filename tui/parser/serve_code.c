@@ -149,7 +149,7 @@ static int describe(struct listing *l, size_t first, uint32_t nr, struct parsed_
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		struct insn insn;
-		int err = flow_insn_full(l->p, l->pc, first + i, &insn);
+		int err = part_insn(l->p, l->pc, first + i, &insn);
 
 		if (!err)
 			err = module_offset_of(l->m, insn.vaddr, &out[i].offset);
