@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collect/opener.h"
 #include "collect/reader.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -209,19 +210,15 @@ void budget_calibrated(struct collector *c)
 		    (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
 }
 
-uint64_t budget_own_cpu(const struct collector *c)
+/* CPU time of the children of this process but `self`. */
+static uint64_t children_cpu(pid_t parent, pid_t self)
 {
-	pid_t front = getppid(), self = getpid();
-	uint64_t ns = cpu_of(self) + reader_cpu_ns() + c->budget.helpers_ns;
+	uint64_t ns = 0;
 	char path[64];
 	FILE *f;
 	int pid;
 
-	/* an orphan's parent is not the front */
-	if (front <= 1)
-		return ns;
-	ns += cpu_of(front);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", front, front);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1) {
 		if (pid != self)
@@ -230,6 +227,17 @@ uint64_t budget_own_cpu(const struct collector *c)
 	if (f)
 		fclose(f);
 	return ns;
+}
+
+uint64_t budget_own_cpu(const struct collector *c)
+{
+	pid_t front = getppid(), self = getpid(), opener = opener_pid(c->files.opener);
+	uint64_t ns = cpu_of(self) + reader_cpu_ns() + c->budget.helpers_ns;
+
+	if (opener > 0)
+		ns += cpu_of(opener) + children_cpu(opener, self);
+	/* an orphan's parent is not the front */
+	return front > 1 ? ns + cpu_of(front) + children_cpu(front, self) : ns;
 }
 
 /* ---- what is said ---- */

@@ -711,14 +711,6 @@ void functions_sleep(struct collector *c)
 	}
 }
 
-void functions_wake(struct collector *c)
-{
-	for (unsigned int i = 0; i < c->functions.nr; i++) {
-		if (!c->functions.list[i]->hopeless)
-			function_links_start(c, c->functions.list[i]);
-	}
-}
-
 void functions_release(struct collector *c)
 {
 	while (c->functions.nr)

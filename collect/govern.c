@@ -291,8 +291,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	f->credit_ns -= (int64_t)budget_attach_cost(f->nr_sites);
 	/* given up: if one returned unseen, its frame would be taken for an abnormal end later */
 	function_drop_open(c, f);
-	if (armed_cut(&f->time, clock_now(c)))
-		slots_cut(c, LAYER_FUNCTION, f);
+	slots_cut(c, LAYER_FUNCTION, f, &f->time);
 	if (open && f->censored > before)
 		send_note(c, NOTE_WARNING,
 			  "%s: calls longer than %d ms may be missing, because it is sampled in "
@@ -458,6 +457,21 @@ static bool burst_affordable(const struct collector *c, const struct function *f
 
 	return (!descend_is_of(c, f) || units_are_on(c)) && f->credit_ns > needed &&
 	       budget_left(c) > needed;
+}
+
+void functions_wake(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
+
+		if (f->hopeless)
+			continue;
+		/* without credit the governor starts the next burst when there is some */
+		if (budget_is_unlimited(c) || burst_affordable(c, f))
+			burst_start(c, f);
+		else
+			f->time.bursting = true;
+	}
 }
 
 /* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever

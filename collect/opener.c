@@ -46,6 +46,7 @@ struct answer {
 
 struct opener {
 	int socket;
+	pid_t helper;
 	uint32_t number;      /* of the last request */
 	pid_t hung[MAX_HUNG]; /* processes whose files could not be looked up in time */
 	unsigned int nr_hung;
@@ -166,6 +167,7 @@ struct opener *opener_start(const struct collector_options *options)
 		helper_run(pair[1], parent, options);
 	close(pair[1]);
 	o->socket = pair[0];
+	o->helper = helper;
 	if (helper < 0) {
 		opener_stop(o);
 		return NULL;
@@ -255,6 +257,11 @@ int opener_code(struct opener *o, int file)
 	struct request r = {.kind = REQUEST_CODE};
 
 	return o ? ask(o, &r, file) : -ENOENT;
+}
+
+pid_t opener_pid(const struct opener *o)
+{
+	return o ? o->helper : 0;
 }
 
 void opener_stop(struct opener *o)

@@ -40,6 +40,8 @@ int opener_open(struct opener *o, pid_t pid, const char *path);
  */
 int opener_code(struct opener *o, int file);
 
+/* Its process, for the account of peaktop's own CPU time; 0: none. */
+pid_t opener_pid(const struct opener *o);
 /* End the helper. `o` may be NULL. */
 void opener_stop(struct opener *o);
 

@@ -212,21 +212,6 @@ static bool hist_ready(struct pt_hist **h)
 	return *h != NULL;
 }
 
-void slots_cut(struct collector *c, enum layer layer, const struct function *f)
-{
-	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
-
-	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
-		struct slot_info *info = &c->slots[s];
-
-		if (info->layer != layer || info->function != f || !hist_ready(&info->cut))
-			continue;
-		if (info->op || layer == LAYER_SYSCALL)
-			kernel_side_hist(c->kernel, s, true, info->cut);
-		info->cut_spent = slot_spent(c, s);
-	}
-}
-
 /* The first call of an operation comes after bursts that have seen none: they say how rare it is.
  */
 static void past_send(struct collector *c, uint32_t slot, uint64_t until)
@@ -356,6 +341,45 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	info->last_spent = spent;
 	old->entries = info->open; /* one more record says that nothing is open any more */
 	info->extra_abnormal = 0;
+}
+
+/* Tell the period that is over of all slots that share it. */
+static void cut_tell(struct collector *c, enum layer layer, const struct function *f,
+		     struct armed_time *t)
+{
+	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
+
+	slots_announce(c);
+	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
+		struct slot_info *info = &c->slots[s];
+
+		if (info->op && info->layer == layer && info->function == f && info->cut &&
+		    hist_ready(&info->last))
+			profile_send(c, s, info->cut, &t->cut, info->cut_spent);
+	}
+	t->past_on_ns += t->cut.armed_ns;
+	t->has_cut = false;
+}
+
+void slots_cut(struct collector *c, enum layer layer, const struct function *f,
+	       struct armed_time *t)
+{
+	uint32_t slots;
+
+	if (t->has_cut)
+		cut_tell(c, layer, f, t);
+	if (!armed_cut(t, clock_now(c)))
+		return;
+	slots = kernel_side_control(c->kernel)->next_slot;
+	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
+		struct slot_info *info = &c->slots[s];
+
+		if (info->layer != layer || info->function != f || !hist_ready(&info->cut))
+			continue;
+		if (info->op || layer == LAYER_SYSCALL)
+			kernel_side_hist(c->kernel, s, true, info->cut);
+		info->cut_spent = slot_spent(c, s);
+	}
 }
 
 /* The records of one slot at the end of a slice. While there are bursts, only periods that are over

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/latency/armed.h"
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
@@ -41,8 +42,12 @@ struct slice_state {
 void slots_announce(struct collector *c);
 /* "syscall:read"; of one without a name its number. */
 void syscall_op_name(uint32_t nr, char *out, size_t n);
-/* Remember what the slots of a layer, or of one function, have counted: their period is over. */
-void slots_cut(struct collector *c, enum layer layer, const struct function *f);
+/*
+ * A burst of a layer, or of one function, is over: remember what its slots have counted, so that it
+ * is told as a record of its own. A target may do something else in each burst.
+ */
+void slots_cut(struct collector *c, enum layer layer, const struct function *f,
+	       struct armed_time *t);
 /* Count from now on. */
 void slots_begin(struct collector *c);
 void slice_end(struct collector *c, bool last);

@@ -179,8 +179,7 @@ static void unit_off(struct collector *c, enum unit u)
 	g->state = FUNCTION_OFF;
 	g->host_ns -= SWITCH_NS;
 	units_layers(c);
-	if (armed_cut(&g->time, clock_now(c)))
-		slots_cut(c, unit_gate(u), NULL);
+	slots_cut(c, unit_gate(u), NULL, &g->time);
 }
 
 static void unit_on(struct collector *c, enum unit u)
@@ -316,7 +315,13 @@ void units_sleep(struct collector *c)
 
 void units_wake(struct collector *c)
 {
-	for (enum unit u = 0; u < UNITS; u++)
-		unit_on(c, u);
+	/* without credit the governor starts the next burst when there is some */
+	for (enum unit u = 0; u < UNITS; u++) {
+		if (budget_is_unlimited(c) ||
+		    (c->units[u].credit_ns >= 0 && c->units[u].host_ns >= 0))
+			unit_on(c, u);
+		else
+			c->units[u].time.bursting = true;
+	}
 	gates_open(c);
 }

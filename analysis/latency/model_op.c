@@ -302,7 +302,8 @@ static void bound_slices(struct model *m)
 static int add_slice(struct model *m, struct op_state *op, const struct slice *slice)
 {
 	size_t before = op->slices.bytes;
-	int err = slices_add(&op->slices, slice);
+	const struct rec_meta *meta = model_meta(m);
+	int err = slices_add(&op->slices, slice, meta ? meta->interval_ns : 0);
 
 	m->slice_bytes += op->slices.bytes - before;
 	if (!err)

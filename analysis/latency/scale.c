@@ -6,8 +6,16 @@
 #include "analysis/latency/armed.h"
 #include "bpf/buckets.h"
 
-static const double probe_error =
-    0.05; /* of the calibrated cost of a probe: it depends on caches and on the load */
+/* Of what the probes took without the time in their programs: the calibrated ratio to that time. */
+static const double probe_error = 0.05;
+/* Of all that the probes took in one burst: the host is faster in one than in the other. */
+static const double burst_error = 0.04;
+/* Bursts are told apart by a difference of the calls' CPU time that is so much of what the probes
+ * took. */
+static const double distinct_share = 0.15;
+/* Of the target's own work in bursts: attaching empties caches, and the collector runs beside it.
+ */
+static const double work_error = 0.04;
 static const double clock_error = 0.03; /* no clock is better than that */
 static const double target_error =
     0.15;			      /* the whole target's CPU time is not that of its callers */
@@ -32,23 +40,48 @@ struct took {
 	double all, calibrated;
 };
 
-/*
- * `calls` per `cpu`, less this share of what the probes took. Where the probes took all but a rest
- * that is smaller than the error of their cost, the rest is somewhere between nothing and that
- * error.
- */
-static double per_cpu(double calls, double cpu, const struct took *probes, double share,
-		      double *error)
+/* CPU time from call to call without the probes. */
+static double net_of_call(const struct scale_pace *p)
 {
-	double unsure = probe_error * probes->calibrated * share, net = cpu - probes->all * share;
+	return (p->cpu - p->probes) / p->calls;
+}
+
+/*
+ * Calls per CPU time without the probes. Where the probes took all but a rest that is smaller than
+ * the error of their cost, the rest is somewhere between nothing and that error.
+ */
+static double per_cpu(const struct scale_pace *p, double *error)
+{
+	double unsure =
+	    hypot(probe_error * p->calibrated, burst_error * p->probes / sqrt(p->bursts));
+	double net = p->cpu - p->probes;
 
 	if (net > unsure && net > 0) {
 		/* of a logarithm: the closer the rest is to nothing, the longer the tail */
-		*error = unsure / net * (1 + unsure / net);
-		return calls / fmax(net, calls * least_call_ns);
+		*error = hypot(unsure / net * (1 + unsure / net), work_error);
+		return p->calls / fmax(net, p->calls * least_call_ns);
 	}
 	*error = most_error;
-	return calls / fmax(unsure / 2, calls * least_call_ns);
+	return p->calls / fmax(unsure / 2, p->calls * least_call_ns);
+}
+
+/*
+ * One burst, or all bursts so far if this one is not told apart from them: the errors of single
+ * bursts average out, and the rate is the inverse of a small difference.
+ */
+static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst)
+{
+	struct scale_pace *all = &s->pace;
+
+	all->calls += burst->calls;
+	all->cpu += burst->cpu;
+	all->probes += burst->probes;
+	all->calibrated += burst->calibrated;
+	all->bursts++;
+	if (fabs(net_of_call(burst) - net_of_call(all)) >
+	    distinct_share * burst->probes / burst->calls)
+		return *burst;
+	return *all;
 }
 
 /*
@@ -79,7 +112,7 @@ static struct took probes_took(const struct rec_profile *r)
 }
 
 /* In one burst. */
-static struct scale_rates rates_of(const struct rec_profile *r, double calls)
+static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r, double calls)
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls;
 	const struct took took = probes_took(r);
@@ -88,9 +121,16 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 	struct scale_rates rates = {0};
 
 	if (paced >= MIN_CALLS) {
+		const double share = paced / fmax(calls, paced);
+		struct scale_pace pace = {.calls = paced,
+					  .cpu = (double)r->run_ns + (double)r->switch_cpu_ns,
+					  .probes = took.all * share,
+					  .calibrated = took.calibrated * share,
+					  .bursts = 1};
+
 		rates.cpu_known = true;
-		rates.per_cpu = per_cpu(paced, (double)r->run_ns + (double)r->switch_cpu_ns, &took,
-					paced / fmax(calls, paced), &rates.cpu_error);
+		pace = pace_of(s, &pace);
+		rates.per_cpu = per_cpu(&pace, &rates.cpu_error);
 	}
 	if (r->cycles && r->cycle_calls) {
 		rates.cycle_known = true;
@@ -100,9 +140,14 @@ static struct scale_rates rates_of(const struct rec_profile *r, double calls)
 		rates.cycle_error = cycle_error / sqrt((double)r->cycles) + fmin(probes / armed, 1);
 	}
 	if (r->armed_cpu_ns) {
+		const struct scale_pace all = {.calls = calls,
+					       .cpu = (double)r->armed_cpu_ns,
+					       .probes = took.all,
+					       .calibrated = took.calibrated,
+					       .bursts = 1};
+
 		rates.all_known = true;
-		rates.per_all_cpu =
-		    per_cpu(calls, (double)r->armed_cpu_ns, &took, 1, &rates.all_cpu_error);
+		rates.per_all_cpu = per_cpu(&all, &rates.all_cpu_error);
 	}
 	/* how much slower the target may have been: not at all, if it slept long enough, or by all
 	 * that the probes took */
@@ -212,7 +257,7 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	s->seen += calls;
 	if (!seen || rec->armed_ns < ARMED_MIN_NS || rec->end_ns - rec->start_ns <= rec->armed_ns)
 		return 0;
-	rates = rates_of(rec, calls);
+	rates = rates_of(s, rec, calls);
 	now = before = gap_by(&rates, rec, calls, &same);
 	if (s->has_last && s->last.cpu_known == rates.cpu_known) {
 		before = gap_by(&s->last, rec, calls, &same_before);

@@ -38,8 +38,17 @@ struct scale_rates {
 	    most_share; /* of a CPU that the target takes: without the probes, and with them */
 };
 
+/* The pace of the callers in bursts: from one call to the next in the same thread. */
+struct scale_pace {
+	double calls, cpu;
+	double probes;	   /* of the CPU time, what the probes took */
+	double calibrated; /* of that, what was not timed in the target */
+	double bursts;
+};
+
 /* One operation. All zero: nothing is known. */
 struct scale {
+	struct scale_pace pace; /* of all bursts */
 	bool has_last;
 	struct scale_rates last; /* of the burst before */
 	double seen;		 /* calls */

@@ -132,7 +132,12 @@ static int make_room(struct slices *s)
 	return 0;
 }
 
-int slices_add(struct slices *s, const struct slice *slice)
+static bool tells_of_burst(const struct slice *slice)
+{
+	return slice->armed_ns < slice->end_ns - slice->start_ns;
+}
+
+int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns)
 {
 	struct slice *last = s->nr ? &s->slice[s->nr - 1] : NULL, copy = *slice;
 	int err;
@@ -146,6 +151,9 @@ int slices_add(struct slices *s, const struct slice *slice)
 	}
 	if (last && slice->start_ns < last->end_ns)
 		return -EINVAL;
+	if (last && slice->end_ns - last->start_ns <= interval_ns && tells_of_burst(last) &&
+	    tells_of_burst(slice))
+		return slice_join(s, last, (struct slice *)slice);
 	err = make_room(s);
 	if (!err)
 		err = slice_fill(s, &copy, slice, NULL);

@@ -20,11 +20,12 @@ void slices_init(struct slices *s);
 void slices_release(struct slices *s);
 
 /*
- * Append a copy of `slice`; one that starts with the last is added to it. When
+ * Append a copy of `slice`; one that starts with the last is added to it, and so is one that makes
+ * no more than `interval_ns` with it if both tell of a burst and the gap before it. When
  * MODEL_MAX_SLICES are held the older half is coarsened first. Returns 0,
  * -ENOMEM, or -EINVAL for a slice that begins before the end of the last one.
  */
-int slices_add(struct slices *s, const struct slice *slice);
+int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns);
 
 /* Merge the slices of the older half pairwise. Returns 0 or -ENOMEM (fewer or none were merged). */
 int slices_coarsen(struct slices *s);

@@ -51,7 +51,7 @@ static void test_append(void **state)
 	struct slice slice = one_bucket(0, 10, &bucket, &count);
 
 	slices_init(&s);
-	assert_int_equal(slices_add(&s, &slice), 0);
+	assert_int_equal(slices_add(&s, &slice, 0), 0);
 	/* It is a copy. */
 	bucket = 6;
 	count = 8;
@@ -59,11 +59,11 @@ static void test_append(void **state)
 	assert_int_equal(s.slice[0].bucket[0], 5);
 	assert_int_equal(s.slice[0].count[0], 7);
 	slice = one_bucket(10, 20, &bucket, &count);
-	assert_int_equal(slices_add(&s, &slice), 0);
+	assert_int_equal(slices_add(&s, &slice, 0), 0);
 	assert_int_equal(s.nr, 2);
 	/* A gap between two is nothing unusual. */
 	slice = one_bucket(50, 60, &bucket, &count);
-	assert_int_equal(slices_add(&s, &slice), 0);
+	assert_int_equal(slices_add(&s, &slice, 0), 0);
 	assert_int_equal(s.nr, 3);
 	slices_release(&s);
 	assert_int_equal(s.bytes, 0);
@@ -77,11 +77,11 @@ static void test_backwards(void **state)
 	struct slice slice = one_bucket(10, 20, &bucket, &count);
 
 	slices_init(&s);
-	assert_int_equal(slices_add(&s, &slice), 0);
+	assert_int_equal(slices_add(&s, &slice, 0), 0);
 	slice = one_bucket(0, 10, &bucket, &count);
-	assert_int_equal(slices_add(&s, &slice), -EINVAL);
+	assert_int_equal(slices_add(&s, &slice, 0), -EINVAL);
 	slice = one_bucket(15, 25, &bucket, &count);
-	assert_int_equal(slices_add(&s, &slice), -EINVAL);
+	assert_int_equal(slices_add(&s, &slice, 0), -EINVAL);
 	assert_int_equal(s.nr, 1);
 	assert_int_equal(s.slice[0].calls, 7);
 	slices_release(&s);
@@ -96,8 +96,8 @@ static void test_same_start_is_added(void **state)
 	struct slice b = {0, 12, 30, 300, 10, 2, 2, other, more};
 
 	slices_init(&s);
-	assert_int_equal(slices_add(&s, &a), 0);
-	assert_int_equal(slices_add(&s, &b), 0);
+	assert_int_equal(slices_add(&s, &a, 0), 0);
+	assert_int_equal(slices_add(&s, &b, 0), 0);
 	assert_int_equal(s.nr, 1);
 	assert_int_equal(s.slice[0].calls, 36);
 	assert_int_equal(s.slice[0].sum_ns, 360);
@@ -111,6 +111,34 @@ static void test_same_start_is_added(void **state)
 	slices_release(&s);
 }
 
+/* Several bursts with their gaps are one slice until they are as long as one. */
+static void test_bursts_of_one_interval(void **state)
+{
+	struct slices s;
+	uint16_t bucket = 5;
+	uint64_t count = 7;
+	struct slice slice = {.nr_buckets = 1, .bucket = &bucket, .count = &count, .calls = 7};
+
+	slices_init(&s);
+	for (unsigned int i = 0; i < 5; i++) {
+		slice.start_ns = i * 300;
+		slice.end_ns = slice.start_ns + 300;
+		slice.armed_ns = 20;
+		assert_int_equal(slices_add(&s, &slice, 1000), 0);
+	}
+	assert_int_equal(s.nr, 2);
+	assert_int_equal(s.slice[0].end_ns, 900);
+	assert_int_equal(s.slice[0].calls, 21);
+	assert_int_equal(s.slice[0].count[0], 21);
+	assert_int_equal(s.slice[0].armed_ns, 60);
+	assert_int_equal(s.slice[1].calls, 14);
+	/* what was armed all the time is a slice by itself */
+	slice = (struct slice){1500, 1600, 7, 0, 100, 0, 1, &bucket, &count};
+	assert_int_equal(slices_add(&s, &slice, 1000), 0);
+	assert_int_equal(s.nr, 3);
+	slices_release(&s);
+}
+
 static void test_empty_slices(void **state)
 {
 	struct slices s;
@@ -119,7 +147,7 @@ static void test_empty_slices(void **state)
 	for (uint64_t i = 0; i < 100; i++) {
 		struct slice slice = {.start_ns = i, .end_ns = i + 1, .armed_ns = 1};
 
-		assert_int_equal(slices_add(&s, &slice), 0);
+		assert_int_equal(slices_add(&s, &slice, 0), 0);
 	}
 	assert_int_equal(s.nr, 100);
 	assert_int_equal(slices_coarsen(&s), 0);
@@ -140,7 +168,7 @@ static void test_bounded(void **state)
 		uint64_t count = 1 + i % 7;
 		struct slice slice = one_bucket(i * 10, i * 10 + 10, &bucket, &count);
 
-		assert_int_equal(slices_add(&s, &slice), 0);
+		assert_int_equal(slices_add(&s, &slice, 0), 0);
 		assert_true(s.nr <= MODEL_MAX_SLICES);
 		total += count;
 	}
@@ -166,7 +194,7 @@ static void test_coarsen_merges_pairs(void **state)
 		uint64_t count = i + 1;
 		struct slice slice = one_bucket(i, i + 1, &bucket, &count);
 
-		assert_int_equal(slices_add(&s, &slice), 0);
+		assert_int_equal(slices_add(&s, &slice, 0), 0);
 	}
 	assert_int_equal(slices_coarsen(&s), 0);
 	assert_int_equal(s.nr, 7);
@@ -192,6 +220,7 @@ int main(void)
 	    cmocka_unit_test(test_append),
 	    cmocka_unit_test(test_backwards),
 	    cmocka_unit_test(test_same_start_is_added),
+	    cmocka_unit_test(test_bursts_of_one_interval),
 	    cmocka_unit_test(test_empty_slices),
 	    cmocka_unit_test(test_bounded),
 	    cmocka_unit_test(test_coarsen_merges_pairs),
