@@ -198,10 +198,9 @@ int words_op_remarks(struct buf *out, const struct op *op)
 		buf_printf(out, "%s still open, the oldest for %s\n", format_count(op->open).s,
 			   format_time(op->oldest_open_ns).s);
 	if (op->abnormal)
-		buf_printf(
-		    out,
-		    "%s ended by an exception, longjmp or thread exit and are not in the profile\n",
-		    format_count(op->abnormal).s);
+		buf_printf(out,
+			   "%s ended by an exception, longjmp or thread exit, not in the profile\n",
+			   format_count(op->abnormal).s);
 	if (op->unseen)
 		buf_printf(out, "%s counted but not timed\n", format_count(op->unseen).s);
 	if (!op->nr_slices)
