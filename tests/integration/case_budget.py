@@ -24,7 +24,7 @@ def watched(rate, percent, seconds=3):
     return program.document()
 
 
-@case("a function called 400,000 times a second stays within 2%, and is paused for it")
+@case("a function called 400,000 times a second stays within 2%, and is paused for it", alone=True)
 def hot():
     document = watched(400000, 2)
     cost = document["cost"]
@@ -33,7 +33,7 @@ def hot():
     check(operation(document, "busy")["share_of_calls_seen"] < 0.9, "it was not paused")
 
 
-@case("a target that uses little CPU is watched without a pause at 1%: the allowance is that of one CPU")
+@case("a target that uses little CPU is watched without a pause at 1%: the allowance is that of one CPU", alone=True)
 def idle():
     document = watched(500, 1)
     cost = document["cost"]
@@ -42,7 +42,7 @@ def idle():
     check(operation(document, "busy")["share_of_calls_seen"] > 0.5, "paused: %s of the calls seen" % operation(document, "busy")["share_of_calls_seen"])
 
 
-@case("a descent into a function called 100,000 times a second stays within three times 2%")
+@case("a descent into a function called 100,000 times a second stays within three times 2%", alone=True)
 def descent():
     t = load(100000, 100)
     with NothingLeft(t.pid):
@@ -56,7 +56,7 @@ def descent():
     check(cost["target_ns"] <= 1.5 * most, "lost %.1f of %.1f ms in %.1f s" % (cost["target_ns"] / 1e6, most / 1e6, seconds))
 
 
-@case("the line of the cost names the allowance and both percentages")
+@case("the line of the cost names the allowance and both percentages", alone=True)
 def line():
     t = load(1000)
     program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 1)

@@ -93,9 +93,9 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
         target.close() if hasattr(target, "close") else os.kill(target.pid, signal.SIGKILL)
 
 
-def twice(what, kind, kinds, group=None, **more):
+def twice(what, kind, kinds, group=None, alone=False, **more):
     for loops in (0, 2):
-        @case(what + (", beside two busy loops" if loops else ""))
+        @case(what + (", beside two busy loops" if loops else ""), alone=alone)
         def one(loops=loops):
             made = group() if group else None
             try:
@@ -115,7 +115,7 @@ twice("a handler of signals, and which", "handler", ("signal handler",), name="o
 twice("preempted by several: who ran longest", "several", ("preemption",), name="culprit", detail="tasks ran")
 twice("huge pages", "huge", ("huge page",), functions=("make_huge",))
 # mapping and unmapping wait for the same lock: which of them does so more often is not the target's to say
-twice("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", convoy=True)
+twice("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", convoy=True, alone=True)
 
 
 @case("time in the kernel for a system call: in which function of it")

@@ -18,7 +18,7 @@ def hot_run(*options, seconds=HOT[1]):
     return truth, program.document()
 
 
-@case("500,000 calls a second at 1%: the share seen is told, the slow ones have their weight")
+@case("500,000 calls a second at 1%: the share seen is told, the slow ones have their weight", alone=True)
 def slow_calls():
     truth, document = hot_run("--max-overhead", 1)
     op = operation(document, "busy")
@@ -38,13 +38,13 @@ def slow_calls():
                 3 * expected + 4 * expected ** 0.5 + 4)
 
 
-@case("the target keeps its rate under the governor")
+@case("the target keeps its rate under the governor", alone=True)
 def rate_kept():
     truth, document = hot_run("--max-overhead", 1, seconds=6)
     between("fast calls", truth["fast"], 0.97 * HOT[0] * 6, 1.01 * HOT[0] * 6)
 
 
-@case("the fuse: a site that runs far too often for its budget is removed and this is said, not suffered")
+@case("the fuse: a site that runs far too often for its budget is removed and this is said, not suffered", alone=True)
 def fuse():
     t = Target("rates", 3000000, 6, 0)
     with NothingLeft(t.pid):
@@ -55,6 +55,8 @@ def fuse():
         equal("exit status", program.stop(), 0)
         t.finish()
     document = program.document()
+    seen = operation(document, "busy")["share_of_calls_seen"]
+    check(seen < 0.5, "%.3f of the calls are said to be seen" % seen)
     check(document["cost"]["ns"] < 6e9 * 0.10, "measuring cost %.3f s of 6 s" % (document["cost"]["ns"] / 1e9))
 
 

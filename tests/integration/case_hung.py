@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets that cannot be read, collectors that hang or are killed: every wait of peaktop's has an end."""
 import ctypes
-import random
 import struct
 
 from harness import *
@@ -200,8 +199,8 @@ def collector_of(program):
     return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
 
 
-def at_random_moments(times, seconds, seed):
-    draw = random.Random(seed)
+def at_random_moments(times, seconds):
+    draw = draws()
     for number in range(times):
         yield number, draw.uniform(0, seconds)
 
@@ -211,7 +210,7 @@ def killed_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
     with NothingLeft(t.pid):
-        for number, moment in at_random_moments(20, 1.0, 8):
+        for number, moment in at_random_moments(20, 1.0):
             program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
             victim = collector_of(program)
             end = time.monotonic() + moment
@@ -229,7 +228,7 @@ def killed_early():
 @case("the same with a command, at 8 moments: it ends, also while it still waits for its first instruction")
 def killed_early_with_command():
     with NothingLeft():
-        for number, moment in at_random_moments(8, 1.2, 10):
+        for number, moment in at_random_moments(8, 1.2):
             program = Peaktop("watch", "--for", 600, "--", "sleep", "600")
             victim = collector_of(program)
             end = time.monotonic() + moment
@@ -246,7 +245,7 @@ def interrupted_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
     with NothingLeft(t.pid):
-        for number, moment in at_random_moments(10, 1.0, 9):
+        for number, moment in at_random_moments(10, 1.0):
             program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
             collector_of(program)
             end = time.monotonic() + moment

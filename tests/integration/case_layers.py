@@ -150,10 +150,15 @@ def peaks():
 def demo_peaks():
     t = Target("demo", 60)
     t.go()
+    path = os.path.join(scratch(), "session")
+    live = Peaktop("record", "-o", path, "-p", t.pid, "-f", "serve_request", "--for", 5, "--json")
+    equal("exit status", live.wait(60), 0)
     for more in ([], ["--all-peaks"]):
-        program = Peaktop("watch", "-p", t.pid, "-f", "serve_request", "--for", 5, "--json", *more)
-        equal("exit status", program.wait(60), 0)
+        status, program = run_peaktop("watch", "-r", path, "--json", *more)
+        equal("exit status", status, 0)
         op = operation(program.document(), "serve_request")
+        if not more:
+            equal("peaks of the replay", op["peaks"], operation(live.document(), "serve_request")["peaks"])
         listed = [p for p in op["peaks"] if "folded_as" not in p]
         equal("peaks, of which the modes are %s" % [p["mode_ns"] for p in op["peaks"]], len(listed), 4)
         for peak, low in zip(listed, (300, 100000, 2000000, 20000000)):
@@ -184,7 +189,7 @@ def values():
     check(re.match(r"(-1|4294967295) in (9\d|100)% of these, \d% of the others", text), "the return value is not named: " + text)
 
 
-@case("JSON by line: one document a slice, each valid, buckets as deltas or totals that add up")
+@case("JSON by line: one document a slice, each valid, totals that grow, and slices that add up to them")
 def json_lines():
     t = Target("sleeper", 100000)
     with NothingLeft(t.pid):
@@ -194,8 +199,12 @@ def json_lines():
         equal("exit status", program.wait(20), 0)
         documents = program.documents()
         check(len(documents) >= 4, "only %d lines in 3 s at 0.5 s" % len(documents))
-        for document in documents:
-            equal("kind", document["kind"], "watch")
+        equal("kinds", {document["kind"] for document in documents}, {"watch"})
+        naps = [operation(document, "nap") for document in documents]
+        calls = [op["calls"] for op in naps]
+        check(calls == sorted(calls) and calls[-1] > calls[0], "calls are totals: %s" % calls)
+        told = sum(b["count"] for op in naps for piece in op["slices"] for b in piece["buckets"])
+        equal("calls in the slices of all lines", told, calls[-1])
         t.end()
 
 

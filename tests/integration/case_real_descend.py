@@ -2,7 +2,6 @@
 """descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell, python3."""
 from descents import *
 import case_real
-import random
 
 CASES.clear()  # those of case_real.py: what it starts is wanted, not what it tests
 
@@ -112,12 +111,13 @@ def sqlite():
     shell.say("create table t(i integer primary key, v text); select 'ready';")
     shell.line(lambda s: s == "ready")
     alone(shell.pid)
+    draw = draws()
 
     def request(n):
         if n % 20 == 0:
             text = "insert into t(v) values('row %d'); select 'n';\n" % n
         else:
-            text = "select 'n' from (select count(*) from t where i = %d);\n" % random.randrange(1, n + 2)
+            text = "select 'n' from (select count(*) from t where i = %d);\n" % draw.randrange(1, n + 2)
         with shell.changed:
             have = len(shell.out)
         shell.process.stdin.write(text.encode())

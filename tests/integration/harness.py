@@ -9,6 +9,7 @@ import ctypes
 import fcntl
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -226,6 +227,11 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program):
             raise Skip("no %s" % program)
+
+
+def draws():
+    """Random numbers: the same in every check, others with another PEAKTOP_SEED."""
+    return random.Random(int(os.environ.get("PEAKTOP_SEED", "20061108")))
 
 
 def scratch():
