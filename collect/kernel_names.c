@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_names.h"
+#include "analysis/base/array.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -34,15 +35,8 @@ static bool room(size_t bytes)
 {
 	void *grown;
 
-	if (nr_names == cap_names) {
-		size_t cap = cap_names ? 2 * cap_names : 1 << 16;
-
-		grown = cap <= MAX_NAMES ? realloc(names, cap * sizeof(*names)) : NULL;
-		if (!grown)
-			return false;
-		names = grown;
-		cap_names = cap;
-	}
+	if (array_grow(names, nr_names, cap_names, MAX_NAMES))
+		return false;
 	if (text_bytes + bytes > cap_text) {
 		size_t cap = cap_text ? 2 * cap_text : 1 << 20;
 
@@ -94,18 +88,11 @@ static void names_read(void)
 
 bool kernel_place_of(uint64_t address, struct kernel_place *out)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	if (!tried)
 		names_read();
-	for (high = nr_names; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (names[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = lower_bound(i, nr_names, names[i].address <= address);
 	if (!low)
 		return false;
 	low--;

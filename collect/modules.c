@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/modules.h"
+#include "analysis/base/array.h"
 #include "analysis/base/debug_path.h"
 #include "collect/opener.h"
 #include "collect/state.h"
@@ -159,15 +160,9 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 	module = module_of(c, s->target->pid, m);
 	if (!module || c->files.nr_mappings == MAX_MAPPINGS)
 		return 0;
-	if (c->files.nr_mappings == c->files.cap_mappings) {
-		unsigned int cap = c->files.cap_mappings ? 2 * c->files.cap_mappings : 64;
-		struct file_mapping *grown = realloc(c->files.mappings, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		c->files.mappings = grown;
-		c->files.cap_mappings = cap;
-	}
+	if (array_grow(c->files.mappings, c->files.nr_mappings, c->files.cap_mappings,
+		       MAX_MAPPINGS))
+		return -ENOMEM;
 	fm = &c->files.mappings[c->files.nr_mappings++];
 	*fm = (struct file_mapping){.pid = s->target->pid,
 				    .module = module,

@@ -5,6 +5,7 @@
  * against their thread's registers and stack. The reader reads these, all of one slice together.
  */
 #include "collect/open_calls.h"
+#include "analysis/base/array.h"
 #include "collect/functions.h"
 #include "collect/phases.h"
 #include "collect/slices.h"
@@ -86,16 +87,8 @@ static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32
 
 static struct doubtful *doubtful_add(struct open_calls *w)
 {
-	if (w->nr_doubtful == w->cap_doubtful) {
-		size_t cap = w->cap_doubtful ? 2 * w->cap_doubtful : 64;
-		struct doubtful *grown =
-		    cap <= MAX_DOUBTFUL ? realloc(w->doubtful, cap * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return NULL;
-		w->doubtful = grown;
-		w->cap_doubtful = cap;
-	}
+	if (array_grow(w->doubtful, w->nr_doubtful, w->cap_doubtful, MAX_DOUBTFUL))
+		return NULL;
 	return &w->doubtful[w->nr_doubtful++];
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The threads that a process already has when it becomes a target. */
 #include "collect/seed.h"
+#include "analysis/base/array.h"
 #include "collect/state.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_THREADS = 1 << 20 };
 
 struct thread_list {
 	struct thread_now *one;
@@ -16,15 +19,8 @@ static void thread_listed(void *ctx, pid_t tid)
 {
 	struct thread_list *l = ctx;
 
-	if (l->nr == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 64;
-		struct thread_now *grown = realloc(l->one, cap * sizeof(*grown));
-
-		if (!grown)
-			return;
-		l->one = grown;
-		l->cap = cap;
-	}
+	if (array_grow(l->one, l->nr, l->cap, MAX_THREADS))
+		return;
 	l->one[l->nr++] = (struct thread_now){.pid = l->pid, .tid = tid};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/blocks.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,16 +61,8 @@ static int by_start(const void *a, const void *b)
 
 static struct block *find(const struct blocks *b, uint64_t vaddr)
 {
-	size_t low = 0, high = b->nr;
+	size_t low = lower_bound(i, b->nr, b->block[i].end <= vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (b->block[mid].end <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < b->nr && b->block[low].start <= vaddr ? &b->block[low] : NULL;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/boundary.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -19,15 +20,8 @@ static int queue_add(struct boundaries *b, struct queue *q, uint64_t vaddr)
 
 	if (vaddr < b->start || at >= b->size || b->marks[at] & MARK_QUEUED)
 		return 0;
-	if (q->nr == q->cap) {
-		size_t cap = q->cap ? 2 * q->cap : 64;
-		uint32_t *grown = realloc(q->at, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		q->at = grown;
-		q->cap = cap;
-	}
+	if (array_grow(q->at, q->nr, q->cap, b->size))
+		return -ENOMEM;
 	b->marks[at] |= MARK_QUEUED;
 	q->at[q->nr++] = (uint32_t)at;
 	return 0;

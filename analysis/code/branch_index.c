@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/branch_index.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,19 +23,12 @@ uint64_t index_source(const struct placer *p, uint64_t key)
 size_t index_first(const struct placer *p, const struct branch_list *list, uint64_t target)
 {
 	uint64_t key = target > p->index.base ? target - p->index.base : 0;
-	size_t lo = 0, hi = list->nr;
+	size_t lo;
 
 	if (key > UINT32_MAX)
 		return list->nr;
 	key <<= 32;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (list->keys[mid] < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = lower_bound(i, list->nr, list->keys[i] < key);
 	return lo;
 }
 
@@ -48,18 +42,10 @@ void index_release(struct branch_index *x)
 
 static int list_add(struct branch_list *list, uint64_t key)
 {
-	if (list->nr == list->cap) {
-		size_t cap = list->cap ? 2 * list->cap : 4096;
-		uint64_t *keys;
+	int err = array_grow(list->keys, list->nr, list->cap, INDEX_MAX);
 
-		if (cap > INDEX_MAX)
-			return -E2BIG;
-		keys = realloc(list->keys, cap * sizeof(*keys));
-		if (!keys)
-			return -ENOMEM;
-		list->keys = keys;
-		list->cap = cap;
-	}
+	if (err)
+		return err;
 	list->keys[list->nr++] = key;
 	return 0;
 }

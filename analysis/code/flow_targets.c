@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where the code of a function can be jumped to, and what its indirect jumps are. */
+#include "analysis/base/array.h"
 #include "analysis/code/flow.h"
 
 #include <errno.h>
@@ -26,16 +27,8 @@ struct part_code *flow_part(const struct flow *f, uint64_t vaddr)
 /* Number of targets below `vaddr`. */
 static size_t targets_below(const struct flow *f, uint64_t vaddr)
 {
-	size_t lo = 0, hi = f->nr_targets;
+	size_t lo = lower_bound(i, f->nr_targets, f->targets[i] < vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->targets[mid] < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo;
 }
 
@@ -55,18 +48,10 @@ bool flow_target_between(const struct flow *f, uint64_t low, uint64_t high)
 
 static int add_target(struct flow *f, uint64_t vaddr)
 {
-	if (f->nr_targets == f->cap_targets) {
-		size_t cap = f->cap_targets ? 2 * f->cap_targets : 128;
-		uint64_t *targets;
+	int err = array_grow(f->targets, f->nr_targets, f->cap_targets, FLOW_MAX_TARGETS);
 
-		if (cap > FLOW_MAX_TARGETS)
-			return -E2BIG;
-		targets = realloc(f->targets, cap * sizeof(*targets));
-		if (!targets)
-			return -ENOMEM;
-		f->targets = targets;
-		f->cap_targets = cap;
-	}
+	if (err)
+		return err;
 	f->targets[f->nr_targets++] = vaddr;
 	return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/part_code.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,19 +18,7 @@ void part_release(struct part_code *pc)
 /* Make room for one more instruction. */
 static int part_grow(struct part_code *pc)
 {
-	size_t cap = pc->cap ? 2 * pc->cap : 256;
-	struct flow_insn *insns;
-
-	if (pc->nr < pc->cap)
-		return 0;
-	if (pc->nr >= PART_MAX_INSNS)
-		return -E2BIG;
-	insns = realloc(pc->insns, cap * sizeof(*insns));
-	if (!insns)
-		return -ENOMEM;
-	pc->insns = insns;
-	pc->cap = cap;
-	return 0;
+	return array_grow(pc->insns, pc->nr, pc->cap, PART_MAX_INSNS);
 }
 
 /* The nearest place after `off` that decoded branches of the part go to; 0 if none. */
@@ -116,17 +105,10 @@ struct part_code *part_decode(struct placer *p, const struct code_part *part)
 
 long part_find(const struct part_code *pc, uint64_t vaddr)
 {
-	size_t lo = 0, hi = pc->nr;
+	size_t lo;
 	uint64_t off = vaddr - pc->part->start;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pc->insns[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = lower_bound(i, pc->nr, pc->insns[i].off < off);
 	return lo < pc->nr && pc->insns[lo].off == off ? (long)lo : -1;
 }
 

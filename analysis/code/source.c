@@ -1,46 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/source.h"
+#include "analysis/base/array.h"
 
 const struct code_bytes *code_bytes_at(const struct code_source *src, uint64_t vaddr,
 				       const uint8_t **bytes, size_t *len)
 {
-	size_t lo = 0, hi = src->nr_bytes;
+	size_t at = lower_bound(i, src->nr_bytes, src->bytes[i].vaddr <= vaddr);
+	const struct code_bytes *b;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct code_bytes *b = &src->bytes[mid];
-
-		if (vaddr < b->vaddr) {
-			hi = mid;
-		} else if (vaddr - b->vaddr >= b->size) {
-			lo = mid + 1;
-		} else {
-			if (bytes)
-				*bytes = b->bytes + (vaddr - b->vaddr);
-			if (len)
-				*len = b->size - (size_t)(vaddr - b->vaddr);
-			return b;
-		}
-	}
-	return NULL;
+	if (!at || vaddr - src->bytes[at - 1].vaddr >= src->bytes[at - 1].size)
+		return NULL;
+	b = &src->bytes[at - 1];
+	if (bytes)
+		*bytes = b->bytes + (vaddr - b->vaddr);
+	if (len)
+		*len = b->size - (size_t)(vaddr - b->vaddr);
+	return b;
 }
 
 const struct code_part *code_part_at(const struct code_source *src, uint64_t vaddr)
 {
-	size_t lo = 0, hi = src->nr_parts;
+	size_t at = lower_bound(i, src->nr_parts, src->parts[i].end <= vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct code_part *p = &src->parts[mid];
-
-		if (vaddr < p->start)
-			hi = mid;
-		else if (vaddr >= p->end)
-			lo = mid + 1;
-		else
-			return p;
-	}
-	return NULL;
+	return at < src->nr_parts && src->parts[at].start <= vaddr ? &src->parts[at] : NULL;
 }
 
 uint64_t code_offset(const struct code_source *src, uint64_t vaddr)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/source_module.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,18 +84,10 @@ static bool source_in_data(void *ctx, uint64_t vaddr)
 
 static int add_part(struct module_source *s, struct code_part part)
 {
-	if (s->nr_parts == s->cap_parts) {
-		size_t cap = s->cap_parts ? 2 * s->cap_parts : 1024;
-		struct code_part *parts;
+	int err = array_grow(s->parts, s->nr_parts, s->cap_parts, MAX_PARTS);
 
-		if (cap > MAX_PARTS)
-			return -E2BIG;
-		parts = realloc(s->parts, cap * sizeof(*parts));
-		if (!parts)
-			return -ENOMEM;
-		s->parts = parts;
-		s->cap_parts = cap;
-	}
+	if (err)
+		return err;
 	s->parts[s->nr_parts++] = part;
 	return 0;
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/ftree.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FUNCTION_SLOTS = 2 * FTREE_MAX_FUNCTIONS };
-
-bool code_equal(struct rec_code a, struct rec_code b)
-{
-	return a.module == b.module && a.offset == b.offset;
-}
 
 static uint32_t hash(struct rec_code key)
 {
@@ -43,17 +39,8 @@ uint32_t ftree_function(struct ftree *t, struct rec_code key)
 	slot = function_slot(t, key);
 	if (*slot != NO_INDEX)
 		return *slot;
-	if (t->nr_functions == FTREE_MAX_FUNCTIONS)
+	if (array_grow(t->function, t->nr_functions, t->cap_functions, FTREE_MAX_FUNCTIONS))
 		return NO_INDEX;
-	if (t->nr_functions == t->cap_functions) {
-		uint32_t cap = t->cap_functions ? 2 * t->cap_functions : 32;
-		struct function *grown = realloc(t->function, cap * sizeof(*grown));
-
-		if (!grown)
-			return NO_INDEX;
-		t->function = grown;
-		t->cap_functions = cap;
-	}
 	t->function[t->nr_functions] = (struct function){.key = key};
 	return *slot = t->nr_functions++;
 }
@@ -108,15 +95,8 @@ static int add_node(struct ftree *t, uint32_t parent, struct rec_code callee)
 
 	if (id == DESCENT_MAX_NODES)
 		return -ENOSPC;
-	if (id == t->cap_nodes) {
-		uint32_t cap = t->cap_nodes ? 2 * t->cap_nodes : 64;
-		struct fnode *grown = realloc(t->node, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->node = grown;
-		t->cap_nodes = cap;
-	}
+	if (array_grow(t->node, id, t->cap_nodes, DESCENT_MAX_NODES))
+		return -ENOMEM;
 	n = &t->node[id];
 	*n = (struct fnode){
 	    .id = id,
@@ -275,16 +255,8 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 
 static uint32_t find_site(const struct function *f, uint64_t offset)
 {
-	uint32_t low = 0, high = f->nr_sites;
+	uint32_t low = lower_bound(i, f->nr_sites, f->sites[i].offset < offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (f->sites[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < f->nr_sites && f->sites[low].offset == offset ? low : NO_INDEX;
 }
 

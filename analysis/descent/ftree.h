@@ -126,8 +126,6 @@ struct ftree {
 
 enum { FTREE_MAX_FUNCTIONS = 4096, FTREE_MAX_TRIED = 16 << 20 };
 
-bool code_equal(struct rec_code a, struct rec_code b);
-
 /* A tree of f0 alone. 0 or -ENOMEM; release in both cases. */
 int ftree_init(struct ftree *t, struct rec_code f0);
 void ftree_release(struct ftree *t);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/witness.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,15 +48,8 @@ static int add_node(struct witnesses *w, uint32_t parent, struct rec_code functi
 
 	if (w->nr_nodes == WITNESS_MAX_NODES)
 		return -ENOSPC;
-	if (w->nr_nodes == w->cap_nodes) {
-		uint32_t cap = w->cap_nodes ? 2 * w->cap_nodes : 64;
-
-		n = realloc(w->node, cap * sizeof(*n));
-		if (!n)
-			return -ENOMEM;
-		w->node = n;
-		w->cap_nodes = cap;
-	}
+	if (array_grow(w->node, w->nr_nodes, w->cap_nodes, WITNESS_MAX_NODES))
+		return -ENOMEM;
 	n = &w->node[w->nr_nodes];
 	*n = (struct witness_node){
 	    .parent = parent,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Operations and what they did, slice by slice. */
+#include "analysis/base/array.h"
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -12,16 +13,8 @@
 /* Position of the first operation whose number is not below `number`. */
 static size_t position(const struct model *m, uint32_t number)
 {
-	size_t low = 0, high = m->nr_ops;
+	size_t low = lower_bound(i, m->nr_ops, m->op[i]->pub.op < number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->op[middle]->pub.op < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 
@@ -91,15 +84,8 @@ static int insert(struct model *m, struct op_state *op)
 {
 	size_t at = position(m, op->pub.op);
 
-	if (m->nr_ops == m->cap_ops) {
-		size_t cap = m->cap_ops ? m->cap_ops * 2 : 64;
-		struct op_state **grown = realloc(m->op, cap * sizeof(struct op_state *));
-
-		if (!grown)
-			return -ENOMEM;
-		m->op = grown;
-		m->cap_ops = cap;
-	}
+	if (array_grow(m->op, m->nr_ops, m->cap_ops, MODEL_MAX_OPS))
+		return -ENOMEM;
 	memmove(&m->op[at + 1], &m->op[at], (m->nr_ops - at) * sizeof(struct op_state *));
 	m->op[at] = op;
 	m->nr_ops++;

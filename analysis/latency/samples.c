@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/samples.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,20 +79,14 @@ int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int ma
 {
 	unsigned int d = pt_bucket(rec->latency_ns) / PT_RESOLUTION;
 	uint64_t number = s->stratum[d].received, draw = mix(number * PT_DOUBLINGS + d + 1);
-	struct call_sample c = convert(rec, number), *grown;
-	unsigned int nr = s->stratum[d].nr, cap = s->stratum[d].cap;
+	struct call_sample c = convert(rec, number);
+	unsigned int nr = s->stratum[d].nr;
 
 	if (max > MODEL_MAX_SAMPLES)
 		max = MODEL_MAX_SAMPLES;
 	if (nr < SAMPLES_PER_DOUBLING && (s->nr < max || steal(s, d, draw))) {
-		if (nr == cap) {
-			cap = cap ? cap * 2 : 8;
-			grown = realloc(s->stratum[d].call, cap * sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			s->stratum[d].call = grown;
-			s->stratum[d].cap = cap;
-		}
+		if (array_grow(s->stratum[d].call, nr, s->stratum[d].cap, SAMPLES_PER_DOUBLING))
+			return -ENOMEM;
 		s->stratum[d].call[s->stratum[d].nr++] = c;
 		s->nr++;
 	} else if (nr && draw % (number + 1) < nr) {

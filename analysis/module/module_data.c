@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/module/module_data.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 
@@ -30,18 +31,10 @@ struct pointers {
 
 static int add_pointer(struct pointers *p, uint64_t value)
 {
-	if (p->nr == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 4096;
-		uint64_t *values;
+	int err = array_grow(p->values, p->nr, p->cap, MODULE_MAX_POINTERS);
 
-		if (cap > MODULE_MAX_POINTERS)
-			return -E2BIG;
-		values = realloc(p->values, cap * sizeof(*values));
-		if (!values)
-			return -ENOMEM;
-		p->values = values;
-		p->cap = cap;
-	}
+	if (err)
+		return err;
 	p->values[p->nr++] = value;
 	return 0;
 }

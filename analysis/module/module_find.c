@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
@@ -139,16 +140,9 @@ static void take_match(struct finder *s, const struct symbol *sym, enum match ho
 	}
 	if (s->nr == MAX_MATCHES)
 		return;
-	if (s->nr == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		uint32_t *p = realloc(s->found, cap * sizeof(*p));
-
-		if (!p) {
-			s->err = -ENOMEM;
-			return;
-		}
-		s->found = p;
-		s->cap = cap;
+	if (array_grow(s->found, s->nr, s->cap, MAX_MATCHES)) {
+		s->err = -ENOMEM;
+		return;
 	}
 	s->found[s->nr++] = (uint32_t)(f - s->m->functions);
 }
@@ -410,19 +404,11 @@ int module_search(struct module *m, const char *text, size_t *cursor,
 
 const struct module_function *module_function_at(struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high, back;
+	size_t low, back;
 
 	if (module_load_functions(m))
 		return NULL;
-	high = m->nr_functions;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->functions[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = lower_bound(i, m->nr_functions, m->functions[i].vaddr <= vaddr);
 	/* Further entries may lie inside a function: look back past some that end before. */
 	for (back = 0; back < low && back < 64; back++) {
 		const struct module_function *f = &m->functions[low - 1 - back];

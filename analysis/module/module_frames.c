@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The FDEs of .eh_frame: where they are, what they cover. */
 #include "analysis/module/module_frames.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 
@@ -299,20 +300,9 @@ static bool add_fde(struct module *m, size_t *cap, const struct frame_entry *e, 
 		m->truncated = true;
 		return true;
 	}
-	if (m->nr_fdes == MODULE_MAX_FDES) {
+	if (array_grow(m->fdes, m->nr_fdes, *cap, MODULE_MAX_FDES)) {
 		m->truncated = true;
 		return false;
-	}
-	if (m->nr_fdes == *cap) {
-		size_t more = *cap ? *cap + *cap / 2 : 4096;
-		struct fde *p = realloc(m->fdes, more * sizeof(*p));
-
-		if (!p) {
-			m->truncated = true;
-			return false;
-		}
-		m->fdes = p;
-		*cap = more;
 	}
 	m->fdes[m->nr_fdes++] = (struct fde){e->start, (uint32_t)e->size, (uint32_t)at};
 	return true;
@@ -394,16 +384,8 @@ void module_load_frames(struct module *m)
 
 long module_fde_index(const struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->nr_fdes;
+	size_t low = lower_bound(i, m->nr_fdes, m->fdes[i].start <= vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->fdes[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || vaddr - m->fdes[low - 1].start >= m->fdes[low - 1].size)
 		return -1;
 	return (long)(low - 1);

@@ -2,6 +2,7 @@
 /* The list of functions: symbols folded by address, gaps filled from .eh_frame. */
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
@@ -92,16 +93,8 @@ static int symbol_order(const void *a, const void *b)
 
 size_t module_symbols_at(const struct module *m, uint64_t vaddr, size_t *first)
 {
-	size_t low = 0, high = m->nr_symbols, end;
+	size_t low = lower_bound(i, m->nr_symbols, m->symbols[i].vaddr < vaddr), end;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->symbols[mid].vaddr < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (end = low; end < m->nr_symbols && m->symbols[end].vaddr == vaddr; end++)
 		;
 	*first = low;
@@ -110,16 +103,8 @@ size_t module_symbols_at(const struct module *m, uint64_t vaddr, size_t *first)
 
 const struct module_function *module_function_starting(const struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->nr_functions;
+	size_t low = lower_bound(i, m->nr_functions, m->functions[i].vaddr < vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->functions[mid].vaddr < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == m->nr_functions || m->functions[low].vaddr != vaddr)
 		return NULL;
 	return &m->functions[low];

@@ -3,6 +3,7 @@
 #include <capstone/capstone.h>
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 
 enum { RELOCATIONS_AT_ONCE = 1 << 14, MAX_RESOLVER = 1 << 14 };
@@ -31,20 +32,9 @@ static uint32_t dynamic_name(const struct module *m, const uint8_t *symbols, uin
 
 static bool add_slot(struct module *m, size_t *cap, const struct slot *s)
 {
-	if (m->nr_slots == MAX_SLOTS) {
+	if (array_grow(m->slots, m->nr_slots, *cap, MAX_SLOTS)) {
 		m->truncated = true;
 		return false;
-	}
-	if (m->nr_slots == *cap) {
-		size_t more = *cap ? *cap * 2 : 1024;
-		struct slot *p = realloc(m->slots, more * sizeof(*p));
-
-		if (!p) {
-			m->truncated = true;
-			return false;
-		}
-		m->slots = p;
-		*cap = more;
 	}
 	m->slots[m->nr_slots++] = *s;
 	return true;

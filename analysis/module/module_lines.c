@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_dwarf.h"
 
 /* ---- opening ---- */
@@ -137,16 +138,8 @@ void ranges_sort(struct ranges *r)
 
 const struct range *ranges_find(const struct ranges *r, uint64_t vaddr)
 {
-	size_t low = 0, high = r->nr, back;
+	size_t low = lower_bound(i, r->nr, r->r[i].start <= vaddr), back;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->r[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (back = 0; back < low && back < 64; back++)
 		if (r->r[low - 1 - back].end > vaddr)
 			return &r->r[low - 1 - back];
@@ -165,15 +158,8 @@ bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die)
 			m->truncated = true;
 			return false;
 		}
-		if (to->nr == to->cap) {
-			size_t cap = to->cap ? to->cap * 2 : 64;
-			struct range *p = realloc(to->r, cap * sizeof(*p));
-
-			if (!p)
-				return false;
-			to->r = p;
-			to->cap = cap;
-		}
+		if (array_grow(to->r, to->nr, to->cap, MAX_RANGES))
+			return false;
 		to->r[to->nr++] = (struct range){start, end, dwarf_dieoffset(die)};
 	}
 	return true;

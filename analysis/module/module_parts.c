@@ -2,6 +2,7 @@
 /* Parts that the compiler moved out of functions ("foo.cold"), and whose they are. */
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
@@ -93,16 +94,8 @@ int module_assign_parts(struct module *m)
 
 const struct module_function *module_part_owner(const struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->nr_parts;
+	size_t low = lower_bound(i, m->nr_parts, m->parts[i].vaddr <= vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->parts[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || vaddr - m->parts[low - 1].vaddr >= m->parts[low - 1].size ||
 	    m->parts[low - 1].owner == NO_OWNER)
 		return NULL;
@@ -113,17 +106,10 @@ int module_cold_part(struct module *m, const struct module_function *f, size_t i
 		     uint64_t *end)
 {
 	uint32_t owner = (uint32_t)(f - m->functions);
-	size_t low = 0, high = m->nr_parts;
+	size_t low;
 	const struct part *p;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->parts[m->parts_by_owner[mid]].owner < owner)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = lower_bound(at, m->nr_parts, m->parts[m->parts_by_owner[at]].owner < owner);
 	if (i >= m->nr_parts - low)
 		return -ENOENT;
 	p = &m->parts[m->parts_by_owner[low + i]];

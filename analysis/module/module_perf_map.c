@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 
 enum { MAX_MAP = 64 << 20, MAX_MAP_FUNCTIONS = 1 << 20 };
@@ -152,15 +153,8 @@ int module_perf_map_functions(struct module *m)
 			m->truncated = true;
 			break;
 		}
-		if (m->nr_functions == cap) {
-			struct module_function *grown;
-
-			cap = cap ? 2 * cap : 1024;
-			grown = realloc(m->functions, cap * sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			m->functions = grown;
-		}
+		if (array_grow(m->functions, m->nr_functions, cap, MAX_MAP_FUNCTIONS))
+			return -ENOMEM;
 		m->functions[m->nr_functions++] = f;
 	}
 	if (m->nr_functions)

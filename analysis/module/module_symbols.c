@@ -2,6 +2,7 @@
 /* Symbol tables: every name of code in the file, its debug file and .gnu_debugdata. */
 #include <errno.h>
 
+#include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
@@ -202,15 +203,8 @@ static int add_symbol(struct module *m, const struct symbol *s)
 		m->truncated = true;
 		return 0;
 	}
-	if (m->nr_symbols == m->cap_symbols) {
-		size_t cap = m->cap_symbols ? m->cap_symbols + m->cap_symbols / 2 : 4096;
-		struct symbol *p = realloc(m->symbols, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		m->symbols = p;
-		m->cap_symbols = cap;
-	}
+	if (array_grow(m->symbols, m->nr_symbols, m->cap_symbols, MODULE_MAX_SYMBOLS))
+		return -ENOMEM;
 	m->symbols[m->nr_symbols++] = *s;
 	return 0;
 }

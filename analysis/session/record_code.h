@@ -3,6 +3,7 @@
 #ifndef PEAKTOP_RECORD_CODE_H
 #define PEAKTOP_RECORD_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A place in the file of a module; module 0: not known. */
@@ -10,6 +11,17 @@ struct rec_code {
 	uint32_t module;
 	uint64_t offset;
 };
+
+static inline bool code_equal(struct rec_code a, struct rec_code b)
+{
+	return a.module == b.module && a.offset == b.offset;
+}
+
+/* The order of tables of places. */
+static inline bool code_is_before(struct rec_code a, struct rec_code b)
+{
+	return a.module < b.module || (a.module == b.module && a.offset < b.offset);
+}
 
 /* How a site calls; the numbers are those of enum call_kind (analysis/code/placement.h). */
 enum callee_kind {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/unwind/unwind.h"
 
 struct unwind_map {
@@ -49,15 +50,7 @@ size_t unwind_map_size(const struct unwind_map *map)
 
 const struct unwind_mapping *unwind_map_at(const struct unwind_map *map, uint64_t address)
 {
-	size_t low = 0, high = map ? map->nr : 0;
+	size_t low = lower_bound(i, map ? map->nr : 0, map->list[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (map->list[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && address < map->list[low - 1].end ? &map->list[low - 1] : NULL;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/walk/open.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,16 +82,8 @@ int open_calls_feed(struct open_calls *o, const struct record *rec)
 		forget(o);
 		o->round = look->round;
 	}
-	if (o->nr == o->cap) {
-		size_t cap = o->cap ? 2 * o->cap : 16;
-		struct rec_look *grown =
-		    o->nr < OPEN_MAX_THREADS ? realloc(o->looks, cap * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return o->nr < OPEN_MAX_THREADS ? -ENOMEM : 0;
-		o->looks = grown;
-		o->cap = cap;
-	}
+	if (array_grow(o->looks, o->nr, o->cap, OPEN_MAX_THREADS))
+		return o->nr < OPEN_MAX_THREADS ? -ENOMEM : 0;
 	err = look_copy(&copy, look);
 	if (err)
 		return err;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
 enum { CHECK_LOOKS = 50, SAME_CHECKS = 4 };
@@ -100,37 +101,18 @@ enum walk_class walk_class_of(const struct rec_look *look)
 
 /* ---- the tree */
 
-static void *grow(void *array, uint32_t nr, uint32_t *cap, uint32_t max, size_t size)
-{
-	uint32_t want = *cap ? 2 * *cap : 64;
-	void *grown;
-
-	if (nr < *cap)
-		return array;
-	if (nr >= max)
-		return NULL;
-	grown = realloc(array, want * size);
-	if (grown)
-		*cap = want;
-	return grown;
-}
-
 static int name_number(struct walk *w, const char *text, size_t n, uint32_t *out)
 {
-	char **grown;
-
 	for (uint32_t i = 0; i < w->nr_names; i++) {
 		if (strlen(w->names[i]) == n && !memcmp(w->names[i], text, n)) {
 			*out = i;
 			return 0;
 		}
 	}
-	grown = grow(w->names, w->nr_names, &w->cap_names, WALK_MAX_NAMES, sizeof(*grown));
-	if (!grown)
+	if (array_grow(w->names, w->nr_names, w->cap_names, WALK_MAX_NAMES))
 		return w->nr_names >= WALK_MAX_NAMES ? -ENOSPC : -ENOMEM;
-	w->names = grown;
-	grown[w->nr_names] = strndup(text, n);
-	if (!grown[w->nr_names])
+	w->names[w->nr_names] = strndup(text, n);
+	if (!w->names[w->nr_names])
 		return -ENOMEM;
 	*out = w->nr_names++;
 	return 0;
@@ -145,7 +127,6 @@ static bool same_node(const struct tree_node *a, const struct tree_node *b)
 /* The child of `parent` that is like `key`, made if need be; NO_NODE: no room. */
 static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node *key)
 {
-	struct tree_node *grown;
 	uint32_t i, *link;
 
 	/* the one called last comes first: it is the one that is looked for most */
@@ -157,27 +138,22 @@ static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node
 		w->nodes[parent].first = i;
 		return i;
 	}
-	grown = grow(w->nodes, w->nr_nodes, &w->cap_nodes, WALK_MAX_NODES, sizeof(*grown));
-	if (!grown)
+	if (array_grow(w->nodes, w->nr_nodes, w->cap_nodes, WALK_MAX_NODES))
 		return NO_NODE;
-	w->nodes = grown;
 	i = w->nr_nodes++;
-	grown[i] = *key;
-	grown[i].parent = parent;
-	grown[i].first = NO_NODE;
-	grown[i].next = grown[parent].first;
-	grown[parent].first = i;
+	w->nodes[i] = *key;
+	w->nodes[i].parent = parent;
+	w->nodes[i].first = NO_NODE;
+	w->nodes[i].next = w->nodes[parent].first;
+	w->nodes[parent].first = i;
 	return i;
 }
 
 static int root_make(struct walk *w)
 {
-	struct tree_node *grown = grow(w->nodes, 0, &w->cap_nodes, WALK_MAX_NODES, sizeof(*grown));
-
-	if (!grown)
+	if (array_grow(w->nodes, 0, w->cap_nodes, WALK_MAX_NODES))
 		return -ENOMEM;
-	w->nodes = grown;
-	grown[0] = (struct tree_node){.kind = WALK_PROCESS, .first = NO_NODE, .next = NO_NODE};
+	w->nodes[0] = (struct tree_node){.kind = WALK_PROCESS, .first = NO_NODE, .next = NO_NODE};
 	w->nr_nodes = 1;
 	return 0;
 }

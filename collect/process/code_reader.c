@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "analysis/code/boundary.h"
 #include "analysis/module/module.h"
 #include "collect/process/code_reader.h"
@@ -29,32 +30,17 @@ struct asked {
 /* How many call frame descriptions begin at or before the address. */
 static size_t fdes_before(struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = module_nr_fdes(m);
+	size_t low;
 	struct module_fde fde;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (!module_fde(m, mid, &fde) && fde.start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = lower_bound(i, module_nr_fdes(m), !module_fde(m, i, &fde) && fde.start <= vaddr);
 	return low;
 }
 
 static size_t functions_before(struct module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = module_nr_functions(m);
+	size_t low = lower_bound(i, module_nr_functions(m), module_function(m, i)->vaddr <= vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (module_function(m, mid)->vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/descend.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +13,6 @@
 enum {
 	MAX_ACTIONS = 1 << 16, /* in a row */
 };
-
-void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size)
-{
-	size_t want = *cap ? 2 * *cap : 16;
-	void *grown;
-
-	if (nr < *cap)
-		return array;
-	if (nr >= max)
-		return NULL;
-	grown = realloc(array, want * size);
-	if (grown)
-		*cap = want;
-	return grown;
-}
 
 struct descend *descend_new(const struct descend_host *host)
 {
@@ -269,17 +255,12 @@ static struct start *start_of(struct descend *d, uint32_t op)
 
 static void start_op(struct descend *d, const struct rec_op *op)
 {
-	struct start *grown;
-
 	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
 		return;
-	grown = descend_grow(d->starts, d->nr_starts, &d->cap_starts, DESCEND_MAX_STARTS,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_grow(d->starts, d->nr_starts, d->cap_starts, DESCEND_MAX_STARTS))
 		return;
-	d->starts = grown;
-	grown[d->nr_starts].op = op->op;
-	profile_init(&grown[d->nr_starts++].profile);
+	d->starts[d->nr_starts].op = op->op;
+	profile_init(&d->starts[d->nr_starts++].profile);
 }
 
 static void start_profile(struct descend *d, const struct rec_profile *p)

@@ -4,21 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/syscall_names.h"
 #include "analysis/descent/imports.h"
 #include "tui/engine/descend_private.h"
 
 enum { FIND_MAX = 16 };
 
-static bool same_code(struct rec_code a, struct rec_code b)
-{
-	return a.module == b.module && a.offset == b.offset;
-}
-
 static struct callees *function_at(const struct descend *d, struct rec_code function)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
-		if (same_code(d->functions[i].function, function))
+		if (code_equal(d->functions[i].function, function))
 			return &d->functions[i];
 	}
 	return NULL;
@@ -28,18 +24,11 @@ const struct parsed_call_site *callees_site(const struct descend *d, struct rec_
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		const struct callees *c = &d->functions[i];
-		size_t low = 0, high = c->nr;
+		size_t low;
 
 		if (c->function.module != site.module)
 			continue;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (c->sites[mid].offset < site.offset)
-				low = mid + 1;
-			else
-				high = mid;
-		}
+		low = lower_bound(at, c->nr, c->sites[at].offset < site.offset);
 		if (low < c->nr && c->sites[low].offset == site.offset)
 			return &c->sites[low];
 	}
@@ -141,7 +130,8 @@ void callees_want(struct descend *d, struct rec_code function)
 	const struct parser_reply reply = {answer_sites, d, d->nr_functions};
 	struct parse_request req = {.module = function.module, .offset = function.offset};
 	bool asked = false;
-	struct callees *c = function_at(d, function), *grown;
+	struct callees *c = function_at(d, function);
+	int err;
 
 	if (function.module == REC_KERNEL_MODULE) {
 		tell_syscall(d, function);
@@ -152,16 +142,14 @@ void callees_want(struct descend *d, struct rec_code function)
 			tell(d, c);
 		return;
 	}
-	grown = descend_grow(d->functions, d->nr_functions, &d->cap_functions,
-			     DESCEND_MAX_FUNCTIONS, sizeof(*grown));
+	err = array_grow(d->functions, d->nr_functions, d->cap_functions, DESCEND_MAX_FUNCTIONS);
 	req.text = "";
-	if (grown) {
-		d->functions = grown;
-		grown[d->nr_functions] = (struct callees){.function = function};
+	if (!err) {
+		d->functions[d->nr_functions] = (struct callees){.function = function};
 		asked = d->host.ask(d->host.ctx, PARSE_CALL_SITES, &req, &reply);
 	}
 	if (!asked)
-		tell_failure(d, function, grown ? -EPIPE : -ENOMEM);
+		tell_failure(d, function, err ? -ENOMEM : -EPIPE);
 	else
 		d->nr_functions++;
 }
@@ -173,7 +161,7 @@ static uint32_t import_want(struct descend *d, const char *name)
 {
 	const struct parser_reply reply = {answer_import, d, d->nr_imports};
 	struct parse_request req = {.text = name, .max = FIND_MAX};
-	struct import *grown, *m;
+	struct import *m;
 
 	if (!name[0])
 		return 0;
@@ -181,12 +169,9 @@ static uint32_t import_want(struct descend *d, const char *name)
 		if (!strcmp(d->imports[i].name, name))
 			return (uint32_t)i + 1;
 	}
-	grown = descend_grow(d->imports, d->nr_imports, &d->cap_imports, DESCEND_MAX_IMPORTS,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_grow(d->imports, d->nr_imports, d->cap_imports, DESCEND_MAX_IMPORTS))
 		return 0;
-	d->imports = grown;
-	m = &grown[d->nr_imports];
+	m = &d->imports[d->nr_imports];
 	*m = (struct import){.name = strdup(name)};
 	if (!m->name)
 		return 0;
@@ -254,23 +239,18 @@ const struct rec_site *entry_want(struct descend *d, struct rec_code function, b
 	const struct parser_reply reply = {answer_entry, d, d->nr_entries};
 	struct parse_request req = {
 	    .module = function.module, .offset = function.offset, .op = d->ask.op, .text = ""};
-	struct entry *grown;
 
 	for (size_t i = 0; i < d->nr_entries; i++) {
 		const struct entry *e = &d->entries[i];
 
-		if (!same_code(e->function, function))
+		if (!code_equal(e->function, function))
 			continue;
 		*wait = e->state == LOOKUP_ASKED;
 		return e->valid ? &e->site : NULL;
 	}
-	grown = descend_grow(d->entries, d->nr_entries, &d->cap_entries, DESCEND_MAX_ENTRIES,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_grow(d->entries, d->nr_entries, d->cap_entries, DESCEND_MAX_ENTRIES))
 		return NULL;
-	d->entries = grown;
-	grown += d->nr_entries;
-	*grown = (struct entry){.function = function};
+	d->entries[d->nr_entries] = (struct entry){.function = function};
 	if (!d->host.ask(d->host.ctx, PARSE_PLAN, &req, &reply))
 		return NULL;
 	d->nr_entries++;

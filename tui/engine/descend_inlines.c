@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/session/frame.h"
 #include "tui/engine/descend_private.h"
 
@@ -11,18 +12,7 @@ enum { BATCH = 64 };
 
 static size_t index_of(const struct descend *d, struct rec_code p)
 {
-	size_t low = 0, high = d->nr_inlines;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		struct rec_code at = d->inlines[mid].place;
-
-		if (at.module < p.module || (at.module == p.module && at.offset < p.offset))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return lower_bound(i, d->nr_inlines, code_is_before(d->inlines[i].place, p));
 }
 
 static struct rec_inlines *lookup(const struct descend *d, struct rec_code p)
@@ -55,20 +45,17 @@ void descend_narrow(const struct descend *d, const struct descent_path *p, struc
 /* The entry of this place, new and empty if need be. */
 static struct rec_inlines *entry_of(struct descend *d, struct rec_code place)
 {
-	struct rec_inlines *r = lookup(d, place), *grown;
+	struct rec_inlines *r = lookup(d, place);
 	size_t i = index_of(d, place);
 
 	if (r)
 		return r;
-	grown = descend_grow(d->inlines, d->nr_inlines, &d->cap_inlines, DESCEND_MAX_INLINES,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_grow(d->inlines, d->nr_inlines, d->cap_inlines, DESCEND_MAX_INLINES))
 		return NULL;
-	d->inlines = grown;
-	memmove(grown + i + 1, grown + i, (d->nr_inlines - i) * sizeof(*grown));
-	d->nr_inlines++;
-	grown[i] = (struct rec_inlines){.place = place};
-	return &grown[i];
+	r = d->inlines + i;
+	memmove(r + 1, r, (d->nr_inlines++ - i) * sizeof(*r));
+	*r = (struct rec_inlines){.place = place};
+	return r;
 }
 
 static void entry_release(struct rec_inlines *r)

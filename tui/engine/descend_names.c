@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "tui/engine/descend_private.h"
 
 enum { BATCH = 512 };
@@ -13,18 +14,12 @@ enum { BATCH = 512 };
 
 static size_t place_of(const struct descend *d, uint32_t module, uint64_t offset)
 {
-	size_t low = 0, high = d->nr_symbols;
+	const struct rec_code place = {.module = module, .offset = offset};
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct descend_symbol *s = &d->symbols[mid];
-
-		if (s->module < module || (s->module == module && s->offset < offset))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return lower_bound(i, d->nr_symbols,
+			   code_is_before((struct rec_code){.module = d->symbols[i].module,
+							    .offset = d->symbols[i].offset},
+					  place));
 }
 
 static struct descend_symbol *lookup(const struct descend *d, uint32_t module, uint64_t offset)
@@ -47,20 +42,17 @@ const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t mo
 /* The entry of this place, new if need be: its texts are NULL until a name has come. */
 static struct descend_symbol *entry_of(struct descend *d, uint32_t module, uint64_t offset)
 {
-	struct descend_symbol *s = lookup(d, module, offset), *grown;
+	struct descend_symbol *s = lookup(d, module, offset);
 	size_t i = place_of(d, module, offset);
 
 	if (s)
 		return s;
-	grown = descend_grow(d->symbols, d->nr_symbols, &d->cap_symbols, DESCEND_MAX_SYMBOLS,
-			     sizeof(*grown));
-	if (!grown)
+	if (array_grow(d->symbols, d->nr_symbols, d->cap_symbols, DESCEND_MAX_SYMBOLS))
 		return NULL;
-	d->symbols = grown;
-	memmove(grown + i + 1, grown + i, (d->nr_symbols - i) * sizeof(*grown));
-	d->nr_symbols++;
-	grown[i] = (struct descend_symbol){.module = module, .offset = offset};
-	return &grown[i];
+	s = d->symbols + i;
+	memmove(s + 1, s, (d->nr_symbols++ - i) * sizeof(*s));
+	*s = (struct descend_symbol){.module = module, .offset = offset};
+	return s;
 }
 
 static void symbol_release(struct descend_symbol *s)

@@ -91,9 +91,6 @@ struct descend {
 	uint32_t nr_modules;
 };
 
-/* Make room for one more of `size` bytes in an array; NULL: no memory, or over `max`. */
-void *descend_grow(void *array, size_t nr, size_t *cap, size_t max, size_t size);
-
 /* Answer DESCENT_EXPAND, now or when the parser has answered. */
 void callees_want(struct descend *d, struct rec_code function);
 /* The call site at this place, if its function was looked at. */

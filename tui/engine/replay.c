@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/replay.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -29,15 +30,8 @@ static void tick_note(struct replay *r, uint64_t end)
 {
 	if (r->nr_ticks && r->ticks[r->nr_ticks - 1] >= end)
 		return;
-	if (r->nr_ticks == r->cap_ticks) {
-		size_t cap = r->cap_ticks ? 2 * r->cap_ticks : 256;
-		uint64_t *grown = cap <= MAX_TICKS ? realloc(r->ticks, cap * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return;
-		r->ticks = grown;
-		r->cap_ticks = cap;
-	}
+	if (array_grow(r->ticks, r->nr_ticks, r->cap_ticks, MAX_TICKS))
+		return;
 	r->ticks[r->nr_ticks++] = end;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/walker.h"
+#include "analysis/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,18 +109,7 @@ int walker_result(const struct walker *w, struct walk_result *out)
 
 static size_t place_of(const struct walker *w, struct rec_code c)
 {
-	size_t low = 0, high = w->nr_asked;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct rec_code *m = &w->asked[mid];
-
-		if (m->module < c.module || (m->module == c.module && m->offset < c.offset))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return lower_bound(i, w->nr_asked, code_is_before(w->asked[i], c));
 }
 
 /* Note that this place was asked for: false if it was before, or cannot be. */
@@ -130,16 +120,8 @@ static bool note_place(struct walker *w, struct rec_code c)
 	if (!c.module ||
 	    (i < w->nr_asked && w->asked[i].module == c.module && w->asked[i].offset == c.offset))
 		return false;
-	if (w->nr_asked == w->cap_asked) {
-		size_t cap = w->cap_asked ? 2 * w->cap_asked : 256;
-		struct rec_code *grown =
-		    cap <= MAX_PLACES ? realloc(w->asked, cap * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return false;
-		w->asked = grown;
-		w->cap_asked = cap;
-	}
+	if (array_grow(w->asked, w->nr_asked, w->cap_asked, MAX_PLACES))
+		return false;
 	memmove(w->asked + i + 1, w->asked + i, (w->nr_asked - i) * sizeof(*w->asked));
 	w->asked[i] = c;
 	w->nr_asked++;

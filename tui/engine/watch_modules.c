@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "tui/engine/front_state.h"
 
 enum { COVERAGE_PART = 512 }; /* functions planned in one request */
@@ -78,18 +79,8 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		if (fm->gone && fm->pid == m->pid && fm->start < m->end && m->start < fm->end)
 			f->mappings[i - 1] = f->mappings[--f->nr_mappings];
 	}
-	if (f->nr_mappings == f->cap_mappings) {
-		size_t cap = f->cap_mappings ? 2 * f->cap_mappings : 64;
-		struct front_mapping *grown;
-
-		if (cap > FRONT_MAX_MAPPINGS)
-			return;
-		grown = realloc(f->mappings, cap * sizeof(*grown));
-		if (!grown)
-			return;
-		f->mappings = grown;
-		f->cap_mappings = cap;
-	}
+	if (array_grow(f->mappings, f->nr_mappings, f->cap_mappings, FRONT_MAX_MAPPINGS))
+		return;
 	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid,
 							       .module = m->module,
 							       .start = m->start,

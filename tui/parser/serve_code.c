@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/code/arch.h"
 #include "analysis/code/blocks.h"
 #include "tui/parser/serve_internal.h"
@@ -58,17 +59,9 @@ static int listing_find(struct listing *l, uint64_t vaddr)
 /* The last instruction that begins at or before the address. */
 static size_t index_of(const struct part_code *pc, uint64_t vaddr)
 {
-	size_t low = 0, high = pc->nr;
+	size_t after = lower_bound(i, pc->nr, pc->part->start + pc->insns[i].off <= vaddr);
 
-	while (high - low > 1) {
-		size_t mid = low + (high - low) / 2;
-
-		if (pc->part->start + pc->insns[mid].off <= vaddr)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
+	return after ? after - 1 : 0;
 }
 
 /* Where a direct branch goes, in words; "" if that says no more than the instruction itself. */

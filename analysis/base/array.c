@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 16 };
+
+int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max)
+{
+	size_t room = *cap ? *cap : FIRST_ROOM;
+	void *grown;
+
+	if (nr <= *cap)
+		return 0;
+	if (nr > max)
+		return -E2BIG;
+	while (room < nr)
+		room = room > max / 2 ? max : 2 * room;
+	if (room > max)
+		room = max;
+	grown = reallocarray(*array, room, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*cap = room;
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Arrays that grow up to a maximum, and searches in arrays that are in order. */
+#ifndef PEAKTOP_ARRAY_H
+#define PEAKTOP_ARRAY_H
+
+#include <stddef.h>
+
+/*
+ * Make room for one more element in `array`, which holds `nr` and has room for `cap` (a variable of
+ * any integer type). It never holds more than `max`. 0; -E2BIG if it is full; -ENOMEM. After an
+ * error the array is as before.
+ */
+#define array_grow(array, nr, cap, max)                                                            \
+	({                                                                                         \
+		size_t cap_ = (cap);                                                               \
+		void *array_ = (array);                                                            \
+		int err_ = array_reserve(&array_, (size_t)(nr) + 1, &cap_, sizeof(*(array)), max); \
+		(array) = array_;                                                                  \
+		(cap) = (__typeof__(cap))cap_;                                                     \
+		err_;                                                                              \
+	})
+
+/* The same for `nr` elements of `size` bytes in all; the room is doubled. */
+int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max);
+
+/*
+ * The first index below `nr` at which `is_below`, an expression of the index `i`, is false; `nr` if
+ * there is none. It must be true up to some index and false from there on.
+ */
+#define lower_bound(i, nr, is_below)                                                               \
+	({                                                                                         \
+		size_t low_ = 0, high_ = (nr);                                                     \
+		while (low_ < high_) {                                                             \
+			size_t i = low_ + (high_ - low_) / 2;                                      \
+			if (is_below)                                                              \
+				low_ = i + 1;                                                      \
+			else                                                                       \
+				high_ = i;                                                         \
+		}                                                                                  \
+		low_;                                                                              \
+	})
+
+#endif
