@@ -436,6 +436,7 @@ int live_run(struct options *o)
 			verb_complain(error);
 			return l.status;
 		}
+		model_list_all_peaks(replay_model(l.replay), o->all_peaks);
 	}
 	l.status = live_open(&l, error, sizeof(error));
 	if (l.status)

@@ -23,6 +23,7 @@ static int print_slices(struct replay *r, const struct options *o)
 	int64_t at;
 	int err;
 
+	model_list_all_peaks(replay_model(r), o->all_peaks);
 	do {
 		before = replay_at_ns(r);
 		at = replay_advance(r, before + replay_interval_ns(r));
@@ -91,6 +92,7 @@ int verb_watch_file(struct options *o)
 
 	if (status)
 		return status;
+	model_list_all_peaks(replay_model(r), o->all_peaks);
 	if (err)
 		;
 	else if (o->verb == VERB_EXPORT)
