@@ -36,7 +36,7 @@ FLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -DPEAKTOP_VERSION='"$(VERSION)"' -I. -
 	-include analysis/base/banned.h -fstack-protector-strong -MMD -MP $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS := -lbpf -ldw -lelf -lcapstone -lncursesw -lpanelw -ltinfo -ljansson -lzstd -lseccomp -liberty -llzma -lm -lpthread
 
-FOLDERS := $(addprefix analysis/,base session latency module code unwind parser descent walk) \
+FOLDERS := $(addprefix analysis/,base session latency module code unwind parser descent walk waits) \
 	collect collect/process $(addprefix tui/,engine parser session report screen views cli)
 src = $(wildcard $(1)/*.c)
 lib = $(B)/lib$(subst /,-,$(1)).a

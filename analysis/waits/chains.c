@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which segments of a target are told, and when. Sleeps that only a timer interrupted are one; a
+ * sleep that goes on after a short run was interrupted by a false wakeup.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/tree.h"
+
+static struct walker begin(struct waits *w)
+{
+	w->chains->episode++;
+	return (struct walker){.w = w};
+}
+
+static void tell(struct waits *w, const struct segment *s, unsigned int notes)
+{
+	struct walker k = begin(w);
+
+	walk_segment(&k, 0, s, s->from, s->to, 0, notes);
+}
+
+/* Did a thread of the same process run while the first parts of this sleep went on, and end or fall
+ * asleep in the last one, without waking anybody? What was polled for was done by then. */
+static uint32_t silent_helper(struct waits *w, const struct pending_sleep *p)
+{
+	uint32_t pid = task_at(w, p->first.task)->pid, best = NO_TASK;
+	uint64_t best_ns = 0;
+
+	for (uint32_t i = w->tasks.by_pid[(pid * 0x9e3779b1u >> 7) & w->tasks.mask]; i;
+	     i = task_at(w, i)->next_in_process) {
+		const struct wait_task *t = task_at(w, i);
+		const struct segment *s;
+		uint64_t ran = 0, ended = 0;
+
+		if (t->pid != pid || i == p->first.task || t->now.state == SEGMENT_RUN ||
+		    t->woke_ns >= p->last.from)
+			continue;
+		for (uint64_t n = t->tail;
+		     n && (s = segment_get(w, n - 1)) && s->to > p->first.from; n = s->prev) {
+			if (s->state != SEGMENT_RUN || s->from >= p->last.to)
+				continue;
+			ended = ended ? ended : s->to;
+			ran += s->to - (s->from > p->first.from ? s->from : p->first.from);
+		}
+		if (ended >= p->last.from && ran > best_ns) {
+			best = i;
+			best_ns = ran;
+		}
+	}
+	return best;
+}
+
+static void tell_merged(struct waits *w, const struct pending_sleep *p)
+{
+	uint32_t task = p->first.task, helper, node;
+	struct walker k = begin(w);
+	const struct segment *s;
+	bool timer = p->last.cause.kind == ENDER_TIMER;
+
+	w->stats.merged += p->parts - 1;
+	node = walk_layer(&k, 0, &p->first, NOTE_MERGED);
+	helper = timer ? silent_helper(w, p) : NO_TASK;
+	if (helper)
+		w->chains->nodes[node].hint = chains_identity(w, helper);
+	for (uint64_t n = task_at(w, task)->tail;
+	     n && (s = segment_get(w, n - 1)) && s->to > p->first.from; n = s->prev) {
+		if (s->state == SEGMENT_SLEEP && s->from <= p->last.from)
+			walk_cause(&k, node, s, &p->last.cause, s->from, s->to, 0);
+	}
+}
+
+void chains_settle(struct waits *w, uint32_t task)
+{
+	struct pending_sleep *p = task_at(w, task)->pending;
+
+	if (!p || !p->parts)
+		return;
+	if (p->parts == 1)
+		tell(w, &p->first, 0);
+	else
+		tell_merged(w, p);
+	p->parts = 0;
+}
+
+static bool is_same_place(const struct waits *w, const struct segment *a, const struct segment *b)
+{
+	return a->kind == b->kind && a->syscall == b->syscall && a->object == b->object &&
+	       a->lock == b->lock && !a->lost && !b->lost &&
+	       traces_content(w->traces, a->kernel_stack) ==
+		   traces_content(w->traces, b->kernel_stack) &&
+	       traces_content(w->traces, a->user_stack) == traces_content(w->traces, b->user_stack);
+}
+
+static void sleep_over(struct waits *w, const struct segment *s)
+{
+	struct wait_task *t = task_at(w, s->task);
+	struct pending_sleep *p = t->pending;
+	bool brief = s->from < t->run_since + BRIEF_RUN_NS;
+
+	if (!p)
+		p = t->pending = calloc(1, sizeof(*p));
+	if (!p) {
+		tell(w, s, 0);
+		return;
+	}
+	if (p->parts && brief && is_same_place(w, &p->last, s)) {
+		if (p->last.cause.kind == ENDER_TIMER &&
+		    s->to - p->first.from < w->config.horizon_ns / 4) {
+			p->last = *s;
+			p->parts++;
+		} else if (p->parts == 1 && p->last.cause.kind == ENDER_TASK &&
+			   t->woke_ns < p->last.to) {
+			w->stats.false_wakeups++;
+			tell(w, &p->first, NOTE_FALSE_WAKEUP);
+			p->parts = 0;
+		}
+	}
+	if (p->parts && p->last.from == s->from)
+		return;
+	chains_settle(w, s->task);
+	*p = (struct pending_sleep){.first = *s, .last = *s, .parts = 1};
+	if (s->cause.kind != ENDER_TIMER && s->cause.kind != ENDER_TASK)
+		chains_settle(w, s->task);
+}
+
+void chains_segment(struct waits *w, const struct segment *s)
+{
+	struct segment copy = *s;
+
+	if (w->config.no_chains)
+		return;
+	if (s->state == SEGMENT_SLEEP) {
+		sleep_over(w, &copy);
+		return;
+	}
+	/* after a longer run the sleep before it was whole */
+	if (s->state == SEGMENT_RUN && s->to >= task_at(w, s->task)->run_since + BRIEF_RUN_NS)
+		chains_settle(w, s->task);
+	tell(w, &copy, 0);
+}

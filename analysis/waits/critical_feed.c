@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/waits/critical_feed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/syscall_names.h"
+#include "analysis/waits/critical_names.h"
+
+enum { STATES = 4096 };
+/* Owners of machines: a kind in the upper bits. */
+enum { OWNER_TASK = 1, OWNER_REQUEST = 2, OWNER_WORK = 3 };
+
+struct critical_feed *critical_feed_new(void)
+{
+	struct critical_feed *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->critical = critical_new(&(struct critical_config){.max_states = STATES});
+	f->names = calloc(STATES, sizeof(*f->names));
+	f->slot = calloc(2 * STATES, sizeof(*f->slot));
+	if (!f->critical || !f->names || !f->slot) {
+		critical_feed_free(f);
+		return NULL;
+	}
+	f->nr_names = 1; /* 0: the others */
+	return f;
+}
+
+void critical_feed_free(struct critical_feed *f)
+{
+	if (!f)
+		return;
+	critical_free(f->critical);
+	critical_path_release(&f->sum);
+	free(f->names);
+	free(f->slot);
+	free(f);
+}
+
+/* ---- states */
+
+static uint32_t state_number(struct critical_feed *f, const struct state_name *name)
+{
+	uint64_t hash = ((uint64_t)name->machine << 32 | name->tid) * 0x9e3779b97f4a7c15u;
+	uint32_t i;
+
+	hash = (hash ^ name->function.function ^ (uint64_t)name->detail << 40 ^
+		(uint64_t)name->kind << 32 ^ (uint64_t)name->type << 56) *
+	       0xff51afd7ed558ccdu;
+	for (i = (uint32_t)(hash >> 40) & (2 * STATES - 1); f->slot[i];
+	     i = (i + 1) & (2 * STATES - 1)) {
+		if (!memcmp(&f->names[f->slot[i]], name, sizeof(*name)))
+			return f->slot[i];
+	}
+	if (f->nr_names == STATES)
+		return 0;
+	f->names[f->nr_names] = *name;
+	f->slot[i] = f->nr_names;
+	return f->nr_names++;
+}
+
+static struct state_name name_of_task(const struct waits *w, uint32_t task, enum state_type type)
+{
+	const struct wait_task *t = task_at(w, task);
+	struct state_name name;
+
+	memset(&name, 0, sizeof(name));
+	name.machine = t->comm;
+	name.tid = t->flags & TASK_TARGET ? t->tid : 0;
+	name.type = (uint16_t)type;
+	return name;
+}
+
+uint32_t state_of_segment(struct waits *w, const struct segment *s)
+{
+	enum state_type type = s->state == SEGMENT_RUN	   ? STATE_RUN
+			       : s->state == SEGMENT_READY ? STATE_READY
+							   : STATE_WAIT;
+	struct state_name name = name_of_task(w, s->task, type);
+	const struct trace *stack = NULL;
+
+	if (type == STATE_RUN && s->sampled)
+		stack = traces_find(w->traces, s->user_stack);
+	if (stack && stack->nr_frames) {
+		name.function.module = stack->frames[stack->nr_frames - 1].module;
+		name.function.function = stack->frames[stack->nr_frames - 1].function;
+	}
+	if (type == STATE_WAIT) {
+		name.kind = s->kind;
+		name.detail = s->syscall;
+		name.ender = s->cause.kind;
+	}
+	return state_number(w->feed, &name);
+}
+
+uint32_t state_of_request(struct waits *w, uint32_t object, bool issued)
+{
+	struct state_name name;
+
+	memset(&name, 0, sizeof(name));
+	name.machine = object && object < w->nr_objects ? w->objects[object].name : 0;
+	name.type = issued ? STATE_DEVICE : STATE_IO_QUEUE;
+	return state_number(w->feed, &name);
+}
+
+/* ---- machines */
+
+static uint32_t machine_of(struct waits *w, uint32_t task)
+{
+	struct wait_task *t = task_at(w, task);
+
+	t->machine =
+	    critical_machine(w->feed->critical, t->machine, (uint64_t)OWNER_TASK << 60 | task);
+	return t->machine;
+}
+
+void critical_turn(struct waits *w, uint32_t task, uint64_t now)
+{
+	struct wait_task *t = task_at(w, task);
+	struct segment *s = &t->now;
+
+	if (!w->feed)
+		return;
+	switch ((enum segment_state)s->state) {
+	case SEGMENT_RUN:
+	case SEGMENT_READY:
+		critical_enter(w->feed->critical, machine_of(w, task), now, state_of_segment(w, s));
+		return;
+	case SEGMENT_GONE:
+		/* whoever waits for its end has been woken by it before */
+		critical_drop(w->feed->critical, critical_find(w->feed->critical, t->machine,
+							       (uint64_t)OWNER_TASK << 60 | task));
+		t->machine = 0;
+		return;
+	case SEGMENT_NONE:
+		return;
+	default:
+		critical_block(w->feed->critical, machine_of(w, task), now);
+		return;
+	}
+}
+
+void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *cause, uint64_t key,
+		     uint64_t now)
+{
+	struct wait_task *t = task_at(w, wakee);
+	struct segment s = t->now;
+	struct request *q;
+	uint32_t machine = 0, source;
+
+	if (!w->feed)
+		return;
+	machine = machine_of(w, wakee);
+	switch ((enum wait_ender)cause->kind) {
+	case ENDER_TASK:
+	case ENDER_WORK:
+	case ENDER_URING:
+		if (is_followed(w, cause->task)) {
+			source = machine_of(w, cause->task);
+			critical_edge(w->feed->critical, source, machine, now);
+			return;
+		}
+		break;
+	case ENDER_REQUEST:
+		q = keyed_find(&w->requests, key);
+		source = q ? critical_find(w->feed->critical, q->machine,
+					   (uint64_t)OWNER_REQUEST << 60 ^ key)
+			   : 0;
+		if (source) {
+			critical_edge(w->feed->critical, source, machine, now);
+			return;
+		}
+		break;
+	case ENDER_UNKNOWN:
+	case ENDER_UNKNOWN_IRQ:
+	case ENDER_LOST:
+	case ENDER_SELF:
+		/* a missing edge: the deficit will show it */
+		return;
+	default:
+		break;
+	}
+	if (s.state != SEGMENT_SLEEP)
+		return;
+	s.cause = *cause;
+	critical_external(w->feed->critical, machine, now, state_of_segment(w, &s));
+}
+
+void critical_fork(struct waits *w, uint32_t parent, uint32_t child, uint64_t now)
+{
+	if (w->feed && is_followed(w, parent))
+		critical_edge(w->feed->critical, machine_of(w, parent), machine_of(w, child), now);
+}
+
+void critical_request(struct waits *w, uint64_t key, struct request *q, uint64_t now)
+{
+	uint64_t owner = (uint64_t)OWNER_REQUEST << 60 ^ key;
+	struct critical *c = w->feed ? w->feed->critical : NULL;
+
+	if (!c)
+		return;
+	if (q->issue_ns) {
+		critical_enter(c, critical_find(c, q->machine, owner), now,
+			       state_of_request(w, q->object, true));
+		return;
+	}
+	q->machine = critical_machine(c, q->machine, owner);
+	if (is_followed(w, q->task))
+		critical_edge(c, machine_of(w, q->task), q->machine, now);
+	critical_enter(c, q->machine, now, state_of_request(w, q->object, false));
+}
+
+void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t now)
+{
+	struct queued_work *q = keyed_find(&w->works, key);
+	uint64_t owner = (uint64_t)OWNER_WORK << 60 ^ key;
+	struct critical *c = w->feed ? w->feed->critical : NULL;
+	struct state_name name;
+
+	if (!c || !q)
+		return;
+	q->machine = critical_machine(c, q->machine, owner);
+	if (q->by.kind == ENDER_TASK && is_followed(w, task))
+		critical_edge(c, machine_of(w, task), q->machine, now);
+	memset(&name, 0, sizeof(name));
+	name.type = STATE_WORK_QUEUE;
+	critical_enter(c, q->machine, now, state_number(w->feed, &name));
+}
+
+void critical_begun(struct waits *w, uint64_t key, uint32_t worker, uint64_t now)
+{
+	struct queued_work *q = keyed_find(&w->works, key);
+	struct critical *c = w->feed ? w->feed->critical : NULL;
+	uint32_t machine;
+
+	if (!c || !q)
+		return;
+	machine = critical_find(c, q->machine, (uint64_t)OWNER_WORK << 60 ^ key);
+	if (machine && is_followed(w, worker))
+		critical_edge(c, machine, machine_of(w, worker), now);
+	critical_drop(c, machine);
+	q->machine = 0;
+}
+
+/* ---- windows */
+
+/* The target whose path is longest. */
+uint32_t critical_end(struct waits *w, uint64_t now)
+{
+	uint32_t best = NO_TASK;
+	uint64_t best_ns = 0;
+
+	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
+		const struct wait_task *t = task_at(w, i);
+		uint32_t machine =
+		    critical_find(w->feed->critical, t->machine, (uint64_t)OWNER_TASK << 60 | i);
+		uint64_t ns = critical_length(w->feed->critical, machine, now);
+
+		if (t->flags & TASK_TARGET && machine && (!best || ns > best_ns)) {
+			best = i;
+			best_ns = ns;
+		}
+	}
+	return best;
+}
+
+int critical_sum_add(struct critical_path *sum, const struct critical_path *p)
+{
+	struct critical_edge_sum *edges = realloc(sum->edges, (p->nr_edges + 1) * sizeof(*edges));
+	struct critical_state *states = NULL;
+
+	if (edges)
+		sum->edges = edges;
+	if (!sum->states)
+		sum->states = calloc(p->nr_states, sizeof(*states));
+	if (!edges || !sum->states)
+		return -ENOMEM;
+	memset(edges + sum->nr_edges, 0, (p->nr_edges + 1 - sum->nr_edges) * sizeof(*edges));
+	sum->nr_states = p->nr_states;
+	sum->nr_edges = p->nr_edges;
+	for (uint32_t i = 0; i < p->nr_states; i++) {
+		uint64_t critical_ns = sum->states[i].critical_ns + p->states[i].critical_ns;
+
+		/* all but the path itself counts since the begin */
+		sum->states[i] = p->states[i];
+		sum->states[i].critical_ns = critical_ns;
+	}
+	for (uint32_t i = 0; i < p->nr_edges; i++) {
+		uint64_t critical_ns = edges[i].critical_ns + p->edges[i].critical_ns;
+
+		edges[i] = p->edges[i];
+		edges[i].critical_ns = critical_ns;
+	}
+	sum->length_ns += p->length_ns;
+	sum->elapsed_ns += p->elapsed_ns;
+	sum->deficit_ns += p->deficit_ns;
+	sum->approximate |= p->approximate;
+	sum->behind = p->behind;
+	sum->behind_ns = p->behind_ns;
+	sum->behind_machine = p->behind_machine;
+	sum->silent_state = p->silent_state;
+	return 0;
+}
+
+void critical_window_begin(struct waits *w, uint64_t now)
+{
+	if (w->feed)
+		critical_restart(w->feed->critical, now);
+}
+
+void critical_window_end(struct waits *w, uint64_t now)
+{
+	struct critical_path path;
+	uint32_t end;
+
+	if (!w->feed)
+		return;
+	end = critical_end(w, now);
+	if (critical_result(w->feed->critical, end ? machine_of(w, end) : 0, now, &path))
+		return;
+	critical_sum_add(&w->feed->sum, &path);
+	w->feed->end = end;
+	critical_path_release(&path);
+}

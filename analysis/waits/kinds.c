@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/waits/kinds.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+
+#define KIND(text_, account_, time_)                                                               \
+	{                                                                                          \
+		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_            \
+	}
+
+const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
+{
+	static const struct wait_kind_info info[WAIT_KINDS] = {
+	    [WAIT_UNKNOWN] = KIND("asleep, not known in what", UNKNOWN, WORK),
+	    [WAIT_CLOCK] = KIND("sleeping", DELIBERATE, SLEEP),
+	    [WAIT_EVENTS] = KIND("waiting for events", IDLE, IDLE),
+	    [WAIT_CONNECTION] = KIND("waiting for a connection", IDLE, IDLE),
+	    [WAIT_SIGNAL] = KIND("waiting for a signal", IDLE, IDLE),
+	    [WAIT_CHILD] = KIND("waiting for a child", OTHER_PATH, IDLE),
+	    [WAIT_VFORK] = KIND("waiting for a vfork child", OTHER_PATH, WORK),
+	    [WAIT_JOIN] = KIND("joining a thread", LOCK, IDLE),
+	    [WAIT_LOCK] = KIND("waiting for a lock", LOCK, WORK),
+	    [WAIT_CONDITION] = KIND("waiting for a condition", IDLE, IDLE),
+	    [WAIT_KERNEL_LOCK] = KIND("waiting for a lock of the kernel", LOCK, WORK),
+	    [WAIT_FILE_LOCK] = KIND("waiting for a file lock", LOCK, WORK),
+	    [WAIT_PIPE_EMPTY] = KIND("waiting for an empty pipe", IDLE, IDLE),
+	    [WAIT_PIPE_FULL] = KIND("waiting for a full pipe", OTHER_PATH, WORK),
+	    [WAIT_LOCAL] = KIND("waiting for a local socket", OTHER_PATH, WORK),
+	    [WAIT_LOCAL_FULL] = KIND("waiting for a full local socket", OTHER_PATH, WORK),
+	    [WAIT_NETWORK] = KIND("waiting for the network", NETWORK, WORK),
+	    [WAIT_NETWORK_FULL] = KIND("waiting for a full network socket", NETWORK, WORK),
+	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
+	    [WAIT_TERMINAL] = KIND("waiting for a terminal", IDLE, IDLE),
+	    [WAIT_FILE] = KIND("waiting for a file", IO_QUEUE, WORK),
+	    [WAIT_DEVICE] = KIND("waiting for a device", HARDWARE, WORK),
+	    [WAIT_PAGE] = KIND("waiting for a page of a file", PAGE_FAULT, WORK),
+	    [WAIT_SWAP] = KIND("waiting for swap", PAGE_FAULT, WORK),
+	    [WAIT_WRITEBACK] = KIND("waiting for writeback", WRITEBACK, WORK),
+	    [WAIT_JOURNAL] = KIND("waiting for the journal", WRITEBACK, WORK),
+	    [WAIT_RECLAIM] = KIND("waiting for memory", WRITEBACK, WORK),
+	    [WAIT_COMPACTION] = KIND("waiting for free areas of memory", WRITEBACK, WORK),
+	    [WAIT_URING] = KIND("waiting for an io_uring", OTHER_PATH, IDLE),
+	    [WAIT_STOPPED] = KIND("stopped", STOPPED, IDLE),
+	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, IDLE),
+	    [WAIT_FROZEN] = KIND("frozen", STOPPED, IDLE),
+	    [WAIT_KERNEL_IDLE] = KIND("idle", IDLE, IDLE),
+	    [WAIT_OTHER] = KIND("waiting", UNKNOWN, WORK),
+	};
+
+	return &info[(unsigned int)kind < WAIT_KINDS ? kind : WAIT_UNKNOWN];
+}
+
+const char *wait_account_text(enum wait_account account)
+{
+	static const char *const text[ACCOUNTS] = {
+	    [ACCOUNT_RUN_SAMPLED] = "sampled run",
+	    [ACCOUNT_DEVICE] = "block I/O",
+	    [ACCOUNT_RUN_UNSAMPLED] = "unsampled run",
+	    [ACCOUNT_IO_QUEUE] = "I/O queue",
+	    [ACCOUNT_RUN_QUEUE] = "run queue",
+	    [ACCOUNT_HANDOFF] = "hand-off",
+	    [ACCOUNT_BUSY_OTHER] = "busy with other work",
+	    [ACCOUNT_LOCK] = "lock",
+	    [ACCOUNT_PAGE_FAULT] = "page fault",
+	    [ACCOUNT_WRITEBACK] = "writeback",
+	    [ACCOUNT_NETWORK] = "network",
+	    [ACCOUNT_HARDWARE] = "hardware",
+	    [ACCOUNT_DELIBERATE] = "deliberate sleep",
+	    [ACCOUNT_TIMED_OUT] = "timed out",
+	    [ACCOUNT_IDLE] = "idle",
+	    [ACCOUNT_STOPPED] = "stopped",
+	    [ACCOUNT_OTHER_PATH] = "other path",
+	    [ACCOUNT_LOST] = "LOST",
+	    [ACCOUNT_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)account < ACCOUNTS ? text[account] : "unknown";
+}
+
+/* A function is told by the begin of its name; where the list has several, each sets the hint. */
+static const struct {
+	const char *prefix;
+	uint32_t hint;
+} functions[] = {
+    {"rwsem_down_", HINT_LOCK},
+    {"__mutex_lock", HINT_LOCK},
+    {"__ww_mutex_lock", HINT_LOCK},
+    {"percpu_rwsem_wait", HINT_LOCK},
+    {"percpu_down_", HINT_LOCK},
+    {"__down", HINT_LOCK},
+    {"rt_mutex_slowlock", HINT_LOCK},
+    {"handle_mm_fault", HINT_PAGE},
+    {"exc_page_fault", HINT_PAGE},
+    {"asm_exc_page_fault", HINT_PAGE},
+    {"do_user_addr_fault", HINT_PAGE},
+    {"do_swap_page", HINT_SWAP},
+    {"io_schedule", HINT_IO},
+    {"submit_bio_wait", HINT_IO},
+    {"bit_wait_io", HINT_IO},
+    {"pipe_read", HINT_PIPE_READ},
+    {"anon_pipe_read", HINT_PIPE_READ},
+    {"fifo_pipe_read", HINT_PIPE_READ},
+    {"pipe_write", HINT_PIPE_WRITE},
+    {"anon_pipe_write", HINT_PIPE_WRITE},
+    {"fifo_pipe_write", HINT_PIPE_WRITE},
+    {"tty_read", HINT_TERMINAL},
+    {"n_tty_read", HINT_TERMINAL},
+    {"jbd2_", HINT_JOURNAL},
+    {"do_get_write_access", HINT_JOURNAL},
+    {"wait_transaction_locked", HINT_JOURNAL},
+    {"xlog_", HINT_JOURNAL},
+    {"xfs_log_force", HINT_JOURNAL},
+    {"btrfs_commit_transaction", HINT_JOURNAL},
+    {"btrfs_wait_for_commit", HINT_JOURNAL},
+    {"balance_dirty_pages", HINT_WRITEBACK},
+    {"folio_wait_writeback", HINT_WRITEBACK},
+    {"wait_on_page_writeback", HINT_WRITEBACK},
+    {"__filemap_fdatawait_range", HINT_WRITEBACK},
+    {"wb_wait_for_completion", HINT_WRITEBACK},
+    {"try_to_free_pages", HINT_RECLAIM},
+    {"try_to_free_mem_cgroup_pages", HINT_RECLAIM},
+    {"shrink_", HINT_RECLAIM},
+    {"reclaim_throttle", HINT_RECLAIM},
+    {"compact_zone", HINT_COMPACTION},
+    {"try_to_compact_pages", HINT_COMPACTION},
+    {"wait_for_vfork_done", HINT_VFORK},
+    {"kthread", HINT_KTHREAD},
+    {"worker_thread", HINT_KTHREAD},
+    {"asm_sysvec_", HINT_INTERRUPT},
+    {"sysvec_", HINT_INTERRUPT},
+    {"common_interrupt", HINT_INTERRUPT},
+    {"asm_common_interrupt", HINT_INTERRUPT},
+    {"__irq_exit_rcu", HINT_INTERRUPT},
+};
+
+uint32_t wait_hints(const char *kernel)
+{
+	uint32_t hints = 0;
+
+	while (*kernel) {
+		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+			if (!strncmp(kernel, functions[i].prefix, strlen(functions[i].prefix)))
+				hints |= functions[i].hint;
+		}
+		kernel += strcspn(kernel, ";");
+		kernel += *kernel == ';';
+	}
+	return hints;
+}
+
+static enum wait_kind kind_of_futex(const struct wait_facts *f)
+{
+	unsigned int op = (unsigned int)f->args[1] & FUTEX_CMD_MASK;
+	uint32_t expected = (uint32_t)f->args[2];
+
+	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2)
+		return WAIT_LOCK;
+	if (f->for_thread && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET))
+		return WAIT_JOIN;
+	/* the C library's mutexes are waited for with this value: locked, with waiters */
+	if (op == FUTEX_WAIT && expected == 2)
+		return WAIT_LOCK;
+	return WAIT_CONDITION;
+}
+
+/* By what stands behind the descriptor. */
+static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
+{
+	if (!f->has_object) {
+		if (f->hints & HINT_PIPE_READ)
+			return WAIT_PIPE_EMPTY;
+		if (f->hints & HINT_PIPE_WRITE)
+			return WAIT_PIPE_FULL;
+		if (f->hints & HINT_TERMINAL)
+			return WAIT_TERMINAL;
+		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
+	}
+	switch ((enum object_kind)f->object) {
+	case OBJECT_FILE:
+	case OBJECT_DISK:
+		return WAIT_FILE;
+	case OBJECT_DEVICE:
+		return WAIT_DEVICE;
+	case OBJECT_TERMINAL:
+		return WAIT_TERMINAL;
+	case OBJECT_PIPE:
+		return writes ? WAIT_PIPE_FULL : WAIT_PIPE_EMPTY;
+	case OBJECT_LOCAL:
+		return writes ? WAIT_LOCAL_FULL : f->serves ? WAIT_EVENTS : WAIT_LOCAL;
+	case OBJECT_SOCKET:
+		return writes ? WAIT_NETWORK_FULL : f->serves ? WAIT_EVENTS : WAIT_NETWORK;
+	case OBJECT_EVENT:
+		return WAIT_MESSAGE;
+	case OBJECT_TIMER:
+		return WAIT_CLOCK;
+	default:
+		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
+	}
+}
+
+static enum wait_kind kind_of_call(const struct wait_facts *f)
+{
+	switch (f->syscall) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return WAIT_CLOCK;
+	case SYS_poll:
+	case SYS_ppoll:
+		return f->args[1] ? WAIT_EVENTS : WAIT_CLOCK;
+	case SYS_select:
+	case SYS_pselect6:
+		return f->args[0] ? WAIT_EVENTS : WAIT_CLOCK;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return WAIT_EVENTS;
+	case SYS_accept:
+	case SYS_accept4:
+		return WAIT_CONNECTION;
+	case SYS_pause:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+		return WAIT_SIGNAL;
+	case SYS_wait4:
+	case SYS_waitid:
+		return WAIT_CHILD;
+	case SYS_vfork:
+		return WAIT_VFORK;
+	case SYS_futex:
+		return kind_of_futex(f);
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_mq_timedreceive:
+	case SYS_mq_timedsend:
+		return WAIT_MESSAGE;
+	case SYS_flock:
+		return WAIT_FILE_LOCK;
+	case SYS_fcntl:
+		return f->args[1] == F_SETLKW || f->args[1] == F_OFD_SETLKW
+			   ? WAIT_FILE_LOCK
+			   : kind_of_object(f, false);
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_sync:
+	case SYS_syncfs:
+	case SYS_sync_file_range:
+	case SYS_msync:
+		return WAIT_FILE;
+	case SYS_io_uring_enter:
+		return WAIT_URING;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+		return kind_of_object(f, true);
+	case SYS_connect:
+		return f->has_object ? kind_of_object(f, false) : WAIT_NETWORK;
+	default:
+		return kind_of_object(f, false);
+	}
+}
+
+enum wait_kind wait_kind_of(const struct wait_facts *f)
+{
+	if (f->state & SWITCH_FROZEN)
+		return WAIT_FROZEN;
+	if (f->state & SWITCH_TRACED)
+		return WAIT_TRACED;
+	if (f->state & SWITCH_STOPPED)
+		return WAIT_STOPPED;
+	/* what the kernel does for the thread says more than what was called */
+	if (f->hints & HINT_SWAP)
+		return WAIT_SWAP;
+	if (f->hints & HINT_COMPACTION)
+		return WAIT_COMPACTION;
+	if (f->hints & HINT_RECLAIM)
+		return WAIT_RECLAIM;
+	if (f->syscall != SYS_futex && (f->contends || f->hints & HINT_LOCK))
+		return WAIT_KERNEL_LOCK;
+	if (f->hints & HINT_JOURNAL && !f->kernel_thread)
+		return WAIT_JOURNAL;
+	if (f->hints & HINT_WRITEBACK && !(f->hints & HINT_PAGE))
+		return WAIT_WRITEBACK;
+	if (f->in_fault || (f->syscall < 0 && f->hints & HINT_PAGE))
+		return WAIT_PAGE;
+	if (f->hints & HINT_VFORK)
+		return WAIT_VFORK;
+	if (f->syscall >= 0)
+		return kind_of_call(f);
+	if (f->kernel_thread)
+		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE
+									 : WAIT_KERNEL_IDLE;
+	if (f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT)
+		return WAIT_FILE;
+	return f->hints ? WAIT_OTHER : WAIT_UNKNOWN;
+}

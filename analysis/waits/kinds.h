@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a sleep was: the one classifier. It turns facts (system call and arguments, kernel stack,
+ * what stands behind the descriptor) into a kind, and a table says what each kind means: its
+ * words, how its time is accounted, and whether a program that waits so is at work or idle.
+ *
+ * Who ended a sleep is another question: ender.h.
+ */
+#ifndef PEAKTOP_WAIT_KINDS_H
+#define PEAKTOP_WAIT_KINDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+
+enum wait_kind {
+	WAIT_UNKNOWN = 0, /* nothing is known about the sleep */
+	WAIT_CLOCK,	  /* asleep on purpose: nanosleep, poll without descriptors */
+	WAIT_EVENTS,	  /* poll, select, epoll with descriptors */
+	WAIT_CONNECTION,  /* accept */
+	WAIT_SIGNAL,
+	WAIT_CHILD,
+	WAIT_VFORK,
+	WAIT_JOIN,
+	WAIT_LOCK, /* a futex that is used as a mutex */
+	WAIT_CONDITION,
+	WAIT_KERNEL_LOCK,
+	WAIT_FILE_LOCK,
+	WAIT_PIPE_EMPTY,
+	WAIT_PIPE_FULL,
+	WAIT_LOCAL, /* data from a local socket */
+	WAIT_LOCAL_FULL,
+	WAIT_NETWORK, /* data from another host */
+	WAIT_NETWORK_FULL,
+	WAIT_MESSAGE, /* message queues, semaphores, eventfd */
+	WAIT_TERMINAL,
+	WAIT_FILE,
+	WAIT_DEVICE,
+	WAIT_PAGE, /* a page fault that reads a file */
+	WAIT_SWAP,
+	WAIT_WRITEBACK, /* until dirty pages are written */
+	WAIT_JOURNAL,	/* of a file system */
+	WAIT_RECLAIM,
+	WAIT_COMPACTION,
+	WAIT_URING,
+	WAIT_STOPPED,
+	WAIT_TRACED,
+	WAIT_FROZEN,
+	WAIT_KERNEL_IDLE, /* a thread of the kernel without work */
+	WAIT_OTHER,
+	WAIT_KINDS
+};
+
+/* What time is accounted as, best understood first. */
+enum wait_account {
+	ACCOUNT_RUN_SAMPLED = 0,
+	ACCOUNT_DEVICE, /* block I/O at the device */
+	ACCOUNT_RUN_UNSAMPLED,
+	ACCOUNT_IO_QUEUE,
+	ACCOUNT_RUN_QUEUE,
+	ACCOUNT_HANDOFF,
+	ACCOUNT_BUSY_OTHER, /* whom it waits for was busy with other work */
+	ACCOUNT_LOCK,
+	ACCOUNT_PAGE_FAULT,
+	ACCOUNT_WRITEBACK, /* writeback, reclaim, journal */
+	ACCOUNT_NETWORK,
+	ACCOUNT_HARDWARE, /* interrupts */
+	ACCOUNT_DELIBERATE,
+	ACCOUNT_TIMED_OUT,
+	ACCOUNT_IDLE,
+	ACCOUNT_STOPPED,
+	ACCOUNT_OTHER_PATH, /* a task that is known by name only */
+	ACCOUNT_LOST,
+	ACCOUNT_UNKNOWN,
+	ACCOUNTS
+};
+
+enum wait_time { WAIT_TIME_WORK = 0, WAIT_TIME_SLEEP, WAIT_TIME_IDLE };
+
+struct wait_kind_info {
+	const char *text;	   /* "waiting for a lock" */
+	enum wait_account account; /* where the chain ends at this sleep */
+	enum wait_time time;
+};
+
+const struct wait_kind_info *wait_kind_info(enum wait_kind kind);
+/* The word of the JSON: "sampled run", "block I/O", ... */
+const char *wait_account_text(enum wait_account account);
+
+/* What functions of the kernel in the sleeping stack tell: bits. */
+enum wait_hint {
+	HINT_LOCK = 1 << 0,
+	HINT_PAGE = 1 << 1,
+	HINT_IO = 1 << 2,
+	HINT_PIPE_READ = 1 << 3,
+	HINT_PIPE_WRITE = 1 << 4,
+	HINT_TERMINAL = 1 << 5,
+	HINT_JOURNAL = 1 << 6,
+	HINT_WRITEBACK = 1 << 7,
+	HINT_RECLAIM = 1 << 8,
+	HINT_COMPACTION = 1 << 9,
+	HINT_SWAP = 1 << 10,
+	HINT_VFORK = 1 << 11,
+	HINT_KTHREAD = 1 << 12,
+	HINT_INTERRUPT = 1 << 13, /* frames of an interrupt */
+};
+
+/* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
+uint32_t wait_hints(const char *kernel);
+
+struct wait_facts {
+	int32_t syscall; /* -1: none */
+	uint64_t args[WAITS_ARGS];
+	uint32_t object; /* enum object_kind */
+	uint32_t state;	 /* enum switch_state */
+	uint32_t hints;	 /* enum wait_hint */
+	bool has_object, serves;
+	bool in_fault;
+	bool contends;	 /* for a lock of the kernel */
+	bool for_thread; /* of a futex: the expected value is the tid of a thread of this process */
+	bool kernel_thread;
+};
+
+enum wait_kind wait_kind_of(const struct wait_facts *f);
+
+/* A sleep of this kind that a timer ended was asleep on purpose; else it timed out. */
+static inline bool wait_is_deliberate(enum wait_kind kind)
+{
+	return kind == WAIT_CLOCK;
+}
+
+/* Does it wait for a lock that somebody holds? */
+static inline bool wait_is_lock(enum wait_kind kind)
+{
+	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_FILE_LOCK;
+}
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/waits/traces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/kinds.h"
+
+struct entry {
+	struct trace trace;
+	uint32_t next; /* index + 1, of those with the same hash */
+	void *memory;
+};
+
+struct traces {
+	struct entry *entries; /* a ring */
+	uint32_t *bucket;      /* index + 1 */
+	uint32_t max, at, mask;
+};
+
+struct traces *traces_new(uint32_t max)
+{
+	struct traces *t = calloc(1, sizeof(*t));
+	uint32_t buckets = 16;
+
+	if (!t)
+		return NULL;
+	while (buckets < max)
+		buckets *= 2;
+	t->max = max;
+	t->mask = buckets - 1;
+	t->entries = calloc(max, sizeof(*t->entries));
+	t->bucket = calloc(buckets, sizeof(*t->bucket));
+	if (!t->entries || !t->bucket) {
+		traces_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void traces_free(struct traces *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; t->entries && i < t->max; i++)
+		free(t->entries[i].memory);
+	free(t->entries);
+	free(t->bucket);
+	free(t);
+}
+
+static uint32_t *bucket_of(const struct traces *t, uint32_t number)
+{
+	return &t->bucket[(number * 0x9e3779b1u >> 8) & t->mask];
+}
+
+const struct trace *traces_find(const struct traces *t, uint32_t number)
+{
+	for (uint32_t i = number ? *bucket_of(t, number) : 0; i; i = t->entries[i - 1].next) {
+		if (t->entries[i - 1].trace.number == number)
+			return &t->entries[i - 1].trace;
+	}
+	return NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+	return hash ^ hash >> 33;
+}
+
+static uint64_t content_of(const struct rec_trace *rec)
+{
+	uint64_t hash = rec->flags + 1;
+
+	for (uint32_t i = 0; i < rec->nr_frames; i++)
+		hash = mix(mix(hash, rec->frames[i].module), rec->frames[i].offset);
+	for (const char *c = rec->kernel; *c; c++)
+		hash = mix(hash, (unsigned char)*c);
+	return hash ? hash : 1;
+}
+
+static void drop(struct traces *t, struct entry *e)
+{
+	uint32_t *link = bucket_of(t, e->trace.number);
+
+	while (*link && &t->entries[*link - 1] != e)
+		link = &t->entries[*link - 1].next;
+	if (*link)
+		*link = e->next;
+	free(e->memory);
+	*e = (struct entry){0};
+}
+
+int traces_add(struct traces *t, const struct rec_trace *rec)
+{
+	size_t frames = rec->nr_frames * sizeof(*rec->frames), text = strlen(rec->kernel) + 1;
+	const struct trace *old = traces_find(t, rec->trace);
+	struct entry *e;
+	char *memory;
+
+	if (!rec->trace)
+		return 0;
+	memory = malloc(frames + text);
+	if (!memory)
+		return -ENOMEM;
+	if (old) {
+		e = &t->entries[(const struct entry *)(const void *)old - t->entries];
+	} else {
+		e = &t->entries[t->at];
+		t->at = (t->at + 1) % t->max;
+	}
+	if (e->memory)
+		drop(t, e);
+	if (frames)
+		memcpy(memory, rec->frames, frames);
+	memcpy(memory + frames, rec->kernel, text);
+	e->memory = memory;
+	e->trace = (struct trace){.number = rec->trace,
+				  .flags = rec->flags,
+				  .hints = wait_hints(rec->kernel),
+				  .content = content_of(rec),
+				  .kernel = memory + frames,
+				  .nr_frames = rec->nr_frames,
+				  .frames = (const struct rec_frame *)(const void *)memory};
+	e->next = *bucket_of(t, rec->trace);
+	*bucket_of(t, rec->trace) = (uint32_t)(e - t->entries) + 1;
+	return 0;
+}
+
+uint64_t traces_content(const struct traces *t, uint32_t number)
+{
+	const struct trace *trace = traces_find(t, number);
+
+	return trace ? trace->content : number;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tree of chains: equal layers under the same layers are one node. */
+#ifndef PEAKTOP_WAIT_TREE_H
+#define PEAKTOP_WAIT_TREE_H
+
+#include "analysis/waits/waits_impl.h"
+
+/* What makes layers equal. */
+struct layer_key {
+	uint32_t identity; /* of the task; 0: none */
+	uint32_t what;	   /* number of a text */
+	uint32_t user, kernel;
+	uint16_t notes;
+	int16_t syscall;
+	uint8_t state; /* enum layer_state */
+	uint8_t kind;  /* enum wait_kind; of a wait for a CPU: enum ready_why */
+	uint16_t spare;
+};
+
+struct tree_node {
+	struct layer_key key;
+	uint32_t parent, next; /* next: of its hash chain */
+	uint32_t hint;	       /* identity */
+	uint64_t count, first_ns, episode;
+	uint64_t ns[ACCOUNTS];
+};
+
+/* A task as it was when it was met. */
+struct identity {
+	uint64_t start_ns;
+	uint32_t tid, pid, comm;
+	uint32_t task;
+};
+
+struct chains {
+	struct tree_node *nodes; /* [0] is above the outermost layers */
+	uint32_t nr, max, *bucket, mask;
+	struct identity *identities; /* from 1 */
+	uint32_t nr_identities, max_identities;
+	uint64_t ns[ACCOUNTS], no_room_ns;
+	uint64_t episode;
+	enum waits_group group;
+};
+
+struct chains *chains_new(const struct waits_config *config);
+void chains_free(struct chains *c);
+/* The task as a number for keys. */
+uint32_t chains_identity(struct waits *w, uint32_t task);
+/* The node of this layer below `parent`; where there is no room, `parent` itself. */
+uint32_t chains_child(struct chains *c, uint32_t parent, const struct layer_key *key, uint64_t at);
+void chains_emit(struct chains *c, uint32_t node, uint64_t from, uint64_t to,
+		 enum wait_account account);
+
+/* ---- walk.c: down from a segment of a target */
+struct walker {
+	struct waits *w;
+	uint32_t steps;
+};
+/* One segment, between lo and hi, below `parent`. */
+void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		  uint64_t hi, unsigned int depth, unsigned int notes);
+/* What ended the sleep `s`, over a part of it. */
+void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
+		const struct wait_cause *cause, uint64_t lo, uint64_t hi, unsigned int depth);
+uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, unsigned int notes);
+
+#endif

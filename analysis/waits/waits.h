@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * For whom the targets wait: segments of all tasks of interest, who ended each sleep, chains
+ * (pseudostacks) through any number of processes, accounting, and the critical path.
+ *
+ * Feed it the stream of records (record_waits.h); others are ignored. Records are put in order
+ * and take effect 20 ms later, or at the end of their window. A chain is counted when the
+ * segment of the target that it begins with is over. Pure: no clock, no I/O. All memory is
+ * bounded by the configuration. docs/waits.md explains the rules.
+ */
+#ifndef PEAKTOP_WAITS_H
+#define PEAKTOP_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "analysis/waits/kinds.h"
+
+enum waits_group { WAITS_BY_THREAD = 0, WAITS_BY_PROCESS };
+
+/* 0 stands for the default. */
+struct waits_config {
+	uint64_t horizon_ns;   /* how far back a chain may look: 30 s */
+	uint32_t max_segments; /* 512k */
+	uint32_t max_tasks;    /* 128k */
+	uint32_t max_traces;   /* 16k */
+	uint32_t max_nodes;    /* of the tree of chains: 64k */
+	uint32_t max_events;   /* that wait to be put in order: 256k */
+	enum waits_group group;
+	bool rsp_compat;  /* follow a segment only if it lies within its parent, give or take
+			     100 us, as the RSP paper does; else it is clipped to its parent */
+	bool no_chains;	  /* only segments and the critical path */
+	bool no_critical; /* no critical path */
+};
+
+enum segment_state {
+	SEGMENT_NONE = 0,
+	SEGMENT_RUN,
+	SEGMENT_READY, /* waits for a CPU */
+	SEGMENT_SLEEP,
+	SEGMENT_UNKNOWN, /* its state was not known yet */
+	SEGMENT_LOST,	 /* records are missing */
+	SEGMENT_GONE
+};
+
+enum ready_why { READY_WOKEN = 0, READY_NEW, READY_PREEMPTED, READY_YIELDED };
+
+enum wait_ender {
+	ENDER_NONE = 0, /* it was still asleep */
+	ENDER_UNKNOWN,
+	ENDER_LOST,
+	ENDER_REQUEST,	   /* a block request was completed */
+	ENDER_TIMER,	   /* its own timer */
+	ENDER_OTHER_TIMER, /* a timer that belongs to something else */
+	ENDER_TASK,
+	ENDER_NETWORK,
+	ENDER_SOFTIRQ,
+	ENDER_IRQ,
+	ENDER_UNKNOWN_IRQ,
+	ENDER_IPI,
+	ENDER_SELF,
+	ENDER_WORK,  /* a work item: by whoever queued it */
+	ENDER_URING, /* a worker of an io_uring: by whoever submitted */
+	ENDERS
+};
+
+const char *wait_ender_text(enum wait_ender ender);
+
+struct waits;
+/* NULL: no memory. `config` NULL: all defaults. */
+struct waits *waits_new(const struct waits_config *config);
+void waits_free(struct waits *w);
+/* 0, or -ENOMEM: the record is lost and counted. */
+int waits_feed(struct waits *w, const struct record *rec);
+/* Take into account what has arrived, though older records might still come. */
+void waits_flush(struct waits *w);
+
+struct waits_stats {
+	uint64_t records;
+	uint64_t observed_ns, elapsed_ns; /* in windows; from the begin of the first one */
+	uint32_t windows;
+	uint64_t lost_records, gaps, bursts;
+	uint64_t tainted_ns; /* of CPUs */
+	uint64_t clamped;    /* events whose time was before that of an earlier one */
+	uint64_t late;	     /* events that came more than 20 ms too late */
+	uint64_t mismatches; /* switches that do not fit what is known */
+	uint64_t false_wakeups, merged;
+	uint64_t limits;	 /* chains cut off: too deep or too long */
+	uint64_t beyond;	 /* parts of chains that lay before the horizon */
+	uint64_t steal_ns;	 /* that the host took from CPUs */
+	uint64_t tasks_full;	 /* tasks for which there was no room */
+	uint64_t unknown_irq;	 /* sleeps that an interrupt ended of which nothing is known */
+	uint64_t sleeps[ENDERS]; /* of targets, by who ended them */
+};
+void waits_stats(const struct waits *w, struct waits_stats *out);
+
+struct waits_account {
+	uint64_t ns[ACCOUNTS];
+	uint64_t total_ns;
+	/* 0..1: without unknown and LOST, of all time; of the RSP paper's denominator */
+	double wall, rsp;
+	double unknown, lost;
+};
+void waits_account(const struct waits *w, struct waits_account *out);
+
+/* The category of each layer's state, for JSON and marks. */
+enum layer_state {
+	LAYER_RUN = 0,
+	LAYER_RUNNABLE,
+	LAYER_SLEEP,
+	LAYER_IO,
+	LAYER_NET,
+	LAYER_INTERRUPT,
+	LAYER_TIMER
+};
+const char *layer_state_text(enum layer_state state);
+
+enum layer_note {
+	NOTE_FALSE_WAKEUP = 1 << 0, /* woken, ran under 100 us, woke nobody, and slept again */
+	NOTE_MERGED = 1 << 1,	    /* several sleeps that timers ended, told as one */
+	NOTE_FORK = 1 << 2,	    /* the parent, before this task was made */
+	NOTE_BUSY = 1 << 3,	    /* had not got the request yet */
+	NOTE_HANDOFF = 1 << 4,
+	NOTE_BEFORE = 1 << 5, /* began before the window */
+	NOTE_HORIZON = 1 << 6,
+	NOTE_LIMIT = 1 << 7,
+	NOTE_NOT_FOLLOWED = 1 << 8,
+	NOTE_STILL = 1 << 9,   /* still asleep when the window ended */
+	NOTE_QUEUED = 1 << 10, /* of I/O: not issued to the device yet */
+};
+
+/* One layer of a pseudostack. Texts are as the host gave them. */
+struct waits_layer {
+	enum layer_state state;
+	uint32_t pid, tid; /* tid 0: no task */
+	const char *comm;
+	uint32_t notes;			   /* enum layer_note */
+	enum wait_kind kind;		   /* of a sleep */
+	enum ready_why why;		   /* of a wait for a CPU */
+	int32_t syscall;		   /* -1: none */
+	const char *what;		   /* file, peer, handler, who had the CPU; "" */
+	const struct trace *user, *kernel; /* NULL: none */
+	const char *hint; /* a thread that finished what was polled for, and woke nobody; "" */
+};
+
+/* A node of the consolidated tree of chains: parents come before children. */
+struct waits_node {
+	uint32_t parent; /* index; of the outermost layers: their own */
+	struct waits_layer layer;
+	enum wait_account account;     /* of `self_ns` */
+	uint64_t self_ns;	       /* spent exactly here */
+	uint64_t total_ns;	       /* with the layers below */
+	uint64_t count, first_ns;      /* times; when it was seen first */
+	uint64_t account_ns[ACCOUNTS]; /* of `self_ns` */
+};
+
+struct waits_chains {
+	uint32_t nr;
+	struct waits_node *nodes; /* siblings in the order in which they were seen first */
+	uint64_t total_ns;
+	uint64_t no_room_ns; /* part of chains for which there was no room in the tree */
+};
+/* A copy of what is known now; its pointers are valid until the next record. 0 or -ENOMEM. */
+int waits_chains(const struct waits *w, struct waits_chains *out);
+void waits_chains_release(struct waits_chains *c);
+
+/* Work that targets started (by waking or fork) and did not wait for, largest first. */
+struct waits_started {
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t ns;
+};
+uint32_t waits_started(const struct waits *w, struct waits_started *out, uint32_t max);
+
+/* A segment of a task as the timeline shows it. */
+struct waits_segment {
+	uint64_t from, to;
+	enum segment_state state;
+	enum wait_kind kind;
+	enum wait_ender ender;
+	uint32_t waker_tid; /* 0: none */
+	bool lost;
+};
+/* Those of one task that touch [lo, hi), newest first; returns how many there are, up to `max`. */
+uint32_t waits_segments(const struct waits *w, uint32_t tid, uint64_t start_ns, uint64_t lo,
+			uint64_t hi, struct waits_segment *out, uint32_t max);
+
+#endif

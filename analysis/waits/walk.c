@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From a sleep to whoever ended it, and what that one did meanwhile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/tree.h"
+
+#define FIT_NS 100000ull /* rsp_compat */
+
+static uint32_t object_name(const struct waits *w, uint32_t object)
+{
+	return object && object < w->nr_objects ? w->objects[object].name : 0;
+}
+
+static uint32_t cause_name(const struct waits *w, const struct wait_cause *c)
+{
+	return c->bracket < BRACKET_KINDS && c->bracket && c->number < NO_NAME
+		   ? w->names[c->bracket][c->number]
+		   : 0;
+}
+
+static enum layer_state layer_of(const struct segment *s)
+{
+	return s->state == SEGMENT_RUN	   ? LAYER_RUN
+	       : s->state == SEGMENT_READY ? LAYER_RUNNABLE
+					   : LAYER_SLEEP;
+}
+
+/* The layer of a task in this segment. */
+uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, unsigned int notes)
+{
+	struct waits *w = k->w;
+	struct layer_key key = {.identity = chains_identity(w, s->task),
+				.notes = (uint16_t)notes,
+				.user = s->user_stack,
+				.kernel = s->kernel_stack,
+				.syscall = s->syscall,
+				.state = (uint8_t)layer_of(s)};
+
+	if (s->state == SEGMENT_SLEEP) {
+		key.kind = s->kind;
+		key.what = object_name(w, s->object);
+	} else if (s->state == SEGMENT_READY) {
+		key.kind = s->why;
+		key.what = s->by ? task_at(w, s->by)->comm : 0;
+	}
+	if (s->before)
+		key.notes |= NOTE_BEFORE;
+	return chains_child(w->chains, parent, &key, s->from);
+}
+
+/* A task of which nothing but the name is told here. */
+static uint32_t named_layer(struct walker *k, uint32_t parent, uint32_t task,
+			    enum layer_state state, unsigned int notes, uint64_t at)
+{
+	struct layer_key key = {.identity = chains_identity(k->w, task),
+				.notes = (uint16_t)notes,
+				.syscall = -1,
+				.state = (uint8_t)state};
+
+	return chains_child(k->w->chains, parent, &key, at);
+}
+
+/* Something that is no task. */
+static void thing(struct walker *k, uint32_t parent, enum layer_state state, uint32_t what,
+		  unsigned int notes, uint64_t lo, uint64_t hi, enum wait_account account)
+{
+	struct layer_key key = {
+	    .what = what, .notes = (uint16_t)notes, .syscall = -1, .state = (uint8_t)state};
+
+	if (hi > lo)
+		chains_emit(k->w->chains, chains_child(k->w->chains, parent, &key, lo), lo, hi,
+			    account);
+}
+
+/* ---- runs and waits for a CPU */
+
+static void walk_run(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		     uint64_t hi, unsigned int notes)
+{
+	struct wait_task *t = task_at(k->w, s->task);
+	uint64_t whole = s->to > s->from ? s->to - s->from : 1, irq;
+	uint32_t node = walk_layer(k, parent, s, notes);
+
+	irq = s->irq_ns < whole ? (uint64_t)((double)s->irq_ns * (double)(hi - lo) / (double)whole)
+				: hi - lo;
+	if (t->started_by || t->started_ns)
+		t->charged_ns += hi - lo;
+	chains_emit(k->w->chains, node, lo, hi - irq,
+		    s->sampled ? ACCOUNT_RUN_SAMPLED : ACCOUNT_RUN_UNSAMPLED);
+	thing(k, node, LAYER_INTERRUPT, 0, 0, hi - irq, hi, ACCOUNT_HARDWARE);
+}
+
+static void walk_ready(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		       uint64_t hi, unsigned int notes)
+{
+	bool handoff = s->why == READY_WOKEN && s->waker >= FIRST_TASK && s->waker == s->by;
+	uint32_t node = walk_layer(k, parent, s, notes | (handoff ? NOTE_HANDOFF : 0));
+
+	/* the waker went on running on the CPU that the woken task waits for */
+	if (handoff)
+		node = named_layer(k, node, s->waker, LAYER_RUN, 0, lo);
+	chains_emit(k->w->chains, node, lo, hi, handoff ? ACCOUNT_HANDOFF : ACCOUNT_RUN_QUEUE);
+}
+
+/* ---- what one task did */
+
+/* A part of [lo, hi) for which the task has no segments. */
+static void walk_hole(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+		      unsigned int notes)
+{
+	bool followed = is_followed(k->w, task) || task_at(k->w, task)->dead_ns;
+	uint32_t node;
+
+	if (hi <= lo)
+		return;
+	notes |= followed ? 0 : NOTE_NOT_FOLLOWED;
+	node = named_layer(k, parent, task, LAYER_RUN, notes, lo);
+	chains_emit(k->w->chains, node, lo, hi,
+		    notes & (NOTE_HORIZON | NOTE_LIMIT) ? ACCOUNT_UNKNOWN : ACCOUNT_OTHER_PATH);
+}
+
+static bool fits(const struct walker *k, const struct segment *s, uint64_t lo, uint64_t hi)
+{
+	return !k->w->config.rsp_compat ||
+	       (s->from + FIT_NS >= lo && (!s->to || s->to <= hi + FIT_NS));
+}
+
+static void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+		      unsigned int depth, unsigned int notes)
+{
+	const struct wait_task *t = task_at(k->w, task);
+	const struct segment *s = &t->now;
+	uint64_t cursor = hi, birth = t->birth_ns, number = t->tail;
+	uint32_t mother = t->parent;
+	struct segment open;
+
+	if (hi <= lo)
+		return;
+	if (depth > MAX_DEPTH) {
+		k->w->stats.limits++;
+		walk_hole(k, parent, task, lo, hi, notes | NOTE_LIMIT);
+		return;
+	}
+	/* the segment that is going on has no end yet */
+	open = *s;
+	open.to = UINT64_MAX;
+	s = open.state == SEGMENT_NONE || open.state == SEGMENT_GONE ? NULL : &open;
+	for (;;) {
+		if (s && s->from < cursor && s->to > lo) {
+			uint64_t a = s->from > lo ? s->from : lo,
+				 b = s->to < cursor ? s->to : cursor;
+
+			if (++k->steps > MAX_STEPS)
+				break;
+			walk_hole(k, parent, task, b, cursor, notes);
+			if (fits(k, s, lo, hi))
+				walk_segment(k, parent, s, a, b, depth, notes);
+			else
+				walk_hole(k, parent, task, a, b, notes);
+			cursor = a;
+		}
+		if (cursor <= lo || !number)
+			break;
+		s = segment_get(k->w, number - 1);
+		if (!s || s->to + k->w->config.horizon_ns < k->w->now_ns) {
+			notes |= NOTE_HORIZON;
+			k->w->stats.beyond++;
+			break;
+		}
+		number = s->prev;
+	}
+	if (k->steps > MAX_STEPS) {
+		k->w->stats.limits++;
+		notes |= NOTE_LIMIT;
+	} else if (cursor > lo && birth > lo && mother) {
+		walk_hole(k, parent, task, birth, cursor, notes);
+		walk_task(k, parent, mother, lo, birth < cursor ? birth : cursor, depth + 1,
+			  NOTE_FORK);
+		return;
+	}
+	walk_hole(k, parent, task, lo, cursor, notes);
+}
+
+/* ---- what a sleep was for */
+
+/* When `task` last got something to do from `from`, before `until`; 0: not known. */
+static uint64_t request_time(const struct waits *w, uint32_t task, uint32_t from, uint64_t until)
+{
+	const struct wait_task *t = task_at(w, task);
+
+	for (unsigned int i = 0; i < REQUESTS_KEPT; i++) {
+		if (t->request[i].task == from && t->request[i].at_ns <= until)
+			return t->request[i].at_ns;
+	}
+	return 0;
+}
+
+static void walk_waker(struct walker *k, uint32_t node, const struct segment *s,
+		       const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+{
+	uint64_t got, sent = c->at_ns;
+	uint32_t busy;
+
+	/* a packet: the sender until it was sent, then the way */
+	if (sent && sent < hi) {
+		thing(k, node, LAYER_NET, object_name(k->w, c->object), 0, sent > lo ? sent : lo,
+		      hi, ACCOUNT_NETWORK);
+		hi = sent;
+	}
+	if (hi <= lo)
+		return;
+	got = request_time(k->w, c->task, s->task, hi);
+	if (got > lo) {
+		busy = named_layer(k, node, c->task, LAYER_RUN, NOTE_BUSY, lo);
+		chains_emit(k->w->chains, busy, lo, got, ACCOUNT_BUSY_OTHER);
+		lo = got;
+	}
+	walk_task(k, node, c->task, lo, hi, depth + 1, 0);
+}
+
+/*
+ * A lock: each time that somebody released it to a waiter ends the turn of one holder. What is
+ * missing there would give one holder's turn to another.
+ */
+static void walk_holders(struct walker *k, uint32_t node, const struct segment *s, uint64_t lo,
+			 uint64_t hi, unsigned int depth)
+{
+	const struct release *r;
+	uint64_t after = 0, end = hi, from;
+	uint32_t holder = s->cause.task;
+
+	if (gap_within(k->w, lo, hi, 1)) {
+		chains_emit(k->w->chains, node, lo, hi, ACCOUNT_LOST);
+		return;
+	}
+	while (end > lo && (r = lock_release(k->w, s->lock, &after))) {
+		if (r->at_ns >= end && end == hi) {
+			if (r->at_ns == hi)
+				holder = r->waker;
+			continue;
+		}
+		if (r->at_ns <= lo)
+			break;
+		from = r->at_ns;
+		walk_task(k, node, holder, from, end, depth + 1, 0);
+		end = from;
+		holder = r->waker;
+	}
+	walk_task(k, node, holder, lo, end, depth + 1, 0);
+}
+
+static void walk_request(struct walker *k, uint32_t node, const struct segment *s,
+			 const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+{
+	uint32_t name = object_name(k->w, c->object ? c->object : s->object);
+	enum wait_account device =
+	    s->kind == WAIT_PAGE || s->kind == WAIT_SWAP ? ACCOUNT_PAGE_FAULT : ACCOUNT_DEVICE;
+	uint64_t submit = c->start_ns < lo ? lo : c->start_ns, issue = c->at_ns;
+
+	if (submit > hi)
+		submit = hi;
+	/* somebody else submitted it while this one was waiting */
+	if (submit > lo && c->task != s->task)
+		walk_task(k, node, c->task, lo, submit, depth + 1, 0);
+	else
+		submit = lo;
+	issue = !issue || issue < submit ? submit : issue < hi ? issue : hi;
+	thing(k, node, LAYER_IO, name, NOTE_QUEUED, submit, issue, ACCOUNT_IO_QUEUE);
+	thing(k, node, LAYER_IO, name, 0, issue, hi, device);
+}
+
+/* A worker acts for whoever gave it the work: before it was queued, that one. */
+static void walk_work(struct walker *k, uint32_t node, const struct segment *s,
+		      const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+{
+	const struct wait_cause *by = waits_context(k->w, c->next);
+	uint64_t queued = c->at_ns < lo ? lo : c->at_ns < hi ? c->at_ns : hi;
+
+	if (by && by->kind == ENDER_TASK && by->task == s->task)
+		queued = lo;
+	if (!by)
+		walk_hole(k, node, c->task, lo, queued, 0);
+	else if (queued > lo)
+		walk_cause(k, node, s, by, lo, queued, depth + 1);
+	walk_task(k, node, c->task, queued, hi, depth + 1, 0);
+}
+
+void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
+		const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+{
+	enum wait_kind kind = (enum wait_kind)s->kind;
+	struct chains *chains = k->w->chains;
+
+	if (depth > MAX_DEPTH) {
+		k->w->stats.limits++;
+		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
+		return;
+	}
+	switch ((enum wait_ender)c->kind) {
+	case ENDER_TASK:
+		if (s->lock && c == &s->cause)
+			walk_holders(k, node, s, lo, hi, depth);
+		else
+			walk_waker(k, node, s, c, lo, hi, depth);
+		return;
+	case ENDER_REQUEST:
+		walk_request(k, node, s, c, lo, hi, depth);
+		return;
+	case ENDER_WORK:
+	case ENDER_URING:
+		walk_work(k, node, s, c, lo, hi, depth);
+		return;
+	case ENDER_TIMER:
+		thing(k, node, LAYER_TIMER, 0, 0, lo, hi,
+		      wait_is_deliberate(kind) ? ACCOUNT_DELIBERATE : ACCOUNT_TIMED_OUT);
+		return;
+	case ENDER_OTHER_TIMER:
+		thing(k, node, LAYER_TIMER, cause_name(k->w, c), 0, lo, hi, ACCOUNT_HARDWARE);
+		return;
+	case ENDER_NETWORK:
+		thing(k, node, LAYER_NET, object_name(k->w, c->object ? c->object : s->object), 0,
+		      lo, hi,
+		      wait_kind_info(kind)->account == ACCOUNT_IDLE ? ACCOUNT_IDLE
+								    : ACCOUNT_NETWORK);
+		return;
+	case ENDER_IRQ:
+	case ENDER_SOFTIRQ:
+	case ENDER_IPI:
+		thing(k, node, LAYER_INTERRUPT,
+		      c->task ? task_at(k->w, c->task)->comm : cause_name(k->w, c), 0, lo, hi,
+		      ACCOUNT_HARDWARE);
+		return;
+	case ENDER_LOST:
+		chains_emit(chains, node, lo, hi, ACCOUNT_LOST);
+		return;
+	case ENDER_UNKNOWN:
+	case ENDER_UNKNOWN_IRQ:
+		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
+		return;
+	default:
+		chains_emit(chains, node, lo, hi, wait_kind_info(kind)->account);
+		return;
+	}
+}
+
+void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		  uint64_t hi, unsigned int depth, unsigned int notes)
+{
+	struct chains *chains = k->w->chains;
+	uint32_t node;
+
+	if (hi <= lo)
+		return;
+	if (s->lost || s->state == SEGMENT_LOST || s->state == SEGMENT_UNKNOWN) {
+		node = named_layer(k, parent, s->task, layer_of(s), notes, lo);
+		chains_emit(chains, node, lo, hi,
+			    s->state == SEGMENT_UNKNOWN ? ACCOUNT_UNKNOWN : ACCOUNT_LOST);
+		return;
+	}
+	switch ((enum segment_state)s->state) {
+	case SEGMENT_RUN:
+		walk_run(k, parent, s, lo, hi, notes);
+		return;
+	case SEGMENT_READY:
+		walk_ready(k, parent, s, lo, hi, notes);
+		return;
+	case SEGMENT_SLEEP:
+		if (!s->cause.kind)
+			notes |= NOTE_STILL;
+		node = walk_layer(k, parent, s, notes);
+		walk_cause(k, node, s, &s->cause, lo, hi, depth);
+		return;
+	default:
+		return;
+	}
+}
