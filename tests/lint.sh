@@ -43,6 +43,24 @@ done | awk '
 		if ($2 !~ /\// || f == t || f == "bpf" && t == "bpf" || $2 == "bpf/buckets.h") next
 		if (!((f, t) in may) && !(($1, $2) in known)) print $1 " includes " $2 }
 ' tests/layers tests/lint.baseline - | check 'includes follow tests/layers'
+
+# --- the same by symbols: what a library calls must be defined in a folder that it may use, also where it declares it by itself
+for lib in "$B"/libanalysis-*.a "$B"/libcollect*.a "$B"/libtui-*.a; do
+	[ -e "$lib" ] || continue
+	folder=$(basename "$lib" .a) && folder=${folder#lib} && folder=${folder//-//}
+	nm -A --defined-only -g "$lib" 2>/dev/null | awk -v f="$folder" '{ print f, "defines", $NF }'
+	nm -A -u "$lib" 2>/dev/null | sed -E 's/^[^:]*:([^:]*):.* /\1 /' | awk -v f="$folder" '{ print f, $1, $2 }'
+done | awk '
+	NR == FNR { sub(/#.*/, ""); if ($1 == "") next
+		for (i = 2; i <= NF; i++) may[substr($1, 1, length($1) - 1), $i] = 1
+		next }
+	$2 == "defines" { where[$3] = where[$3] " " $1; next }
+	{ uses[++n] = $0 }
+	END { for (i = 1; i <= n; i++) { split(uses[i], u, " "); if (!(u[3] in where)) continue
+		found = split(where[u[3]], w, " "); ok = 0
+		for (k = 1; k <= found; k++) ok = ok || w[k] == u[1] || (u[1], w[k]) in may
+		if (!ok) print u[1] "/" u[2] " uses " u[3] " of" where[u[3]] } }
+' tests/layers - | check 'calls follow tests/layers'
 {
 	sources analysis | xargs -r grep -nHE '#include <(curses|ncurses|panel|term|bpf/|linux/bpf)'
 	sources analysis | grep -vE '^analysis/(module|code|unwind)/' | xargs -r grep -nHE '#include <(libelf|gelf|dwarf|elfutils/|capstone|elf\.h)'

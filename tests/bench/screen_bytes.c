@@ -20,6 +20,7 @@
 #include "tui/screen/curses.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
+#include "tui/views/views.h"
 
 enum { TICKS = 240 };
 
@@ -79,7 +80,8 @@ static int compare(const void *a, const void *b)
 static void measure(const char *type, int cols, int rows, const char *keys, const char *what)
 {
 	struct model *model = synth_model(3);
-	struct screen *s = screen_new(model, &(struct screen_options){.root = SCREEN_OPERATIONS});
+	struct screen *s =
+	    screen_new(model, &(struct screen_options){.root = SCREEN_OPERATIONS}, &all_views);
 	struct grid *g = grid_new(cols, rows, false);
 	int slave = open(ptsname(master), O_RDWR | O_NOCTTY), i;
 	uint64_t frame[TICKS], first, before, sum = 0;

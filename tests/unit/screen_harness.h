@@ -13,6 +13,7 @@
 #include "tui/cli/script.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
+#include "tui/views/views.h"
 
 struct harness {
 	struct model *model;
@@ -79,7 +80,7 @@ static inline struct harness *harness_new(unsigned int slices, const struct scre
 	assert_non_null(h->model);
 	h->slices = slices;
 	h->max_slices = slices + 500;
-	h->screen = screen_new(h->model, options ? options : &usual);
+	h->screen = screen_new(h->model, options ? options : &usual, &all_views);
 	assert_non_null(h->screen);
 	return h;
 }

@@ -26,6 +26,7 @@
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 enum { DEADLINE_MS = 20000 };
 
@@ -664,7 +665,8 @@ static void test_not_a_terminal(void **state)
 static void play_heatmap(void)
 {
 	struct model *m = synth_model(3);
-	struct screen *s = screen_new(m, &(struct screen_options){.root = SCREEN_OPERATIONS});
+	struct screen *s =
+	    screen_new(m, &(struct screen_options){.root = SCREEN_OPERATIONS}, &all_views);
 	struct grid *g = grid_new(200, 50, false);
 	const char *keys;
 	unsigned int i, signals;

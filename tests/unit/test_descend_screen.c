@@ -6,6 +6,7 @@
 #include "tests/unit/descend_rig.h"
 #include "tui/cli/script_session.h"
 #include "tui/views/live_descent.h"
+#include "tui/views/views.h"
 
 /* --- its screens, from the session */
 
@@ -144,7 +145,7 @@ static void peaks_with_the_same_path(void **state)
 	struct descent_question o = options();
 	struct live_descent l = {.model = t.model, .descend = t.descend, .question = &o};
 
-	l.screen = screen_new(t.model, &so);
+	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);
 	give_profile(100);
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);

@@ -5,8 +5,8 @@
 
 #include "tests/unit/screen_harness.h"
 #include "tui/screen/keys.h"
-#include "tui/screen/screen_open.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 /* --- operations ----------------------------------------------------------------------------- */
 
@@ -574,7 +574,8 @@ static void test_opens_an_operation(void **state)
 	int equal = 0;
 
 	harness_run(h, "key G Enter");
-	fresh = screen_new(h->model, &(struct screen_options){.root = SCREEN_OPERATIONS});
+	fresh =
+	    screen_new(h->model, &(struct screen_options){.root = SCREEN_OPERATIONS}, &all_views);
 	screen_open_operation(fresh, UINT32_MAX); /* none has this number */
 	screen_tick(fresh, 0);
 	screen_draw(h->screen, a);

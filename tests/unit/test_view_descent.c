@@ -7,7 +7,7 @@
 #include <locale.h>
 
 #include "tests/unit/screen_harness.h"
-#include "tui/screen/screen_descent.h"
+#include "tui/views/views.h"
 
 static const struct screen_descent_node nodes[] = {
     {.node = 0,

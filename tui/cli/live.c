@@ -24,6 +24,7 @@
 #include "tui/views/live_descent.h"
 #include "tui/views/live_open.h"
 #include "tui/views/live_source.h"
+#include "tui/views/views.h"
 
 /* All that the collector can switch. */
 #define LIVE_LAYERS                                                                                \
@@ -412,7 +413,8 @@ static int live_open(struct live *l, char *error, size_t n)
 	if (l->front)
 		so.layers = front_layers_now(l->front);
 	so.layers_available = LIVE_LAYERS;
-	l->screen = screen_new(l->front ? front_model(l->front) : replay_model(l->replay), &so);
+	l->screen =
+	    screen_new(l->front ? front_model(l->front) : replay_model(l->replay), &so, &all_views);
 	l->grid = grid_new(80, 24, so.ascii);
 	if (!l->screen || !l->grid || live_resize(l)) {
 		snprintf(error, n, "out of memory while opening the screen");

@@ -7,6 +7,7 @@
 #include "tui/cli/script.h"
 #include "tui/views/live_descent.h"
 #include "tui/views/live_source.h"
+#include "tui/views/views.h"
 
 /* What a script drives: the screens as `peaktop -r FILE` has them, without a terminal. */
 struct scripted {
@@ -70,7 +71,7 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 				   .interval_ns = replay_interval_ns(r)};
 	int err;
 
-	x.screen = screen_new(replay_model(r), &so);
+	x.screen = screen_new(replay_model(r), &so, &all_views);
 	if (!x.screen)
 		return -ENOMEM;
 	err = script_run(text, n, x.screen, &host, out);

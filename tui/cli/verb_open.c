@@ -39,7 +39,7 @@ static const char *refusal(const struct options *o)
 	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
 		return "descend --open: -f must be one function or one syscall:NAME; leave -f out "
 		       "to see all threads";
-	if (o->command || o->question.peak || o->question.peak_high_ns || o->question.slowest > 0)
+	if (o->command || question_names_calls(&o->question))
 		return "descend --open shows a running process: give -p PID or -n NAME, without -- "
 		       "CMD, --peak and --slowest";
 	return NULL;

@@ -132,7 +132,7 @@ int verb_walk(struct options *o)
 	const char *line;
 	int status, err;
 
-	if (o->question.peak || o->question.peak_high_ns || o->question.slowest > 0) {
+	if (question_names_calls(&o->question)) {
 		verb_complain("descend: --peak and --slowest need a function; name it with -f OP");
 		return EXIT_USAGE;
 	}

@@ -16,16 +16,18 @@ struct rect screen_body(int cols, int rows)
 
 static struct view *new_root(struct screen *s, enum screen_view root)
 {
-	return root == SCREEN_PICKER ? view_picker_new(s) : view_operations_new(s);
+	return root == SCREEN_PICKER ? s->views->picker(s) : s->views->operations(s);
 }
 
-struct screen *screen_new(struct model *model, const struct screen_options *options)
+struct screen *screen_new(struct model *model, const struct screen_options *options,
+			  const struct screen_views *views)
 {
 	struct screen *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->model = model;
+	s->views = views;
 	s->options = *options;
 	s->options.host = NULL;
 	if (!s->options.resolution)
@@ -226,10 +228,10 @@ bool screen_request(struct screen *s, enum request request)
 		screen_act(s, (struct screen_action){.type = SCREEN_QUIT});
 		return true;
 	case REQUEST_HELP:
-		screen_push(s, view_help_new(s, s->top->methods->keymap));
+		screen_push(s, s->views->help(s, s->top->methods->keymap));
 		return true;
 	case REQUEST_INFORMATION:
-		screen_push(s, view_information_new(s));
+		screen_push(s, s->views->information(s));
 		return true;
 	case REQUEST_PAUSE:
 		toggle_pause(s);
@@ -382,8 +384,10 @@ void screen_set_processes(struct screen *s, const struct picker_process *list, s
 
 	if (s->paused)
 		return;
-	for (v = s->top; v; v = v->below)
-		view_picker_set(v, list, n);
+	for (v = s->top; v; v = v->below) {
+		if (v->methods->processes)
+			v->methods->processes(v, list, n);
+	}
 }
 
 void screen_set_candidates(struct screen *s, const char *searched,
@@ -408,5 +412,5 @@ void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool
 void screen_open_operation(struct screen *s, uint32_t op)
 {
 	if (model_op_by_number(s->model, op))
-		screen_push(s, view_operation_new(s, op, 0));
+		screen_push(s, s->views->operation(s, op, 0));
 }

@@ -63,8 +63,10 @@ struct screen_options {
 	unsigned int resolution;   /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
 };
 
-/* `model` stays the caller's and must outlive the screen. NULL without memory. */
-struct screen *screen_new(struct model *model, const struct screen_options *options);
+/* `model` and `views` stay the caller's and must outlive the screen. NULL without memory. */
+struct screen_views;
+struct screen *screen_new(struct model *model, const struct screen_options *options,
+			  const struct screen_views *views);
 void screen_free(struct screen *s);
 
 /* Another model in the place of the first (replay: rewind, step back). Views keep their selection.

@@ -61,17 +61,6 @@ struct screen_descent {
 	const struct screen_descent_path *paths; /* largest share first */
 };
 
-/*
- * Show the view of a descent: in answer to SCREEN_DESCEND, once it has begun. Where
- * it is open already (asked again), it stays. Closing it gives SCREEN_DESCEND_STOP.
- */
-void screen_open_descent(struct screen *s, uint32_t op, int peak);
-/* The state now; shown from the next screen_tick() on. 0, -EINVAL (not in preorder) or -ENOMEM. */
-int screen_set_descent(struct screen *s, const struct screen_descent *d);
-
-/* In answer to SCREEN_SOURCE: lines of a file with this one (from 1) marked. */
-void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);
-
 /* One instruction. No pointer may be NULL. */
 struct screen_insn {
 	uint64_t offset;
@@ -90,8 +79,5 @@ struct screen_code {
 	uint32_t nr;
 	const struct screen_insn *insns;
 };
-
-/* In answer to SCREEN_CODE, or to a SCREEN_SOURCE whose file cannot be read. */
-void screen_show_code(struct screen *s, const struct screen_code *code);
 
 #endif

@@ -25,6 +25,7 @@ struct queued_action {
 
 struct screen {
 	struct model *model;
+	const struct screen_views *views;
 	struct screen_options options; /* host is not kept here */
 	int cols, rows;
 	uint64_t now_ns;

@@ -45,6 +45,8 @@ struct view_methods {
 	 * (0) show what matches while it is typed; false = no match
 	 */
 	bool (*find)(struct view *v, const char *text, int direction);
+	/* optional: the processes that there are now */
+	void (*processes)(struct view *v, const struct picker_process *list, size_t n);
 };
 
 struct view {
@@ -53,15 +55,17 @@ struct view {
 	struct view *below; /* in the stack; NULL at the root */
 };
 
-/* Each gives a new view that is not yet on the stack, or NULL without memory. */
-struct view *view_picker_new(struct screen *s);
-struct view *view_operations_new(struct screen *s);
-/* `peak` is the id to choose, 0: the one with the most time. */
-struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
-struct view *view_help_new(struct screen *s, enum keymap of);
-struct view *view_information_new(struct screen *s);
-
-/* The picker's list; ignored by views of other kinds. */
-void view_picker_set(struct view *v, const struct picker_process *list, size_t n);
+/*
+ * The views that the screen opens by itself (tui/views/views.h has them). Each function returns a
+ * new view that is not yet on the stack, or NULL without memory.
+ */
+struct screen_views {
+	struct view *(*picker)(struct screen *s);
+	struct view *(*operations)(struct screen *s);
+	/* `peak` is the id to choose, 0: the one with the most time. */
+	struct view *(*operation)(struct screen *s, uint32_t op, int peak);
+	struct view *(*help)(struct screen *s, enum keymap of);
+	struct view *(*information)(struct screen *s);
+};
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "tui/report/format.h"
 #include "tui/report/output_descend.h"
-#include "tui/screen/screen_descent.h"
+#include "tui/views/views.h"
 
 enum { NAME_BYTES = 256, CAUSE_BYTES = 512, REMARK_BYTES = 256, SENTENCE_BYTES = 1 << 16 };
 

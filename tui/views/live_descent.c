@@ -7,8 +7,8 @@
 
 #include "tui/report/format.h"
 #include "tui/report/output_descend.h"
-#include "tui/screen/screen_descent.h"
 #include "tui/views/descent_rows.h"
+#include "tui/views/views.h"
 
 #define SHOW_NS 100000000ull
 

@@ -3,7 +3,7 @@
 
 #include "tui/engine/walker.h"
 #include "tui/report/output_open.h"
-#include "tui/screen/screen_open.h"
+#include "tui/views/views.h"
 
 enum { MAX_LINES_BYTES = 1 << 20 };
 #define PATIENCE_NS 20000000000ull

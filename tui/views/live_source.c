@@ -11,7 +11,7 @@
 
 #include "tui/engine/descend.h"
 #include "tui/engine/front.h"
-#include "tui/screen/screen_descent.h"
+#include "tui/views/views.h"
 
 enum { SOURCE_BYTES = 8 << 20, PATH_BYTES = 4200, TITLE_BYTES = 2 * PATH_BYTES + 64 };
 

@@ -3,6 +3,7 @@
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 static const char *const about_operations[] = {
     "wall: total latency divided by the observed time. 100% means one thread all the time; several "

@@ -6,6 +6,7 @@
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 enum { LABEL = 14 }; /* columns of the names at the left */
 

@@ -3,6 +3,7 @@
 #include "tui/views/view_op.h"
 
 #include "tui/views/heatmap.h"
+#include "tui/views/views.h"
 
 static struct view_op *op_of(struct view *v)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "tui/screen/pager.h"
-#include "tui/screen/screen_open.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 static const struct view_hint hints[] = {
     {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},

@@ -8,6 +8,7 @@
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
 #include "tui/views/op_rows.h"
+#include "tui/views/views.h"
 
 #define STUCK_NS 10000000000ULL /* an open call this old is shown as an alert */
 #define SLOW_NS 1000000000ULL	/* ... as a warning */

@@ -3,6 +3,7 @@
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 enum picker_order { BY_PID, BY_USER, BY_CPU, BY_STATE, BY_THREADS, BY_COMMAND, NR_ORDERS };
 enum { FILTER_MAX = 128, COMMAND_MAX = 256 };
@@ -132,16 +133,12 @@ static void fill(struct process *to, const struct picker_process *from)
 	}
 }
 
-static const struct view_methods methods;
-
-void view_picker_set(struct view *v, const struct picker_process *list, size_t n)
+static void picker_set(struct view *v, const struct picker_process *list, size_t n)
 {
 	struct view_picker *p = picker_of(v);
 	struct process *all;
 	size_t *shown, i;
 
-	if (v->methods != &methods)
-		return;
 	if (n > PROCESSES_MAX)
 		n = PROCESSES_MAX;
 	all = malloc((n + 1) * sizeof(*all));
@@ -391,6 +388,7 @@ static const struct view_methods methods = {
     .key = picker_key,
     .request = picker_request,
     .height = picker_height,
+    .processes = picker_set,
 };
 
 struct view *view_picker_new(struct screen *s)

@@ -3,9 +3,9 @@
 #include "tui/report/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/pager.h"
-#include "tui/screen/screen_descent.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
+#include "tui/views/views.h"
 
 static const struct view_hint source_hints[] = {
     {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/views/views.h"
+
+const struct screen_views all_views = {
+    .picker = view_picker_new,
+    .operations = view_operations_new,
+    .operation = view_operation_new,
+    .help = view_help_new,
+    .information = view_information_new,
+};
