@@ -16,7 +16,8 @@ static const double distinct_share = 0.15;
 /* Of the target's own work in bursts: attaching empties caches, and the collector runs beside it.
  */
 static const double work_error = 0.04;
-static const double clock_error = 0.03; /* no clock is better than that */
+static const double bucket_error = 0.05; /* of a latency: buckets have a width */
+static const double clock_error = 0.03;	 /* no clock is better than that */
 static const double target_error =
     0.15;			      /* the whole target's CPU time is not that of its callers */
 static const double wall_error = 0.3; /* a target need not do the same all the time */
@@ -28,16 +29,17 @@ static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrat
 static const double useless_error = 0.5; /* beside a better estimate */
 static const double least_call_ns = 1;
 static const double interval_95 = 1.96;
-enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2 };
+enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2, OTHERS_FEW = 10 };
 
 static double square(double x)
 {
 	return x * x;
 }
 
-/* What the probes took in a burst, and the part of it that was not timed in the target. */
+/* What the probes took in a burst, the part of it that was not timed in the target, and the least
+ * time that a call took without them. */
 struct took {
-	double all, calibrated;
+	double all, calibrated, least;
 };
 
 /* CPU time from call to call without the probes. */
@@ -47,22 +49,21 @@ static double net_of_call(const struct scale_pace *p)
 }
 
 /*
- * Calls per CPU time without the probes. Where the probes took all but a rest that is smaller than
- * the error of their cost, the rest is somewhere between nothing and that error.
+ * Calls per CPU time without the probes: the middle, as a logarithm, of what the error of the
+ * probes' cost allows. If they took nearly all, the rest may be anything between the least that the
+ * calls' own latencies prove and several times that error.
  */
 static double per_cpu(const struct scale_pace *p, double *error)
 {
 	double unsure =
 	    hypot(probe_error * p->calibrated, burst_error * p->probes / sqrt(p->bursts));
-	double net = p->cpu - p->probes;
+	double net = p->cpu - p->probes, least = fmax(p->least, p->calls * least_call_ns);
+	double low = fmax(net - unsure, least), high = net + unsure;
 
-	if (net > unsure && net > 0) {
-		/* of a logarithm: the closer the rest is to nothing, the longer the tail */
-		*error = hypot(unsure / net * (1 + unsure / net), work_error);
-		return p->calls / fmax(net, p->calls * least_call_ns);
-	}
-	*error = most_error;
-	return p->calls / fmax(unsure / 2, p->calls * least_call_ns);
+	if (net < 2 * least)
+		high = fmax(high, least + 3 * unsure);
+	*error = hypot(log(high / low) / 2, work_error);
+	return p->calls / sqrt(low * high);
 }
 
 /*
@@ -77,6 +78,7 @@ static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst
 	all->cpu += burst->cpu;
 	all->probes += burst->probes;
 	all->calibrated += burst->calibrated;
+	all->least += burst->least;
 	all->bursts++;
 	if (fabs(net_of_call(burst) - net_of_call(all)) >
 	    distinct_share * burst->probes / burst->calls)
@@ -84,16 +86,11 @@ static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst
 	return *all;
 }
 
-/*
- * What the probes took in a burst. Their cost was measured on a helper, perhaps while the host was
- * busier than now. No call can have been measured to be shorter than what its own probes take
- * between their two clock readings, so if most were shorter, then all of the cost was less by as
- * much.
- */
-static struct took probes_took(const struct rec_profile *r)
+/* What most of the calls (three quarters) took at least, as it was measured, with the part of the
+ * probes that is inside; 0: not known. */
+static double measured_latency(const struct rec_profile *r)
 {
-	double inside = (double)r->correction_ns, calls = 0, measured, ratio = 1;
-	struct took took;
+	double inside = (double)r->correction_ns, calls = 0, ns;
 
 	for (uint32_t i = 0; i < r->nr_buckets && inside > 0; i++) {
 		calls += (double)r->count[i];
@@ -101,13 +98,32 @@ static struct took probes_took(const struct rec_profile *r)
 			continue;
 		/* corrected latencies are never less than a quarter of what was measured
 		 * (bpf/measure.h) */
-		measured = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
-		measured = measured < inside / 3 ? 4 * measured : measured + inside;
-		ratio = fmin(fmax(measured / inside, least_ratio), 1);
-		break;
+		ns = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
+		return ns < inside / 3 ? 4 * ns : ns + inside;
 	}
-	took.calibrated = ratio * (double)(r->probe_ns - r->program_ns);
+	return 0;
+}
+
+/*
+ * No call can have been measured to be shorter than what its own probes take between their two
+ * clock readings. Where the cost of the probes was not timed in the target but on a helper, perhaps
+ * while the host was busier than now, all of it was less by as much as most calls were shorter.
+ * Where it was, what a call took beside that is its own: half of a pair's way through the kernel
+ * lies between the clock readings.
+ */
+static struct took probes_took(const struct rec_profile *r)
+{
+	double inside = (double)r->correction_ns, measured = measured_latency(r), half;
+	struct took took = {.calibrated = (double)r->probe_ns - (double)r->program_ns};
+
+	if (measured > 0 && !r->program_ns)
+		took.calibrated *= fmin(fmax(measured / inside, least_ratio), 1);
 	took.all = took.calibrated + (double)r->program_ns;
+	half = r->calls ? took.calibrated / (double)r->calls / 2 : 0;
+	/* not where the start is single-stepped, nor where calls sleep */
+	if (r->program_ns && half > inside * 0.8 && half < inside * 2 &&
+	    r->switch_calls * 10 < r->run_calls)
+		took.least = measured * (1 - bucket_error) - half * (1 + probe_error);
 	return took;
 }
 
@@ -126,6 +142,7 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 					  .cpu = (double)r->run_ns + (double)r->switch_cpu_ns,
 					  .probes = took.all * share,
 					  .calibrated = took.calibrated * share,
+					  .least = took.least * paced,
 					  .bursts = 1};
 
 		rates.cpu_known = true;
@@ -218,6 +235,43 @@ static double wall_misleads(const struct scale_rates *rates, double ns, double c
 	return rates->wall_error;
 }
 
+/* By the clocks of the wall and of the whole target; `by_cpu`: by the clocks of the threads, an
+ * estimate with a large error, or negative. */
+static double gap_by_wall(const struct scale_rates *rates, const struct rec_profile *r,
+			  double by_cpu, double *same)
+{
+	double gap = (double)(r->end_ns - r->start_ns - r->armed_ns), cpu;
+	struct estimate e = {0};
+
+	*same = 0;
+	cpu = r->cpu_ns > r->armed_cpu_ns ? (double)(r->cpu_ns - r->armed_cpu_ns) : 0;
+	estimate_add(&e, gap * rates->per_wall, wall_misleads(rates, gap, cpu), 0);
+	if (by_cpu >= 0)
+		estimate_add(&e, by_cpu, rates->cpu_error, 0);
+	else if (rates->all_known)
+		estimate_add(&e, cpu * rates->per_all_cpu, rates->all_cpu_error, target_error);
+	return estimate_take(&e, same);
+}
+
+/*
+ * The calls of threads that sleep, by their CPU time and by their sleeps. The two are apart where
+ * the threads slept more or less often for their calls than in the burst, as when they make up for
+ * a delay: then neither is right.
+ */
+static void sleepers_calls(const struct scale_rates *rates, const struct rec_profile *r, double cpu,
+			   struct estimate *e)
+{
+	double by_cpu = cpu * rates->per_cpu, by_cycle = (double)r->gap_sleeps * rates->per_cycle,
+	       apart = 0;
+
+	if (rates->cycle_known && by_cpu > 0)
+		apart = fmax(fabs(log(by_cycle / by_cpu)) - rates->cpu_error, 0);
+	if (!rates->cycle_known || rates->cpu_error < useless_error)
+		estimate_add(e, by_cpu, rates->cpu_error, apart);
+	if (rates->cycle_known)
+		estimate_add(e, by_cycle, 0, hypot(rates->cycle_error, apart));
+}
+
 /* The gap's calls by the rates of one burst; *same is the error that they share with other bursts.
  */
 static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls,
@@ -225,7 +279,7 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls, gap_calls = 0, missing = 1;
 	double sleepers = (double)r->gap_sleeper_cpu_ns, others = (double)r->gap_cpu_ns - sleepers;
-	double gap = (double)(r->end_ns - r->start_ns - r->armed_ns), cpu;
+	double gap = (double)(r->end_ns - r->start_ns - r->armed_ns);
 	struct estimate e = {0};
 
 	*same = 0;
@@ -233,20 +287,19 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 		missing = fmax(calls - paced, (double)r->gaps) / (double)r->gaps;
 		gap_calls = fmax(others, 0) * rates->per_cpu;
 		*same = gap_calls * rates->cpu_error;
-		if (!r->gap_sleeps)
+		if (!r->gap_sleeps && rates->cpu_error < useless_error)
 			return missing * (gap_calls + sleepers * rates->per_cpu);
-		if (!rates->cycle_known || rates->cpu_error < useless_error)
-			estimate_add(&e, sleepers * rates->per_cpu, rates->cpu_error, 0);
-		if (rates->cycle_known)
-			estimate_add(&e, (double)r->gap_sleeps * rates->per_cycle, 0,
-				     rates->cycle_error);
+		if (!r->gap_sleeps)
+			return gap_by_wall(rates, r,
+					   missing * (gap_calls + sleepers * rates->per_cpu), same);
+		sleepers_calls(rates, r, sleepers, &e);
+		/* threads that keep to a schedule keep to it in a burst, too */
+		if (others * OTHERS_FEW < sleepers)
+			estimate_add(&e, gap * rates->per_wall / missing,
+				     wall_misleads(rates, gap, (double)r->gap_cpu_ns), 0);
 		return missing * (gap_calls + estimate_take(&e, same));
 	}
-	cpu = r->cpu_ns > r->armed_cpu_ns ? (double)(r->cpu_ns - r->armed_cpu_ns) : 0;
-	estimate_add(&e, gap * rates->per_wall, wall_misleads(rates, gap, cpu), 0);
-	if (rates->all_known)
-		estimate_add(&e, cpu * rates->per_all_cpu, rates->all_cpu_error, target_error);
-	return estimate_take(&e, same);
+	return gap_by_wall(rates, r, -1, same);
 }
 
 double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
@@ -268,8 +321,6 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	/* what two neighbours differ by is chance, or a target that changed in between */
 	chance = fmin(fabs(log(fmax(now, 0.01) / fmax(before, 0.01))), 2 * most_error) / 2;
 	now = (now + before) / 2;
-	if (rates.cpu_known && !rates.cycle_known && rates.cpu_error >= most_error)
-		s->most += (double)rec->gap_cpu_ns / least_call_ns;
 	s->gap += now;
 	s->error += same;
 	s->variance += square(now) * (square(chance) + 1 / calls + square(clock_error));
@@ -292,8 +343,6 @@ double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns)
 		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error,
 			     target_error);
 	calls = estimate_take(&e, &same);
-	if (rates->cpu_known && !rates->cycle_known && rates->cpu_error >= most_error)
-		s->most += (double)cpu_ns / least_call_ns;
 	s->gap += calls;
 	s->error += same;
 	s->variance += square(calls * guess_error);
@@ -316,5 +365,5 @@ void scale_interval(const struct scale *s, double *low, double *high)
 	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap,
 		     interval_95 * 2 * most_error);
 	*low += s->gap * exp(-share);
-	*high += fmax(s->gap * exp(share), s->most);
+	*high += s->gap * exp(share);
 }

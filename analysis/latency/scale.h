@@ -43,6 +43,7 @@ struct scale_pace {
 	double calls, cpu;
 	double probes;	   /* of the CPU time, what the probes took */
 	double calibrated; /* of that, what was not timed in the target */
+	double least;	   /* of the rest, what the latencies of the calls prove */
 	double bursts;
 };
 
@@ -55,8 +56,6 @@ struct scale {
 	double gap;		 /* calls in the gaps, estimated */
 	double error;		 /* of `gap`, of the part that is the same in all bursts */
 	double variance;	 /* of the rest */
-	double most; /* calls that fit into the gaps whose CPU time a call was not told apart from
-			nothing */
 };
 
 /* Calls in the gap of this record's period, which saw `calls`. Adds both to `s`. */
