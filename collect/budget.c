@@ -14,13 +14,6 @@
 #define SECOND_NS 1000000000ull
 
 enum {
-	BORROW_TIMES = 3,
-	ADVANCE_S = 2,
-	/*
-	 * Six sevenths of the allowance are given out: a burst is noticed to have spent its part
-	 * some milliseconds late, and what is still attached at the end costs to be removed.
-	 */
-	GIVEN_PERCENT = 85,
 	/*
 	 * In a program a hit costs more than in the loop of the calibration, whose code and data
 	 * never leave the caches. Measured with tests/bench/budget.py: 1.07 to 1.39 times.
@@ -41,13 +34,14 @@ bool budget_is_unlimited(const struct collector *c)
 
 int64_t budget_of(const struct collector *c, uint64_t ns)
 {
-	return (int64_t)(ns * c->options->budget_ppm / 1000000 *
-			 (c->budget.borrows ? BORROW_TIMES : 1) * GIVEN_PERCENT / 100);
+	const struct account before = {.ppm = c->options->budget_ppm};
+
+	return account_given(c->budget.began ? &c->budget.account : &before, ns);
 }
 
 int64_t budget_left(const struct collector *c)
 {
-	return budget_is_unlimited(c) ? INT64_MAX / 2 : c->budget.left;
+	return budget_is_unlimited(c) ? INT64_MAX / 2 : c->budget.account.left;
 }
 
 int64_t budget_burst(const struct collector *c)
@@ -92,33 +86,16 @@ static uint64_t hits_cost(const struct collector *c)
 	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->look_ns;
 }
 
-/* The first turn: two seconds' allowance in advance. What the calibration cost was not the
- * targets'. */
-static void account_open(struct collector *c, uint64_t now)
+/* The first turn. What the calibration cost was not the targets'. */
+static void open_account(struct collector *c, uint64_t now)
 {
 	struct budget *b = &c->budget;
 
 	kernel_side_counters(c->kernel, c->account.hits_before);
 	b->began = true;
-	b->began_ns = now;
-	b->borrows = c->options->descends;
-	b->left += budget_of(c, ADVANCE_S * SECOND_NS);
-	b->advance = b->left;
+	b->began_ns = b->at = now;
+	account_open(&b->account, c->options->budget_ppm, c->options->descends);
 	b->hits_ns = hits_cost(c);
-}
-
-static void earn(struct collector *c, uint64_t base)
-{
-	struct budget *b = &c->budget;
-	int64_t got = budget_of(c, base), most = budget_of(c, SECOND_NS),
-		back = got < b->advance ? got : b->advance;
-
-	b->allowed_ns += base * c->options->budget_ppm / 1000000 * (b->borrows ? BORROW_TIMES : 1);
-	b->advance -= back;
-	b->earned = got - back;
-	b->left += b->earned;
-	if (!b->advance && b->left > most)
-		b->left = most;
 }
 
 /* CPU time of all targets since the last turn. Of one that is new it counts from now on; of one
@@ -142,24 +119,19 @@ static uint64_t targets_ran(struct collector *c)
 void budget_turn(struct collector *c, uint64_t now)
 {
 	struct budget *b = &c->budget;
-	uint64_t hits, spent, base, attached = b->attach_ns;
+	uint64_t hits;
 
 	if (!b->began)
-		account_open(c, now);
-	if (!b->at)
-		b->at = now;
-	base = now - b->at;
+		open_account(c, now);
 	b->ran = targets_ran(c);
 	b->ran_ever += b->ran;
-	earn(c, b->ran > base ? b->ran : base);
 	hits = hits_cost(c);
-	spent = hits > b->hits_ns ? hits - b->hits_ns : 0;
-	/* probes cannot have taken more than the targets ran, whatever their price by the
-	 * calibration */
-	if (spent > b->ran)
-		spent = b->ran;
-	b->left -= (int64_t)spent + (int64_t)(attached - b->attach_told);
-	b->attach_told = attached;
+	account_turn(&b->account,
+		     &(struct account_turn){.ns = now - b->at,
+					    .ran_ns = b->ran,
+					    .hits_ns = hits > b->hits_ns ? hits - b->hits_ns : 0,
+					    .attach_ns = b->attach_ns - b->attach_told});
+	b->attach_told = b->attach_ns;
 	b->hits_ns = hits;
 	b->at = now;
 }
@@ -171,20 +143,8 @@ uint64_t budget_ran(const struct collector *c)
 
 void budget_borrow(struct collector *c, bool borrows)
 {
-	struct budget *b = &c->budget;
-
-	if (!b->began || b->borrows == borrows || c->options->descends)
-		return;
-	b->borrows = borrows;
-	if (borrows) {
-		b->advance += budget_of(c, ADVANCE_S * SECOND_NS);
-		b->left += budget_of(c, ADVANCE_S * SECOND_NS);
-	} else {
-		/* what was not used is not kept */
-		b->advance = 0;
-		if (b->left > budget_of(c, SECOND_NS))
-			b->left = budget_of(c, SECOND_NS);
-	}
+	if (c->budget.began && !c->options->descends)
+		account_borrow(&c->budget.account, borrows);
 }
 
 /* ---- peaktop's own processes ---- */
@@ -244,23 +204,22 @@ uint64_t budget_own_cpu(const struct collector *c)
 
 void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall)
 {
-	const struct budget *b = &c->budget;
-	uint64_t advance = ADVANCE_S * SECOND_NS * c->options->budget_ppm / 1000000 *
-			   (b->borrows ? BORROW_TIMES : 1);
+	const struct account *a = &c->budget.account;
+	uint64_t advance = account_advance(a);
 
-	if (budget_is_unlimited(c) || ns <= b->allowed_ns)
+	if (budget_is_unlimited(c) || ns <= a->allowed_ns)
 		return;
-	if (ns <= advance && wall < ADVANCE_S * SECOND_NS)
+	if (ns <= advance && wall < ACCOUNT_ADVANCE_NS)
 		send_note(c, NOTE_INFO,
 			  "probes took %.1f ms, more than the %.1f ms that --max-overhead %g "
 			  "allows for %.1f s; a short run may use two seconds' budget at once",
-			  (double)ns / 1e6, (double)b->allowed_ns / 1e6,
+			  (double)ns / 1e6, (double)a->allowed_ns / 1e6,
 			  c->options->budget_ppm / 1e4, (double)wall / 1e9);
 	else
 		send_note(c, NOTE_WARNING,
 			  "probes took %.1f ms (%.1f%% of the target's CPU time, %.1f%% of one "
 			  "CPU), more than the %.1f ms that --max-overhead %g allows%s",
 			  (double)ns / 1e6, cpu ? 100. * (double)ns / (double)cpu : 0.,
-			  wall ? 100. * (double)ns / (double)wall : 0., (double)b->allowed_ns / 1e6,
-			  c->options->budget_ppm / 1e4, b->borrows ? " a descent" : "");
+			  wall ? 100. * (double)ns / (double)wall : 0., (double)a->allowed_ns / 1e6,
+			  c->options->budget_ppm / 1e4, a->borrows ? " a descent" : "");
 }

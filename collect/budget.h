@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The account of --max-overhead: what the targets may lose, and what they have lost.
- *
- * The allowance is P percent of the targets' CPU time or P percent of one CPU, whichever is larger;
- * a descent may borrow three times that. The account may be spent two seconds in advance, so that
- * it holds over any run of more than two seconds, and saves up at most one second, so that it holds
- * over any ten seconds. All times are ns.
+ * The account of --max-overhead (analysis/latency/account.h): the prices of what probes do, and the
+ * clocks of the targets. All times are ns.
  */
 #ifndef PEAKTOP_COLLECT_BUDGET_H
 #define PEAKTOP_COLLECT_BUDGET_H
@@ -13,21 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/latency/account.h"
+
 struct collector;
 
 struct budget {
-	bool began;   /* the targets are known, and nothing is attached yet */
-	bool borrows; /* a descent goes on, or this run is for one */
+	bool began; /* the targets are known, and nothing is attached yet */
+	struct account account;
 	uint64_t began_ns;
 	uint64_t at;		/* the time of the last turn */
-	int64_t left;		/* may be spent now; negative: overdrawn */
-	int64_t advance;	/* part of what was given in advance that was not earned yet */
 	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
 	uint64_t ran, ran_ever; /* by the targets in the last turn, and since it began; of those
 				   that ended, too */
-	int64_t earned;		/* in the last turn */
 	int64_t spilt;		/* earned by layers that had no use for it */
-	uint64_t allowed_ns;	/* since it began */
 	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
 	uint64_t attach_ns;	/* what attaching and removing probes cost, ever */
 	uint64_t attach_told;	/* ... as of the last turn */
@@ -45,7 +39,7 @@ uint64_t budget_ran(const struct collector *c);
 /* What the targets may still lose now. */
 int64_t budget_left(const struct collector *c);
 
-/* P percent of one CPU over this time, times three while a descent borrows. */
+/* What is given out for so much time of one CPU. */
 int64_t budget_of(const struct collector *c, uint64_t ns);
 
 /* What a burst must be able to spend to be worth its attaching. */

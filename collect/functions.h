@@ -52,6 +52,7 @@ struct function {
 	} moment;
 	struct armed_time time;
 	uint64_t spent_ns; /* estimated cost so far */
+	uint64_t owed_ns;  /* more of it, as account_charge() keeps it */
 	uint64_t burst_spent_ns,
 	    burst_max_ns; /* in this burst, and what it may spend of a descent's account */
 	uint64_t state_since;

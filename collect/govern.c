@@ -479,11 +479,9 @@ void functions_wake(struct collector *c)
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned,
 			   uint64_t most)
 {
-	uint64_t spent = function_spending(c, f);
+	uint64_t spent = account_charge(&f->owed_ns, function_spending(c, f), most);
 	bool pause;
 
-	if (spent > most)
-		spent = most;
 	pause = moment_over(c, f, now, spent, most);
 	f->spent_ns += spent;
 	f->burst_spent_ns += spent;
@@ -552,7 +550,7 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 	when = units_govern(c, now, wall);
 	if (when < next)
 		next = when;
-	earned = c->budget.earned / (int64_t)budget_parts(c) + c->budget.spilt;
+	earned = c->budget.account.earned / (int64_t)budget_parts(c) + c->budget.spilt;
 	c->budget.spilt = 0;
 	/* what begins and ends phases comes first: without it the rest says nothing */
 	earned -= govern_some(c, now, earned * 3 / 4, c->budget.ran, true, &next);

@@ -493,7 +493,7 @@ static void cost_send(struct collector *c, uint64_t now)
 	cost->hits += kernel_side_control(c->kernel)->looks_done;
 	cost->attach_ns = c->budget.attach_ns;
 	cost->ns += kernel_side_control(c->kernel)->look_ns + cost->attach_ns;
-	cost->allowed_ns = budget_is_unlimited(c) ? 0 : c->budget.allowed_ns;
+	cost->allowed_ns = budget_is_unlimited(c) ? 0 : c->budget.account.allowed_ns;
 	cost->wall_ns = now - c->budget.began_ns;
 	cost->target_cpu_ns = budget_ran(c);
 	cost->host_cpu_ns = cost->wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);

@@ -289,7 +289,7 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	kernel_side_counters(c->kernel, n);
 	/* a part of the targets' budget for each unit that is armed, one for all functions; the
 	 * host's is that of the units */
-	earned = c->budget.earned / (int64_t)budget_parts(c);
+	earned = c->budget.account.earned / (int64_t)budget_parts(c);
 	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
 	      1000000;
 	host = (int64_t)(all / (used ? used : 1));

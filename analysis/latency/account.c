@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/account.h"
+
+#define SECOND_NS 1000000000ull
+
+enum { BORROW_TIMES = 3, GIVEN_PERCENT = 85 };
+
+uint64_t account_allowed(const struct account *a, uint64_t ns)
+{
+	return ns * a->ppm / 1000000 * (a->borrows ? BORROW_TIMES : 1);
+}
+
+int64_t account_given(const struct account *a, uint64_t ns)
+{
+	return (int64_t)(account_allowed(a, ns) * GIVEN_PERCENT / 100);
+}
+
+uint64_t account_advance(const struct account *a)
+{
+	return account_allowed(a, ACCOUNT_ADVANCE_NS);
+}
+
+static void give_advance(struct account *a)
+{
+	int64_t advance = account_given(a, ACCOUNT_ADVANCE_NS);
+
+	a->advance += advance;
+	a->left += advance;
+}
+
+static void keep_at_most_a_second(struct account *a)
+{
+	int64_t most = account_given(a, SECOND_NS);
+
+	if (a->left > most)
+		a->left = most;
+}
+
+void account_open(struct account *a, uint32_t ppm, bool borrows)
+{
+	*a = (struct account){.ppm = ppm, .borrows = borrows};
+	give_advance(a);
+}
+
+void account_borrow(struct account *a, bool borrows)
+{
+	if (a->borrows == borrows)
+		return;
+	a->borrows = borrows;
+	if (borrows) {
+		give_advance(a);
+		return;
+	}
+	/* what was not used is not kept */
+	a->advance = 0;
+	keep_at_most_a_second(a);
+}
+
+uint64_t account_charge(uint64_t *owed, uint64_t spent, uint64_t most)
+{
+	uint64_t all = *owed + spent, charged = all < most ? all : most;
+
+	*owed = all - charged;
+	return charged;
+}
+
+void account_turn(struct account *a, const struct account_turn *t)
+{
+	uint64_t base = t->ran_ns > t->ns ? t->ran_ns : t->ns;
+	int64_t got = account_given(a, base), back = got < a->advance ? got : a->advance;
+
+	a->allowed_ns += account_allowed(a, base);
+	a->advance -= back;
+	a->earned = got - back;
+	a->left += a->earned;
+	if (!a->advance)
+		keep_at_most_a_second(a);
+	a->left -= (int64_t)(account_charge(&a->owed, t->hits_ns, t->ran_ns) + t->attach_ns);
+}
