@@ -82,118 +82,85 @@ static int64_t read_signed(struct evaluation *x, unsigned int bytes)
 
 static bool constant(struct evaluation *x, uint8_t op)
 {
-	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+	/* How many bytes follow. The signed forms have odd numbers; with 8 bytes both are the same.
+	 */
+	static const uint8_t bytes[] = {
+	    [DW_OP_addr] = 8,	 [DW_OP_const1u] = 1, [DW_OP_const1s] = 1,
+	    [DW_OP_const2u] = 2, [DW_OP_const2s] = 2, [DW_OP_const4u] = 4,
+	    [DW_OP_const4s] = 4, [DW_OP_const8u] = 8, [DW_OP_const8s] = 8,
+	};
+
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
 		push(x, op - DW_OP_lit0);
-		return true;
-	}
-	switch (op) {
-	case DW_OP_addr:
-	case DW_OP_const8u:
-	case DW_OP_const8s:
-		push(x, cursor_fixed(&x->c, 8));
-		return true;
-	case DW_OP_const1u:
-		push(x, cursor_fixed(&x->c, 1));
-		return true;
-	case DW_OP_const2u:
-		push(x, cursor_fixed(&x->c, 2));
-		return true;
-	case DW_OP_const4u:
-		push(x, cursor_fixed(&x->c, 4));
-		return true;
-	case DW_OP_const1s:
-		push(x, (uint64_t)read_signed(x, 1));
-		return true;
-	case DW_OP_const2s:
-		push(x, (uint64_t)read_signed(x, 2));
-		return true;
-	case DW_OP_const4s:
-		push(x, (uint64_t)read_signed(x, 4));
-		return true;
-	case DW_OP_constu:
+	else if (op == DW_OP_constu)
 		push(x, cursor_uleb(&x->c));
-		return true;
-	case DW_OP_consts:
+	else if (op == DW_OP_consts)
 		push(x, (uint64_t)cursor_sleb(&x->c));
-		return true;
-	default:
+	else if (op >= sizeof(bytes) || !bytes[op])
 		return false;
+	else if (op & 1)
+		push(x, (uint64_t)read_signed(x, bytes[op]));
+	else
+		push(x, cursor_fixed(&x->c, bytes[op]));
+	return true;
+}
+
+static uint64_t combine(struct evaluation *x, uint8_t op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case DW_OP_and:
+		return a & b;
+	case DW_OP_or:
+		return a | b;
+	case DW_OP_xor:
+		return a ^ b;
+	case DW_OP_plus:
+		return a + b;
+	case DW_OP_minus:
+		return a - b;
+	case DW_OP_mul:
+		return a * b;
+	case DW_OP_shl:
+		return b < 64 ? a << b : 0;
+	case DW_OP_shr:
+		return b < 64 ? a >> b : 0;
+	case DW_OP_shra:
+		return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+	case DW_OP_eq:
+		return a == b;
+	case DW_OP_ne:
+		return a != b;
+	case DW_OP_ge:
+		return (int64_t)a >= (int64_t)b;
+	case DW_OP_gt:
+		return (int64_t)a > (int64_t)b;
+	case DW_OP_le:
+		return (int64_t)a <= (int64_t)b;
+	case DW_OP_lt:
+		return (int64_t)a < (int64_t)b;
+	default: /* DW_OP_div, DW_OP_mod */
+		break;
 	}
+	if (!b) {
+		x->bad = true;
+		return 0;
+	}
+	if (op == DW_OP_mod)
+		return a % b;
+	/* Signed. INT64_MIN / -1 does not fit and is itself again. */
+	return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
 }
 
 static bool two_operands(struct evaluation *x, uint8_t op)
 {
-	uint64_t b, a;
+	uint64_t a, b;
 
 	if (!(op >= DW_OP_and && op <= DW_OP_ne) || op == DW_OP_neg || op == DW_OP_not ||
 	    op == DW_OP_plus_uconst || op == DW_OP_bra)
 		return false;
 	b = pop(x);
 	a = pop(x);
-	switch (op) {
-	case DW_OP_and:
-		a &= b;
-		break;
-	case DW_OP_or:
-		a |= b;
-		break;
-	case DW_OP_xor:
-		a ^= b;
-		break;
-	case DW_OP_plus:
-		a += b;
-		break;
-	case DW_OP_minus:
-		a -= b;
-		break;
-	case DW_OP_mul:
-		a *= b;
-		break;
-	case DW_OP_shl:
-		a = b < 64 ? a << b : 0;
-		break;
-	case DW_OP_shr:
-		a = b < 64 ? a >> b : 0;
-		break;
-	case DW_OP_shra:
-		a = (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
-		break;
-	case DW_OP_eq:
-		a = a == b;
-		break;
-	case DW_OP_ne:
-		a = a != b;
-		break;
-	case DW_OP_ge:
-		a = (int64_t)a >= (int64_t)b;
-		break;
-	case DW_OP_gt:
-		a = (int64_t)a > (int64_t)b;
-		break;
-	case DW_OP_le:
-		a = (int64_t)a <= (int64_t)b;
-		break;
-	case DW_OP_lt:
-		a = (int64_t)a < (int64_t)b;
-		break;
-	case DW_OP_div: /* signed; the one quotient that does not fit is itself again */
-		if (b && b != UINT64_MAX)
-			a = (uint64_t)((int64_t)a / (int64_t)b);
-		else if (b)
-			a = 0 - a;
-		else
-			x->bad = true;
-		break;
-	case DW_OP_mod:
-		if (b)
-			a %= b;
-		else
-			x->bad = true;
-		break;
-	default:
-		x->bad = true;
-	}
-	push(x, a);
+	push(x, combine(x, op, a, b));
 	return true;
 }
 
