@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analysis/base/capability_set.h"
+#include "collect/process/filter.h"
 
 enum { LAST_POSSIBLE_CAPABILITY = 63 };
 
@@ -85,7 +86,7 @@ int privileges_limit_opener(uid_t uid, gid_t gid)
 		err = capabilities_keep(permitted, 0);
 	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)))
 		err = -errno;
-	return err ? err : privileges_filter_enter(FILTER_OPENER);
+	return err ? err : filter_enter(FILTER_OPENER);
 }
 
 int privileges_limit_collector(bool command)
@@ -110,5 +111,5 @@ int privileges_limit_collector(bool command)
 		err = capabilities_keep(permitted, keep);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	return err ? err : privileges_filter_enter(FILTER_COLLECTOR);
+	return err ? err : filter_enter(FILTER_COLLECTOR);
 }

@@ -25,8 +25,4 @@ int privileges_limit_opener(uid_t uid, gid_t gid);
  */
 int privileges_limit_collector(bool command);
 
-/* collect/privileges_filter.c */
-enum privileges_filter { FILTER_COLLECTOR, FILTER_OPENER };
-int privileges_filter_enter(enum privileges_filter kind);
-
 #endif

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/process/filter.h"
 #include "collect/process/sandbox_internal.h"
 
 enum {
@@ -178,5 +179,5 @@ int sandbox_enter(enum sandbox_kind kind)
 		err = parser_limits();
 	if (!err)
 		err = landlock_enter(kind);
-	return err ? err : filter_enter(kind);
+	return err ? err : filter_enter(kind == SANDBOX_PARSER ? FILTER_PARSER : FILTER_FRONT);
 }

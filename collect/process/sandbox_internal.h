@@ -9,7 +9,5 @@
 int landlock_version(void);
 /* 0 also where the kernel has no Landlock. Needs no_new_privs. */
 int landlock_enter(enum sandbox_kind kind);
-/* Install the filter of system calls. Needs no_new_privs. */
-int filter_enter(enum sandbox_kind kind);
 
 #endif
