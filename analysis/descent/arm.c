@@ -293,7 +293,8 @@ static void open_candidates(struct pick *p, const uint32_t *list, uint32_t nr)
 		if (!witnessed[i])
 			pick_untried(p, list[i], UINT32_MAX);
 	for (i = 0; i < p->nr_ends; i++)
-		pick_untried(p, p->end[i], UINT32_MAX);
+		if (!fnode_is_call_of_kernel(p->d, p->end[i]))
+			pick_untried(p, p->end[i], UINT32_MAX);
 	for (i = 0; i < p->nr_ends; i++)
 		pick_siblings(p, p->end[i]);
 	free(witnessed);

@@ -32,6 +32,9 @@ enum {
 /* The same of what a function takes itself, which is no new path to follow. */
 #define KEEP_OWN 0.25
 
+/* Of a function's time, before its callees are of no interest: none of them can have slept. */
+#define MOSTLY_ASLEEP 0.9
+
 /* Standard deviations within which a candidate is near the threshold. */
 #define NEAR 1.5
 
@@ -88,19 +91,12 @@ static double path_part(const struct descent *d, uint32_t node)
 	return part;
 }
 
-/*
- * The part of the program's time in the calls; 1 as long as it is not known. Waiting for a CPU and
- * interrupts are left out: on a busy host they may be most of a call, and the rest is still to be
- * found.
- */
+/* The part of the program's time in the calls; 1 as long as it is not known. */
 static double time_part(const struct descent *d, double ns)
 {
 	const struct totals *t = descent_totals(d);
-	double calls = (double)t->records, latency = (double)t->latency_ns;
-	double host = (double)t->preempted_ns + (double)t->runqueue_ns + (double)t->interrupt_ns;
 
-	return calls > 0 && latency > 0 ? ns * calls / fmax(latency - host, PROGRAM_LEAST * latency)
-					: 1;
+	return t->latency_ns ? ns * (double)t->records / descent_program_ns(t) : 1;
 }
 
 static double callee_part(const struct descent *d, uint32_t node)
@@ -121,12 +117,23 @@ static bool has_armed_child(const struct descent *d, const struct fnode *n)
 	return false;
 }
 
+/* Does it sleep, as was measured, in system calls of its own, as stacks have shown? */
+static bool sleeps_itself(const struct descent *d, const struct fnode *n)
+{
+	struct means m;
+
+	if (n->first_child != NO_INDEX)
+		return false;
+	fnode_means(d, n->id, &m);
+	return m.net > 0 && m.blocked >= MOSTLY_ASLEEP * m.net && fnode_is_call_of_kernel(d, n->id);
+}
+
 bool fnode_is_measured(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];
 	struct own_times own;
 
-	if (fnode_complete(&d->tree, node))
+	if (fnode_complete(&d->tree, node) || sleeps_itself(d, n))
 		return true;
 	if (!n->tried || !has_armed_child(d, n))
 		return false;

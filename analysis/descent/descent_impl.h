@@ -147,6 +147,13 @@ void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *o
 double loop_blocked_ns(double loop, double blocked, double net);
 /* The calls that the means are taken over. */
 const struct totals *descent_totals(const struct descent *d);
+/* Of the time of these calls: what the host took, waiting for a CPU and interrupts. */
+double descent_host_ns(const struct totals *t);
+/*
+ * ... and what the program took, with which its parts are compared: on a busy host the host's part
+ * may be most of a call, and the rest is still to be found. At least PROGRAM_LEAST of all.
+ */
+double descent_program_ns(const struct totals *t);
 
 /* answers.c: the descent's own records. 0, -EINVAL, -ENOMEM, -ENOSPC. */
 int descent_take_callees(struct descent *d, const struct rec_callees *r);
@@ -163,6 +170,12 @@ bool descent_settled(struct descent *d, uint64_t now_ns);
 
 /* save.c: take one fnode of a session. 0, -EINVAL, -ENOMEM, -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);
+
+/*
+ * Is its function one that calls the kernel, by its stacks? What it calls itself is not worth
+ * probes: the functions of a C library that do are called by the whole program.
+ */
+bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node);
 
 /* The frames of a stack that stand for a fnode. */
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);

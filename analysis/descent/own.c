@@ -28,6 +28,19 @@ const struct totals *descent_totals(const struct descent *d)
 	return use_window(d) ? &d->window : &d->all;
 }
 
+double descent_host_ns(const struct totals *t)
+{
+	return (double)t->preempted_ns + (double)t->runqueue_ns + (double)t->interrupt_ns;
+}
+
+double descent_program_ns(const struct totals *t)
+{
+	double latency = (double)t->latency_ns, least = PROGRAM_LEAST * latency,
+	       program = latency - descent_host_ns(t);
+
+	return program > least ? program : least;
+}
+
 void fnode_means(const struct descent *d, uint32_t node, struct means *out)
 {
 	const struct fnode *n = &d->tree.node[node];

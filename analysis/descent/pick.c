@@ -10,6 +10,8 @@ enum {
 	CHAIN_SHARE = 10,   /* a site with 1/10 of its caller's witnessed time is followed */
 	END_SHARE = 4,	    /* a function with 1/4 of it in itself may be an end */
 	SIBLINGS_SHARE = 2, /* at most half of the room that is left */
+	KERNEL_STACKS = 10,
+	KERNEL_PART = 95, /* percent of a function's witnessed time, in the kernel below itself */
 };
 
 bool picked(const struct pick *p, uint32_t node)
@@ -281,6 +283,18 @@ void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_se
 	if (n->function != NO_INDEX)
 		callee = d->tree.function[n->function].key;
 	witness_set_callee(d->witnesses, &caller, ret, callee, out);
+}
+
+bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node)
+{
+	const struct witnesses *w = d->witnesses;
+	struct witness_set own;
+
+	if (d->ask.level_by_level)
+		return false;
+	fnode_witness_set(d, node, &own);
+	return witness_set_stacks(w, &own) >= KERNEL_STACKS &&
+	       witness_set_own_kernel(w, &own) * 100 >= witness_set_weight(w, &own) * KERNEL_PART;
 }
 
 static void add_end(struct pick *p, uint32_t node)

@@ -13,7 +13,7 @@
 #define WORTH_A_NAME 0.05
 /* Rounding, and means over slightly different calls. */
 #define SLACK 1.02
-/* A path with so much of the time is to be followed to its end. */
+/* A path with so much of the program's time is to be followed to its end. */
 #define PATH_MATTERS 0.1
 /* Calls of the peak come slowly: what two decisions agree about is not asked a third time after so
  * long. */
@@ -62,9 +62,8 @@ static bool is_unknown(enum cause_kind kind)
 static double host_share(const struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
-	double ns = (double)t->preempted_ns + (double)t->runqueue_ns + (double)t->interrupt_ns;
 
-	return ratio(ns, (double)t->latency_ns);
+	return ratio(descent_host_ns(t), (double)t->latency_ns);
 }
 
 static bool is_on_a_path(const struct descent_result *r, uint32_t node)
@@ -218,10 +217,13 @@ static bool is_above(const struct ftree *t, uint32_t above, uint32_t node)
 /* Is every path of the program that matters followed to its end? */
 static bool paths_are_complete(const struct descent *d, const struct descent_result *r)
 {
+	const struct totals *t = descent_totals(d);
+	double matters = PATH_MATTERS * ratio(descent_program_ns(t), (double)t->latency_ns);
+
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		const struct descent_path *p = &r->paths[i];
 
-		if (!cause_of_host(p->cause.kind) && p->share >= PATH_MATTERS &&
+		if (!cause_of_host(p->cause.kind) && p->share >= matters &&
 		    !fnode_is_measured(d, r->nodes[p->frames[p->nr_frames - 1]].node))
 			return false;
 	}

@@ -440,3 +440,24 @@ uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_s
 		ns += w->node[s->at[i]].own_sleep_ns;
 	return ns;
 }
+
+uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_set *s)
+{
+	uint64_t ns = witness_set_own_sleep(w, s);
+	unsigned int i;
+
+	for (i = 0; i < s->nr_at; i++)
+		if (w->node[s->at[i]].own)
+			ns += w->node[s->at[i]].own->kernel_run_ns;
+	return ns;
+}
+
+uint64_t witness_set_stacks(const struct witnesses *w, const struct witness_set *s)
+{
+	uint64_t stacks = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_at; i++)
+		stacks += w->node[s->at[i]].count;
+	return stacks;
+}

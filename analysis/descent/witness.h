@@ -99,5 +99,9 @@ uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set 
 /* Time in the function itself. */
 uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s);
 uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_set *s);
+/* ... as far as the kernel was at work or asleep for it */
+uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_set *s);
+/* Stacks through the function. */
+uint64_t witness_set_stacks(const struct witnesses *w, const struct witness_set *s);
 
 #endif

@@ -128,6 +128,58 @@ static void test_a_busy_host_delays_nothing(void **state)
 	bench_end(&b);
 }
 
+/* fsync calls the kernel, and before that two functions of its library: these are not armed. */
+static void test_who_calls_the_kernel_is_an_end(void **state)
+{
+	struct bench b;
+	struct descent_progress p;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'y');
+	site(&b, 'a', 'z');
+	start(&b, false);
+	b.call.blocked_ns = 9700 * US;
+	for (int i = 0; i < 15; i++) {
+		for (int k = 0; k < 4; k++)
+			stack(&b, "a", 2 * MS, &on_disk);
+		CALL(&b, 10 * MS, P("a", 9900 * US, .blocked = 9700 * US));
+		b.now += GAP_MS * MS;
+		assert_null(armed(&b, "ay"));
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	descent_progress(b.d, &p);
+	assert_int_equal(p.rounds, 1);
+	expect_path(&b, 0, "a", CAUSE_IO);
+	bench_end(&b);
+}
+
+/* The same stacks, but half of the time was not asleep: then the callees are looked at. */
+static void test_who_calls_the_kernel_may_be_busy(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, 'a', 'y');
+	start(&b, false);
+	b.call.blocked_ns = 4 * MS;
+	for (int i = 0; i < 15; i++) {
+		for (int k = 0; k < 4; k++)
+			stack(&b, "a", MS, &on_disk);
+		CALL(&b, 10 * MS, P("a", 9900 * US, .blocked = 4 * MS));
+		b.now += GAP_MS * MS;
+	}
+	assert_non_null(armed(&b, "ay"));
+	for (int i = 0; i < 10; i++) {
+		CALL(&b, 10 * MS, P("a", 9900 * US, .blocked = 4 * MS), P("ay", 5500 * US));
+		b.now += GAP_MS * MS;
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	expect_path(&b, 0, "ay", CAUSE_OWN_CODE);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +187,8 @@ int main(void)
 	    cmocka_unit_test(test_frequent_calls_wait_for_all),
 	    cmocka_unit_test(test_a_large_part_needs_no_vote),
 	    cmocka_unit_test(test_a_busy_host_delays_nothing),
+	    cmocka_unit_test(test_who_calls_the_kernel_is_an_end),
+	    cmocka_unit_test(test_who_calls_the_kernel_may_be_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
