@@ -211,16 +211,6 @@ struct verdict {
 	struct leaf leaf[MAX_LEAVES];
 };
 
-/* A callee that takes a fair part of the time is told by itself, also where it is called in a loop.
- */
-static bool has_heavy_callee(const struct judge *j, int entry)
-{
-	for (unsigned int i = 0; i < j->nr; i++)
-		if (j->entry[i].parent == entry && j->entry[i].time > 0.12 * j->latency)
-			return true;
-	return false;
-}
-
 static void judge_walk(const struct judge *j, int entry, bool required, struct verdict *v)
 {
 	const struct entry *e = &j->entry[entry];
@@ -233,8 +223,7 @@ static void judge_walk(const struct judge *j, int entry, bool required, struct v
 		if (j->entry[i].parent == entry && j->entry[i].votes > largest)
 			largest = j->entry[i].votes;
 	for (i = 0; i < J_KINDS; i++) {
-		double self_ns =
-		    e->own_ns + (has_heavy_callee(j, entry) ? 0 : e->loop_ns) + e->untimed_ns;
+		double self_ns = e->own_ns + e->loop_ns + e->untimed_ns;
 
 		part = largest > 0 ? e->self[i] / largest : e->self[i] > 0;
 		/* what takes a fair part of the time may be told whatever its votes */
