@@ -9,6 +9,7 @@ enum {
 	MAX_NODE_SITES = 2 * PT_FNODES,
 	MAX_CLOCKS = 256, /* CPUs that are sampled */
 	MAX_ASLEEP = 256,
+	SAMPLE_HZ = 997,
 	DESCEND_FUSE_HITS = 15000, /* of one site in DESCEND_FUSE_NS: some fifth of one CPU */
 	DESCEND_FUSE_NS = 40000000,
 };

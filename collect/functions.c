@@ -23,47 +23,12 @@
  * the other half is the layers'. */
 enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
 
-/* Probes are detached a little after their site was dropped: an entry is not used again soon. */
-int site_index_take(struct collector *c)
-{
-	for (uint32_t n = 0; n < PT_SITES - 1; n++) {
-		uint32_t i = 1 + (c->sites.last + n) % (PT_SITES - 1);
-
-		if (c->sites.used[i / 32] & 1u << i % 32)
-			continue;
-		c->sites.used[i / 32] |= 1u << i % 32;
-		c->sites.last = i;
-		memset(&kernel_side_sites(c->kernel)[i], 0, sizeof(struct pt_site));
-		return (int)i;
-	}
-	return -ENOSPC;
-}
-
-void site_index_drop(struct collector *c, uint32_t i)
-{
-	/* a late hit does nothing: no role, and no fuse to blow */
-	kernel_side_sites(c->kernel)[i] = (struct pt_site){.fuse = UINT64_MAX};
-	c->sites.used[i / 32] &= ~(1u << i % 32);
-}
-
 /* Sites are attached by what they do: starts, ends in the callers, exits in the function. */
 enum group { GROUP_RETURNS = 0, GROUP_EXITS, GROUP_STARTS, GROUPS };
 
 static bool starts(const struct rec_site *s)
 {
 	return s->role == SITE_ENTRY || s->role == SITE_CALL;
-}
-
-bool site_is_mapped(const struct collector *c, const struct rec_site *s)
-{
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		const struct file_mapping *m = &c->files.mappings[i];
-
-		if (m->module == s->module && s->offset >= m->offset &&
-		    s->offset - m->offset < m->end - m->start)
-			return true;
-	}
-	return false;
 }
 
 static bool has_exits(const struct function *f)
@@ -169,15 +134,6 @@ static void site_report(struct collector *c, const struct function *f,
 static enum group group_of(const struct rec_site *s)
 {
 	return starts(s) ? GROUP_STARTS : s->role == SITE_EXIT ? GROUP_EXITS : GROUP_RETURNS;
-}
-
-bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
-{
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		if (c->files.mappings[i].pid == pid && c->files.mappings[i].module == module)
-			return true;
-	}
-	return false;
 }
 
 /* Attach the starts or the ends of `f` from site `from` on that lie in one file, in one process. */

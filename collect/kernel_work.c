@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/base/syscall_names.h"
 #include "collect/kernel_names.h"
 #include "collect/state.h"
 

@@ -18,15 +18,12 @@
 
 #include "collect/kernel_names.h"
 #include "collect/look_wait.h"
+#include "collect/looks_state.h"
 #include "collect/reader.h"
 
 #define MS 1000000ull
 
 enum {
-	MAX_THREADS = 2048,
-	BUCKETS = 4096,
-	MAX_CLOCKS = 256,
-	MAX_MOVING = 64, /* stacks read in one scan: the others have their turn later */
 	WALK_HZ = 99,
 	OPEN_HZ = 499,
 	SAMPLES = 20, /* stacks of running threads per refill, 20 times a second */
@@ -34,46 +31,7 @@ enum {
 	SCAN_MAX_MS = 1000,
 	TELL_MS = 250, /* a sleep that goes on is told this often */
 	OPEN_MS = 300, /* how long running threads are waited for */
-	MAX_RUNNING = 256,
-	OPEN_PASSES = 4, /* looks at a thread that moves all the time */
 	KERNEL_LINE = 1024,
-	REG_ORIG_AX = 15, /* in struct pt_regs */
-};
-
-struct look_thread {
-	struct pt_task_now now;	  /* at the last scan; while `held`: as it went to sleep */
-	uint64_t at;		  /* of the last scan */
-	uint64_t wall, cpu, runq; /* since they were told last */
-	uint64_t carried;	  /* slept, and not known where */
-	uint64_t pending;	  /* ns that the held look stands for and that were not told */
-	uint64_t told;
-	uint32_t scan; /* in which it was seen */
-	uint32_t next; /* in its bucket: index + 1 */
-	bool used, held;
-	bool moved; /* its stack could not be read while it stood still */
-	uint32_t bytes;
-	unsigned char *stack;
-};
-
-struct looking {
-	bool walking;
-	struct req_look open; /* the question that is being answered */
-	bool opening;
-	uint64_t open_since;
-	struct pt_task_now running[MAX_RUNNING]; /* and not met by a clock yet */
-	uint32_t nr_running;
-	struct attachment clocks[MAX_CLOCKS];
-	uint32_t nr_clocks, hz;
-	uint64_t next;
-	uint64_t done, dropped; /* of the samples, as of the last refill */
-	double scale;		/* what one sample stands for, in periods */
-	struct look_thread threads[MAX_THREADS];
-	uint32_t bucket[BUCKETS]; /* index + 1 */
-	uint32_t nr_threads, scan, moving;
-	uint32_t list[MAX_MOVING];
-	uint32_t seed;
-	bool too_many;
-	uint32_t error;
 };
 
 /* ---- the table */
@@ -118,19 +76,18 @@ static void thread_drop(struct looking *l, struct look_thread *t)
 
 /* ---- telling */
 
-static uint32_t letter(uint32_t state)
+uint32_t looks_letter(uint32_t state)
 {
 	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
 }
 
-static uint64_t since_start(const struct collector *c, uint64_t at)
+uint64_t looks_since_start(const struct collector *c, uint64_t at)
 {
 	return at > c->start_ns ? at - c->start_ns : 0;
 }
 
-/* Send a look, with its stack if there is one. */
-static void look_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now,
-		      const unsigned char *stack, uint32_t bytes)
+void looks_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now,
+		const unsigned char *stack, uint32_t bytes)
 {
 	static uint64_t words[PT_LOOK_STACK / 8];
 	struct record rec = {.type = REC_LOOKED};
@@ -158,14 +115,14 @@ static void thread_tell(struct collector *c, struct look_thread *t, uint64_t now
 	struct rec_look look = {.reason = LOOK_WALK,
 				.kind = WITNESS_SLEEP,
 				.weight_ns = t->pending,
-				.at_ns = since_start(c, now),
-				.state = letter(t->now.state)};
+				.at_ns = looks_since_start(c, now),
+				.state = looks_letter(t->now.state)};
 	struct wait_text text;
 
 	if (!t->held || !t->pending)
 		return;
 	look_wait(&t->now, &look, &text);
-	look_send(c, &look, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
+	looks_send(c, &look, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;
 }
 
@@ -180,7 +137,7 @@ static void thread_times(struct collector *c, struct look_thread *t, bool ended)
 	rec.thread = (struct rec_thread){.pid = t->now.tgid,
 					 .tid = t->now.tid,
 					 .comm = comm,
-					 .at_ns = since_start(c, t->at),
+					 .at_ns = looks_since_start(c, t->at),
 					 .wall_ns = t->wall,
 					 .cpu_ns = t->cpu,
 					 .runqueue_ns = t->runq,
@@ -291,13 +248,12 @@ static void verify_task(void *ctx, const struct pt_task_now *now)
 	}
 }
 
-static uint32_t only_pid(const struct collector *c)
+uint32_t looks_only_pid(const struct collector *c)
 {
 	return c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0;
 }
 
-/* Code that is not known yet: a file was mapped since. */
-static void mappings_check(struct collector *c, const struct pt_task_now *t)
+void looks_mappings_check(struct collector *c, const struct pt_task_now *t)
 {
 	uint64_t ip = t->regs[PT_REG_IP];
 
@@ -322,11 +278,11 @@ static void scan(struct collector *c, uint64_t now)
 	reader_prepare();
 	l->scan++;
 	l->moving = 0;
-	err = kernel_side_tasks(c->kernel, only_pid(c), scan_task, &s);
+	err = kernel_side_tasks(c->kernel, looks_only_pid(c), scan_task, &s);
 	if (l->moving)
 		stacks_take(l);
 	if (!err && l->moving)
-		err = kernel_side_tasks(c->kernel, only_pid(c), verify_task, &s);
+		err = kernel_side_tasks(c->kernel, looks_only_pid(c), verify_task, &s);
 	if (err && !l->error) {
 		l->error = (uint32_t)-err;
 		send_note(c, NOTE_WARNING, "cannot take thread snapshots on this kernel: %s",
@@ -340,7 +296,7 @@ static void scan(struct collector *c, uint64_t now)
 		t->held = true;
 		t->pending = t->carried;
 		t->carried = 0;
-		mappings_check(c, &t->now);
+		looks_mappings_check(c, &t->now);
 	}
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
 		struct look_thread *t = &l->threads[i];
@@ -359,187 +315,6 @@ static void scan(struct collector *c, uint64_t now)
 	}
 }
 
-/* ---- what is open now */
-
-struct found {
-	struct pt_task_now now;
-	uint32_t bytes;
-	unsigned char stack[PT_LOOK_STACK];
-};
-
-struct opening {
-	struct collector *c;
-	bool last; /* of the passes: what does not stand still is told without its stack */
-	uint32_t told[MAX_THREADS];
-	uint32_t nr_told;
-	struct found *found;
-	uint32_t nr_found;
-};
-
-static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		if (list[i] == tid)
-			return true;
-	}
-	return false;
-}
-
-static void open_task(void *ctx, const struct pt_task_now *now)
-{
-	struct opening *o = ctx;
-	struct looking *l = o->c->looking;
-
-	if (listed(o->told, o->nr_told, now->tid))
-		return;
-	if (!now->state) {
-		if (o->last && l->nr_running < MAX_RUNNING)
-			l->running[l->nr_running++] = *now;
-		return;
-	}
-	if (o->nr_found == MAX_MOVING)
-		return;
-	o->found[o->nr_found++].now = *now;
-}
-
-static void found_stacks(struct opening *o)
-{
-	struct reader_piece pieces[MAX_MOVING];
-
-	for (uint32_t i = 0; i < o->nr_found; i++) {
-		struct found *f = &o->found[i];
-
-		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
-						  .address = f->now.regs[PT_REG_SP],
-						  .bytes = PT_LOOK_STACK,
-						  .to = f->stack};
-	}
-	reader_memory(pieces, o->nr_found);
-	for (uint32_t i = 0; i < o->nr_found; i++)
-		o->found[i].bytes = pieces[i].got;
-}
-
-/* How long the call that is asked about has been open in this thread, as far as it was seen to
- * begin. */
-struct age {
-	uint32_t tid, slot;
-	uint64_t start;
-};
-
-static void age_of(void *ctx, uint32_t index, const struct pt_act *a)
-{
-	struct age *age = ctx;
-
-	if (a->key.slot == age->slot && a->tid == age->tid &&
-	    (!age->start || a->start < age->start))
-		age->start = a->start;
-}
-
-static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
-{
-	uint32_t op = c->looking->open.op;
-	struct age age = {.tid = now->tid};
-	struct pt_thread t;
-
-	for (uint32_t s = 1; op && s < PT_SLOTS; s++) {
-		if (c->slots[s].op == op && c->slots[s].function)
-			age.slot = s;
-	}
-	if (age.slot) {
-		kernel_side_activations(c->kernel, age_of, &age);
-		return age.start;
-	}
-	/* one that was going on when we came began before, nobody knows when */
-	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE ||
-	    t.sys_open == PT_SYS_BEFORE ||
-	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst ||
-	    t.sys_nr != (uint32_t)now->regs[REG_ORIG_AX])
-		return 0;
-	return t.sys_start;
-}
-
-static void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind,
-		      const unsigned char *stack, uint32_t bytes)
-{
-	struct looking *l = c->looking;
-	uint64_t at = now_ns(), since = open_since(c, now);
-	struct rec_look look = {.reason = LOOK_OPEN,
-				.round = l->open.round,
-				.op = l->open.op,
-				.kind = kind,
-				.at_ns = since_start(c, at),
-				.state = letter(now->state)};
-	struct wait_text text;
-
-	look_wait(now, &look, &text);
-	if (!now->state)
-		look.sleep.object = SLEEP_ON_NOTHING;
-	else if (now->ran_ns && now->clock_ns > now->ran_ns)
-		look.asleep_ns = now->clock_ns - now->ran_ns;
-	if (since && at > since)
-		look.open_ns = at - since;
-	look_send(c, &look, now, stack, bytes);
-}
-
-static void still_task(void *ctx, const struct pt_task_now *now)
-{
-	struct opening *o = ctx;
-
-	for (uint32_t i = 0; i < o->nr_found; i++) {
-		const struct found *f = &o->found[i];
-		bool still = now->state && now->switches == f->now.switches;
-
-		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_told == MAX_THREADS)
-			continue;
-		mappings_check(o->c, &f->now);
-		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
-			  f->bytes);
-		o->told[o->nr_told++] = now->tid;
-	}
-}
-
-static void open_done(struct collector *c)
-{
-	struct looking *l = c->looking;
-	struct record ack = {.type = REC_ACK};
-
-	/* who ran and was not met by any clock: that much is known of it */
-	for (uint32_t i = 0; i < l->nr_running; i++)
-		open_tell(c, &l->running[i], WITNESS_RUN, NULL, 0);
-	l->nr_running = 0;
-	l->opening = false;
-	ack.ack = (struct rec_ack){.epoch = l->open.round, .at_ns = session_ns(c)};
-	send_record(c, &ack);
-}
-
-/* Everybody who sleeps now; those who run are left for the clocks. */
-static void open_begin(struct collector *c)
-{
-	struct looking *l = c->looking;
-	struct opening *o = calloc(1, sizeof(*o));
-	bool full = false;
-
-	if (o)
-		o->found = calloc(MAX_MOVING, sizeof(*o->found));
-	l->nr_running = 0;
-	reader_prepare();
-	for (int pass = 1;
-	     o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
-		o->c = c;
-		o->last = pass >= OPEN_PASSES && !full;
-		o->nr_found = 0;
-		if (kernel_side_tasks(c->kernel, only_pid(c), open_task, o))
-			break;
-		found_stacks(o);
-		kernel_side_tasks(c->kernel, only_pid(c), still_task, o);
-		full = o->nr_found == MAX_MOVING;
-	}
-	if (o)
-		free(o->found);
-	free(o);
-	l->open_since = now_ns();
-}
-
 /* ---- what runs */
 
 void looked_running(struct collector *c, const struct pt_record_look *r, size_t size)
@@ -549,7 +324,7 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 	struct rec_look look = {.reason = LOOK_WALK,
 				.kind = WITNESS_RUN,
 				.state = 'R',
-				.at_ns = since_start(c, r->head.at)};
+				.at_ns = looks_since_start(c, r->head.at)};
 	struct look_thread *t;
 	struct wait_text text;
 
@@ -562,8 +337,8 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 	now.nr_kernel = r->nr_kernel;
 	/* in user code no call is open, whatever the registers say */
 	if (!r->in_kernel)
-		now.regs[REG_ORIG_AX] = UINT64_MAX;
-	mappings_check(c, &now);
+		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;
+	looks_mappings_check(c, &now);
 	for (uint32_t i = 0; l->opening && i < l->nr_running; i++) {
 		if (l->running[i].tid != now.tid)
 			continue;
@@ -580,7 +355,7 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 	look_wait(&now, &look, &text);
 	look.sleep.object = SLEEP_ON_NOTHING;
 	look.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
-	look_send(c, &look, &now, r->stack, r->bytes);
+	looks_send(c, &look, &now, r->stack, r->bytes);
 }
 
 void looks_refill(struct collector *c)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/code/arch.h"
 #include "analysis/code/callers.h"
 #include "analysis/code/placement.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 
 static void test_time(void **state)
 {

@@ -10,7 +10,6 @@
 #include "analysis/parser/frames.h"
 #include "analysis/walk/known_stacks.h"
 #include "tui/engine/front_state.h"
-#include "tui/engine/walker.h"
 
 enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
-#include "analysis/code/arch.h"
 #include "analysis/code/blocks.h"
 #include "tui/parser/serve_internal.h"
 

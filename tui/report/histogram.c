@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 
 enum { MAX_BAR = 50, SHORT_GAP = 2 };
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 
 static bool worth_printing(const struct op *op)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 
 /* Of the calls of both: then an answer's range is a peak's. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/json_put.h"
 #include "tui/report/sanitise.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/format.h"
 #include "analysis/descent/causes.h"
 #include "analysis/latency/syscall_args.h"
-#include "tui/report/format.h"
 #include "tui/report/json_put.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/histogram.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 
 #define BULK 0.5       /* of the work, to be worth a descent */
 #define ENOUGH 0.6     /* of the time that leads must be on told paths, to call it explained */

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/latency/constants.h"
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 
 int words_peak(struct buf *out, const struct peak *p)

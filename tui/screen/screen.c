@@ -5,7 +5,6 @@
 
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
-#include "tui/screen/theme.h"
 
 struct rect screen_body(int cols, int rows)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/views/views.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/views/descent_rows.h"
 #include "tui/views/views.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "tui/screen/theme.h"
 #include "tui/views/views.h"
 
 static struct view_descent *descent_of(struct view *v)

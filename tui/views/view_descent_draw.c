@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The picture of a descent: the sentence, how far it is, the tree, the paths. */
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 #include "tui/screen/theme.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Information: target, host, cost, losses, notes, times of this host, findings. */
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 #include "tui/screen/pager.h"

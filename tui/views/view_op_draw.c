@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The picture of one operation: heatmap, histogram with bracketed peaks, open calls. */
-#include "tui/report/format.h"
-#include "tui/report/sanitise.h"
+#include "analysis/base/format.h"
 #include "tui/screen/theme.h"
 #include "tui/views/heatmap.h"
 #include "tui/views/view_op.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The peaks of one operation: a row of figures each, and what else is known in words. */
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/theme.h"
 #include "tui/views/view_op.h"

@@ -3,7 +3,7 @@
  * Operations: one row each. Rows are copied from the model at every tick; a
  * paused view keeps those it has.
  */
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a frame of a descent is in the program: lines of a source file, or instructions. */
-#include "tui/report/format.h"
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"

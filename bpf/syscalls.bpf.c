@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Latencies of system calls, and of those that wait for a lock. */
+#include "bpf/descend.h"
+#include "bpf/measure.h"
+#include "bpf/phases.h"
+
+enum { SYS_MMAP = 9, SYS_MPROTECT = 10, PROT_CODE = 4, SYS_FUTEX = 202 };
+enum { FUTEX_COMMAND = 127, FUTEX_WAIT_OP = 0, FUTEX_LOCK_PI_OP = 6, FUTEX_LOCK_PI2_OP = 13 };
+
+/* The slot of a system call, allotted on first use. */
+INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
+{
+	u32 slot, was;
+
+	HIDE(nr);
+	if (nr >= PT_SYSCALLS)
+		return 0;
+	slot = c->sys_slot[nr];
+	if (slot)
+		return slot;
+	slot = __sync_fetch_and_add(&c->next_slot, 1);
+	if (slot >= PT_SLOTS)
+		return 0;
+	was = __sync_val_compare_and_swap(&c->sys_slot[nr], 0, slot);
+	return was ? was : slot;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_thread *t;
+
+	if (!c)
+		return 0;
+	if (!is_target(c, id >> 32)) {
+		count_hit(PT_HIT_SYSCALL_OTHER);
+		return 0;
+	}
+	t = thread_of(c, id >> 32, (u32)id);
+	if (!t)
+		return 0;
+	t->sys_nr = nr;
+	t->sys_args[0] = regs->di;
+	t->sys_args[1] = regs->si;
+	t->sys_args[2] = regs->dx;
+	t->sys_args[3] = regs->r10;
+	t->sys_args[4] = regs->r8;
+	t->sys_args[5] = regs->r9;
+	snapshot_take(&t->sys_snap, bpf_get_current_task_btf(), t);
+	t->sys_start = bpf_ktime_get_ns();
+	t->sys_burst = c->sys_burst;
+	if (!gate_is_open(c, GATE_SYSCALL, t->sys_start)) {
+		t->sys_open = PT_SYS_BEFORE;
+		return 0;
+	}
+	if (c->phase_begin_call == (u32)nr + 1)
+		phase_begin(c, id >> 32);
+	t->sys_open = in_phase(c, id >> 32) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
+	if (c->descend_call == (u32)nr + 1 && t->sys_open == PT_SYS_COUNTS)
+		descent_start(c, regs->sp, (u32)id, &t->sys_snap);
+	return 0;
+}
+
+/* A futex call that waited for a lock (glibc waits on the value 2 of a contended mutex). */
+INLINE bool waited_for_lock(struct pt_thread *t)
+{
+	u32 op = t->sys_args[1] & FUTEX_COMMAND;
+
+	if (t->sys_nr != SYS_FUTEX)
+		return false;
+	return op == FUTEX_LOCK_PI_OP || op == FUTEX_LOCK_PI2_OP ||
+	       (op == FUTEX_WAIT_OP && (u32)t->sys_args[2] == 2);
+}
+
+INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64 id, u64 ns,
+			long ret)
+{
+	struct pt_record_sample *r = sample_begin(c, slot, id >> 32, (u32)id, t->sys_start, ns);
+
+	if (!r)
+		return;
+	sample_deltas(r, c, &t->sys_snap, bpf_get_current_task_btf(), t);
+	r->ret = ret;
+	r->known |= KNOWN_RET | KNOWN_ARG0 * 0x3f;
+	for (int i = 0; i < PT_ARGS; i++)
+		r->args[i] = t->sys_args[i];
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* The end of a call closes a phase; one that only ends what it began itself must have been seen to
+ * begin. */
+INLINE void syscall_phase(struct pt_control *c, struct pt_thread *t, u64 nr, u32 tgid)
+{
+	if (c->phase_end_call != (u32)nr + 1)
+		return;
+	if (phase_nests(c) && t->sys_open != PT_SYS_COUNTS && t->sys_open != PT_SYS_OUTSIDE)
+		return;
+	phase_end(c, tgid);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct pt_control *c = the_control();
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), ns, raw;
+	u32 tid = (u32)id, slot;
+	struct pt_thread *t;
+
+	if (!c || !is_target(c, id >> 32))
+		return 0;
+	count_hit(PT_HIT_SYSCALL);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 0;
+	if (t->sys_burst != c->sys_burst)
+		t->sys_open = PT_SYS_NONE;
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_SYSCALL)) {
+		raw = now - t->sys_start;
+		slot = syscall_slot(c, t->sys_nr);
+		if (slot && slot < PT_SLOTS) {
+			if (c->descend_call == t->sys_nr + 1)
+				raw -= descent_end(c, slot, regs->sp, t->sys_start, now);
+			ns = hist_count(c, slot, raw);
+			call_sample(c, t, slot, id, ns, ret);
+		}
+	}
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) &&
+	    c->slot_lock < PT_SLOTS) {
+		ns = hist_count(c, c->slot_lock, now - t->sys_start);
+		call_sample(c, t, c->slot_lock, id, ns, ret);
+	}
+	if (t->sys_open &&
+	    ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
+		record_send(c, PT_RECORD_MAPPED, 0, id >> 32, tid, t->sys_args[0]);
+	if (c->phase_end_call)
+		syscall_phase(c, t, regs->orig_ax, id >> 32);
+	t->sys_open = PT_SYS_NONE;
+	return 0;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a descent tells: its calls, sleeps and stacks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/syscall_names.h"
+#include "collect/descend.h"
+#include "collect/descend_state.h"
+#include "collect/host_waits.h"
+#include "collect/kernel_symbols.h"
+#include "collect/kernel_work.h"
+#include "collect/learn.h"
+#include "collect/sleeps.h"
+#include "collect/state.h"
+#include "collect/stream.h"
+
+enum { STACK_LATE_NS = 1000000 }; /* longer than from the switch to the copy */
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* What one fnode took in this call. */
+static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_t i)
+{
+	static const struct pt_fnode_sum none;
+
+	return r->sums[i].call == r->call ? &r->sums[i] : &none;
+}
+
+static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d,
+			   const struct pt_record_call *r, struct rec_call_node *out)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const struct pt_fnode_sum *s = sum_of(r, i);
+		uint64_t inside = c->cost.inside[d->nodes[i].start.class];
+
+		if (!s->count)
+			continue;
+		out[nr++] = (struct rec_call_node){
+		    .node = d->nodes[i].node,
+		    .count = s->count,
+		    .max_ns = less(s->max, inside),
+		    .sum_ns = less(s->sum, s->count * inside),
+		    .blocked_ns = s->blocked,
+		    .runqueue_ns = s->runq,
+		    .interrupt_ns = s->irq,
+		    .fault_ns = s->faults * c->cost.minor_fault,
+		};
+	}
+	return nr;
+}
+
+void armed_call(struct collector *c, const struct pt_record_call *r, size_t size)
+{
+	struct descent_arming *d = c->descent;
+	struct rec_call_node nodes[PT_FNODES];
+	struct record rec = {.type = REC_CALL};
+	struct rec_call *call = &rec.call;
+	struct host_waits waits;
+	char irq[32];
+
+	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
+	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
+		return;
+	*call = (struct rec_call){
+	    .epoch = r->epoch,
+	    .op = d->op,
+	    .pid = r->head.tgid,
+	    .tid = r->head.tid,
+	    .start_ns = less(r->head.at, c->start_ns),
+	    .raw_ns = r->raw,
+	    .latency_ns = r->latency,
+	    .outcome = r->blurred ? CALL_BLURRED : CALL_RETURNED,
+	    .known = CALL_KNOWN_FAULTS | CALL_KNOWN_NODE_FAULT | CALL_KNOWN_INTERRUPT |
+		     CALL_KNOWN_NODE_INTERRUPT,
+	    .interrupt_ns = r->irq_ns,
+	    .interrupt = irq_number(r->irq_number),
+	    .interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
+	    .minor_faults = r->delta.min_flt,
+	    .major_faults = r->delta.maj_flt,
+	    .preemptions = r->delta.nivcsw,
+	    .preempted_by = "",
+	    .nodes = nodes,
+	    .handlers = r->handlers,
+	    .handler_signal = r->handler_signal,
+	};
+	if (r->handlers)
+		call->handler = code_at(c, call->pid, r->handler);
+	if (r->known & SAMPLE_ONCPU) {
+		call->known |= CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED | CALL_KNOWN_RUNQUEUE |
+			       CALL_KNOWN_NODE_RUNQUEUE;
+		call->runqueue_ns = r->delta.runq_ns;
+		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
+		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
+		call->preempted_ns = r->preempt_ns;
+		host_waits_fill(&waits, &r->waits);
+		call->waits = waits.wait;
+		call->nr_waits = waits.nr;
+		call->preempted_by_pid = waits.preempted_by_pid;
+		call->preempted_by = waits.preempted_by;
+	}
+	call->nr_nodes = nodes_fill(c, d, r, nodes);
+	if (r->blurred || (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns))
+		send_record(c, &rec);
+}
+
+static void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec_stack *out)
+{
+	struct descent_arming *d = c->descent;
+	struct record rec = {.type = REC_STACK};
+	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
+	uint64_t words[PT_STACK / 8];
+
+	memcpy(words, r->stack, r->bytes / 8 * 8);
+	out->op = d->op;
+	out->epoch = d->epoch;
+	out->pid = r->head.tgid;
+	out->tid = r->head.tid;
+	out->node = r->fnode && r->fnode <= d->nr_nodes ? d->nodes[r->fnode - 1].node : 0;
+	out->cfa = r->cfa;
+	out->nr_regs = PT_REGS;
+	out->regs = (const uint64_t *)r->regs;
+	out->nr_words = r->bytes / 8;
+	out->words = words;
+	out->kernel = kernel;
+	out->nr_kernel = out->sleep.object == SLEEP_ON_GOROUTINE ? 0 : kernel_frames(c, r, kernel);
+	rec.stack = *out;
+	send_record(c, &rec);
+}
+
+void armed_stack(struct collector *c, const struct pt_record_stack *r)
+{
+	struct descent_arming *d = c->descent;
+	struct rec_stack out = {.kind = WITNESS_RUN,
+				.sleep = {.syscall = -1,
+					  .call = "",
+					  .name = "",
+					  .waker = "",
+					  .holder = "",
+					  .doing = "",
+					  .about = ""}};
+	struct pt_record_stack **keep;
+	struct kernel_work work;
+
+	if (!d || r->head.slot != d->slot || r->epoch != d->epoch || r->bytes > PT_STACK)
+		return;
+	if (!r->sleeps) {
+		out.at_ns = less(r->head.at, c->start_ns);
+		out.weight_ns = 1000000000 / SAMPLE_HZ;
+		if (kernel_in_probe(r))
+			return;
+		kernel_work_of_sample(c, r, &work);
+		kernel_work_tell(&work, &out.sleep);
+		stack_send(c, r, &out);
+		return;
+	}
+	/* how long it sleeps is told when it wakes up */
+	keep = &d->asleep[r->head.tid % MAX_ASLEEP];
+	if (!*keep)
+		*keep = malloc(sizeof(**keep));
+	if (*keep)
+		memcpy(*keep, r, offsetof(struct pt_record_stack, stack) + r->bytes);
+}
+
+/* The stack with which this thread went to sleep; NULL if it was not copied. */
+static const struct pt_record_stack *stack_of(const struct descent_arming *d,
+					      const struct pt_record_sleep *r)
+{
+	const struct pt_record_stack *s = d->asleep[r->head.tid % MAX_ASLEEP];
+
+	return s && s->head.tid == r->head.tid && s->head.at >= r->since &&
+		       s->head.at <= r->since + STACK_LATE_NS
+		   ? s
+		   : NULL;
+}
+
+/* Where the texts of a sleep are kept until it is sent. */
+struct sleep_texts {
+	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[64];
+};
+
+static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
+		       struct rec_sleep *s, struct sleep_texts *text)
+{
+	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS
+			       ? syscall_name((unsigned int)r->syscall)
+			       : NULL;
+
+	memset(text, 0, sizeof(*text));
+	if (sleep_of_goroutine(r, s))
+		return;
+	snprintf(text->waker, sizeof(text->waker), "%.*s", PT_COMM, r->waker_comm);
+	*s = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1,
+				.call = call ? call : "",
+				.name = "",
+				.waker = "",
+				.holder = "",
+				.doing = "",
+				.slept_ns = r->slept,
+				.asked_ns = r->asked,
+				.slack_ns = r->slack,
+				.retransmits = r->retransmits};
+	sleep_object(r, s, text->name, sizeof(text->name));
+	sleep_refine(r, stack, s, text->name, sizeof(text->name));
+	s->ended_by = sleep_end(r, s);
+	if (s->ended_by == ENDED_TASK) {
+		s->waker_pid = r->waker_tgid;
+		s->waker_tid = r->waker_tid;
+		s->waker = text->waker;
+		if (s->exclusive || s->object == SLEEP_ON_KERNEL_LOCK ||
+		    s->object == SLEEP_ON_FILE_LOCK)
+			s->holder = text->waker;
+	} else if (r->waker_irq) {
+		s->waker = irq_name(r->waker_irq - 1, text->irq, sizeof(text->irq));
+	}
+	if (s->exclusive && s->ended_by != ENDED_TASK && r->owner) {
+		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, text->owner,
+				   sizeof(text->owner));
+		s->holder = text->owner;
+	}
+	sleep_doing(r, s, text->doing, sizeof(text->doing));
+}
+
+void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
+{
+	struct descent_arming *d = c->descent;
+	struct record rec = {.type = REC_WITNESS};
+	struct rec_witness *w = &rec.witness;
+	const struct pt_record_stack *stack;
+	struct sleep_texts text;
+	struct rec_stack out;
+	struct kernel_work work;
+
+	if (!d || r->head.slot != d->slot || r->fnode > d->nr_nodes)
+		return;
+	*w = (struct rec_witness){
+	    .op = d->op,
+	    .tid = r->head.tid,
+	    .at_ns = less(r->head.at, c->start_ns),
+	    .weight_ns = r->slept,
+	    .kind = WITNESS_SLEEP,
+	    .epoch = d->epoch,
+	    .node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
+	};
+	stack = stack_of(d, r);
+	sleep_fill(r, stack, &w->sleep, &text);
+	kernel_work_of_sleep(c, r, stack, &work);
+	kernel_work_tell(&work, &w->sleep);
+	if (!stack) {
+		send_record(c, &rec);
+		return;
+	}
+	out = (struct rec_stack){
+	    .at_ns = w->at_ns, .weight_ns = w->weight_ns, .kind = w->kind, .sleep = w->sleep};
+	stack_send(c, stack, &out);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is open now: every thread of the targets once, with its stack. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/look_wait.h"
+#include "collect/looks_state.h"
+#include "collect/reader.h"
+#include "collect/stream.h"
+
+enum {
+	OPEN_PASSES = 4, /* looks at a thread that moves all the time */
+};
+
+struct found {
+	struct pt_task_now now;
+	uint32_t bytes;
+	unsigned char stack[PT_LOOK_STACK];
+};
+
+struct opening {
+	struct collector *c;
+	bool last; /* of the passes: what does not stand still is told without its stack */
+	uint32_t told[MAX_THREADS];
+	uint32_t nr_told;
+	struct found *found;
+	uint32_t nr_found;
+};
+
+static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (list[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+static void open_task(void *ctx, const struct pt_task_now *now)
+{
+	struct opening *o = ctx;
+	struct looking *l = o->c->looking;
+
+	if (listed(o->told, o->nr_told, now->tid))
+		return;
+	if (!now->state) {
+		if (o->last && l->nr_running < MAX_RUNNING)
+			l->running[l->nr_running++] = *now;
+		return;
+	}
+	if (o->nr_found == MAX_MOVING)
+		return;
+	o->found[o->nr_found++].now = *now;
+}
+
+static void found_stacks(struct opening *o)
+{
+	struct reader_piece pieces[MAX_MOVING];
+
+	for (uint32_t i = 0; i < o->nr_found; i++) {
+		struct found *f = &o->found[i];
+
+		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
+						  .address = f->now.regs[PT_REG_SP],
+						  .bytes = PT_LOOK_STACK,
+						  .to = f->stack};
+	}
+	reader_memory(pieces, o->nr_found);
+	for (uint32_t i = 0; i < o->nr_found; i++)
+		o->found[i].bytes = pieces[i].got;
+}
+
+/* How long the call that is asked about has been open in this thread, as far as it was seen to
+ * begin. */
+struct age {
+	uint32_t tid, slot;
+	uint64_t start;
+};
+
+static void age_of(void *ctx, uint32_t index, const struct pt_act *a)
+{
+	struct age *age = ctx;
+
+	if (a->key.slot == age->slot && a->tid == age->tid &&
+	    (!age->start || a->start < age->start))
+		age->start = a->start;
+}
+
+static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
+{
+	uint32_t op = c->looking->open.op;
+	struct age age = {.tid = now->tid};
+	struct pt_thread t;
+
+	for (uint32_t s = 1; op && s < PT_SLOTS; s++) {
+		if (c->slots[s].op == op && c->slots[s].function)
+			age.slot = s;
+	}
+	if (age.slot) {
+		kernel_side_activations(c->kernel, age_of, &age);
+		return age.start;
+	}
+	/* one that was going on when we came began before, nobody knows when */
+	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE ||
+	    t.sys_open == PT_SYS_BEFORE ||
+	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst ||
+	    t.sys_nr != (uint32_t)now->regs[PT_REG_ORIG_AX])
+		return 0;
+	return t.sys_start;
+}
+
+void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind,
+	       const unsigned char *stack, uint32_t bytes)
+{
+	struct looking *l = c->looking;
+	uint64_t at = now_ns(), since = open_since(c, now);
+	struct rec_look look = {.reason = LOOK_OPEN,
+				.round = l->open.round,
+				.op = l->open.op,
+				.kind = kind,
+				.at_ns = looks_since_start(c, at),
+				.state = looks_letter(now->state)};
+	struct wait_text text;
+
+	look_wait(now, &look, &text);
+	if (!now->state)
+		look.sleep.object = SLEEP_ON_NOTHING;
+	else if (now->ran_ns && now->clock_ns > now->ran_ns)
+		look.asleep_ns = now->clock_ns - now->ran_ns;
+	if (since && at > since)
+		look.open_ns = at - since;
+	looks_send(c, &look, now, stack, bytes);
+}
+
+static void still_task(void *ctx, const struct pt_task_now *now)
+{
+	struct opening *o = ctx;
+
+	for (uint32_t i = 0; i < o->nr_found; i++) {
+		const struct found *f = &o->found[i];
+		bool still = now->state && now->switches == f->now.switches;
+
+		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_told == MAX_THREADS)
+			continue;
+		looks_mappings_check(o->c, &f->now);
+		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
+			  f->bytes);
+		o->told[o->nr_told++] = now->tid;
+	}
+}
+
+void open_done(struct collector *c)
+{
+	struct looking *l = c->looking;
+	struct record ack = {.type = REC_ACK};
+
+	/* who ran and was not met by any clock: that much is known of it */
+	for (uint32_t i = 0; i < l->nr_running; i++)
+		open_tell(c, &l->running[i], WITNESS_RUN, NULL, 0);
+	l->nr_running = 0;
+	l->opening = false;
+	ack.ack = (struct rec_ack){.epoch = l->open.round, .at_ns = session_ns(c)};
+	send_record(c, &ack);
+}
+
+/* Everybody who sleeps now; those who run are left for the clocks. */
+void open_begin(struct collector *c)
+{
+	struct looking *l = c->looking;
+	struct opening *o = calloc(1, sizeof(*o));
+	bool full = false;
+
+	if (o)
+		o->found = calloc(MAX_MOVING, sizeof(*o->found));
+	l->nr_running = 0;
+	reader_prepare();
+	for (int pass = 1;
+	     o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
+		o->c = c;
+		o->last = pass >= OPEN_PASSES && !full;
+		o->nr_found = 0;
+		if (kernel_side_tasks(c->kernel, looks_only_pid(c), open_task, o))
+			break;
+		found_stacks(o);
+		kernel_side_tasks(c->kernel, looks_only_pid(c), still_task, o);
+		full = o->nr_found == MAX_MOVING;
+	}
+	if (o)
+		free(o->found);
+	free(o);
+	l->open_since = now_ns();
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The site table, and which code is mapped. */
+#include <errno.h>
+#include <string.h>
+
+#include "collect/sites.h"
+#include "collect/state.h"
+
+/* Probes are detached a little after their site was dropped: an entry is not used again soon. */
+int site_index_take(struct collector *c)
+{
+	for (uint32_t n = 0; n < PT_SITES - 1; n++) {
+		uint32_t i = 1 + (c->sites.last + n) % (PT_SITES - 1);
+
+		if (c->sites.used[i / 32] & 1u << i % 32)
+			continue;
+		c->sites.used[i / 32] |= 1u << i % 32;
+		c->sites.last = i;
+		memset(&kernel_side_sites(c->kernel)[i], 0, sizeof(struct pt_site));
+		return (int)i;
+	}
+	return -ENOSPC;
+}
+
+void site_index_drop(struct collector *c, uint32_t i)
+{
+	/* a late hit does nothing: no role, and no fuse to blow */
+	kernel_side_sites(c->kernel)[i] = (struct pt_site){.fuse = UINT64_MAX};
+	c->sites.used[i / 32] &= ~(1u << i % 32);
+}
+
+bool site_is_mapped(const struct collector *c, const struct rec_site *s)
+{
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
+
+		if (m->module == s->module && s->offset >= m->offset &&
+		    s->offset - m->offset < m->end - m->start)
+			return true;
+	}
+	return false;
+}
+
+bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
+{
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		if (c->files.mappings[i].pid == pid && c->files.mappings[i].module == module)
+			return true;
+	}
+	return false;
+}
