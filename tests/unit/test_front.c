@@ -140,7 +140,7 @@ static void turn(void)
 	int fd;
 
 	assert_true(front_turn(t.front, NULL, 0, 0) >= 0);
-	channel_flush(t.front->channel);
+	channel_flush(t.front->collector.channel);
 	channel_fill(t.collector);
 	while (channel_next(t.collector, &rec, &fd) == 1) {
 		t.nr_disarms += rec->type == REQ_DISARM;
@@ -178,7 +178,7 @@ static int setup(void **state)
 	t.front = front_new(&fo);
 	assert_non_null(t.front);
 	t.front->parser = (struct parser *)&t;
-	t.front->channel = channel_new(pair[0], 1 << 20);
+	t.front->collector.channel = channel_new(pair[0], 1 << 20);
 	t.collector = channel_new(pair[1], 1 << 20);
 	modules_want(t.front);
 	say((struct record){
@@ -314,10 +314,10 @@ static void without_memory_for_its_name_a_watch_is_refused(void **state)
 	t.no_copies = true;
 	/* the message itself is a copy, too: there is none, but the refusal stays */
 	answer_find(0x2000);
-	assert_int_equal(t.front->watches[0]->stage, WATCH_REFUSED);
+	assert_int_equal(t.front->watches.list[0]->stage, WATCH_REFUSED);
 	watch("second");
 	t.no_copies = false;
-	assert_int_equal(t.front->nr_watches, 1);
+	assert_int_equal(t.front->watches.nr, 1);
 	turn();
 	assert_int_equal(t.nr_arms, arms);
 	assert_null(question(PARSE_PLAN));

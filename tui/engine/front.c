@@ -33,45 +33,46 @@ void front_message(struct front *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (f->nr_messages >= FRONT_MAX_MESSAGES)
+	if (f->said.nr_messages >= FRONT_MAX_MESSAGES)
 		return;
-	grown = realloc(f->messages, (f->nr_messages + 1) * sizeof(*grown));
+	grown = realloc(f->said.messages, (f->said.nr_messages + 1) * sizeof(*grown));
 	if (!grown)
 		return;
-	f->messages = grown;
-	f->messages[f->nr_messages] = strdup(text);
-	if (f->messages[f->nr_messages])
-		f->nr_messages++;
+	f->said.messages = grown;
+	f->said.messages[f->said.nr_messages] = strdup(text);
+	if (f->said.messages[f->said.nr_messages])
+		f->said.nr_messages++;
 }
 
 const char *front_next_message(struct front *f)
 {
-	free(f->message_out);
-	f->message_out = NULL;
-	if (!f->nr_messages)
+	free(f->said.message_out);
+	f->said.message_out = NULL;
+	if (!f->said.nr_messages)
 		return NULL;
-	f->message_out = f->messages[0];
-	f->nr_messages--;
-	memmove(f->messages, f->messages + 1, f->nr_messages * sizeof(*f->messages));
-	return f->message_out;
+	f->said.message_out = f->said.messages[0];
+	f->said.nr_messages--;
+	memmove(f->said.messages, f->said.messages + 1,
+		f->said.nr_messages * sizeof(*f->said.messages));
+	return f->said.message_out;
 }
 
 void front_fail(struct front *f, int status, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (f->failure)
+	if (f->said.failure)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(f->failure_line, sizeof(f->failure_line), fmt, ap);
+	vsnprintf(f->said.failure_line, sizeof(f->said.failure_line), fmt, ap);
 	va_end(ap);
-	f->failure = status;
+	f->said.failure = status;
 }
 
 int front_failure(const struct front *f, const char **line)
 {
-	*line = f->failure_line;
-	return f->failure;
+	*line = f->said.failure_line;
+	return f->said.failure;
 }
 
 /* ---- starting --------------------------------------------------------- */
@@ -122,14 +123,14 @@ struct front *front_new(const struct front_options *fo)
 
 	if (!f)
 		return NULL;
-	f->collector_pidfd = -1;
-	f->model = model_new();
-	if (!f->model || record_queue_init(&f->made) || front_descend_init(f)) {
+	f->collector.pidfd = -1;
+	f->stream.model = model_new();
+	if (!f->stream.model || record_queue_init(&f->stream.made) || front_descend_init(f)) {
 		front_free(f);
 		return NULL;
 	}
 	f->options = fo->options;
-	model_list_all_peaks(f->model, fo->options->all_peaks);
+	model_list_all_peaks(f->stream.model, fo->options->all_peaks);
 	f->all_layers = fo->all_layers;
 	f->go_at_once = fo->screen && !fo->options->command;
 	return f;
@@ -157,15 +158,16 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = fo->options->force ? session_writer_create(&f->recording, fo->record)
-					 : session_writer_create_new(&f->recording, fo->record);
+		err = fo->options->force
+			  ? session_writer_create(&f->stream.recording, fo->record)
+			  : session_writer_create_new(&f->stream.recording, fo->record);
 		if (err)
 			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
 				 recording_why(err, fo->options->force));
 	} else if (!err && fo->screen) {
 		/* without room for it there are no snapshots; that is said when one is asked for */
-		f->recording_error = session_writer_spool(
-		    &f->recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+		f->stream.recording_error = session_writer_spool(
+		    &f->stream.recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	}
 	if (err) {
 		if (!error[0])
@@ -189,24 +191,24 @@ void front_free(struct front *f)
 {
 	if (!f)
 		return;
-	channel_free(f->channel);
+	channel_free(f->collector.channel);
 	parser_free(f->parser);
 	watches_release(f);
 	looks_release(f);
-	walker_free(f->walker);
-	open_calls_free(f->open_calls);
-	descend_free(f->descend);
+	walker_free(f->stream.walker);
+	open_calls_free(f->stream.open_calls);
+	descend_free(f->stream.descend);
 	free(f->stacks);
-	model_free(f->model);
-	if (f->recording)
-		session_writer_close(f->recording);
+	model_free(f->stream.model);
+	if (f->stream.recording)
+		session_writer_close(f->stream.recording);
 	search_release(f);
 	front_modules_release(f);
-	record_queue_release(&f->made);
-	for (size_t i = 0; i < f->nr_messages; i++)
-		free(f->messages[i]);
-	free(f->messages);
-	free(f->message_out);
+	record_queue_release(&f->stream.made);
+	for (size_t i = 0; i < f->said.nr_messages; i++)
+		free(f->said.messages[i]);
+	free(f->said.messages);
+	free(f->said.message_out);
 	collector_wait(f);
 	free(f);
 }
@@ -215,9 +217,9 @@ void front_free(struct front *f)
 
 int front_request(struct front *f, const struct record *rec)
 {
-	int err = f->channel ? channel_send(f->channel, rec, -1) : -EPIPE;
+	int err = f->collector.channel ? channel_send(f->collector.channel, rec, -1) : -EPIPE;
 
-	f->heartbeat_ns = front_now_ns();
+	f->collector.heartbeat_ns = front_now_ns();
 	if (err && err != -EPIPE)
 		front_message(f, "cannot send a request to the collector: %s", strerror(-err));
 	return err;
@@ -233,15 +235,15 @@ bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 
 struct model *front_model(struct front *f)
 {
-	return f->model;
+	return f->stream.model;
 }
 
 void front_stop(struct front *f)
 {
 	struct record rec = {.type = REQ_STOP};
 
-	f->stop_asked = true;
-	f->silent_ns = 0;
+	f->collector.stop_asked = true;
+	f->collector.silent_ns = 0;
 	front_request(f, &rec);
 }
 
@@ -275,17 +277,19 @@ int front_snapshot(struct front *f, const char *path)
 {
 	struct record mark = {.type = REC_SNAPSHOT};
 
-	if (!f->recording)
-		return f->recording_error ? f->recording_error : -ENODATA;
-	mark.snapshot = (struct rec_snapshot){.at_ns = model_elapsed_ns(f->model), .label = path};
+	if (!f->stream.recording)
+		return f->stream.recording_error ? f->stream.recording_error : -ENODATA;
+	mark.snapshot =
+	    (struct rec_snapshot){.at_ns = model_elapsed_ns(f->stream.model), .label = path};
 	front_feed(f, &mark);
-	return f->recording_error ? f->recording_error : session_writer_save_as(f->recording, path);
+	return f->stream.recording_error ? f->stream.recording_error
+					 : session_writer_save_as(f->stream.recording, path);
 }
 
 int front_recording_close(struct front *f)
 {
-	int err = f->recording ? session_writer_close(f->recording) : 0;
+	int err = f->stream.recording ? session_writer_close(f->stream.recording) : 0;
 
-	f->recording = NULL;
-	return f->recording_error ? f->recording_error : err;
+	f->stream.recording = NULL;
+	return f->stream.recording_error ? f->stream.recording_error : err;
 }

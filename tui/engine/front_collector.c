@@ -108,35 +108,35 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	fflush(NULL);
-	f->collector_pid = fork();
-	if (f->collector_pid == 0) {
+	f->collector.pid = fork();
+	if (f->collector.pid == 0) {
 		close(pair[0]);
 		collector_child(pair[1], fo, uid, gid);
 	}
 	close(pair[1]);
-	if (f->collector_pid < 0) {
+	if (f->collector.pid < 0) {
 		close(pair[0]);
 		return -errno;
 	}
-	f->collector_pidfd = (int)syscall(SYS_pidfd_open, f->collector_pid, 0);
-	f->channel = channel_new(pair[0], 4u << 20);
-	return f->channel ? 0 : -ENOMEM;
+	f->collector.pidfd = (int)syscall(SYS_pidfd_open, f->collector.pid, 0);
+	f->collector.channel = channel_new(pair[0], 4u << 20);
+	return f->collector.channel ? 0 : -ENOMEM;
 }
 
 /* ---- does it live? ---------------------------------------------------- */
 
 void collector_heard(struct front *f, const struct record *rec)
 {
-	f->silent_ns = 0;
-	f->alive |= (int)rec->type == REC_ALIVE;
+	f->collector.silent_ns = 0;
+	f->collector.alive |= (int)rec->type == REC_ALIVE;
 }
 
 /* True once it has ended; waits for that. */
 static bool ended(const struct front *f, int timeout_ms)
 {
-	struct pollfd p = {.fd = f->collector_pidfd, .events = POLLIN};
+	struct pollfd p = {.fd = f->collector.pidfd, .events = POLLIN};
 
-	return f->collector_pidfd >= 0 && poll(&p, 1, timeout_ms) > 0;
+	return f->collector.pidfd >= 0 && poll(&p, 1, timeout_ms) > 0;
 }
 
 void collector_closed(struct front *f)
@@ -146,8 +146,8 @@ void collector_closed(struct front *f)
 	if (f->over)
 		return;
 	f->over = true;
-	if (ended(f, KILLED_MS) && waitpid(f->collector_pid, &status, WNOHANG) == f->collector_pid)
-		f->collector_pid = 0;
+	if (ended(f, KILLED_MS) && waitpid(f->collector.pid, &status, WNOHANG) == f->collector.pid)
+		f->collector.pid = 0;
 	if (WIFSIGNALED(status))
 		front_fail(f, EXIT_NO_ANSWER,
 			   "the collector was killed by signal %d (%s); all probes are removed",
@@ -160,25 +160,25 @@ void collector_closed(struct front *f)
 static void end_now(struct front *f)
 {
 	f->over = true;
-	kill(f->collector_pid, SIGKILL);
+	kill(f->collector.pid, SIGKILL);
 	/* it sees this where it may not be killed from here */
-	shutdown(channel_fd(f->channel), SHUT_RDWR);
+	shutdown(channel_fd(f->collector.channel), SHUT_RDWR);
 }
 
 /* Something to read, or the end of the stream. */
 static bool has_words(const struct front *f)
 {
-	struct pollfd p = {.fd = channel_fd(f->channel), .events = POLLIN};
+	struct pollfd p = {.fd = channel_fd(f->collector.channel), .events = POLLIN};
 
 	return poll(&p, 1, 0) > 0;
 }
 
 void collector_look(struct front *f, uint64_t now_ns)
 {
-	uint64_t turn = f->turn_ns ? now_ns - f->turn_ns : 0, limit;
+	uint64_t turn = f->collector.turn_ns ? now_ns - f->collector.turn_ns : 0, limit;
 
-	f->turn_ns = now_ns;
-	f->silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
+	f->collector.turn_ns = now_ns;
+	f->collector.silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
 	if (f->over)
 		return;
 	/* the last of its words come first; its socket may be open still, in a process that it
@@ -187,34 +187,34 @@ void collector_look(struct front *f, uint64_t now_ns)
 		collector_closed(f);
 		return;
 	}
-	if (!f->alive && f->stop_asked) {
+	if (!f->collector.alive && f->collector.stop_asked) {
 		front_fail(f, EXIT_NO_ANSWER, "interrupted before the measurement began");
 		end_now(f);
 		return;
 	}
-	limit = !f->alive ? START_MS : f->stop_asked ? STOP_MS : SILENCE_MS;
-	if (f->silent_ns <= limit * MS)
+	limit = !f->collector.alive ? START_MS : f->collector.stop_asked ? STOP_MS : SILENCE_MS;
+	if (f->collector.silent_ns <= limit * MS)
 		return;
 	front_fail(f, EXIT_NO_ANSWER,
 		   "the collector (process %d) did not answer for %u s and was killed; the kernel "
 		   "removes its probes",
-		   (int)f->collector_pid, (unsigned int)(limit / 1000));
+		   (int)f->collector.pid, (unsigned int)(limit / 1000));
 	end_now(f);
 }
 
 void collector_wait(struct front *f)
 {
-	if (f->collector_pid > 0) {
-		if (!f->alive)
-			kill(f->collector_pid, SIGKILL);
-		if (!ended(f, f->over && !f->failure ? END_MS
-			      : f->alive	     ? END_MS / 2
-						     : KILLED_MS)) {
-			kill(f->collector_pid, SIGKILL);
+	if (f->collector.pid > 0) {
+		if (!f->collector.alive)
+			kill(f->collector.pid, SIGKILL);
+		if (!ended(f, f->over && !f->said.failure ? END_MS
+			      : f->collector.alive	  ? END_MS / 2
+							  : KILLED_MS)) {
+			kill(f->collector.pid, SIGKILL);
 			ended(f, KILLED_MS);
 		}
-		waitpid(f->collector_pid, NULL, f->collector_pidfd >= 0 ? WNOHANG : 0);
+		waitpid(f->collector.pid, NULL, f->collector.pidfd >= 0 ? WNOHANG : 0);
 	}
-	if (f->collector_pidfd >= 0)
-		close(f->collector_pidfd);
+	if (f->collector.pidfd >= 0)
+		close(f->collector.pidfd);
 }

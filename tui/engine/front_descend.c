@@ -36,16 +36,16 @@ int front_descend_init(struct front *f)
 					  .ask = host_ask,
 					  .message = host_message};
 
-	f->descend = descend_new(&host);
-	if (f->descend)
-		f->walker = walker_new(f->descend, &host);
-	f->open_calls = open_calls_new();
-	return f->walker && f->open_calls ? 0 : -ENOMEM;
+	f->stream.descend = descend_new(&host);
+	if (f->stream.descend)
+		f->stream.walker = walker_new(f->stream.descend, &host);
+	f->stream.open_calls = open_calls_new();
+	return f->stream.walker && f->stream.open_calls ? 0 : -ENOMEM;
 }
 
 struct descend *front_descend(struct front *f)
 {
-	return f->descend;
+	return f->stream.descend;
 }
 
 static void code_answered(void *ctx, uint64_t number, const struct parsed *answer)

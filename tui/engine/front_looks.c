@@ -254,13 +254,13 @@ uint32_t front_look(struct front *f, uint32_t op)
 
 const struct open_calls *front_open_calls(const struct front *f)
 {
-	return f->open_calls;
+	return f->stream.open_calls;
 }
 
 bool front_found(const struct front *f, struct rec_code *function)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		const struct watch *w = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		const struct watch *w = f->watches.list[i];
 
 		*function = (struct rec_code){w->module, w->offset};
 		return w->stage == WATCH_ARMED;
@@ -270,5 +270,5 @@ bool front_found(const struct front *f, struct rec_code *function)
 
 struct walker *front_walker(struct front *f)
 {
-	return f->walker;
+	return f->stream.walker;
 }

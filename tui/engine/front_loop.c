@@ -24,12 +24,11 @@ static int refused_status(int error)
 static int take_record(struct front *f, const struct record *rec, int fd)
 {
 	if (rec->type == REC_WITNESS)
-		descend_witness(f->descend, &rec->witness);
+		descend_witness(f->stream.descend, &rec->witness);
 	else if ((int)rec->type < REC_SAVED_MAX)
 		front_feed(f, rec);
 	switch ((int)rec->type) {
 	case REC_TICK:
-		f->ticks++;
 		watches_tick(f);
 		return 1;
 	case REC_PROFILE:
@@ -80,10 +79,10 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 
 static int stream_read(struct front *f)
 {
-	int err = channel_fill(f->channel), fd, ticks = 0, got;
+	int err = channel_fill(f->collector.channel), fd, ticks = 0, got;
 	const struct record *rec;
 
-	while ((got = channel_next(f->channel, &rec, &fd)) == 1) {
+	while ((got = channel_next(f->collector.channel, &rec, &fd)) == 1) {
 		collector_heard(f, rec);
 		ticks += take_record(f, rec, fd);
 	}
@@ -102,9 +101,9 @@ static void say_parser_lost(struct front *f)
 	unsigned int n = parser_restarts(f->parser);
 	char text[512], times[32] = "once";
 
-	if (n == f->parser_deaths)
+	if (n == f->said.parser_deaths)
 		return;
-	f->parser_deaths = n;
+	f->said.parser_deaths = n;
 	if (n > 1)
 		snprintf(times, sizeof(times), "%u times, most recently", n);
 	snprintf(text, sizeof(text), "the parser died %s%s%s; names or call paths may be missing",
@@ -134,16 +133,16 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 
 	if (f->over)
 		return -ENOTCONN;
-	if (now - f->heartbeat_ns >= HEARTBEAT_MS * MS)
+	if (now - f->collector.heartbeat_ns >= HEARTBEAT_MS * MS)
 		front_request(f, &beat);
 	if (timeout_ms > HEARTBEAT_MS / 2 || timeout_ms < 0)
 		timeout_ms = HEARTBEAT_MS / 2;
-	all[0].fd = channel_fd(f->channel);
-	all[0].events = (short)(POLLIN | (channel_pending(f->channel) ? POLLOUT : 0));
+	all[0].fd = channel_fd(f->collector.channel);
+	all[0].events = (short)(POLLIN | (channel_pending(f->collector.channel) ? POLLOUT : 0));
 	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
 	all[1].events =
 	    (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
-	all[2] = (struct pollfd){.fd = f->collector_pidfd, .events = POLLIN};
+	all[2] = (struct pollfd){.fd = f->collector.pidfd, .events = POLLIN};
 	if (nr_fds > MAX_FDS - OWN_FDS)
 		nr_fds = MAX_FDS - OWN_FDS;
 	memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
@@ -152,7 +151,7 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 	for (size_t i = 0; i < nr_fds; i++)
 		fds[i].revents = all[i + OWN_FDS].revents;
 	if (all[0].revents & POLLOUT)
-		channel_flush(f->channel);
+		channel_flush(f->collector.channel);
 	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
 		ticks = stream_read(f);
 	collector_look(f, front_now_ns());
@@ -180,18 +179,19 @@ static bool is_sought(const struct watch *w)
 void front_settle(struct front *f)
 {
 	uint64_t until = front_now_ns() + SETTLE_NS;
-	bool sought = f->over && !f->failure;
+	bool sought = f->over && !f->said.failure;
 
 	/* a command that ended at once: what was to be found in its libraries was not looked for
 	 * yet */
-	for (size_t i = 0; sought && i < f->nr_watches; i++) {
-		if (f->watches[i]->stage == WATCH_DORMANT && !f->watches[i]->spec.module[0])
-			f->watches[i]->stage = WATCH_WAITING;
+	for (size_t i = 0; sought && i < f->watches.nr; i++) {
+		if (f->watches.list[i]->stage == WATCH_DORMANT &&
+		    !f->watches.list[i]->spec.module[0])
+			f->watches.list[i]->stage = WATCH_WAITING;
 	}
 	while (sought && front_now_ns() < until) {
 		front_parser_turn(f, SETTLE_TURN_MS);
 		sought = false;
-		for (size_t i = 0; i < f->nr_watches; i++)
-			sought |= is_sought(f->watches[i]);
+		for (size_t i = 0; i < f->watches.nr; i++)
+			sought |= is_sought(f->watches.list[i]);
 	}
 }

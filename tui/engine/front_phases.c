@@ -10,15 +10,15 @@
 /* The watch that stands for an edge; NULL: it is a system call. */
 static struct watch *edge_of(const struct front *f, bool end)
 {
-	struct watch *w = end ? f->end : f->begin;
+	struct watch *w = end ? f->phases.end : f->phases.begin;
 
 	return w && w->stage == WATCH_SAME ? w->same : w;
 }
 
 static struct watch *kernel_twin(const struct front *f, const struct watch *w)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		struct watch *other = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *other = f->watches.list[i];
 
 		if (other != w && other->spec.kind == OP_KERNEL &&
 		    !strcmp(other->spec.name, w->spec.name))
@@ -46,23 +46,24 @@ void phases_add(struct front *f)
 
 	if (!o->has_begin)
 		return;
-	snprintf(f->phases_line, sizeof(f->phases_line),
+	snprintf(f->phases.line, sizeof(f->phases.line),
 		 "--begin %.200s: it was not called while peaktop watched, so no phase began and "
 		 "no call was counted; try a longer --for",
 		 o->begin_op.text);
-	f->begin = edge_add(f, &o->begin_op);
-	f->end = strcmp(o->begin_op.text, o->end_op.text) ? edge_add(f, &o->end_op) : f->begin;
+	f->phases.begin = edge_add(f, &o->begin_op);
+	f->phases.end =
+	    strcmp(o->begin_op.text, o->end_op.text) ? edge_add(f, &o->end_op) : f->phases.begin;
 }
 
 bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t offset)
 {
 	if (!w->edge)
 		return false;
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		struct watch *other = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *other = f->watches.list[i];
 
 		if (other == w || other->module != module || other->offset != offset || !module ||
-		    (other->edge && other != f->begin) || other->stage < WATCH_PLANNING ||
+		    (other->edge && other != f->phases.begin) || other->stage < WATCH_PLANNING ||
 		    other->stage >= WATCH_DORMANT)
 			continue;
 		w->same = other;
@@ -74,11 +75,12 @@ bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t off
 
 bool phases_wait(const struct front *f, const struct watch *w)
 {
-	for (size_t i = 0; w->edge && i < f->nr_watches; i++) {
-		const struct watch *other = f->watches[i];
+	for (size_t i = 0; w->edge && i < f->watches.nr; i++) {
+		const struct watch *other = f->watches.list[i];
 
 		if (other->stage < WATCH_PLANNING &&
-		    (!other->edge || (w == f->end && other == f->begin && w != f->begin)))
+		    (!other->edge ||
+		     (w == f->phases.end && other == f->phases.begin && w != f->phases.begin)))
 			return true;
 	}
 	return false;
@@ -86,9 +88,9 @@ bool phases_wait(const struct front *f, const struct watch *w)
 
 bool phases_only(const struct front *f, uint32_t op)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->op == op)
-			return f->watches[i]->edge;
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		if (f->watches.list[i]->op == op)
+			return f->watches.list[i]->edge;
 	}
 	return false;
 }
@@ -109,9 +111,9 @@ bool phases_refused(const struct front *f)
 
 const char *phases_missing(const struct front *f)
 {
-	const struct rec_phases *p = model_phases(f->model);
+	const struct rec_phases *p = model_phases(f->stream.model);
 
-	return f->options->has_begin && !(p && p->seen) ? f->phases_line : NULL;
+	return f->options->has_begin && !(p && p->seen) ? f->phases.line : NULL;
 }
 
 /* Number + 1. */
@@ -137,7 +139,7 @@ void phases_send(struct front *f)
 	struct record rec = {.type = REQ_PHASES};
 	struct req_phases *p = &rec.phases_wanted;
 
-	if (!o->has_begin || !settled(begin) || !settled(end) || !model_nr_targets(f->model))
+	if (!o->has_begin || !settled(begin) || !settled(end) || !model_nr_targets(f->stream.model))
 		return;
 	*p = (struct req_phases){.begin_op = begin && begin->stage == WATCH_ARMED ? begin->op : 0,
 				 .end_op = end && end->stage == WATCH_ARMED ? end->op : 0,
@@ -145,9 +147,9 @@ void phases_send(struct front *f)
 				 .end_call = call_of(&o->end_op),
 				 .begin = o->begin_op.text,
 				 .end = o->end_op.text};
-	if (f->phases_sent.begin && f->phases_sent.begin_op == p->begin_op &&
-	    f->phases_sent.end_op == p->end_op)
+	if (f->phases.sent.begin && f->phases.sent.begin_op == p->begin_op &&
+	    f->phases.sent.end_op == p->end_op)
 		return;
-	f->phases_sent = *p;
+	f->phases.sent = *p;
 	front_request(f, &rec);
 }

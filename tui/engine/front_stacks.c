@@ -48,13 +48,13 @@ bool stacks_mappings(struct front *f, uint32_t pid)
 	s = f->stacks;
 	if (!s)
 		return false;
-	if (s->pid == pid && s->mappings_version == f->mappings_version)
+	if (s->pid == pid && s->mappings_version == f->files.mappings_version)
 		return true;
-	list = calloc(f->nr_mappings ? f->nr_mappings : 1, sizeof(*list));
+	list = calloc(f->files.nr_mappings ? f->files.nr_mappings : 1, sizeof(*list));
 	if (!list)
 		return false;
-	for (size_t i = 0; i < f->nr_mappings && req.nr_mappings < PARSE_MAX_MAPPINGS; i++) {
-		const struct front_mapping *m = &f->mappings[i];
+	for (size_t i = 0; i < f->files.nr_mappings && req.nr_mappings < PARSE_MAX_MAPPINGS; i++) {
+		const struct front_mapping *m = &f->files.mappings[i];
 
 		if (m->pid == pid)
 			list[req.nr_mappings++] = (struct parse_mapping){.module = m->module,
@@ -66,7 +66,7 @@ bool stacks_mappings(struct front *f, uint32_t pid)
 	sent = front_ask(f, PARSE_MAPPINGS, &req, NULL);
 	free(list);
 	s->pid = pid;
-	s->mappings_version = f->mappings_version;
+	s->mappings_version = f->files.mappings_version;
 	return sent;
 }
 
@@ -86,12 +86,12 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 
 	if (a->frames.error)
 		stacks_mappings_forget(f);
-	else if (descend_of_syscall(f->descend))
+	else if (descend_of_syscall(f->stream.descend))
 		/* f0 is a system call, and all of them are its callers */
 		n = frames_innermost_first(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
-	descend_stack(f->descend, &p->stack, frames, n);
+	descend_stack(f->stream.descend, &p->stack, frames, n);
 	p->used = false;
 }
 
@@ -114,7 +114,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 		reply.tag++;
 	if (!s || reply.tag == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid) ||
 	    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
-		descend_stack(f->descend, stack, NULL, 0);
+		descend_stack(f->stream.descend, stack, NULL, 0);
 		return;
 	}
 	p = &s->pending[reply.tag];

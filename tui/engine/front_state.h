@@ -112,60 +112,91 @@ struct front_search {
 	bool fresh; /* `list` was not taken yet */
 };
 
-struct front {
-	const struct options *options;
+/* The collector as a process, and the socket to it. */
+struct front_collector {
 	struct channel *channel;
-	pid_t collector_pid;
-	int collector_pidfd; /* -1: none; readable once it has ended */
-	bool alive;	     /* the collector's loop has begun */
+	pid_t pid;
+	int pidfd;  /* -1: none; readable once it has ended */
+	bool alive; /* its loop has begun */
 	bool stop_asked;
-	uint64_t turn_ns, silent_ns; /* nothing came from the collector for as long as this loop was
-					going round */
-	struct parser *parser;
+	uint64_t turn_ns;   /* of the last turn of our loop */
+	uint64_t silent_ns; /* nothing came while our loop was going round for so long */
+	uint64_t heartbeat_ns;
+};
+
+/* The stream of records, and who takes it. */
+struct front_stream {
 	struct model *model;
 	struct session_writer
 	    *recording; /* the file asked for, or one without a name for snapshots */
 	int recording_error;
+	struct descend *descend;
+	struct walker *walker;
+	struct open_calls *open_calls;
 	bool feeding; /* a record is being taken: those made meanwhile wait in `made` */
 	struct record_queue made;
-	bool all_layers, over, going;
-	bool go_at_once; /* a screen does not wait for functions to be found */
-	uint32_t layers;
-	uint64_t ticks, heartbeat_ns;
-	int failure;
+	uint32_t unwanted[FRONT_MAX_OP / 32]; /* operations that nobody asked for */
+};
+
+/* What a person is told, and why there will be no answer. */
+struct front_said {
+	int failure; /* exit status; 0: nothing is wrong */
 	char failure_line[640];
 	char **messages;
 	size_t nr_messages;
 	char *message_out;
-	uint32_t unwanted[FRONT_MAX_OP / 32];
+	unsigned int parser_deaths; /* that were told */
+};
 
-	/* watches */
+/* The files that the targets map, and where. */
+struct front_files {
 	struct front_module modules[FRONT_MAX_MODULES];
 	uint32_t nr_modules;
 	struct front_mapping *mappings;
 	size_t nr_mappings, cap_mappings;
-	bool modules_wanted;
-	struct watch *watches[FRONT_MAX_WATCHES];
-	size_t nr_watches;
-	uint32_t next_op, next_epoch;
-	struct watch *begin, *end; /* of the phases, where these are functions */
-	struct req_phases phases_sent;
-	char phases_line[640];
-	struct front_search search;
+	uint64_t mappings_version; /* changes with each of them */
+	bool wanted;		   /* the parser is to read them all */
+};
 
-	struct descend *descend;
-	struct {
-		uint64_t number; /* of the newest question */
-		void (*answer)(void *ctx, const struct parsed_code *code);
-		void *ctx;
-	} code;			     /* who wants instructions */
-	unsigned int parser_deaths;  /* that were told */
+struct front_watches {
+	struct watch *list[FRONT_MAX_WATCHES];
+	size_t nr;
+	uint32_t next_op, next_epoch;
+};
+
+/* --begin and --end. */
+struct front_phases {
+	struct watch *begin, *end; /* where these are functions */
+	struct req_phases sent;
+	char line[640]; /* what to say if no phase began */
+};
+
+/* Who wants instructions. */
+struct front_code {
+	uint64_t number; /* of the newest question */
+	void (*answer)(void *ctx, const struct parsed_code *code);
+	void *ctx;
+};
+
+struct front {
+	const struct options *options;
+	struct parser *parser; /* NULL: none */
+	struct front_collector collector;
+	struct front_stream stream;
+	struct front_said said;
+	struct front_files files;
+	struct front_watches watches;
+	struct front_phases phases;
+	struct front_search search;
+	struct front_code code;
 	struct front_stacks *stacks; /* NULL before the first */
-	uint64_t mappings_version;
-	struct front_looks *looks; /* NULL before the first */
-	uint32_t next_round;
-	struct walker *walker;
-	struct open_calls *open_calls;
+	struct front_looks *looks;   /* NULL before the first */
+	uint32_t next_round;	     /* of looks */
+	bool all_layers;
+	uint32_t layers; /* measured now */
+	bool go_at_once; /* a screen does not wait for functions to be found */
+	bool going;	 /* the command runs, or the measurement has begun */
+	bool over;	 /* the stream has ended */
 };
 
 /* Without a collector and a parser; front_free(). NULL: no memory. */

@@ -36,7 +36,7 @@ static const char *requested_by(const struct front *f, const struct rec_op *op)
 
 static bool op_wanted(const struct front *f, uint32_t op)
 {
-	return op >= FRONT_MAX_OP || !(f->unwanted[op / 32] & 1u << op % 32);
+	return op >= FRONT_MAX_OP || !(f->stream.unwanted[op / 32] & 1u << op % 32);
 }
 
 /* Operations that were measured but not asked for go no further: not to the screen, not into a
@@ -49,7 +49,7 @@ static bool record_wanted(struct front *f, struct record *rec)
 	case REC_OP:
 		by = requested_by(f, &rec->op);
 		if (!by && rec->op.op < FRONT_MAX_OP)
-			f->unwanted[rec->op.op / 32] |= 1u << rec->op.op % 32;
+			f->stream.unwanted[rec->op.op / 32] |= 1u << rec->op.op % 32;
 		if (by)
 			rec->op.requested = by;
 		return by != NULL;
@@ -71,33 +71,33 @@ static void feed(struct front *f, const struct record *from)
 
 	if (!record_wanted(f, &rec))
 		return;
-	err = model_feed(f->model, &rec);
+	err = model_feed(f->stream.model, &rec);
 	if (err == -ENOMEM)
 		front_message(f, "out of memory: later records are ignored");
-	if (f->recording && !f->recording_error) {
-		err = session_writer_append(f->recording, &rec);
+	if (f->stream.recording && !f->stream.recording_error) {
+		err = session_writer_append(f->stream.recording, &rec);
 		if (err) {
-			f->recording_error = err;
+			f->stream.recording_error = err;
 			front_message(
 			    f, "recording stopped: %s; the session can be opened up to this point",
 			    strerror(-err));
 		}
 	}
-	descend_take(f->descend, &rec);
-	walker_take(f->walker, &rec);
-	open_calls_feed(f->open_calls, &rec);
+	descend_take(f->stream.descend, &rec);
+	walker_take(f->stream.walker, &rec);
+	open_calls_feed(f->stream.open_calls, &rec);
 }
 
 void front_feed(struct front *f, const struct record *rec)
 {
-	if (f->feeding) {
-		if (record_queue_push(&f->made, rec))
+	if (f->stream.feeding) {
+		if (record_queue_push(&f->stream.made, rec))
 			front_message(f, "out of memory: later records are ignored");
 		return;
 	}
-	f->feeding = true;
+	f->stream.feeding = true;
 	do
 		feed(f, rec);
-	while ((rec = record_queue_pop(&f->made)));
-	f->feeding = false;
+	while ((rec = record_queue_pop(&f->stream.made)));
+	f->stream.feeding = false;
 }

@@ -43,7 +43,7 @@ static void watch_arm(struct front *f, struct watch *w, const struct rec_site *s
 	else
 		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", w->offset,
 			 module_name(f, w->module));
-	w->epoch = ++f->next_epoch;
+	w->epoch = ++f->watches.next_epoch;
 	rec.arm = (struct req_arm){.epoch = w->epoch,
 				   .nr_sites = nr,
 				   .sites = sites,
@@ -152,8 +152,8 @@ void watches_learned(struct front *f, const struct rec_learned *l)
 	if (!w || w->nr_returns + w->returns_asked >= WATCH_MAX_RETURNS)
 		return;
 	w->learned_ns = front_now_ns();
-	for (size_t i = 0; i < f->nr_mappings; i++) {
-		const struct front_mapping *m = &f->mappings[i];
+	for (size_t i = 0; i < f->files.nr_mappings; i++) {
+		const struct front_mapping *m = &f->files.mappings[i];
 
 		if (m->pid != l->pid || l->address < m->start || l->address >= m->end)
 			continue;
@@ -170,8 +170,8 @@ void watches_tick(struct front *f)
 {
 	uint64_t now = front_now_ns();
 
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		struct watch *w = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *w = f->watches.list[i];
 		bool settled = w->stage == WATCH_ARMED && w->nr_returns &&
 			       now - w->learned_ns > LEARNT_QUIET_MS * 1000000ull;
 
@@ -191,7 +191,7 @@ void watch_arm_kernel(struct front *f, struct watch *w)
 {
 	struct record rec = {.type = REQ_ARM};
 
-	w->epoch = ++f->next_epoch;
+	w->epoch = ++f->watches.next_epoch;
 	w->stage = WATCH_ARMING;
 	rec.arm = (struct req_arm){.epoch = w->epoch};
 	rec.arm.op = (struct rec_op){.op = w->op,

@@ -14,8 +14,8 @@ enum {
 
 static uint32_t module_by_file(const struct front *f, const char *name)
 {
-	for (uint32_t m = f->nr_modules; m > 0; m--) {
-		const struct front_module *mod = &f->modules[m - 1];
+	for (uint32_t m = f->files.nr_modules; m > 0; m--) {
+		const struct front_module *mod = &f->files.modules[m - 1];
 
 		if (mod->stage == MODULE_READY && mod->name && !strcmp(mod->name, name))
 			return m;
@@ -29,8 +29,8 @@ static uint32_t module_by_name(const struct front *f, const char *name)
 {
 	uint32_t found = module_by_file(f, name);
 
-	for (size_t i = 0; !found && i < model_nr_targets(f->model); i++) {
-		const struct rec_target *t = model_target(f->model, i);
+	for (size_t i = 0; !found && i < model_nr_targets(f->stream.model); i++) {
+		const struct rec_target *t = model_target(f->stream.model, i);
 		const char *file = strrchr(t->exe, '/');
 
 		if (file && !strcmp(t->comm, name))

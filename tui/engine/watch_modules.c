@@ -14,26 +14,26 @@ static void module_ask(struct front *f, uint32_t module)
 {
 	struct record rec = {.type = REQ_FILE};
 
-	f->modules[module - 1].stage = MODULE_ASKED;
+	f->files.modules[module - 1].stage = MODULE_ASKED;
 	rec.req_file = (struct req_file){.module = module, .build_id = "", .name = ""};
 	front_request(f, &rec);
 }
 
 void modules_want(struct front *f)
 {
-	if (f->modules_wanted)
+	if (f->files.wanted)
 		return;
-	f->modules_wanted = true;
-	for (uint32_t m = 1; m <= f->nr_modules; m++) {
-		if (f->modules[m - 1].stage == MODULE_NEW)
+	f->files.wanted = true;
+	for (uint32_t m = 1; m <= f->files.nr_modules; m++) {
+		if (f->files.modules[m - 1].stage == MODULE_NEW)
 			module_ask(f, m);
 	}
 }
 
 const char *module_name(const struct front *f, uint32_t module)
 {
-	return module && module <= f->nr_modules && f->modules[module - 1].name
-		   ? f->modules[module - 1].name
+	return module && module <= f->files.nr_modules && f->files.modules[module - 1].name
+		   ? f->files.modules[module - 1].name
 		   : "";
 }
 
@@ -43,58 +43,59 @@ void watches_module(struct front *f, const struct rec_module *m)
 	const char *slash;
 	size_t len;
 
-	if (m->module != f->nr_modules + 1 || f->nr_modules == FRONT_MAX_MODULES)
+	if (m->module != f->files.nr_modules + 1 || f->files.nr_modules == FRONT_MAX_MODULES)
 		return;
-	mod = &f->modules[f->nr_modules++];
+	mod = &f->files.modules[f->files.nr_modules++];
 	*mod = (struct front_module){.path = strdup(m->path)};
 	slash = strrchr(m->path, '/');
 	mod->name = strdup(slash ? slash + 1 : m->path);
 	len = mod->name ? strlen(mod->name) : 0;
 	if (len > 10 && !strcmp(mod->name + len - 10, " (deleted)"))
 		mod->name[len - 10] = '\0';
-	if (f->modules_wanted)
-		module_ask(f, f->nr_modules);
+	if (f->files.wanted)
+		module_ask(f, f->files.nr_modules);
 }
 
 void watches_mapping(struct front *f, const struct rec_mapping *m)
 {
-	f->mappings_version++;
+	f->files.mappings_version++;
 	if (m->gone) {
-		for (size_t i = 0; i < f->nr_mappings; i++) {
-			struct front_mapping *fm = &f->mappings[i];
+		for (size_t i = 0; i < f->files.nr_mappings; i++) {
+			struct front_mapping *fm = &f->files.mappings[i];
 
 			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
 				fm->gone = front_looks_pending(f);
 				if (!fm->gone)
-					*fm = f->mappings[--f->nr_mappings];
+					*fm = f->files.mappings[--f->files.nr_mappings];
 				return;
 			}
 		}
 		return;
 	}
 	/* what was only kept makes room */
-	for (size_t i = f->nr_mappings; i > 0; i--) {
-		const struct front_mapping *fm = &f->mappings[i - 1];
+	for (size_t i = f->files.nr_mappings; i > 0; i--) {
+		const struct front_mapping *fm = &f->files.mappings[i - 1];
 
 		if (fm->gone && fm->pid == m->pid && fm->start < m->end && m->start < fm->end)
-			f->mappings[i - 1] = f->mappings[--f->nr_mappings];
+			f->files.mappings[i - 1] = f->files.mappings[--f->files.nr_mappings];
 	}
-	if (array_grow(f->mappings, f->nr_mappings, f->cap_mappings, FRONT_MAX_MAPPINGS))
+	if (array_grow(f->files.mappings, f->files.nr_mappings, f->files.cap_mappings,
+		       FRONT_MAX_MAPPINGS))
 		return;
-	f->mappings[f->nr_mappings++] = (struct front_mapping){.pid = m->pid,
-							       .module = m->module,
-							       .start = m->start,
-							       .end = m->end,
-							       .offset = m->offset};
+	f->files.mappings[f->files.nr_mappings++] = (struct front_mapping){.pid = m->pid,
+									   .module = m->module,
+									   .start = m->start,
+									   .end = m->end,
+									   .offset = m->offset};
 }
 
 void mappings_purge(struct front *f)
 {
-	for (size_t i = f->nr_mappings; i > 0; i--) {
-		if (!f->mappings[i - 1].gone)
+	for (size_t i = f->files.nr_mappings; i > 0; i--) {
+		if (!f->files.mappings[i - 1].gone)
 			continue;
-		f->mappings[i - 1] = f->mappings[--f->nr_mappings];
-		f->mappings_version++;
+		f->files.mappings[i - 1] = f->files.mappings[--f->files.nr_mappings];
+		f->files.mappings_version++;
 	}
 }
 
@@ -104,7 +105,7 @@ static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 	const struct parsed_module *a = &answer->module;
 	struct record rec = {.type = REQ_DEBUG_FILE};
 	struct front *f = ctx;
-	struct front_module *m = &f->modules[module - 1];
+	struct front_module *m = &f->files.modules[module - 1];
 
 	watches_wake(f);
 	if (m->stage != MODULE_ADDED)
@@ -128,12 +129,12 @@ void watches_file(struct front *f, const struct rec_file *file, int fd)
 	const struct parser_reply reply = {module_read, f, file->module};
 	struct front_module *m;
 
-	if (!file->module || file->module > f->nr_modules || !f->parser) {
+	if (!file->module || file->module > f->files.nr_modules || !f->parser) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	m = &f->modules[file->module - 1];
+	m = &f->files.modules[file->module - 1];
 	if (file->debug) {
 		/* without one the names that the file itself has must do */
 		m->stage = MODULE_READY;
@@ -155,19 +156,19 @@ void watches_file(struct front *f, const struct rec_file *file, int fd)
 
 void front_modules_release(struct front *f)
 {
-	for (uint32_t i = 0; i < f->nr_modules; i++) {
-		free(f->modules[i].path);
-		free(f->modules[i].name);
+	for (uint32_t i = 0; i < f->files.nr_modules; i++) {
+		free(f->files.modules[i].path);
+		free(f->files.modules[i].name);
 	}
-	free(f->mappings);
+	free(f->files.mappings);
 }
 
 bool modules_settled(const struct front *f)
 {
-	if (!f->modules_wanted || !f->nr_modules)
+	if (!f->files.wanted || !f->files.nr_modules)
 		return false;
-	for (uint32_t m = 0; m < f->nr_modules; m++) {
-		if (f->modules[m].stage < MODULE_READY)
+	for (uint32_t m = 0; m < f->files.nr_modules; m++) {
+		if (f->files.modules[m].stage < MODULE_READY)
 			return false;
 	}
 	return true;
@@ -185,12 +186,12 @@ bool front_modules_read(const struct front *f)
 
 uint32_t front_nr_modules(const struct front *f)
 {
-	return f->nr_modules;
+	return f->files.nr_modules;
 }
 
 const char *front_module_path(const struct front *f, uint32_t module)
 {
-	const struct front_module *m = &f->modules[module - 1];
+	const struct front_module *m = &f->files.modules[module - 1];
 
 	return m->stage == MODULE_READY ? m->path : NULL;
 }

@@ -28,9 +28,9 @@ void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
 
 struct watch *watch_by_op(struct front *f, uint32_t op)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->op == op)
-			return f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		if (f->watches.list[i]->op == op)
+			return f->watches.list[i];
 	}
 	return NULL;
 }
@@ -41,7 +41,7 @@ struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from
 
 	if (spec->kind != OP_FUNCTION && spec->kind != OP_OFFSET && spec->kind != OP_KERNEL)
 		return NULL;
-	if (f->nr_watches == FRONT_MAX_WATCHES) {
+	if (f->watches.nr == FRONT_MAX_WATCHES) {
 		front_message(f, "%s: cannot watch more than %d functions; remove one first",
 			      spec->text, FRONT_MAX_WATCHES);
 		return NULL;
@@ -57,10 +57,10 @@ struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from
 	w->spec = *spec;
 	w->spec.text = w->text;
 	w->from_command_line = from_command_line;
-	if (!f->next_op)
-		f->next_op = WATCH_FIRST_OP;
-	w->op = f->next_op++;
-	f->watches[f->nr_watches++] = w;
+	if (!f->watches.next_op)
+		f->watches.next_op = WATCH_FIRST_OP;
+	w->op = f->watches.next_op++;
+	f->watches.list[f->watches.nr++] = w;
 	if (spec->kind != OP_KERNEL)
 		modules_want(f);
 	return w;
@@ -85,19 +85,19 @@ void front_unwatch(struct front *f, uint32_t op)
 {
 	struct record rec = {.type = REQ_DISARM};
 
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->op != op)
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		if (f->watches.list[i]->op != op)
 			continue;
-		if (phases_option(f, f->watches[i])) {
+		if (phases_option(f, f->watches.list[i])) {
 			front_message(f,
 				      "%s: cannot be removed: --begin or --end names this function",
-				      f->watches[i]->text);
+				      f->watches.list[i]->text);
 			return;
 		}
-		rec.disarm = (struct req_disarm){.epoch = ++f->next_epoch, .op = op};
+		rec.disarm = (struct req_disarm){.epoch = ++f->watches.next_epoch, .op = op};
 		front_request(f, &rec);
-		watch_free(f->watches[i]);
-		f->watches[i] = f->watches[--f->nr_watches];
+		watch_free(f->watches.list[i]);
+		f->watches.list[i] = f->watches.list[--f->watches.nr];
 		return;
 	}
 }
@@ -106,8 +106,8 @@ void front_unwatch(struct front *f, uint32_t op)
 
 void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		struct watch *w = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *w = f->watches.list[i];
 
 		if (w->epoch == ack->epoch && w->stage == WATCH_ARMING)
 			w->stage = WATCH_ARMED;
@@ -137,9 +137,9 @@ void watches_profile(struct front *f, const struct rec_profile *p)
 /* A new process image or a new library: what was not there may be there now. */
 void watches_wake(struct front *f)
 {
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->stage == WATCH_DORMANT)
-			f->watches[i]->stage = WATCH_WAITING;
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		if (f->watches.list[i]->stage == WATCH_DORMANT)
+			f->watches.list[i]->stage = WATCH_WAITING;
 	}
 }
 
@@ -149,11 +149,11 @@ void watches_move(struct front *f)
 {
 	bool settled = modules_settled(f), all = true;
 
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		struct watch *w = f->watches[i];
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *w = f->watches.list[i];
 
 		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING &&
-		    model_nr_targets(f->model))
+		    model_nr_targets(f->stream.model))
 			watch_arm_kernel(f, w);
 		else if (settled && w->stage == WATCH_WAITING && !phases_wait(f, w))
 			watch_find(f, w);
@@ -163,7 +163,7 @@ void watches_move(struct front *f)
 	/* a command must not run when there is nothing to watch in it */
 	if ((all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
 		struct record rec = {.type = REQ_GO};
-		bool targets = model_nr_targets(f->model) > 0;
+		bool targets = model_nr_targets(f->stream.model) > 0;
 
 		if (!targets)
 			return;
@@ -174,7 +174,8 @@ void watches_move(struct front *f)
 
 uint32_t front_armed_op(const struct front *f)
 {
-	return f->nr_watches && f->watches[0]->stage == WATCH_ARMED ? f->watches[0]->op : 0;
+	return f->watches.nr && f->watches.list[0]->stage == WATCH_ARMED ? f->watches.list[0]->op
+									 : 0;
 }
 
 bool front_nothing_to_do(const struct front *f)
@@ -188,8 +189,8 @@ bool front_nothing_to_do(const struct front *f)
 		    o->ops[i].kind != OP_KERNEL)
 			return false;
 	}
-	for (size_t i = 0; i < f->nr_watches; i++) {
-		if (f->watches[i]->stage != WATCH_REFUSED && !f->watches[i]->edge)
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		if (f->watches.list[i]->stage != WATCH_REFUSED && !f->watches.list[i]->edge)
 			return false;
 	}
 	return o->nr_ops > 0 && !f->all_layers;
@@ -202,6 +203,6 @@ bool front_ready(const struct front *f)
 
 void watches_release(struct front *f)
 {
-	for (size_t i = 0; i < f->nr_watches; i++)
-		watch_free(f->watches[i]);
+	for (size_t i = 0; i < f->watches.nr; i++)
+		watch_free(f->watches.list[i]);
 }
