@@ -136,9 +136,6 @@ size_t module_function_index(struct module *m, const struct module_function *f);
  * is an older one; "MODULE+0x1234" (vaddr) without a symbol. Never NULL.
  */
 const char *module_function_name(struct module *m, const struct module_function *f);
-/* Same, without parameters: `name` of up to `size` bytes, cut if longer. */
-void module_function_short_name(struct module *m, const struct module_function *f, char *name,
-				size_t size);
 /* All symbols of a function: the i-th, or NULL past the last. */
 const char *module_alias(struct module *m, const struct module_function *f, size_t i);
 

@@ -78,19 +78,6 @@ const char *module_function_name(struct module *m, const struct module_function 
 	return f->symbol ? f->symbol : "?";
 }
 
-void module_function_short_name(struct module *m, const struct module_function *f, char *name,
-				size_t size)
-{
-	char text[NAME_MAX_TEXT];
-
-	if (!f->symbol)
-		bounds_name(m, f, name, size);
-	else if (name_demangle(f->symbol, NAME_SHORT, text))
-		snprintf(name, size, "%s", text);
-	else
-		snprintf(name, size, "%s", f->symbol);
-}
-
 const char *module_alias(struct module *m, const struct module_function *f, size_t i)
 {
 	size_t first, nr = module_symbols_at(m, f->vaddr, &first), at, before, seen = 0;

@@ -11,12 +11,10 @@ static void ask_function(struct module *m, const struct module_function *f)
 {
 	const struct module_function *found[8];
 	uint64_t start, end, offset, vaddr;
-	char name[64];
 	size_t i;
 
 	must(f->size > 0);
 	must(strlen(module_function_name(m, f)) > 0);
-	module_function_short_name(m, f, name, sizeof(name));
 	for (i = 0; i < 4 && module_alias(m, f, i); i++)
 		;
 	for (i = 0; i < 3 && !module_cold_part(m, f, i, &start, &end); i++)

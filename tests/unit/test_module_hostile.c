@@ -24,7 +24,6 @@ static void check_function(struct module *m, const struct module_function *f)
 	const struct module_function *t[4];
 	uint64_t start, end, offset;
 	struct cfa cfa;
-	char name[64];
 	size_t i;
 
 	assert_true(f->size > 0);
@@ -33,7 +32,6 @@ static void check_function(struct module *m, const struct module_function *f)
 	assert_int_equal(module_offset_of(m, f->vaddr, &offset), 0);
 	assert_int_equal(offset, f->offset);
 	assert_true(strlen(module_function_name(m, f)) < MODULE_MAX_NAME);
-	module_function_short_name(m, f, name, sizeof(name));
 	for (i = 0; i < 4 && module_alias(m, f, i); i++)
 		assert_true(module_find(m, module_alias(m, f, i), t, 4) >= 1);
 	module_code(m, f->vaddr, f->size);
