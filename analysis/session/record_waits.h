@@ -299,8 +299,10 @@ struct rec_steal {
 
 enum past_state { PAST_RUN = 0, PAST_RUNNABLE, PAST_SLEEP };
 
-/* What a task did before it was followed: one piece of its short memory in the kernel. Oldest
- * first, before the REC_TASK that follows it. */
+/*
+ * What a task did before it was followed: one piece of its short memory in the kernel. Oldest
+ * first, before the REC_TASK that follows it; without a CPU and a sequence.
+ */
 struct rec_past {
 	uint64_t from_ns, until_ns;
 	uint64_t start_ns, waker_start_ns;

@@ -359,8 +359,10 @@ void waits_close_all(struct waits *w, uint64_t now)
 	}
 }
 
-void waits_past(struct waits *w, const struct rec_past *r)
+/* What a task did before it was followed. */
+static void on_past(struct waits *w, const struct wait_event *e)
 {
+	const struct rec_past *r = &e->past;
 	static const enum segment_state states[] = {SEGMENT_RUN, SEGMENT_READY, SEGMENT_SLEEP};
 	uint32_t task = tasks_make(&w->tasks, r->tid, r->start_ns, w->now_ns);
 	const struct segment *last;
@@ -402,6 +404,7 @@ void waits_event(struct waits *w, const struct wait_event *e)
 	    [REC_BLOCK] = on_block,   [REC_PACKET] = on_packet,
 	    [REC_WORK] = on_work,     [REC_CONTENTION] = on_contention,
 	    [REC_SIGNAL] = on_signal, [REC_RUN_SAMPLE] = on_sample,
+	    [REC_PAST] = on_past,
 	};
 
 	if (e->type == REC_STEAL)

@@ -36,6 +36,7 @@ struct wait_event {
 		struct rec_run_sample run_sample;
 		struct rec_steal steal;
 		struct rec_window window;
+		struct rec_past past;
 	};
 };
 

@@ -196,6 +196,12 @@ static bool event_of(struct waits *w, const struct record *rec, struct wait_even
 	case REC_STEAL:
 		EVENT(rec->steal, steal);
 		break;
+	case REC_PAST:
+		e->past = rec->past;
+		e->at_ns = rec->past.until_ns;
+		e->sequence = 0;
+		e->cpu = WAITS_NO_CPU;
+		break;
 	case REC_WINDOW:
 		EVENT(rec->window, window);
 		e->sequence += rec->window.edge == WINDOW_CPU;
@@ -208,8 +214,9 @@ static bool event_of(struct waits *w, const struct record *rec, struct wait_even
 		return false;
 	}
 	e->type = (uint16_t)rec->type;
-	/* without a CPU only a window and the name of a task mean something */
-	return e->cpu != WAITS_NO_CPU || e->type == REC_WINDOW || e->type == REC_TASK;
+	/* without a CPU only these mean something */
+	return e->cpu != WAITS_NO_CPU || e->type == REC_WINDOW || e->type == REC_TASK ||
+	       e->type == REC_PAST;
 }
 
 static void drain(struct waits *w, bool all)
@@ -219,7 +226,7 @@ static void drain(struct waits *w, bool all)
 	while (reorder_get(w->reorder, all, &e)) {
 		if (e.at_ns < w->now_ns) {
 			e.at_ns = w->now_ns;
-			w->stats.late++;
+			w->stats.late += e.type != REC_PAST;
 		}
 		w->now_ns = e.at_ns;
 		waits_event(w, &e);
@@ -244,9 +251,6 @@ int waits_feed(struct waits *w, const struct record *rec)
 	case REC_NAME:
 		add_name(w, &rec->name);
 		return 0;
-	case REC_PAST:
-		waits_past(w, &rec->past);
-		return 0;
 	default:
 		break;
 	}
@@ -262,7 +266,7 @@ int waits_feed(struct waits *w, const struct record *rec)
 	ret = reorder_put(w->reorder, &e);
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;
-	w->stats.clamped += (uint64_t)ret;
+	w->stats.clamped += rec->type == REC_PAST ? 0 : (uint64_t)ret;
 	if (e.lost)
 		gap_add(w, e.lost_since_ns ? e.lost_since_ns : w->fed_window_ns, e.at_ns, e.lost);
 	drain(w, rec->type == REC_WINDOW && rec->window.edge == WINDOW_END);

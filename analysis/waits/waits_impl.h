@@ -118,8 +118,6 @@ static inline const struct segment *segment_get(const struct waits *w, uint64_t 
 void waits_event(struct waits *w, const struct wait_event *e);
 /* All segments that are open end now. */
 void waits_close_all(struct waits *w, uint64_t now);
-/* What a task did before it was followed. */
-void waits_past(struct waits *w, const struct rec_past *rec);
 
 /* ---- gaps.c */
 void gap_add(struct waits *w, uint64_t from, uint64_t to, uint32_t records);

@@ -297,6 +297,11 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
 	}
+	/* who let it go on has not kept it from running */
+	if (wait_kind_info(kind)->account == ACCOUNT_STOPPED && c->kind != ENDER_LOST) {
+		chains_emit(chains, node, lo, hi, ACCOUNT_STOPPED);
+		return;
+	}
 	switch ((enum wait_ender)c->kind) {
 	case ENDER_TASK:
 		if (s->lock && c == &s->cause)

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Chains of simulated programs whose answers are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "tests/unit/waits_check.h"
+
+#define TARGET TASK_TARGET
+/* Somebody who is at work all the time, beside. */
+static const struct sim_op innocent_script[] = {{LOOP, 1000}, {RUN, 2 * MS}, {NEXT}, {EXIT}};
+
+static void innocent(uint32_t cpu)
+{
+	sim_task(&sim, "innocent", 0, cpu, innocent_script);
+}
+
+static void test_pass(void **state)
+{
+	static const struct sim_op parent[] = {{LOOP, 20},	    {RUN, 2 * MS}, {POST, 1},
+					       {WAIT, 2, HOW_PIPE}, {NEXT},	   {EXIT}};
+	static const struct sim_op child[] = {
+	    {LOOP, 20}, {WAIT, 1, HOW_PIPE}, {RUN, 3 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "parent", TARGET, 0, parent);
+	sim_task(&sim, "child", 0, 1, child);
+	innocent(2);
+	play(150 * MS, 3);
+	expect("parent", ACCOUNT_RUN_UNSAMPLED, 40);
+	expect("parent>child", ACCOUNT_RUN_UNSAMPLED, 60);
+	expect_layer("parent", WAIT_PIPE_EMPTY, 0);
+	expect_absent("innocent");
+	assert_int_equal(stats.sleeps[ENDER_TASK], 20);
+}
+
+static void triangle(unsigned int how, unsigned int bracket)
+{
+	static struct sim_op a[] = {{LOOP, 20},	  {RUN, 1 * MS}, {POST, 1},
+				    {WAIT, 3, 0}, {NEXT},	 {EXIT}};
+	static struct sim_op b[] = {{LOOP, 20}, {WAIT, 1, 0}, {RUN, 2 * MS},
+				    {POST, 2},	{NEXT},	      {EXIT}};
+	static struct sim_op c[] = {{LOOP, 20}, {WAIT, 2, 0}, {RUN, 3 * MS},
+				    {POST, 3},	{NEXT},	      {EXIT}};
+
+	a[3].b = b[1].b = c[1].b = (int)how;
+	a[2].code = b[3].code = c[3].code = bracket;
+	sim_begin(&sim, 4);
+	sim_task(&sim, "A", TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "C", 0, 2, c);
+	innocent(3);
+	play(150 * MS, 4);
+	expect("A", ACCOUNT_RUN_UNSAMPLED, 20);
+	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 60);
+	expect("A>C>B", ACCOUNT_RUN_UNSAMPLED, 40);
+	expect_absent("innocent");
+	assert_true(account.ns[ACCOUNT_NETWORK] == 0 && account.ns[ACCOUNT_HARDWARE] == 0);
+}
+
+static void test_triangle(void **state)
+{
+	triangle(HOW_PIPE, POST);
+}
+
+/* A server behind a Unix socket, and behind loopback: the same answers. */
+static void test_unix_and_loopback(void **state)
+{
+	triangle(HOW_UNIX, POST);
+	sim_release(&sim);
+	triangle(HOW_TCP, POST_SOFT);
+}
+
+static void test_futex_chain(void **state)
+{
+	static const struct sim_op a[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {POST, 1}, {WAIT, 3, HOW_CONDITION}, {NEXT}, {EXIT}};
+	static const struct sim_op b[] = {
+	    {LOOP, 10}, {WAIT, 1, HOW_CONDITION}, {RUN, 4 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	static const struct sim_op c[] = {
+	    {LOOP, 10}, {WAIT, 2, HOW_CONDITION}, {RUN, 2 * MS}, {POST, 3}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "A", TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "C", 0, 2, c);
+	play(100 * MS, 3);
+	expect("A>C>B", ACCOUNT_RUN_UNSAMPLED, 40);
+	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 20);
+	expect_layer("C", WAIT_CONDITION, 0);
+}
+
+static void test_fork_and_wait(void **state)
+{
+	static const struct sim_op parent[] = {{RUN, 3 * MS},	     {FORK, 1},	    {RUN, 2 * MS},
+					       {WAIT, 1, HOW_CHILD}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op child[] = {
+	    {RUN, 5 * MS}, {SLEEP, 30 * MS}, {RUN, 4 * MS}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "parent", TARGET, 0, parent);
+	sim_task(&sim, "child", 0, 1, child);
+	play(60 * MS, 1);
+	expect("parent", ACCOUNT_RUN_UNSAMPLED, 6);
+	expect("parent>child", ACCOUNT_RUN_UNSAMPLED, 7);
+	expect("parent>child", ACCOUNT_DELIBERATE, 30);
+	assert_true(account.ns[ACCOUNT_TIMED_OUT] == 0);
+	expect_layer("parent", WAIT_CHILD, 0);
+}
+
+/* The parent's sleep begins before the task that ends it was made: until then it was its parent. */
+static void test_before_birth(void **state)
+{
+	static const struct sim_op waiter[] = {{WAIT, 1, HOW_PIPE}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op shell[] = {{RUN, 10 * MS}, {FORK, 2}, {RUN, 50 * MS}, {EXIT}};
+	static const struct sim_op made[] = {{RUN, 6 * MS}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "waiter", TARGET, 0, waiter);
+	sim_task(&sim, "shell", 0, 1, shell);
+	sim_task(&sim, "made", 0, 2, made);
+	play(100 * MS, 2);
+	expect("waiter>made", ACCOUNT_RUN_UNSAMPLED, 6);
+	expect("waiter>shell", ACCOUNT_RUN_UNSAMPLED, 10);
+}
+
+static void test_vfork(void **state)
+{
+	static const struct sim_op parent[] = {
+	    {RUN, 1 * MS}, {FORK, 1}, {WAIT, 1, HOW_VFORK}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op child[] = {{RUN, 8 * MS}, {POST, 1}, {RUN, 5 * MS}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "parent", TARGET, 0, parent);
+	sim_task(&sim, "child", 0, 1, child);
+	play(30 * MS, 1);
+	expect("parent>child", ACCOUNT_RUN_UNSAMPLED, 8);
+	expect_layer("parent", WAIT_VFORK, 0);
+}
+
+/* A loop of poll() with a timer, while a thread of its own works and tells nobody: one sleep. */
+static void test_poll_loop(void **state)
+{
+	static const struct sim_op poller[] = {
+	    {RUN, 2 * MS}, {LOOP, 1}, {WAIT_FOR, 5, HOW_POLL, 10 * MS}, {RUN, 20 * US}, {UNTIL, 1},
+	    {RUN, 2 * MS}, {EXIT}};
+	static const struct sim_op helper[] = {{RUN, 55 * MS}, {POST, 1}, {EXIT}};
+	unsigned int merged = 0;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "poller", TARGET, 0, poller);
+	sim_task(&sim, "helper", TARGET, 1, helper);
+	innocent(2);
+	sim.task[1].pid = sim.task[0].pid;
+	play(100 * MS, 3);
+	expect("poller", ACCOUNT_TIMED_OUT, 60);
+	assert_true(account.ns[ACCOUNT_DELIBERATE] == 0);
+	assert_int_equal(stats.merged, 5);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct waits_layer *l = &chains.nodes[i].layer;
+
+		if (!(l->notes & NOTE_MERGED))
+			continue;
+		merged++;
+		assert_string_equal(l->hint, "helper");
+	}
+	assert_int_equal(merged, 1);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		if (chains.nodes[i].account == ACCOUNT_TIMED_OUT && chains.nodes[i].self_ns)
+			assert_int_equal(chains.nodes[i].count, 1);
+	}
+	expect_absent("innocent");
+}
+
+static void test_nanosleep(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {SLEEP, 10 * MS}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "sleeper", TARGET, 0, script);
+	innocent(1);
+	play(150 * MS, 2);
+	expect("sleeper", ACCOUNT_RUN_UNSAMPLED, 10);
+	expect("sleeper", ACCOUNT_DELIBERATE, 100);
+	assert_true(account.ns[ACCOUNT_TIMED_OUT] == 0);
+	expect_absent("innocent");
+}
+
+/* The interrupt of the disk falls on an innocent task. */
+static void test_disk(void **state)
+{
+	static const struct sim_op script[] = {{LOOP, 10},
+					       {RUN, 1 * MS},
+					       {IO, OBJECT_NR_FILE, 2 * MS, 5 * MS},
+					       {NEXT},
+					       {IO, OBJECT_NR_COLD, 1 * MS, 7 * MS},
+					       {FAULT, OBJECT_NR_COLD, 1 * MS, 4 * MS},
+					       {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "writer", TARGET, 1, script);
+	innocent(0);
+	play(150 * MS, 2);
+	expect("writer>/var/lib/log", ACCOUNT_IO_QUEUE, 20);
+	expect("writer>/var/lib/log", ACCOUNT_DEVICE, 50);
+	expect("writer>/usr/share/cold", ACCOUNT_DEVICE, 7);
+	expect("writer>/usr/share/cold", ACCOUNT_PAGE_FAULT, 4);
+	expect("writer", ACCOUNT_RUN_UNSAMPLED, 10);
+	expect_absent("innocent");
+	assert_int_equal(stats.sleeps[ENDER_REQUEST], 12);
+}
+
+/* The completion is finished by a worker of the kernel: queue, device, and worker apart. */
+static void test_direct_io_worker(void **state)
+{
+	static const struct sim_op script[] = {{LOOP, 10},
+					       {RUN, 1 * MS},
+					       {IO_WORK, OBJECT_NR_FILE, 1 * MS, 4 * MS, 7},
+					       {NEXT},
+					       {EXIT}};
+	static const struct sim_op worker[] = {{LOOP, 10},
+					       {WAIT, 0, HOW_WORKER},
+					       {BEGIN, 7},
+					       {RUN, 2 * MS},
+					       {POST, SIM_SEMAPHORES - 1},
+					       {FINISH, 7},
+					       {NEXT},
+					       {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "reader", TARGET, 1, script);
+	sim_task(&sim, "kworker/2:1", TASK_KERNEL | TASK_KWORKER, 2, worker);
+	innocent(0);
+	play(150 * MS, 3);
+	expect("reader", ACCOUNT_RUN_UNSAMPLED, 10);
+	expect("reader>/var/lib/log", ACCOUNT_IO_QUEUE, 10);
+	expect("reader>/var/lib/log", ACCOUNT_DEVICE, 40);
+	expect("reader>kworker/2:1", ACCOUNT_RUN_UNSAMPLED, 20);
+	expect_absent("innocent");
+	assert_int_equal(stats.sleeps[ENDER_WORK], 10);
+}
+
+/* Work that another task queued: what that one did before is what was waited for. */
+static void test_work_of_another(void **state)
+{
+	static const struct sim_op script[] = {{WAIT, 2, HOW_PIPE}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op queuer[] = {
+	    {RUN, 5 * MS}, {QUEUE, 3}, {POST, 0}, {RUN, 30 * MS}, {EXIT}};
+	static const struct sim_op worker[] = {
+	    {WAIT, 0, HOW_WORKER}, {BEGIN, 3}, {RUN, 2 * MS}, {POST, 2}, {FINISH, 3},
+	    {WAIT, 0, HOW_WORKER}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "target", TARGET, 0, script);
+	sim_task(&sim, "queuer", 0, 1, queuer);
+	sim_task(&sim, "kworker", TASK_KERNEL | TASK_KWORKER, 2, worker);
+	play(50 * MS, 3);
+	expect("target>queuer", ACCOUNT_RUN_UNSAMPLED, 5);
+	expect("target>kworker", ACCOUNT_RUN_UNSAMPLED, 2);
+}
+
+static void test_io_uring(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 5}, {RUN, 1 * MS}, {QUEUE, 4}, {POST, 1}, {WAIT, 2, HOW_URING}, {NEXT}, {EXIT}};
+	static const struct sim_op worker[] = {{LOOP, 5},
+					       {WAIT, 1, HOW_WORKER},
+					       {BEGIN, 4},
+					       {RUN, 1 * MS},
+					       {IO, OBJECT_NR_FILE, 1 * MS, 6 * MS},
+					       {POST, 2},
+					       {FINISH, 4},
+					       {NEXT},
+					       {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "ringer", TARGET, 1, script);
+	sim_task(&sim, "iou-wrk", TASK_URING, 2, worker);
+	innocent(0);
+	play(100 * MS, 3);
+	expect("ringer>iou-wrk>/var/lib/log", ACCOUNT_DEVICE, 30);
+	expect("ringer>iou-wrk>/var/lib/log", ACCOUNT_IO_QUEUE, 5);
+	expect("ringer>iou-wrk", ACCOUNT_RUN_UNSAMPLED, 5);
+	expect_absent("innocent");
+}
+
+/* Four threads and one lock: each waits for all others in turn, with their shares. */
+static void convoy(int lock, int unlock, enum wait_kind kind)
+{
+	static struct sim_op script[4][7];
+	static const uint64_t hold[4] = {1 * MS, 2 * MS, 4 * MS, 8 * MS};
+	static const char *const name[4] = {"one", "two", "four", "eight"};
+
+	sim_begin(&sim, 5);
+	for (int i = 0; i < 4; i++) {
+		const struct sim_op ops[7] = {{LOOP, 10},
+					      {RUN, 10 * US},
+					      {(enum sim_code)lock, 0},
+					      {RUN, (int64_t)hold[i]},
+					      {(enum sim_code)unlock, 0},
+					      {NEXT},
+					      {EXIT}};
+
+		memcpy(script[i], ops, sizeof(ops));
+		sim_task(&sim, name[i], i ? 0 : TARGET, (uint32_t)i, script[i]);
+		sim.task[i].pid = 500;
+	}
+	innocent(4);
+	play(200 * MS, 5);
+	/* nine waits for a whole turn of the three others, and what is left at the end */
+	expect("one>two", ACCOUNT_RUN_UNSAMPLED, 18);
+	expect("one>four", ACCOUNT_RUN_UNSAMPLED, 36);
+	expect("one>eight", ACCOUNT_RUN_UNSAMPLED, 72);
+	expect_layer("one", kind, 0);
+	expect_absent("innocent");
+}
+
+static void test_convoy(void **state)
+{
+	convoy(LOCK, UNLOCK, WAIT_LOCK);
+	sim_release(&sim);
+	convoy(KLOCK, KUNLOCK, WAIT_KERNEL_LOCK);
+}
+
+/* Ten items for a pool of four: three of four are woken for nothing each time. */
+static void test_broadcast(void **state)
+{
+	static const struct sim_op boss[] = {
+	    {LOOP, 10}, {RUN, 5 * MS}, {POST_ALL, 1}, {NEXT}, {EXIT}};
+	static const struct sim_op worker[] = {
+	    {LOOP, 100}, {WAIT, 1, HOW_CONDITION, 0, 1}, {RUN, 1 * MS}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 6);
+	sim_task(&sim, "boss", 0, 0, boss);
+	for (uint32_t i = 1; i <= 4; i++)
+		sim_task(&sim, "worker", TARGET, i, worker);
+	innocent(5);
+	sim_play(60 * MS, 6);
+	feed_all(NULL);
+	assert_true(stats.false_wakeups >= 20 && stats.false_wakeups <= 31);
+	expect_layer("worker", WAIT_CONDITION, NOTE_FALSE_WAKEUP);
+	expect_absent("innocent");
+	expect("worker", ACCOUNT_RUN_UNSAMPLED, 10);
+}
+
+static void test_two_spinners(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 100 * MS}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "spinner", TARGET, 0, script);
+	sim_task(&sim, "rival", 0, 0, script);
+	innocent(1);
+	play(160 * MS, 3);
+	expect("spinner", ACCOUNT_RUN_UNSAMPLED, 80);
+	expect("spinner", ACCOUNT_RUN_QUEUE, 80);
+	expect_absent("innocent");
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct waits_layer *l = &chains.nodes[i].layer;
+
+		if (l->state != LAYER_RUNNABLE || l->why != READY_PREEMPTED)
+			continue;
+		assert_string_equal(l->what, "rival");
+	}
+}
+
+/* Woken on the CPU of its waker, which goes on: a hand-off, not a queue. */
+static void test_handoff(void **state)
+{
+	static const struct sim_op a[] = {{LOOP, 10},	 {POST, 1}, {WAIT, 2, HOW_PIPE},
+					  {RUN, 1 * MS}, {NEXT},    {EXIT}};
+	static const struct sim_op b[] = {{LOOP, 10}, {WAIT, 1, HOW_PIPE}, {RUN, 1 * MS},
+					  {POST, 2},  {RUN, 2 * MS},	   {NEXT},
+					  {EXIT}};
+
+	sim_begin(&sim, 1);
+	sim_task(&sim, "A", TARGET, 0, a);
+	sim_task(&sim, "B", 0, 0, b);
+	play(60 * MS, 2);
+	expect("A>B", ACCOUNT_HANDOFF, 20);
+	expect("A>B", ACCOUNT_RUN_UNSAMPLED, 10);
+}
+
+static void test_network(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 5}, {RUN, 1 * MS}, {WAIT, 1, HOW_PEER}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "client", TARGET, 1, script);
+	innocent(0);
+	for (int i = 0; i < 5; i++)
+		sim_timer(&sim, 3, sim.now + (uint64_t)(i + 1) * 21 * MS)->semaphore = 1;
+	play(120 * MS, 2);
+	expect("client>10.9.0.2:5432", ACCOUNT_NETWORK, 100);
+	expect_absent("innocent");
+}
+
+/* A packet of this host that comes through an interrupt: its sender, then the way. */
+static void test_sender(void **state)
+{
+	static const struct sim_op script[] = {{WAIT, 1, HOW_TCP}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op sender[] = {{RUN, 40 * MS}, {EXIT}};
+	struct sim_timed *e;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "client", TARGET, 1, script);
+	sim_task(&sim, "sender", 0, 2, sender);
+	innocent(0);
+	e = sim_timer(&sim, 4, sim.now + 30 * MS);
+	e->semaphore = 1;
+	e->task = 1;
+	e->sent_ns = sim.now + 25 * MS;
+	play(60 * MS, 3);
+	expect("client>sender", ACCOUNT_RUN_UNSAMPLED, 25);
+	expect("client>127.0.0.1:80", ACCOUNT_NETWORK, 5);
+	expect_absent("innocent");
+}
+
+static void test_accept_idle(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 1 * MS}, {WAIT, 1, HOW_ACCEPT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "server", TARGET, 0, script);
+	innocent(1);
+	sim_play(100 * MS, 2);
+	feed_all(NULL);
+	expect("server", ACCOUNT_IDLE, 99);
+	expect_layer("server", WAIT_CONNECTION, NOTE_STILL);
+	expect_absent("innocent");
+}
+
+static void test_stopped(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 2 * MS}, {WAIT, 1, HOW_STOPPED}, {RUN, 2 * MS}, {EXIT}};
+	static const struct sim_op shell[] = {{SLEEP, 50 * MS}, {SIGNAL, 0}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "job", TARGET, 0, script);
+	sim_task(&sim, "shell", 0, 1, shell);
+	sim_play(80 * MS, 2);
+	feed_all(NULL);
+	expect_layer("job", WAIT_STOPPED, 0);
+	expect("job", ACCOUNT_STOPPED, 48);
+	expect_absent("shell");
+}
+
+static void test_join(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {WAIT, 1, HOW_JOIN, 1}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op thread[] = {{RUN, 12 * MS}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "main", TARGET, 0, script);
+	sim_task(&sim, "thread", TARGET, 1, thread);
+	sim.task[1].pid = sim.task[0].pid;
+	play(30 * MS, 2);
+	expect_layer("main", WAIT_JOIN, 0);
+	expect("main>thread", ACCOUNT_RUN_UNSAMPLED, 11);
+}
+
+/* Samples give runs their stacks; time is sampled only where there was one. */
+static void test_samples(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 5 * MS}, {SAMPLE, 900}, {RUN, 5 * MS},
+					       {SAMPLE, 901}, {RUN, 5 * MS}, {SLEEP, 1 * MS},
+					       {RUN, 4 * MS}, {EXIT}};
+
+	sim_begin(&sim, 1);
+	sim_task(&sim, "sampled", TARGET, 0, script);
+	play(40 * MS, 1);
+	expect("sampled", ACCOUNT_RUN_SAMPLED, 15);
+	expect("sampled", ACCOUNT_RUN_UNSAMPLED, 4);
+}
+
+/* Work that the target starts and does not wait for stands apart. */
+static void test_started(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {POST, 1}, {FORK, 2}, {RUN, 40 * MS}, {EXIT}};
+	static const struct sim_op logger[] = {
+	    {WAIT, 1, HOW_PIPE}, {RUN, 9 * MS}, {WAIT, 1, HOW_PIPE}, {EXIT}};
+	static const struct sim_op child[] = {{RUN, 6 * MS}, {EXIT}};
+	struct waits_started started[4];
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "target", TARGET, 0, script);
+	sim_task(&sim, "logger", 0, 1, logger);
+	sim_task(&sim, "child", 0, 2, child);
+	play(60 * MS, 2);
+	assert_int_equal(waits_started(waits, started, 4), 2);
+	assert_string_equal(started[0].comm, "logger");
+	assert_true(started[0].ns > 8900 * US && started[0].ns < 9100 * US);
+	assert_string_equal(started[1].comm, "child");
+	expect_absent("logger");
+	expect_absent("child");
+}
+
+/* The server asks first, then is asked: until the request it was busy with other work. */
+static void test_rsp_compat(void **state)
+{
+	static const struct sim_op a[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {WAIT, 1, HOW_PIPE}, {NEXT}, {EXIT}};
+	static const struct sim_op b[] = {{LOOP, 10}, {RUN, 8 * MS}, {POST, 1}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "A", TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_play(90 * MS, 2);
+	feed_all(NULL);
+	expect("A>B", ACCOUNT_RUN_UNSAMPLED, 70);
+	/* B ran all the time: its run does not fit into any wait of A */
+	feed_all(&(struct waits_config){.rsp_compat = true});
+	expect("A>B", ACCOUNT_RUN_UNSAMPLED, 0);
+	expect("A>B", ACCOUNT_OTHER_PATH, 70);
+}
+
+#define CASE(name) cmocka_unit_test_teardown(name, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(test_pass),	     CASE(test_triangle),	  CASE(test_unix_and_loopback),
+	    CASE(test_futex_chain),  CASE(test_fork_and_wait),	  CASE(test_before_birth),
+	    CASE(test_vfork),	     CASE(test_poll_loop),	  CASE(test_nanosleep),
+	    CASE(test_disk),	     CASE(test_direct_io_worker), CASE(test_work_of_another),
+	    CASE(test_io_uring),     CASE(test_convoy),		  CASE(test_broadcast),
+	    CASE(test_two_spinners), CASE(test_handoff),	  CASE(test_network),
+	    CASE(test_sender),	     CASE(test_accept_idle),	  CASE(test_stopped),
+	    CASE(test_join),	     CASE(test_samples),	  CASE(test_started),
+	    CASE(test_rsp_compat),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
