@@ -24,6 +24,10 @@ def own_share(document, best, target):
     between("share of the interrupts in %d ns" % latency, best["share"], 0.5, 1.2 - 200000 / latency)
 
 
+def through_pread(document, best, target):
+    check("syscall:pread64" in names(best), "no pread in the path: %s" % told(document))
+
+
 def softirq(kind, **more):
     return Culprit("culprit_softirq", ["serve"], "interrupt", name="softirq NET_RX", share=0.5, arguments=(60, kind), **more)
 
@@ -51,7 +55,8 @@ table((
      Culprit("culprit_file", path_of("save", "fsync"), "io", name="culprit.data", detail="fsync", share=0.25,
              arguments=(60, DATA))),
     ("a read past the page cache (O_DIRECT), and of which file",
-     Culprit("culprit_direct", path_of("fetch"), "io", name="culprit.data", detail="pread64", arguments=(60, DATA))),
+     Culprit("culprit_direct", path_of("fetch"), "io", name="culprit.data", detail="pread64", arguments=(60, DATA),
+             more=through_pread)),
     ("pages of a mapped file that are not in memory", wait_case("paged", (), "page fault", name="culprit.data", share=0.3)),
     ("a lock on a file by flock(): who held it, and which file",
      wait_case("flock", ("flock",), "lock", name="keeper", detail="culprit.data")),
