@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A mutex that another thread, "hoarder", holds. */
+/* A mutex that another thread, "hoarder", holds; culprit_rwlock.c has a lock of another kind. */
 #include "culprit.h"
 
+#ifndef HOARD
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define HOARD pthread_mutex_lock
+#define LOCK pthread_mutex_lock
+#define UNLOCK pthread_mutex_unlock
+#endif
 static int ask[2], held[2];
 
 static void *hoard(void *nothing)
@@ -10,19 +15,19 @@ static void *hoard(void *nothing)
 	name_thread("hoarder");
 	for (;;) {
 		byte_take(ask[0]);
-		pthread_mutex_lock(&lock);
+		HOARD(&lock);
 		byte_send(held[1]);
 		sleep_ns(2000000);
-		pthread_mutex_unlock(&lock);
+		UNLOCK(&lock);
 	}
 	return nothing;
 }
 
 WATCHED void update(void)
 {
-	pthread_mutex_lock(&lock);
+	LOCK(&lock);
 	KEEP(bystander(1));
-	pthread_mutex_unlock(&lock);
+	UNLOCK(&lock);
 	KEEP(bystander(2));
 }
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "culprit.h"
+#include "culprit_kinds.h"
 
 enum { WAIT_NS = 2000000, BYTES = 4 << 20, CLIENTS = 4 };
 
@@ -484,10 +484,7 @@ WATCHED void held_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
-static const struct kind {
-	const char *name;
-	void (*begin)(void), (*before)(void), (*serve)(uint64_t);
-} kinds[] = {
+static const struct kind kinds[] = {
     {"sendfile", sink_begin, forget_pages, sendfile_serve},
     {"splice", splice_begin, forget_pages, splice_serve},
     {"copy", copy_begin, forget_pages, copy_serve},
@@ -504,39 +501,15 @@ static const struct kind {
     {"held_asleep", held_begin, held_before, held_serve},
     {"held_running", held_begin, held_before, held_serve},
 };
-static const struct kind *kind;
-
-WATCHED void serve(uint64_t i)
-{
-	SPIN_US(30);
-	if (i % 4 == 0)
-		kind->serve(i);
-	KEEP(bystander(i));
-}
-
-WATCHED void request(uint64_t i)
-{
-	if (i == 0 && kind->begin)
-		kind->begin();
-	if (i % 4 == 0 && kind->before)
-		kind->before();
-	serve(i);
-}
 
 int main(int argc, char **argv)
 {
-	size_t k;
+	int status = kind_choose(&argc, &argv, kinds, sizeof(kinds) / sizeof(kinds[0]), &path);
 
-	target_begin(&argc, &argv);
-	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-		if (argc > 2 && !strcmp(argv[2], kinds[k].name))
-			kind = &kinds[k];
-	if (argc > 3)
-		path = argv[3];
-	if (!kind || pipe(ask) || pipe(answer)) {
-		fprintf(stderr, "usage: culprit_objects SECONDS KIND [FILE]\n");
-		return 2;
-	}
+	if (status)
+		return status;
+	if (pipe(ask) || pipe(answer))
+		die("pipe");
 	kind_name = kind->name;
 	return culprit_run(argc, argv, request, 300);
 }

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <threads.h>
 
-#include "culprit.h"
+#include "culprit_kinds.h"
 
 enum { WAIT_NS = 2000000, TOUCHED = 24, STRIDE = 1 << 20, BIG = 128 << 20 };
 
@@ -296,10 +296,7 @@ WATCHED void space_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
-static const struct kind {
-	const char *name;
-	void (*begin)(void), (*before)(void), (*serve)(uint64_t);
-} kinds[] = {
+static const struct kind kinds[] = {
     {"semaphore", semaphore_begin, NULL, semaphore_serve},
     {"join", NULL, join_before, join_serve},
     {"epoll", epoll_begin, NULL, epoll_serve},
@@ -311,38 +308,14 @@ static const struct kind {
     {"paged", paged_begin, paged_before, paged_serve},
     {"space", space_begin, space_before, space_serve},
 };
-static const struct kind *kind;
-
-WATCHED void serve(uint64_t i)
-{
-	SPIN_US(30);
-	if (i % 4 == 0)
-		kind->serve(i);
-	KEEP(bystander(i));
-}
-
-WATCHED void request(uint64_t i)
-{
-	if (i == 0 && kind->begin)
-		kind->begin();
-	if (i % 4 == 0 && kind->before)
-		kind->before();
-	serve(i);
-}
 
 int main(int argc, char **argv)
 {
-	size_t k;
+	int status = kind_choose(&argc, &argv, kinds, sizeof(kinds) / sizeof(kinds[0]), &path);
 
-	target_begin(&argc, &argv);
-	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-		if (argc > 2 && !strcmp(argv[2], kinds[k].name))
-			kind = &kinds[k];
-	if (argc > 3)
-		path = argv[3];
-	if (!kind || pipe(ask) || pipe(held)) {
-		fprintf(stderr, "usage: culprit_waits SECONDS KIND [FILE]\n");
-		return 2;
-	}
+	if (status)
+		return status;
+	if (pipe(ask) || pipe(held))
+		die("pipe");
 	return culprit_run(argc, argv, request, 300);
 }
