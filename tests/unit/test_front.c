@@ -15,8 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analysis/latency/profile.h"
 #include "collect/process/channel.h"
 #include "tui/engine/front_state.h"
+#include "tui/engine/walker.h"
 
 enum { PID = 9, PROGRAM = 1, CODE_START = 0x400000, CODE_OFFSET = 0x1000, MAX_ASKED = 64 };
 
@@ -38,7 +40,8 @@ static struct {
 	unsigned int nr_asked;
 	struct req_arm armed; /* the last REQ_ARM */
 	unsigned int nr_arms, nr_disarms;
-	bool no_copies; /* strdup() fails */
+	bool no_copies;			    /* strdup() fails */
+	unsigned int walked[64], nr_walked; /* types of the records that the walk was given */
 } t;
 
 static struct options options;
@@ -113,6 +116,23 @@ int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_re
 
 void parser_run(struct parser *p, uint64_t now_ns)
 {
+}
+
+/* ---- a walk that only notes what it is given, after the descent ---- */
+
+struct walker *walker_new(const struct descend *names, const struct descend_host *host)
+{
+	return (struct walker *)&t;
+}
+
+void walker_free(struct walker *w)
+{
+}
+
+void walker_take(struct walker *w, const struct record *rec)
+{
+	if (t.nr_walked < 64)
+		t.walked[t.nr_walked++] = rec->type;
 }
 
 static struct question *question(enum parse_type type)
@@ -396,6 +416,58 @@ static void without_memory_there_are_no_candidates(void **state)
 
 /* ---- records that wait for their turn ---- */
 
+enum { READ = 5, CALLS = 400 };
+
+/* A system call with a peak at 4 ms, as the stream shows it before anything is asked. */
+static void feed_syscall(void)
+{
+	uint32_t bucket[] = {pt_bucket(10000), pt_bucket(4000000)};
+	uint64_t count[] = {CALLS, CALLS};
+
+	front_feed(t.front, &(struct record){.type = REC_OP,
+					     .op = {.op = READ,
+						    .layer = LAYER_SYSCALL,
+						    .name = "syscall:read",
+						    .label = "read",
+						    .requested = "",
+						    .module = "",
+						    .placement = ""}});
+	front_feed(t.front, &(struct record){.type = REC_PROFILE,
+					     .profile = {.op = READ,
+							 .end_ns = 1000000000,
+							 .armed_ns = 1000000000,
+							 .calls = 2 * CALLS,
+							 .sum_ns = CALLS * 4010000ull,
+							 .min_ns = 10000,
+							 .max_ns = 4000000,
+							 .nr_buckets = 2,
+							 .bucket = bucket,
+							 .count = count}});
+}
+
+/* What the descent makes while it takes a record comes after that record, for everyone. */
+static void records_made_meanwhile_come_after(void **state)
+{
+	struct rec_descent ask;
+
+	feed_syscall();
+	descent_options_init(&ask);
+	ask.op = READ;
+	ask.function = (struct rec_code){REC_KERNEL_MODULE, REC_KERNEL_CALL};
+	ask.low_ns = 3000000;
+	ask.high_ns = 5000000;
+	t.nr_walked = 0;
+	assert_int_equal(descend_begin(front_descend(t.front), &ask), 0);
+	assert_int_equal(t.nr_walked, 3);
+	assert_int_equal(t.walked[0], REC_DESCENT);
+	assert_int_equal(t.walked[1], REC_SYMBOL);
+	assert_int_equal(t.walked[2], REC_CALLEES);
+	/* the descent itself has taken them */
+	assert_string_equal(
+	    descend_symbol(front_descend(t.front), REC_KERNEL_MODULE, REC_KERNEL_CALL)->function,
+	    "syscall:read");
+}
+
 static void queued_records_are_copies_in_order(void **state)
 {
 	char name[] = "first";
@@ -438,6 +510,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(an_answer_to_an_older_text_is_dropped, setup, teardown),
 	    cmocka_unit_test_setup_teardown(without_memory_there_are_no_candidates, setup,
 					    teardown),
+	    cmocka_unit_test_setup_teardown(records_made_meanwhile_come_after, setup, teardown),
 	    cmocka_unit_test(queued_records_are_copies_in_order),
 	};
 

@@ -49,10 +49,18 @@ static void slices_have_a_default_for_each_verb(void **state)
 	assert_true(o.interval_s == 1);
 }
 
+/* The screen copies what a descent asks for each time a person asks: not all the options. */
+static void what_a_descent_asks_is_small(void **state)
+{
+	assert_true(sizeof(o.question) <= 256);
+	assert_true(sizeof(o) > 100 * sizeof(o.question));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_slice_that_is_given_is_taken),
+	    cmocka_unit_test(what_a_descent_asks_is_small),
 	    cmocka_unit_test(slices_have_a_default_for_each_verb),
 	};
 
