@@ -316,6 +316,129 @@ static void test_no_cpu_time(void **state)
 	assert_true(scale_gap(&s, &r, 1000) <= 1e9);
 }
 
+/* A burst of one thread that never sleeps, and the gap of 300 ms before it. `price`: what the
+ * probes really took of a call, `timed` of it in their programs. */
+static struct rec_profile burst_of(double work, double price, double timed, double told)
+{
+	const double calls = 3000;
+
+	return (struct rec_profile){.end_ns = (uint64_t)(300 * MS + calls * (work + price)),
+				    .armed_ns = (uint64_t)(calls * (work + price)),
+				    .cpu_ns = (uint64_t)(300 * MS + calls * (work + price)),
+				    .armed_cpu_ns = (uint64_t)(calls * (work + price)),
+				    .calls = (uint64_t)calls,
+				    .probe_ns = (uint64_t)(calls * told),
+				    .program_ns = (uint64_t)(calls * timed),
+				    .run_calls = (uint64_t)calls - 1,
+				    .run_ns = (uint64_t)((calls - 1) * (work + price)),
+				    .gaps = 1,
+				    .gap_cpu_ns = 300000000};
+}
+
+/* Most of the cost is timed in the target: an error of the calibrated rest matters less. */
+static void test_timed_in_target(void **state)
+{
+	struct rec_profile all = burst_of(1075, 1550, 0, 1550 * 1.04);
+	struct rec_profile rest = burst_of(1075, 1550, 800, 800 + 750 * 1.04);
+	struct scale by_helper = {0}, by_target = {0};
+	double truth = 300 * MS / 1075, helper, target, low[2], high[2];
+
+	(void)state;
+	helper = scale_gap(&by_helper, &all, all.calls);
+	target = scale_gap(&by_target, &rest, rest.calls);
+	scale_interval(&by_helper, &low[0], &high[0]);
+	scale_interval(&by_target, &low[1], &high[1]);
+	assert_true(target > 0.95 * truth && target < 1.05 * truth);
+	assert_true(helper > target);
+	assert_true(high[1] / low[1] < high[0] / low[0]);
+	assert_true(low[1] < truth + 3000 && high[1] > truth);
+}
+
+/* Three million calls a second: the rest of a single burst is anything, that of all bursts is not.
+ */
+static void test_bursts_average_out(void **state)
+{
+	struct scale s = {0};
+	double truth = 0, told = 0, low, high;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		/* the probes take 4% more in one burst, 4% less in the next one */
+		struct rec_profile r = burst_of(240, 1600 * (i % 2 ? 1.04 : 0.96), 400, 1600);
+
+		truth += 300 * MS / 240 + 3000;
+		told += scale_gap(&s, &r, r.calls) + 3000;
+	}
+	scale_interval(&s, &low, &high);
+	assert_true(told > 0.8 * truth && told < 1.25 * truth);
+	assert_true(low < truth && high > truth);
+	/* but one that really does something else is told apart */
+	s = (struct scale){0};
+	for (unsigned int i = 0; i < 20; i++) {
+		struct rec_profile r = burst_of(i < 10 ? 2000 : 20000, 1600, 400, 1600);
+
+		truth = 300 * MS / (i < 10 ? 2000 : 20000);
+		told = scale_gap(&s, &r, r.calls);
+		if (i != 10)
+			assert_true(told > 0.95 * truth && told < 1.05 * truth);
+	}
+}
+
+/* The latencies of the calls prove that the probes left something, although they seem to have taken
+ * everything. */
+static void test_least_by_latency(void **state)
+{
+	const uint32_t bucket[] = {72};
+	const uint64_t count[] = {3000};
+	struct rec_profile r = burst_of(400, 1500, 400, 1900);
+	struct scale s = {0}, without = {0};
+	double low, high, most, truth = 300 * MS / 400 + 3000;
+
+	(void)state;
+	scale_gap(&without, &r, r.calls);
+	scale_interval(&without, &low, &most);
+	/* measured: 534 + 700 ns, of which half of a pair's way through the kernel is 750 */
+	r.correction_ns = 700;
+	r.nr_buckets = 1;
+	r.bucket = bucket;
+	r.count = count;
+	scale_gap(&s, &r, r.calls);
+	scale_interval(&s, &low, &high);
+	assert_true(low < truth && high > truth);
+	assert_true(high < most / 10);
+}
+
+/* Threads that were kept from running and make up for it: few sleeps for many calls in the burst.
+ * They keep their rate by the wall clock. */
+static void test_catching_up(void **state)
+{
+	struct rec_profile r = {.end_ns = 1834000000,
+				.armed_ns = 66000000,
+				.cpu_ns = 80000000,
+				.armed_cpu_ns = 5000000,
+				.calls = 1320,
+				.probe_ns = 2900000,
+				.program_ns = 740000,
+				.run_calls = 1220,
+				.run_ns = 3220000,
+				.switch_calls = 90,
+				.switch_cpu_ns = 1860000,
+				.cycle_calls = 1210,
+				.cycles = 30,
+				.gaps = 2,
+				.gap_cpu_ns = 75000000,
+				.gap_sleeper_cpu_ns = 75000000,
+				.gap_sleeps = 2780};
+	double truth = 1768 * 20., told, low, high;
+	struct scale s = {0};
+
+	(void)state;
+	told = scale_gap(&s, &r, r.calls);
+	scale_interval(&s, &low, &high);
+	assert_true(told > 0.7 * truth && told < 1.5 * truth);
+	assert_true(low < truth && high > truth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +453,10 @@ int main(void)
 	    cmocka_unit_test(test_calibrated_too_high),
 	    cmocka_unit_test(test_tail),
 	    cmocka_unit_test(test_no_cpu_time),
+	    cmocka_unit_test(test_timed_in_target),
+	    cmocka_unit_test(test_bursts_average_out),
+	    cmocka_unit_test(test_least_by_latency),
+	    cmocka_unit_test(test_catching_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
