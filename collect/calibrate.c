@@ -65,9 +65,9 @@ enum {
 	TICKS = 32,
 	COLD_CALLS = 40,
 	WARM_CALLS = 4,
-	TRAP_ROUNDS = 40,
-	TRAP_CALLS = 100,
-	STEPPED_TRAP_CALLS = 20,
+	TRAP_ROUNDS = 60,
+	TRAP_CALLS = 50,
+	STEPPED_TRAP_CALLS = 10,
 	CACHES = 4 << 20, /* bytes that take the place of everything else in the caches of a CPU */
 	LINE = 64,
 };
@@ -344,9 +344,25 @@ static uint32_t spread_ns(const struct pt_hist *h)
 }
 
 /*
+ * The middle of the third of the values that lies closest together: on a busy host most rounds may
+ * be disturbed, but each to another extent. Sorts them.
+ */
+static uint64_t densest(uint64_t *value, size_t n)
+{
+	size_t third = n / 3, best = 0;
+
+	qsort(value, n, sizeof(*value), ascending);
+	for (size_t i = 1; i + third < n; i++) {
+		if (value[i + third] - value[i] < value[best + third] - value[best])
+			best = i;
+	}
+	return value[best + third / 2];
+}
+
+/*
  * What a pair of hits takes beside the time in its programs, as a multiple of that time. The host
- * is now faster and now slower, by the load of its other tenants, but both parts go with it. The
- * median of rounds; 0: not known.
+ * is now faster and now slower, by the load of its other tenants, but both parts go with it. What
+ * most rounds agree on; 0: not known.
  */
 static double pair_ratio(struct collector *c, const struct helper_process *h, int class,
 			 uint32_t slot, double *program)
@@ -367,10 +383,8 @@ static double pair_ratio(struct collector *c, const struct helper_process *h, in
 		ppm[i] =
 		    programs > 0 && took > programs ? (uint64_t)((took / programs - 1) * 1e6) : 0;
 	}
-	qsort(ppm, TRAP_ROUNDS, sizeof(*ppm), ascending);
-	qsort(ns, TRAP_ROUNDS, sizeof(*ns), ascending);
-	*program = (double)ns[TRAP_ROUNDS / 2];
-	return (double)ppm[TRAP_ROUNDS / 2] / 1e6;
+	*program = (double)densest(ns, TRAP_ROUNDS);
+	return (double)densest(ppm, TRAP_ROUNDS) / 1e6;
 }
 
 /* A pair was measured; its end is always emulated. */

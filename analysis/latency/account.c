@@ -5,19 +5,20 @@
 
 enum { BORROW_TIMES = 3, GIVEN_PERCENT = 85 };
 
-uint64_t account_allowed(const struct account *a, uint64_t ns)
+/* What may be spent in so much time. */
+static uint64_t allowed(const struct account *a, uint64_t ns)
 {
 	return ns * a->ppm / 1000000 * (a->borrows ? BORROW_TIMES : 1);
 }
 
 int64_t account_given(const struct account *a, uint64_t ns)
 {
-	return (int64_t)(account_allowed(a, ns) * GIVEN_PERCENT / 100);
+	return (int64_t)(allowed(a, ns) * GIVEN_PERCENT / 100);
 }
 
 uint64_t account_advance(const struct account *a)
 {
-	return account_allowed(a, ACCOUNT_ADVANCE_NS);
+	return allowed(a, ACCOUNT_ADVANCE_NS);
 }
 
 static void give_advance(struct account *a)
@@ -69,7 +70,7 @@ void account_turn(struct account *a, const struct account_turn *t)
 	uint64_t base = t->ran_ns > t->ns ? t->ran_ns : t->ns;
 	int64_t got = account_given(a, base), back = got < a->advance ? got : a->advance;
 
-	a->allowed_ns += account_allowed(a, base);
+	a->allowed_ns += allowed(a, base);
 	a->advance -= back;
 	a->earned = got - back;
 	a->left += a->earned;

@@ -42,8 +42,6 @@ void account_turn(struct account *a, const struct account_turn *t);
 void account_borrow(struct account *a, bool borrows);
 /* What is given out for so much time. */
 int64_t account_given(const struct account *a, uint64_t ns);
-/* What may be spent in so much time. */
-uint64_t account_allowed(const struct account *a, uint64_t ns);
 /* The allowance of the time that is given in advance. */
 uint64_t account_advance(const struct account *a);
 /*
