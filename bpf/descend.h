@@ -19,6 +19,9 @@ enum { DESCEND_SLEEP_MIN_NS = 1000 };
  */
 enum { DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
 
+/* The part of a call below which what probes and samples took of it may be left out of account. */
+enum { PROBED_PART = 4 };
+
 /* What a hit inside f0 costs, wherever it belongs, is not time of the program. */
 INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt_site *s)
 {
@@ -197,7 +200,7 @@ INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 	       !(s->flags & PT_SITE_START);
 }
 
-/* Open what begins here with this frame, if it is on the path. */
+/* Open what begins here with this frame, if it is on the path. Returns the number of fnodes. */
 SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
 {
 	struct pt_fnode_open *o;
@@ -234,7 +237,7 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 	o->irq_ns = t ? t->irq_ns : 0;
 	d->depth = depth + 1;
 	o->start = bpf_ktime_get_ns();
-	return 0;
+	return 1;
 }
 
 /* False: it is passed too often in this call to be timed at all. */
@@ -251,9 +254,9 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 		return !site_too_hot(s, d, bpf_ktime_get_ns());
 	/* a function may begin with a call: its own fnode first, then that of the call, below it */
 	if (s->flags & PT_SITE_FNODE_ENTRY)
-		fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
+		s->opened += fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
 	if (s->flags & PT_SITE_FNODE_CALL)
-		fnode_open(d, false, site, ctx->sp + (s64)s->call_cfa, tid);
+		s->opened += fnode_open(d, false, site, ctx->sp + (s64)s->call_cfa, tid);
 	return !site_too_hot(s, d, bpf_ktime_get_ns());
 }
 
@@ -613,6 +616,11 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64
 	HIDE(index);
 	index &= PT_SLOTS - 1;
 	latency = less_probes(raw, c->correction[index] + taken(d));
+	/* a call that goes on until a time has come is no longer for its probes: where these took
+	 * little, it counts with either length */
+	if (latency < c->descend_low && taken(d) < raw / PROBED_PART &&
+	    less_probes(raw, c->correction[index]) >= c->descend_low)
+		latency = c->descend_low;
 	if (in_peak(c, d, latency))
 		descent_record(c, d, slot, id, start, task, t, raw, latency);
 	return raw - less_probes(raw, taken(d));

@@ -136,6 +136,7 @@ struct pt_site {
 			      function */
 	pt_u32 burst;	   /* of the function that begins here: counted by the collector */
 	pt_u32 pace;	   /* 1: count the pace of its callers, and its hits and their time */
+	pt_u32 opened;	   /* fnodes that began here; the other hits were outside of their path */
 };
 
 /* One open activation of a user function: address space and CFA, not thread. */

@@ -5,6 +5,8 @@
 #include "collect/learn.h"
 #include "collect/stream.h"
 
+#define SECOND_NS 1000000000ull
+
 enum {
 	SET_FUSE_PART = 2,    /* of what the target ran meanwhile: so much all sites may take */
 	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
@@ -65,11 +67,46 @@ static void set_fuse(struct collector *c, struct descent_arming *d)
 	d->window_ns = 0;
 }
 
+/* What it costs to pass this site and where the fnode that begins there ends. */
+static uint64_t pass_ns(const struct collector *c, const struct descent_arming *d,
+			const struct node_site *s)
+{
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const struct req_fnode *n = &d->nodes[i];
+
+		if (n->start.module == s->module && n->start.offset == s->offset)
+			return budget_hit_ns(c, s->class) +
+			       (n->end.module ? budget_hit_ns(c, n->end.class) : 0);
+	}
+	return budget_hit_ns(c, s->class);
+}
+
+/*
+ * A function of a library that the whole program calls: most hits of its sites are not on the path,
+ * and cost the same. Once they have taken a second's allowance the site goes: the calls of the peak
+ * would wait for the budget, and what is left untimed is the innermost part of the path.
+ */
+static void outside_fuse(struct collector *c, struct descent_arming *d, struct node_site *s,
+			 uint32_t hits)
+{
+	struct pt_site *site = &kernel_side_sites(c->kernel)[s->index];
+	uint32_t opened;
+
+	if (s->dead || !(site->flags & PT_SITE_FNODE_START) || budget_is_unlimited(c))
+		return;
+	opened = __atomic_exchange_n(&site->opened, 0, __ATOMIC_RELAXED);
+	if (hits > opened)
+		s->outside_ns += (hits - opened) * pass_ns(c, d, s);
+	if (s->outside_ns > (uint64_t)budget_of(c, SECOND_NS))
+		site_blow(c, d, s);
+}
+
 uint64_t descend_spending(struct collector *c, const struct function *f)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
 	struct descent_arming *d = c->descent;
 	uint64_t cost, at = now_ns();
+	uint32_t hits;
 	bool renew;
 
 	if (!descend_is_of(c, f))
@@ -84,9 +121,10 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 
 		if (d->sites[i].shared)
 			continue;
-		cost += (uint32_t)((uint32_t)now - d->sites[i].seen) *
-			budget_hit_ns(c, d->sites[i].class);
+		hits = (uint32_t)now - d->sites[i].seen;
+		cost += hits * budget_hit_ns(c, d->sites[i].class);
 		d->sites[i].seen = (uint32_t)now;
+		outside_fuse(c, d, &d->sites[i], hits);
 	}
 	d->spent_ns += cost;
 	d->window_ns += cost;

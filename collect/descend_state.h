@@ -19,9 +19,10 @@ struct node_site {
 	uint32_t module;
 	uint64_t offset;
 	uint32_t class;
-	uint32_t index;	  /* in the site table */
-	uint32_t seen;	  /* hits as of the last look */
-	uint32_t renewed; /* ... at the last look at all of the set */
+	uint32_t index;	     /* in the site table */
+	uint32_t seen;	     /* hits as of the last look */
+	uint32_t renewed;    /* ... at the last look at all of the set */
+	uint64_t outside_ns; /* what hits cost that began no fnode */
 	bool dead;
 	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its
 			fuse */

@@ -285,16 +285,15 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 
 /*
  * Before anything is armed half as many calls do, if they have their witnesses: what
- * these propose is only measured then. Rare calls are long, and a few of them bring as many. Not to
- * end with.
+ * these propose is only measured then. Where calls are rare, a few of them do. Not to end with.
  */
 static bool witnesses_are_enough(struct descent *d)
 {
-	uint32_t enough = d->ask.decision_ops / 2,
-		 calls = descent_decision_ops(d) < d->ask.decision_ops ? MIN_FIRST : enough;
+	uint32_t half = d->ask.decision_ops / 2,
+		 enough = descent_decision_ops(d) < d->ask.decision_ops ? MIN_FIRST : half;
 
-	if (d->ask.level_by_level || d->nr_armed || d->decisions || enough < MIN_FIRST ||
-	    d->window.records < calls || d->window.records > enough ||
+	if (d->ask.level_by_level || d->nr_armed || d->decisions || half < MIN_FIRST ||
+	    d->window.records < enough || d->window.records > half ||
 	    witnesses_count(d->witnesses) < enough)
 		return false;
 	descent_decide(d);

@@ -10,8 +10,8 @@ enum {
 	CHAIN_SHARE = 10,   /* a site with 1/10 of its caller's witnessed time is followed */
 	END_SHARE = 4,	    /* a function with 1/4 of it in itself may be an end */
 	SIBLINGS_SHARE = 2, /* at most half of the room that is left */
-	KERNEL_STACKS = 10,
-	KERNEL_PART = 95, /* percent of a function's witnessed time, in the kernel below itself */
+	RARE_PART = 20,	    /* of f0's calls, 1/20 */
+	KERNEL_PART = 95,   /* percent of a function's witnessed time, in the kernel below itself */
 };
 
 bool picked(const struct pick *p, uint32_t node)
@@ -293,7 +293,7 @@ bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node)
 	if (d->ask.level_by_level)
 		return false;
 	fnode_witness_set(d, node, &own);
-	return witness_set_stacks(w, &own) >= KERNEL_STACKS &&
+	return witness_set_stacks(w, &own) >= MIN_WITNESSES &&
 	       witness_set_own_kernel(w, &own) * 100 >= witness_set_weight(w, &own) * KERNEL_PART;
 }
 
@@ -394,6 +394,18 @@ bool pick_witnessed(struct pick *p, uint32_t node)
 	return true;
 }
 
+/* Is hardly a call of f0 in the peak? Then probes on what all of its calls do cost more than all
+ * the others. */
+static bool peak_is_rare(const struct descent *d)
+{
+	const struct profile *start = &d->change.start;
+	struct bucket_range range = {pt_bucket(d->ask.low_ns), pt_bucket(d->ask.high_ns - 1) + 1};
+
+	if (range.high > PT_BUCKETS)
+		range.high = PT_BUCKETS;
+	return profile_range_calls(start, range) * RARE_PART < start->calls;
+}
+
 void pick_siblings(struct pick *p, uint32_t node)
 {
 	uint32_t caller = p->d->tree.node[node].parent, site = p->d->tree.node[node].site;
@@ -401,7 +413,7 @@ void pick_siblings(struct pick *p, uint32_t node)
 	const struct fnode *n;
 	struct function *f;
 
-	if (!node || site == NO_INDEX)
+	if (!node || site == NO_INDEX || (!caller && peak_is_rare(p->d)))
 		return;
 	n = &p->d->tree.node[caller];
 	f = fnode_function(&p->d->tree, caller);
