@@ -199,10 +199,16 @@ def collector_of(program):
     return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
 
 
-def at_random_moments(times, seconds):
+def at_random_moments(times, seconds, *args):
+    """Start peaktop again and again, and wait for a random moment of its first seconds."""
     draw = draws()
     for number in range(times):
-        yield number, draw.uniform(0, seconds)
+        program, moment = Peaktop("watch", "--for", 600, *args), draw.uniform(0, seconds)
+        victim, end = collector_of(program), time.monotonic() + moment
+        wait_for(lambda: time.monotonic() >= end, "the moment comes")
+        where = "%d ms after its start (number %d)" % (moment * 1000, number)
+        yield program, victim, where
+        wait_for(lambda: not [p for p in program.members if alive(p)], "no process is left, " + where, 5)
 
 
 @case("the collector is killed at 20 moments of its first second: nothing is left, and the front says so")
@@ -210,34 +216,22 @@ def killed_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
     with NothingLeft(t.pid):
-        for number, moment in at_random_moments(20, 1.0):
-            program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
-            victim = collector_of(program)
-            end = time.monotonic() + moment
-            wait_for(lambda: time.monotonic() >= end, "the moment comes")
-            members = program.note_family()
+        for program, victim, where in at_random_moments(20, 1.0, "-p", t.pid, "-f", "busy"):
+            program.note_family()
             os.kill(victim, signal.SIGKILL)
-            where = "killed %d ms after its start (number %d)" % (moment * 1000, number)
-            equal("exit status, " + where, program.wait(10), 1)
-            equal("what it says, " + where, program.err,
+            equal("exit status, killed " + where, program.wait(10), 1)
+            equal("what it says, killed " + where, program.err,
                   ["peaktop: the collector was killed by signal 9 (Killed); all probes are removed"])
-            wait_for(lambda: not [p for p in members if alive(p)], "no process is left, " + where, 5)
     check(alive(t.pid), "the target died")
 
 
 @case("the same with a command, at 8 moments: it ends, also while it still waits for its first instruction")
 def killed_early_with_command():
     with NothingLeft():
-        for number, moment in at_random_moments(8, 1.2):
-            program = Peaktop("watch", "--for", 600, "--", "sleep", "600")
-            victim = collector_of(program)
-            end = time.monotonic() + moment
-            wait_for(lambda: time.monotonic() >= end, "the moment comes")
-            members = program.note_family()
+        for program, victim, where in at_random_moments(8, 1.2, "--", "sleep", "600"):
+            program.note_family()
             os.kill(victim, signal.SIGKILL)
-            where = "killed %d ms after its start (number %d)" % (moment * 1000, number)
-            equal("exit status, " + where, program.wait(10), 1)
-            wait_for(lambda: not [p for p in members if alive(p)], "no process is left, " + where, 5)
+            equal("exit status, killed " + where, program.wait(10), 1)
 
 
 @case("Ctrl-C at 10 moments of the start is answered at once, and nothing is left")
@@ -245,17 +239,11 @@ def interrupted_early():
     t = Target("rates", 2000, 120, 0)
     t.go()
     with NothingLeft(t.pid):
-        for number, moment in at_random_moments(10, 1.0):
-            program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 600)
-            collector_of(program)
-            end = time.monotonic() + moment
-            wait_for(lambda: time.monotonic() >= end, "the moment comes")
-            members = program.note_family()
+        for program, _, where in at_random_moments(10, 1.0, "-p", t.pid, "-f", "busy"):
             start = time.monotonic()
             status = program.stop(10)
             check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
-            between("seconds from Ctrl-C to the end, %d ms after the start" % (moment * 1000), time.monotonic() - start, 0, 4)
-            wait_for(lambda: not [p for p in members if alive(p)], "no process is left", 5)
+            between("seconds from Ctrl-C to the end, " + where, time.monotonic() - start, 0, 4)
     check(alive(t.pid), "the target died")
 
 

@@ -3,16 +3,9 @@
 from harness import *
 
 
-def told_and_true(rate, seconds, *options):
-    t = Target("rates", rate, seconds, 0)
-    with NothingLeft(t.pid):
-        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600, *options)
-        wait_for(lambda: breakpoints(t.pid) or program.process.poll() is not None, "something is armed", 20)
-        t.go()
-        truth = t.truth(seconds + 60)
-        equal("exit status", program.stop(), 0)
-        t.finish()
-    return operation(program.document(), "busy"), truth["busy"]["calls"]
+def told_and_true(rate, seconds):
+    truth, document = watch_rates(rate, seconds)
+    return operation(document, "busy"), truth["busy"]["calls"]
 
 
 def check_interval(op):

@@ -543,9 +543,9 @@ class Peaktop(Program):
         STARTED.add(self.pid)
 
     def note_family(self):
-        members = family(self.pid)
-        STARTED.update(members)
-        return members
+        self.members = family(self.pid)
+        STARTED.update(self.members)
+        return self.members
 
     def documents(self):
         """Every JSON document on standard output: one a line, or one alone."""
@@ -636,6 +636,22 @@ def watch(target, *args, go=True):
     target.go()
     truth = target.truth()
     equal("exit status of peaktop", program.stop(), 0)
+    return truth, program.document()
+
+
+def watch_rates(rate, seconds, *options, args=(0,)):
+    """
+    Watch busy() of the target `rates` while it works: (truth, document). What is armed may change all the time (bursts),
+    so that it is enough that something was armed once.
+    """
+    t = Target("rates", rate, seconds, *args)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600, *options)
+        wait_for(lambda: breakpoints(t.pid) or program.process.poll() is not None, "something is armed", 20)
+        t.go()
+        truth = t.truth(seconds + 60)
+        equal("exit status", program.stop(), 0)
+        t.finish()
     return truth, program.document()
 
 
