@@ -79,20 +79,25 @@ done | while read -r where word what; do
 done | check 'analysis reads no clock and does no I/O'
 
 # --- functions and variables that other files can see, but no other file of the product uses. What only tests use stands in the
-# baseline ("tests FUNCTION"), under a line that says why it stays.
+# baseline ("tests FUNCTION"), under a line that says why it stays; "waits LIBRARY" is one whose user is still being written.
 if [ -e "$B/tui/main.o" ]; then
 	symbols() { nm -A "$@" "$B"/lib*.a "$B/tui/main.o" 2>/dev/null | grep -E '[TDBRCU] [a-zA-Z_]'; }
 	{
 		symbols -u | sed -E 's/^.* U /used /'
-		symbols --defined-only | sed -nE 's,^[^:]*(/|:)([^/:]+\.o):[0-9a-f]* [TDBRC] ,\2 ,p'
+		symbols --defined-only | sed -nE 's,^([^:]*/)?([^/:]+):([^/:]+\.o:)?[0-9a-f]* [TDBRC] ,\2 ,p'
 	} | awk '
-		FILENAME ~ /baseline/ { if ($1 == "tests") known[$2] = 1; next }
+		FILENAME ~ /baseline/ { if ($1 == "tests") known[$2] = 1; if ($1 == "waits") waits[$2] = 1; next }
 		$1 == "used" { used[$2] = 1; next }
 		{ object[$2] = $1 }
-		END { for (f in object) if (!(f in used) && f != "main" && !(f in known)) print object[f] ": " f ": make it static, or delete it"
+		END { for (f in object) if (!(f in used) && f != "main" && !(f in known) && !(object[f] in waits)) print object[f] ": " f ": make it static, or delete it"
 			for (f in known) if (f in used || !(f in object)) print "tests/lint.baseline: " f ": delete the line" }
 	' tests/lint.baseline - | sort | check 'no external function without a caller in another file'
 fi
+
+# --- docs/collector.md names every file of collect/
+for f in collect/*.c collect/process/*.c; do
+	grep -qF "\`${f#collect/}\`" docs/collector.md || echo "docs/collector.md does not name $f"
+done | check 'docs/collector.md names every file of collect/'
 
 # --- the collector reads no ELF: libbpf's helpers that would do it by themselves
 sources collect | xargs -r grep -nHE '\bbpf_program__attach_(uprobe|uprobe_multi|uprobe_opts|usdt)\b|\belf_(begin|memory)\b|\bgelf_' |

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The requests of the front to the collector. Part of record.h, which includes it. */
+#include "analysis/session/record.h"
+#ifndef PEAKTOP_RECORD_REQUEST_H
+#define PEAKTOP_RECORD_REQUEST_H
+
+/*
+ * Only what begins between a call of one operation and the end of a call of another
+ * counts; where both are one, what begins inside its calls. For each an armed function
+ * or a system call; both 0: not there yet.
+ */
+struct req_phases {
+	uint32_t begin_op, end_op;     /* 0: none */
+	uint32_t begin_call, end_call; /* number of the system call + 1; 0: none */
+	const char *begin, *end;       /* as the user gave them */
+};
+
+struct req_layers {
+	uint32_t mask; /* 1 << enum layer */
+};
+
+struct req_arm {
+	uint32_t epoch;
+	struct rec_op op;
+	uint32_t nr_sites;
+	const struct rec_site *sites;
+	uint32_t drop_exits; /* once these are armed, remove the SITE_EXIT sites of the operation */
+	uint32_t keep_exits; /* some caller has no end of its own: never remove them */
+};
+
+struct req_disarm {
+	uint32_t epoch;
+	uint32_t op;
+};
+
+struct req_file {
+	uint32_t module;
+	const char *build_id; /* REQ_DEBUG_FILE: hex, or "" */
+	const char *name;     /* REQ_DEBUG_FILE: debuglink base name, or "" */
+};
+
+/* One fnode with its two addresses. Those that share a site are told apart by their parent. */
+struct req_fnode {
+	uint32_t node;	       /* from 1 */
+	uint32_t parent;       /* 0: f0 */
+	struct rec_site start; /* SITE_CALL, or SITE_ENTRY of the callee */
+	struct rec_site end;   /* SITE_RETURN; module 0: a tail call, ends with its parent */
+	uint64_t only_return;  /* SITE_ENTRY: file offset (in end.module) of the return address that
+				  counts; 0: any */
+};
+
+/*
+ * Answered by ACK once calls of f0 that begin are timed with this set (REC_CALL
+ * with this epoch follow), or REFUSED. Replaces the set armed before. nr_nodes 0 is
+ * allowed: f0 alone is timed. With `stop`, nothing more is recorded.
+ */
+struct req_descend {
+	uint32_t epoch;
+	uint32_t op;		  /* f0: armed by REQ_ARM */
+	uint64_t low_ns, high_ns; /* only calls with low <= latency < high are told */
+	uint32_t stop;
+	uint32_t nr_nodes;
+	const struct req_fnode *nodes;
+};
+
+/*
+ * Answered by one REC_LEARNT for the node: with the functions that this site was seen to
+ * call in in-peak calls of f0 (module 0: code of no file), or with an error.
+ */
+struct req_learn {
+	uint32_t op; /* f0: armed by REQ_DESCEND */
+	uint32_t node;
+	uint32_t parent;      /* node that makes the call, 0: f0; any if it is not armed */
+	struct rec_site site; /* the call or jump itself */
+	struct rec_operand operand;
+};
+
+struct req_target {
+	uint32_t pid;
+};
+
+#endif
