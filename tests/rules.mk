@@ -79,7 +79,7 @@ $(B)/bench/%: tests/bench/%.c
 	@echo "  BENCH   $@"
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Wno-unused-parameter -Wno-unused-function -MMD -MP -o $@ $< -lpthread
 # These need the pure libraries and the screen.
-$(B)/bench/coverage $(B)/bench/screen_bytes: $(B)/bench/%: tests/bench/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
+$(B)/bench/coverage $(B)/bench/screen_bytes $(B)/bench/waits_rate: $(B)/bench/%: tests/bench/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
 	@mkdir -p $(@D)
 	@echo "  BENCH   $@"
 	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)

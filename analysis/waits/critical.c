@@ -21,7 +21,7 @@ struct critical *critical_new(const struct critical_config *config)
 	if (config)
 		c->config = *config;
 	if (!c->config.max_nodes)
-		c->config.max_nodes = 1 << 19;
+		c->config.max_nodes = 1 << 17;
 	if (!c->config.max_machines)
 		c->config.max_machines = 1 << 16;
 	if (!c->config.max_states)

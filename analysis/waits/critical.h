@@ -14,7 +14,7 @@
 
 /* 0 stands for the default. */
 struct critical_config {
-	uint32_t max_nodes;    /* of all lists: 512k */
+	uint32_t max_nodes;    /* of all lists: 128k */
 	uint32_t max_machines; /* 64k; then the one that was idle longest makes room */
 	uint32_t max_states;   /* 4k; then state 0 stands for the others */
 	uint32_t max_log;      /* events for which another weight can be tried: 256k */

@@ -131,7 +131,11 @@ void critical_turn(struct waits *w, uint32_t task, uint64_t now)
 		critical_enter(w->feed->critical, machine_of(w, task), now, state_of_segment(w, s));
 		return;
 	case SEGMENT_GONE:
-		/* whoever waits for its end has been woken by it before */
+		/* the path may end at a target; whoever else waits for its end has been woken */
+		if (t->flags & TASK_TARGET) {
+			critical_block(w->feed->critical, machine_of(w, task), now);
+			return;
+		}
 		critical_drop(w->feed->critical, critical_find(w->feed->critical, t->machine,
 							       (uint64_t)OWNER_TASK << 60 | task));
 		t->machine = 0;
@@ -172,6 +176,7 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 			   : 0;
 		if (source) {
 			critical_edge(w->feed->critical, source, machine, now);
+			critical_drop(w->feed->critical, source);
 			return;
 		}
 		break;
@@ -268,6 +273,17 @@ uint32_t critical_end(struct waits *w, uint64_t now)
 	return best;
 }
 
+static bool any_target_lives(const struct waits *w)
+{
+	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
+		const struct wait_task *t = task_at(w, i);
+
+		if (t->flags & TASK_TARGET && t->tid && !t->dead_ns)
+			return true;
+	}
+	return false;
+}
+
 int critical_sum_add(struct critical_path *sum, const struct critical_path *p)
 {
 	struct critical_edge_sum *edges = realloc(sum->edges, (p->nr_edges + 1) * sizeof(*edges));
@@ -320,6 +336,9 @@ void critical_window_end(struct waits *w, uint64_t now)
 	if (!w->feed)
 		return;
 	end = critical_end(w, now);
+	/* after the end of the last target there is nothing to explain */
+	if (end && task_at(w, end)->dead_ns && !any_target_lives(w))
+		now = task_at(w, end)->dead_ns;
 	if (critical_result(w->feed->critical, end ? machine_of(w, end) : 0, now, &path))
 		return;
 	critical_sum_add(&w->feed->sum, &path);

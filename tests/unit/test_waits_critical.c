@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The critical path of simulated programs, of single calls; folded stacks; kinds of sleeps. */
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "analysis/waits/folded.h"
+#include "tests/unit/waits_check.h"
+
+#define TARGET TASK_TARGET
+
+static const struct sim_op innocent_script[] = {{LOOP, 1000}, {RUN, 2 * MS}, {NEXT}, {EXIT}};
+
+static double critical_ms(const struct critical_path *p, const char *machine, const char *what)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->nr_states; i++) {
+		struct waits_state s = waits_state(waits, i);
+
+		if (!strcmp(s.machine, machine) && !strcmp(s.what, what))
+			ns += p->states[i].critical_ns;
+	}
+	return (double)ns / 1e6;
+}
+
+static void near(double got, double want)
+{
+	double room = want * 0.03 > 0.5 ? want * 0.03 : 0.5;
+
+	if (got < want - room || got > want + room)
+		fail_msg("%.3f, not %.3f", got, want);
+}
+
+/* A request goes to a server and comes back: the path goes through both, and through the disk. */
+static void test_pass_and_disk(void **state)
+{
+	static const struct sim_op client[] = {
+	    {LOOP, 10}, {RUN, 2 * MS},	 {POST, 1}, {WAIT, 2, HOW_UNIX},
+	    {NEXT},	{SLEEP, 5 * MS}, {EXIT}};
+	static const struct sim_op server[] = {
+	    {LOOP, 10},		 {WAIT, 1, HOW_UNIX},
+	    {RUN, 3 * MS},	 {IO, OBJECT_NR_FILE, 1 * MS, 4 * MS},
+	    {POST, 2},		 {NEXT},
+	    {WAIT, 1, HOW_UNIX}, {EXIT}};
+	struct waits_critical c;
+	uint64_t sum = 0;
+	double total = 0;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "client", TARGET, 1, client);
+	sim_task(&sim, "server", 0, 2, server);
+	sim_task(&sim, "innocent", 0, 0, innocent_script);
+	/* the client has ended before the window does: the path ends with it */
+	sim_play(125 * MS, 3);
+	feed_all(NULL);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near(critical_ms(&c.path, "client", "running"), 20);
+	near(critical_ms(&c.path, "server", "running"), 30);
+	near(critical_ms(&c.path, "/var/lib/log", "block I/O"), 40);
+	near(critical_ms(&c.path, "/var/lib/log", "I/O queue"), 10);
+	near(critical_ms(&c.path, "client", "sleeping"), 5);
+	near(critical_ms(&c.path, "innocent", "running"), 0);
+	near((double)c.path.length_ns / 1e6, 105);
+	assert_true(c.path.deficit_ns * 100 < c.path.elapsed_ns);
+	for (uint32_t i = 0; i < c.path.nr_states; i++) {
+		sum += c.path.states[i].critical_ns;
+		assert_true(c.path.states[i].critical_ns <= c.path.states[i].ns);
+	}
+	assert_true(sum == c.path.length_ns);
+	assert_int_equal(c.nr_warnings, 0);
+	/* on a path without alternatives, all of a state can be saved */
+	for (uint32_t i = 0; i < c.nr_next; i++) {
+		total += (double)c.next[i].speedup_ns / 1e6;
+		assert_true(c.next[i].length_ns + c.next[i].speedup_ns <= c.path.length_ns + MS);
+	}
+	assert_true(c.nr_next > 0 && total > 50);
+	waits_critical_release(&c);
+}
+
+/* Woken by an interrupt of which nothing is known: the path has a hole, and says so. */
+static void test_deficit(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 10 * MS}, {WAIT, 1, HOW_PEER}, {RUN, 10 * MS}, {EXIT}};
+	struct waits_critical c;
+	unsigned int told = 0;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "target", TARGET, 1, script);
+	sim_task(&sim, "innocent", 0, 0, innocent_script);
+	sim_timer(&sim, 3, sim.now + 40 * MS)->semaphore = 1;
+	sim_play(49 * MS, 2);
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		if (sim.records[i].type == REC_WAKING)
+			sim.records[i].waking.brackets = BRACKET(BRACKET_BARE, 0);
+	}
+	feed_all(NULL);
+	assert_int_equal(stats.unknown_irq, 1);
+	expect("target", ACCOUNT_UNKNOWN, 30);
+	expect_absent("innocent");
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near((double)c.path.deficit_ns / 1e6, 30);
+	for (uint32_t i = 0; i < c.nr_warnings; i++)
+		told +=
+		    strstr(c.warning[i], "explains") || strstr(c.warning[i], "unknown interrupt");
+	assert_int_equal(told, 2);
+	waits_critical_release(&c);
+}
+
+/* A producer that waits for its consumer: what it waits in says that the queue is full. */
+static void test_back_pressure(void **state)
+{
+	static const struct sim_op producer[] = {{LOOP, 20},	      {RUN, 1 * MS}, {POST, 1},
+						 {WAIT, 2, HOW_PIPE}, {NEXT},	     {EXIT}};
+	static const struct sim_op consumer[] = {
+	    {LOOP, 20}, {WAIT, 1, HOW_PIPE}, {RUN, 6 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	struct waits_critical c;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "producer", TARGET, 0, producer);
+	sim_task(&sim, "consumer", TARGET, 1, consumer);
+	sim_play(139 * MS, 2);
+	/* the producer's waits are in write() */
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		if (sim.records[i].type == REC_ASLEEP &&
+		    sim.records[i].asleep.tid == sim.task[0].tid)
+			sim.records[i].asleep.syscall = SYS_write;
+	}
+	feed_all(NULL);
+	expect_layer("producer", WAIT_PIPE_FULL, 0);
+	expect_layer("consumer", WAIT_PIPE_EMPTY, 0);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near(critical_ms(&c.path, "consumer", "running"), 119);
+	near(critical_ms(&c.path, "producer", "running"), 20);
+	waits_critical_release(&c);
+}
+
+/* Two calls, one slow: back along the last arrival, not beyond the entry. */
+static void test_call_path(void **state)
+{
+	static const struct sim_op caller[] = {
+	    {RUN, 1 * MS}, {POST, 1}, {WAIT, 2, HOW_UNIX}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op worker[] = {
+	    {RUN, 3 * MS}, {WAIT, 1, HOW_UNIX}, {RUN, 4 * MS}, {IO, OBJECT_NR_COLD, 1 * MS, 5 * MS},
+	    {POST, 2},	   {RUN, 9 * MS},	{EXIT}};
+	struct critical_path sum = {0};
+	uint64_t begin;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "caller", TARGET, 1, caller);
+	sim_task(&sim, "worker", 0, 2, worker);
+	sim_task(&sim, "innocent", 0, 0, innocent_script);
+	begin = sim.now;
+	sim_play(40 * MS, 3);
+	feed_all(NULL);
+	/* the call takes all but the first half millisecond */
+	assert_int_equal(waits_call_path(waits, sim.task[0].tid, sim.task[0].start_ns,
+					 begin + MS / 2, begin + 14 * MS, &sum),
+			 1);
+	near((double)sum.length_ns / 1e6, 13.5);
+	assert_true(sum.deficit_ns == 0);
+	near(critical_ms(&sum, "worker", "running"), 6.5);
+	near(critical_ms(&sum, "/usr/share/cold", "block I/O"), 5);
+	near(critical_ms(&sum, "caller", "running"), 1);
+	near((double)sum.under_way_ns / 1e6, 0.5);
+	/* beyond what is known */
+	assert_int_equal(waits_call_path(waits, sim.task[0].tid, sim.task[0].start_ns, begin,
+					 begin + 900 * MS, &sum),
+			 0);
+	assert_int_equal(waits_call_path(waits, 1, 1, begin, begin + MS, &sum), 0);
+	critical_path_release(&sum);
+}
+
+static void test_folded(void **state)
+{
+	static const struct sim_op a[] = {{RUN, 1 * MS}, {POST, 1}, {WAIT, 2, HOW_PIPE}, {EXIT}};
+	static const struct sim_op b[] = {{WAIT, 1, HOW_PIPE}, {RUN, 2 * MS}, {POST, 2}, {EXIT}};
+	struct buf out;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "a;b\n", TARGET, 0, a);
+	sim_task(&sim, "server", 0, 1, b);
+	sim_play(10 * MS, 2);
+	feed_all(NULL);
+	buf_init(&out, 1 << 16);
+	assert_int_equal(waits_folded(&chains, NULL, NULL, &out), 0);
+	assert_non_null(strstr(out.data, "[a_b_ 500 run] 1"));
+	assert_non_null(strstr(out.data, "[a_b_ 500 waiting for an empty pipe pipe:[1]];ksys_read;"
+					 "pipe_read;schedule;[server 501 run] "));
+	for (char *line = out.data; *line; line = strchr(line, '\n') + 1)
+		assert_int_equal(line[0], '[');
+	buf_release(&out);
+}
+
+static void test_timeline(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 3}, {RUN, 2 * MS}, {SLEEP, 3 * MS}, {NEXT}, {EXIT}};
+	struct waits_segment s[16];
+	uint64_t begin;
+	uint32_t nr, sleeps = 0;
+
+	sim_begin(&sim, 1);
+	sim_task(&sim, "task", TARGET, 0, script);
+	begin = sim.now;
+	sim_play(20 * MS, 1);
+	feed_all(NULL);
+	nr = waits_segments(waits, sim.task[0].tid, sim.task[0].start_ns, begin + 2500 * US,
+			    begin + 9 * MS, s, 16);
+	for (uint32_t i = 0; i < nr; i++) {
+		sleeps += s[i].state == SEGMENT_SLEEP;
+		assert_true(s[i].state != SEGMENT_SLEEP || s[i].ender == ENDER_TIMER);
+		assert_true(!i || s[i].to <= s[i - 1].from);
+	}
+	assert_int_equal(sleeps, 2);
+	assert_true(nr >= 3);
+}
+
+/* ---- what a sleep was */
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		struct wait_facts f;
+		enum wait_kind kind;
+	} cases[] = {
+	    {{.syscall = SYS_clock_nanosleep}, WAIT_CLOCK},
+	    {{.syscall = SYS_poll, .args = {0, 0, 100}}, WAIT_CLOCK},
+	    {{.syscall = SYS_poll, .args = {1, 2, 100}}, WAIT_EVENTS},
+	    {{.syscall = SYS_select, .args = {0}}, WAIT_CLOCK},
+	    {{.syscall = SYS_pselect6, .args = {7}}, WAIT_EVENTS},
+	    {{.syscall = SYS_epoll_wait}, WAIT_EVENTS},
+	    {{.syscall = SYS_accept4}, WAIT_CONNECTION},
+	    {{.syscall = SYS_pause}, WAIT_SIGNAL},
+	    {{.syscall = SYS_wait4}, WAIT_CHILD},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT | 128, 2}}, WAIT_LOCK},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_LOCK_PI, 0}}, WAIT_LOCK},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET, 4711}, .for_thread = true},
+	     WAIT_JOIN},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET | 128, 0}}, WAIT_CONDITION},
+	    {{.syscall = SYS_read, .has_object = true, .object = OBJECT_PIPE}, WAIT_PIPE_EMPTY},
+	    {{.syscall = SYS_write, .has_object = true, .object = OBJECT_PIPE}, WAIT_PIPE_FULL},
+	    {{.syscall = SYS_read, .hints = HINT_PIPE_READ}, WAIT_PIPE_EMPTY},
+	    {{.syscall = SYS_read, .has_object = true, .object = OBJECT_TERMINAL}, WAIT_TERMINAL},
+	    {{.syscall = SYS_read, .has_object = true, .object = OBJECT_TIMER}, WAIT_CLOCK},
+	    {{.syscall = SYS_recvfrom, .has_object = true, .object = OBJECT_SOCKET}, WAIT_NETWORK},
+	    {{.syscall = SYS_recvfrom, .has_object = true, .object = OBJECT_SOCKET, .serves = true},
+	     WAIT_EVENTS},
+	    {{.syscall = SYS_sendto, .has_object = true, .object = OBJECT_LOCAL}, WAIT_LOCAL_FULL},
+	    {{.syscall = SYS_read, .has_object = true, .object = OBJECT_FILE}, WAIT_FILE},
+	    {{.syscall = SYS_read, .state = SWITCH_IN_IOWAIT}, WAIT_FILE},
+	    {{.syscall = SYS_fsync}, WAIT_FILE},
+	    {{.syscall = SYS_fsync, .hints = HINT_JOURNAL}, WAIT_JOURNAL},
+	    {{.syscall = SYS_write, .hints = HINT_WRITEBACK}, WAIT_WRITEBACK},
+	    {{.syscall = SYS_mmap, .hints = HINT_LOCK}, WAIT_KERNEL_LOCK},
+	    {{.syscall = SYS_openat, .contends = true}, WAIT_KERNEL_LOCK},
+	    {{.syscall = SYS_futex, .args = {1, 128, 2}, .hints = HINT_LOCK}, WAIT_LOCK},
+	    {{.syscall = SYS_flock}, WAIT_FILE_LOCK},
+	    {{.syscall = -1, .in_fault = true}, WAIT_PAGE},
+	    {{.syscall = -1, .hints = HINT_PAGE | HINT_SWAP}, WAIT_SWAP},
+	    {{.syscall = SYS_brk, .hints = HINT_RECLAIM}, WAIT_RECLAIM},
+	    {{.syscall = SYS_read, .state = SWITCH_STOPPED}, WAIT_STOPPED},
+	    {{.syscall = SYS_read, .state = SWITCH_TRACED}, WAIT_TRACED},
+	    {{.syscall = SYS_read, .state = SWITCH_FROZEN | 1}, WAIT_FROZEN},
+	    {{.syscall = SYS_clone, .hints = HINT_VFORK}, WAIT_VFORK},
+	    {{.syscall = SYS_io_uring_enter, .state = SWITCH_IN_IOWAIT}, WAIT_URING},
+	    {{.syscall = -1, .kernel_thread = true}, WAIT_KERNEL_IDLE},
+	    {{.syscall = -1}, WAIT_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (wait_kind_of(&cases[i].f) != cases[i].kind)
+			fail_msg("case %zu: %s, not %s", i,
+				 wait_kind_info(wait_kind_of(&cases[i].f))->text,
+				 wait_kind_info(cases[i].kind)->text);
+	}
+	for (unsigned int k = 0; k < WAIT_KINDS; k++)
+		assert_true(strlen(wait_kind_info((enum wait_kind)k)->text) > 3);
+	for (unsigned int a = 0; a < ACCOUNTS; a++)
+		assert_non_null(wait_account_text((enum wait_account)a));
+	assert_int_equal(wait_hints("ksys_read;vfs_read;pipe_read;schedule"), HINT_PIPE_READ);
+	assert_int_equal(wait_hints("asm_exc_page_fault;handle_mm_fault;io_schedule"),
+			 HINT_PAGE | HINT_IO);
+	assert_int_equal(wait_hints(""), 0);
+}
+
+#define CASE(name) cmocka_unit_test_teardown(name, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(test_pass_and_disk),	  CASE(test_deficit), CASE(test_back_pressure),
+	    CASE(test_call_path),	  CASE(test_folded),  CASE(test_timeline),
+	    cmocka_unit_test(test_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
