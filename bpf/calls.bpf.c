@@ -183,7 +183,7 @@ INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, 
 	if (state)
 		return *state == PT_RET_ENDED;
 	if (!bpf_map_update_elem(&returns, &key, &reported, BPF_NOEXIST))
-		record_send(c, PT_RECORD_LEARNED, slot, tgid, tid, address);
+		record_send(c, PT_RECORD_NEW_RETURN, slot, tgid, tid, address);
 	return false;
 }
 

@@ -573,7 +573,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		__sync_fetch_and_add(&c->lost_ring, 1);
 	/* a sample is timed as a whole */
 	if (sleeps)
-		__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - r->head.at);
+		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
 }
 
 /* Never more than three quarters, as in hist_count(). */

@@ -48,11 +48,11 @@ enum {
 	PT_WAITING =
 	    4, /* threads of targets that wait for one CPU, of which it is known who runs there */
 	PT_CPUS = 1024,
-	PT_REGS = 21,	       /* of struct pt_regs, in its order */
-	PT_STACK = 8192,       /* bytes of a stack copied at most */
-	PT_LOOK_STACK = 16384, /* bytes of a stack that a look takes at most */
-	PT_LOOK_STEP = 256,
-	PT_LOOK_KERNEL = 32, /* frames in the kernel */
+	PT_REGS = 21,		   /* of struct pt_regs, in its order */
+	PT_STACK = 8192,	   /* bytes of a stack copied at most */
+	PT_SNAPSHOT_STACK = 16384, /* bytes of a stack that a look takes at most */
+	PT_SNAPSHOT_STEP = 256,
+	PT_SNAPSHOT_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
 	PT_SHARES = 8,		  /* functions too short to be timed whose share is sampled */
@@ -499,9 +499,10 @@ struct pt_control {
 	pt_u32 hit_ns[2];   /* what a hit costs, by class */
 	pt_u32 tick_ns;	    /* what a tick of the clocks costs before it does anything */
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
-	pt_u32 looks;	    /* stacks of running threads are wanted, wherever they are */
-	pt_s32 looks_left;
-	pt_u64 looks_done, looks_dropped, look_ns; /* looks taken, not taken, and what they took */
+	pt_u32 snapshots;   /* stacks of running threads are wanted, wherever they are */
+	pt_s32 snapshots_left;
+	pt_u64 snapshots_done, snapshots_dropped,
+	    snapshot_ns; /* looks taken, not taken, and what they took */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
 	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
 	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */

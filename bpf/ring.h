@@ -7,7 +7,7 @@
 
 enum pt_record_kind {
 	PT_RECORD_SAMPLE = 1,
-	PT_RECORD_LEARNED,
+	PT_RECORD_NEW_RETURN,
 	PT_RECORD_FORK,
 	PT_RECORD_EXEC,
 	PT_RECORD_EXIT,	  /* of a thread */
@@ -18,7 +18,7 @@ enum pt_record_kind {
 	PT_RECORD_STACK,   /* the stack of a thread inside f0: as it goes to sleep, or sampled */
 	PT_RECORD_CALLEES, /* callees seen in an in-peak call of f0 */
 	PT_RECORD_CLOSED,  /* a hardware breakpoint saw an open call return */
-	PT_RECORD_LOOK,	   /* the stack of a thread that runs */
+	PT_RECORD_THREAD_SNAPSHOT, /* the stack of a thread that runs */
 };
 
 struct pt_record {
@@ -144,16 +144,16 @@ struct pt_record_stack {
 };
 
 /* A running thread as the clock of its CPU met it. Registers: those of user code. */
-struct pt_record_look {
+struct pt_record_thread_snapshot {
 	struct pt_record head;
 	pt_u64 regs[PT_REGS];
-	pt_u64 kernel[PT_LOOK_KERNEL]; /* innermost first */
+	pt_u64 kernel[PT_SNAPSHOT_KERNEL]; /* innermost first */
 	pt_u32 nr_kernel;
 	pt_u32 in_kernel; /* 1: it was in the kernel, called by the system call in orig_ax, or
 			     interrupted */
 	pt_u32 bytes;
 	pt_u32 spare;
-	unsigned char stack[PT_LOOK_STACK];
+	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
 /* A thread as the iterator of tasks shows it. */
@@ -166,7 +166,7 @@ struct pt_task_now {
 	pt_u64 ran_ns; /* when it ran last, on the clock of `clock_ns`; 0: not known */
 	pt_u64 clock_ns;
 	pt_u64 regs[PT_REGS];
-	pt_u64 kernel[PT_LOOK_KERNEL];
+	pt_u64 kernel[PT_SNAPSHOT_KERNEL];
 	char comm[PT_COMM];
 };
 

@@ -132,7 +132,7 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 }
 
 /* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
-INLINE void sleep_told(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
+INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
 {
 	struct pt_descent *d = descent_of(c, task);
 	u64 slept = (t->wake_since > t->off_since ? t->wake_since : now) - t->off_since;
@@ -205,7 +205,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 		if (t->off_wait)
 			stop_end(d, t, now);
 		else if (d && t->wake_since != t->off_since)
-			sleep_told(c, next, t, now);
+			emit_sleep(c, next, t, now);
 		/* it is throttled one sleep at a time */
 		if (d)
 			d->work.doing &= ~PT_DOING_DIRTY;
@@ -609,7 +609,7 @@ INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 be
 	struct irq_context *irq;
 	u32 zero = 0;
 
-	__sync_fetch_and_add(&c->look_ns, ns);
+	__sync_fetch_and_add(&c->snapshot_ns, ns);
 	if (!d)
 		return;
 	d->sampled += ns;

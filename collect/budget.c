@@ -83,7 +83,7 @@ static uint64_t hits_cost(const struct collector *c)
 	uint64_t n[PT_COUNTERS], others;
 
 	kernel_side_counters(c->kernel, n);
-	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->look_ns;
+	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->snapshot_ns;
 }
 
 /* The first turn. What the calibration cost was not the targets'. */
@@ -130,8 +130,8 @@ void budget_turn(struct collector *c, uint64_t now)
 		     &(struct account_turn){.ns = now - b->at,
 					    .ran_ns = b->ran,
 					    .hits_ns = hits > b->hits_ns ? hits - b->hits_ns : 0,
-					    .attach_ns = b->attach_ns - b->attach_told});
-	b->attach_told = b->attach_ns;
+					    .attach_ns = b->attach_ns - b->attach_reported});
+	b->attach_reported = b->attach_ns;
 	b->hits_ns = hits;
 	b->at = now;
 }

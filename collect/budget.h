@@ -17,14 +17,14 @@ struct budget {
 	bool began; /* the targets are known, and nothing is attached yet */
 	struct account account;
 	uint64_t began_ns;
-	uint64_t at;		/* the time of the last turn */
-	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
-	uint64_t ran, ran_ever; /* by the targets in the last turn, and since it began; of those
-				   that ended, too */
-	int64_t spilt;		/* earned by layers that had no use for it */
-	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
-	uint64_t attach_ns;	/* what attaching and removing probes cost, ever */
-	uint64_t attach_told;	/* ... as of the last turn */
+	uint64_t at;		  /* the time of the last turn */
+	uint64_t hits_ns;	  /* cost of all hits, as of the last turn */
+	uint64_t ran, ran_ever;	  /* by the targets in the last turn, and since it began; of those
+				     that ended, too */
+	int64_t spilt;		  /* earned by layers that had no use for it */
+	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
+	uint64_t attach_ns;	  /* what attaching and removing probes cost, ever */
+	uint64_t attach_reported; /* ... as of the last turn */
 };
 
 /* Whether there is no budget: --max-overhead 100. */

@@ -20,7 +20,6 @@
 #include "collect/kernel_symbols.h"
 #include "collect/launch.h"
 #include "collect/learn.h"
-#include "collect/looks.h"
 #include "collect/modules.h"
 #include "collect/opener.h"
 #include "collect/phases.h"
@@ -31,6 +30,7 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
+#include "collect/thread_snapshots.h"
 #include "collect/units.h"
 
 #define MS 1000000ull
@@ -51,7 +51,7 @@ enum {
 struct loop {
 	struct collector *c;
 	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
-	uint64_t next_ring, next_govern, next_tokens, next_looks, next_alive;
+	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
 	bool going;	    /* the targets are measured */
 	bool waiting;	    /* for REQ_TARGET */
 	bool descend_waits; /* the set to be armed next */
@@ -64,7 +64,7 @@ struct loop {
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
 	struct collector *c = ctx;
-	struct record out = {.type = REC_LEARNED};
+	struct record out = {.type = REC_NEW_RETURN};
 	struct target *t;
 
 	switch (rec->kind) {
@@ -72,9 +72,9 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		if (size >= sizeof(struct pt_record_sample))
 			sample_take(c, (const struct pt_record_sample *)rec);
 		break;
-	case PT_RECORD_LEARNED:
+	case PT_RECORD_NEW_RETURN:
 		if (rec->slot < PT_SLOTS && c->slots[rec->slot].function) {
-			out.learned = (struct rec_learned){
+			out.new_return = (struct rec_new_return){
 			    .op = c->slots[rec->slot].op,
 			    .pid = rec->tgid,
 			    .address = ((const struct pt_record_address *)rec)->address};
@@ -110,9 +110,9 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		if (size >= offsetof(struct pt_record_stack, stack))
 			armed_stack(c, (const struct pt_record_stack *)rec);
 		break;
-	case PT_RECORD_LOOK:
-		if (size >= offsetof(struct pt_record_look, stack))
-			looked_running(c, (const struct pt_record_look *)rec, size);
+	case PT_RECORD_THREAD_SNAPSHOT:
+		if (size >= offsetof(struct pt_record_thread_snapshot, stack))
+			snapshot_running(c, (const struct pt_record_thread_snapshot *)rec, size);
 		break;
 	case PT_RECORD_CALLEES:
 		if (size >= sizeof(struct pt_record_callees))
@@ -237,7 +237,7 @@ static void fall_asleep(struct collector *c)
 	units_sleep(c);
 	kernel_functions_sleep(c);
 	descend_sleep(c);
-	looks_end(c);
+	snapshots_end(c);
 	share_end(c);
 }
 
@@ -313,9 +313,9 @@ static void on_request(struct loop *l, const struct record *rec)
 	case REQ_DESCEND:
 		descend_later(l, &rec->descend);
 		break;
-	case REQ_LOOK:
-		look_request(c, &rec->req_look);
-		l->next_looks = 0;
+	case REQ_THREAD_SNAPSHOTS:
+		snapshot_request(c, &rec->req_thread_snapshots);
+		l->next_snapshots = 0;
 		break;
 	case REQ_LEARN:
 		learn_request(c, &rec->learn);
@@ -372,7 +372,7 @@ static void front_read(struct loop *l)
 /* ---- the loop --------------------------------------------------------- */
 
 /* A command that has not begun is still peaktop itself: nothing to look at. */
-static bool can_look(const struct loop *l)
+static bool can_take_snapshots(const struct loop *l)
 {
 	return l->going || !l->c->options->command;
 }
@@ -387,8 +387,8 @@ static int next_timer_ms(const struct loop *l, uint64_t now)
 		next = l->next_govern;
 	if (l->next_tokens < next)
 		next = l->next_tokens;
-	if (l->next_looks < next && can_look(l))
-		next = l->next_looks;
+	if (l->next_snapshots < next && can_take_snapshots(l))
+		next = l->next_snapshots;
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
 }
 
@@ -455,11 +455,11 @@ static void timers(struct loop *l)
 	if (now >= l->next_tokens) {
 		tokens_refill(c);
 		descend_refill(c);
-		looks_refill(c);
+		snapshots_refill(c);
 		l->next_tokens = now + TOKENS_MS * MS;
 	}
-	if (now >= l->next_looks && can_look(l))
-		l->next_looks = looks_turn(c, now);
+	if (now >= l->next_snapshots && can_take_snapshots(l))
+		l->next_snapshots = snapshots_turn(c, now);
 	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
@@ -526,7 +526,8 @@ static void loop_run(struct loop *l)
 			front_read(l);
 		timers(l);
 		/* stacks must be read soon after the registers: no time then to start a process */
-		reader_idle(now_ns(), c->looking ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
+		reader_idle(now_ns(),
+			    c->thread_snapshots ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
 		send_reader_notes(c);
 		for (unsigned int i = n; i > 0; i--)
 			ended |= fds[i].revents != 0;
@@ -547,7 +548,7 @@ static void finish(struct collector *c)
 	if (c->kernel && c->slice.start && c->loop.heartbeat_ns) {
 		functions_govern(c, now_ns());
 		kernel_side_drain(c->kernel, on_ring, c);
-		looks_end(c);
+		snapshots_end(c);
 		share_hold(c);
 		gates_close(c);
 		for (unsigned int i = 0; i < c->functions.nr; i++)

@@ -155,7 +155,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 		if (kernel_in_probe(r))
 			return;
 		kernel_work_of_sample(c, r, &work);
-		kernel_work_tell(&work, &out.sleep);
+		kernel_work_send(&work, &out.sleep);
 		stack_send(c, r, &out);
 		return;
 	}
@@ -250,7 +250,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	stack = stack_of(d, r);
 	sleep_fill(r, stack, &w->sleep, &text);
 	kernel_work_of_sleep(c, r, stack, &work);
-	kernel_work_tell(&work, &w->sleep);
+	kernel_work_send(&work, &w->sleep);
 	if (!stack) {
 		send_record(c, &rec);
 		return;

@@ -47,9 +47,9 @@ struct function {
 	unsigned int nr_links;
 	enum function_state state;
 	int64_t credit_ns; /* what may still be spent */
-	struct moment {
+	struct short_window {
 		uint64_t since, spent_ns, ran_ns; /* ran: the targets, probes included */
-	} moment;
+	} short_window;
 	struct armed_time time;
 	uint64_t spent_ns; /* estimated cost so far */
 	uint64_t owed_ns;  /* more of it, as account_charge() keeps it */

@@ -391,14 +391,14 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
  * Whatever credit there is, as at the begin of a descent: of its speed in any quarter of a second a
  * target keeps about half. Is this over for now?
  */
-static bool moment_over(const struct collector *c, struct function *f, uint64_t now, uint64_t spent,
-			uint64_t ran)
+static bool short_window_exceeded(const struct collector *c, struct function *f, uint64_t now,
+				  uint64_t spent, uint64_t ran)
 {
-	struct moment *m = &f->moment;
+	struct short_window *m = &f->short_window;
 	uint64_t threads;
 
 	if (now - m->since >= MOMENT_NS)
-		*m = (struct moment){.since = now};
+		*m = (struct short_window){.since = now};
 	m->spent_ns += spent;
 	m->ran_ns += ran;
 	threads = now > m->since ? (m->ran_ns + (now - m->since) / 2) / (now - m->since) : 0;
@@ -482,7 +482,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	uint64_t spent = account_charge(&f->owed_ns, function_spending(c, f), most);
 	bool pause;
 
-	pause = moment_over(c, f, now, spent, most);
+	pause = short_window_exceeded(c, f, now, spent, most);
 	f->spent_ns += spent;
 	f->burst_spent_ns += spent;
 	credit_turn(c, f, earned, (int64_t)spent);

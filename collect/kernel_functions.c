@@ -246,14 +246,14 @@ bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bo
 		*armed =
 		    f->armed_ns +
 		    (f->state == FUNCTION_ON && now > f->state_since ? now - f->state_since : 0);
-		*armed -= *armed > f->told_armed_ns ? f->told_armed_ns : *armed;
-		*start = f->told_ns > c->start_ns ? f->told_ns : c->start_ns;
+		*armed -= *armed > f->reported_armed_ns ? f->reported_armed_ns : *armed;
+		*start = f->reported_ns > c->start_ns ? f->reported_ns : c->start_ns;
 		/* too little was seen to stand for the time since: it is told with the next slice
 		 */
 		if (f->bursts && *armed < BURST_MIN_MS * MS && !last)
 			return false;
-		f->told_armed_ns += *armed;
-		f->told_ns = now;
+		f->reported_armed_ns += *armed;
+		f->reported_ns = now;
 		return *armed > 0;
 	}
 	return true;
@@ -264,8 +264,8 @@ void kernel_functions_begin(struct collector *c, uint64_t now)
 	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
 		struct kernel_function *f = &c->kernel_functions.list[i];
 
-		f->told_ns = now;
-		f->armed_ns = f->told_armed_ns = 0;
+		f->reported_ns = now;
+		f->armed_ns = f->reported_armed_ns = 0;
 		if (f->state == FUNCTION_ON)
 			f->state_since = now;
 	}
@@ -283,7 +283,8 @@ void kernel_functions_wake(struct collector *c)
 
 	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
 		/* nothing was earned while nobody looked */
-		c->kernel_functions.list[i].looked_ns = c->kernel_functions.list[i].told_ns = now;
+		c->kernel_functions.list[i].looked_ns = c->kernel_functions.list[i].reported_ns =
+		    now;
 		burst_begin(c, &c->kernel_functions.list[i]);
 	}
 }
@@ -305,7 +306,7 @@ static int kernel_function_new(struct collector *c, const struct req_arm *arm,
 				      .host_ns = CREDIT_NS,
 				      .target_ns = CREDIT_NS,
 				      .looked_ns = now_ns(),
-				      .told_ns = now_ns()};
+				      .reported_ns = now_ns()};
 	site_of(c, f)->start_slot = slot;
 	site_of(c, f)->class = SITE_EMULATED;
 	err = f->name ? burst_begin(c, f) : -ENOMEM;

@@ -23,7 +23,8 @@ struct kernel_function {
 	bool bursts;		    /* there has been more than one */
 	int64_t target_ns, host_ns; /* credit: of the targets' time, and of all CPUs' */
 	uint64_t hits, looked_ns;   /* as of the governor's last look */
-	uint64_t armed_ns, told_armed_ns, told_ns; /* in bursts that are over; as last told */
+	uint64_t armed_ns, reported_armed_ns,
+	    reported_ns; /* in bursts that are over; as last told */
 };
 
 struct kernel_function_table {

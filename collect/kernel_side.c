@@ -349,9 +349,9 @@ int kernel_side_sample_program(const struct kernel_side *k)
 	return bpf_program__fd(k->skel->progs.on_sample);
 }
 
-int kernel_side_look_program(const struct kernel_side *k)
+int kernel_side_snapshot_program(const struct kernel_side *k)
 {
-	return bpf_program__fd(k->skel->progs.on_look);
+	return bpf_program__fd(k->skel->progs.on_snapshot);
 }
 
 int kernel_side_share_program(const struct kernel_side *k)

@@ -64,7 +64,7 @@ enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 int kernel_side_site_program(const struct kernel_side *k);
 int kernel_side_break_program(const struct kernel_side *k);
 int kernel_side_sample_program(const struct kernel_side *k);
-int kernel_side_look_program(const struct kernel_side *k);
+int kernel_side_snapshot_program(const struct kernel_side *k);
 int kernel_side_share_program(const struct kernel_side *k);
 
 /*

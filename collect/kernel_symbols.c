@@ -13,9 +13,9 @@
 
 /* What the front was told of already. */
 struct kernel_symbols {
-	uint32_t *told; /* a bit for each function */
-	uint32_t calls_told[PT_SYSCALLS / 32];
-	bool fault_told;
+	uint32_t *reported; /* a bit for each function */
+	uint32_t calls_sent[PT_SYSCALLS / 32];
+	bool fault_sent;
 };
 
 void kernel_symbols_load(struct collector *c)
@@ -26,7 +26,7 @@ void kernel_symbols_load(struct collector *c)
 		return;
 	k = c->symbols = calloc(1, sizeof(*k));
 	if (k)
-		k->told = calloc(kernel_names_count() / 32 + 1, sizeof(*k->told));
+		k->reported = calloc(kernel_names_count() / 32 + 1, sizeof(*k->reported));
 	if (!kernel_names_count())
 		send_note(c, NOTE_WARNING,
 			  "cannot read the names of kernel functions, so kernel stacks are "
@@ -37,12 +37,12 @@ void kernel_symbols_free(struct collector *c)
 {
 	if (!c->symbols)
 		return;
-	free(c->symbols->told);
+	free(c->symbols->reported);
 	free(c->symbols);
 	c->symbols = NULL;
 }
 
-static void symbol_tell(struct collector *c, uint64_t offset, const char *symbol,
+static void symbol_send(struct collector *c, uint64_t offset, const char *symbol,
 			const char *function)
 {
 	struct record rec = {.type = REC_SYMBOL};
@@ -64,13 +64,13 @@ static struct rec_frame call_frame(struct collector *c, int64_t nr)
 	char name[64];
 
 	if (offset == REC_KERNEL_FAULT) {
-		if (!k->fault_told)
-			symbol_tell(c, offset, "", "page fault");
-		k->fault_told = true;
-	} else if (!(k->calls_told[nr / 32] & 1u << nr % 32)) {
+		if (!k->fault_sent)
+			symbol_send(c, offset, "", "page fault");
+		k->fault_sent = true;
+	} else if (!(k->calls_sent[nr / 32] & 1u << nr % 32)) {
 		syscall_op_name((uint32_t)nr, name, sizeof(name));
-		symbol_tell(c, offset, "", name);
-		k->calls_told[nr / 32] |= 1u << nr % 32;
+		symbol_send(c, offset, "", name);
+		k->calls_sent[nr / 32] |= 1u << nr % 32;
 	}
 	return (struct rec_frame){
 	    .module = REC_KERNEL_MODULE, .offset = offset, .function = offset};
@@ -115,9 +115,9 @@ static struct rec_frame frame_of(struct collector *c, uint64_t address)
 		return (struct rec_frame){.module = REC_KERNEL_MODULE,
 					  .offset = address - base,
 					  .function = address - base};
-	if (!(k->told[p.index / 32] & 1u << p.index % 32)) {
-		symbol_tell(c, p.start - base, p.name, p.name);
-		k->told[p.index / 32] |= 1u << p.index % 32;
+	if (!(k->reported[p.index / 32] & 1u << p.index % 32)) {
+		symbol_send(c, p.start - base, p.name, p.name);
+		k->reported[p.index / 32] |= 1u << p.index % 32;
 	}
 	return (struct rec_frame){
 	    .module = REC_KERNEL_MODULE, .offset = address - base, .function = p.start - base};
@@ -172,7 +172,7 @@ uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, str
 	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES,
 		 first;
 
-	if (!nr || !c->symbols || !c->symbols->told || !kernel_names_count())
+	if (!nr || !c->symbols || !c->symbols->reported || !kernel_names_count())
 		return 0;
 	if (has_reason(r, nr))
 		out[n++] = call_frame(c, r->syscall);

@@ -257,7 +257,7 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 }
 
-void kernel_work_tell(const struct kernel_work *w, struct rec_sleep *s)
+void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s)
 {
 	if (!w->object) {
 		if (s->object == SLEEP_ON_KERNEL_LOCK && w->holder[0])

@@ -26,6 +26,6 @@ void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 			  const struct pt_record_stack *stack, struct kernel_work *out);
 /* Fill in a sleep with it, if there is anything to say; `s` then points into `w`. */
-void kernel_work_tell(const struct kernel_work *w, struct rec_sleep *s);
+void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s);
 
 #endif

@@ -62,10 +62,10 @@ struct learning {
 static void answer(struct collector *c, uint32_t node, int error, const struct rec_code *callees,
 		   uint32_t nr)
 {
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 
-	rec.learnt =
-	    (struct rec_learnt){.node = node, .error = error, .nr_callees = nr, .callees = callees};
+	rec.discovered = (struct rec_indirect_callees){
+	    .node = node, .error = error, .nr_callees = nr, .callees = callees};
 	send_record(c, &rec);
 }
 

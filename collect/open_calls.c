@@ -307,7 +307,7 @@ static void doubtful_decide(struct open_calls *w)
 	free(of);
 }
 
-struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last)
+struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool last)
 {
 	struct open_calls *w = calloc(1, sizeof(*w));
 

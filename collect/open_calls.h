@@ -17,7 +17,7 @@ struct exited_threads {
 /* Look for calls that have not returned, count them in the slots, then send the
  * oldest (which frees them). */
 struct open_calls;
-struct open_calls *open_calls_look(struct collector *c, uint64_t now, bool last);
+struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool last);
 void open_calls_send(struct collector *c, struct open_calls *open);
 
 #endif

@@ -108,7 +108,7 @@ void phases_begin(struct collector *c)
 	c->phases.blind_times = 0;
 }
 
-void phases_tell(struct collector *c)
+void phases_report(struct collector *c)
 {
 	const struct pt_control *control = kernel_side_control(c->kernel);
 	struct record rec = {.type = REC_PHASES};

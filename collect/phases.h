@@ -26,6 +26,6 @@ bool phases_need_syscalls(const struct collector *c);
 bool phases_edge(const struct collector *c, const struct function *f);
 /* The measurement begins: what was seen so far does not count. */
 void phases_begin(struct collector *c);
-void phases_tell(struct collector *c);
+void phases_report(struct collector *c);
 
 #endif

@@ -51,7 +51,7 @@ struct answer {
 struct hung {
 	pid_t pid; /* 0: free */
 	enum reader_kind kind;
-	bool told;
+	bool reported;
 	uint64_t until, wait;
 };
 
@@ -270,9 +270,9 @@ static void hung_forget(pid_t pid, enum reader_kind kind)
 pid_t reader_next_hung(enum reader_kind *kind)
 {
 	for (unsigned int i = 0; i < MAX_HUNG; i++) {
-		if (!reader.hung[i].pid || reader.hung[i].told)
+		if (!reader.hung[i].pid || reader.hung[i].reported)
 			continue;
-		reader.hung[i].told = true;
+		reader.hung[i].reported = true;
 		*kind = reader.hung[i].kind;
 		return reader.hung[i].pid;
 	}

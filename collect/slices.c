@@ -330,9 +330,9 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	 * fills it */
 	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
 	    (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
-		if (!info->told)
+		if (!info->reported)
 			past_send(c, slot, period->start_ns);
-		info->told = true;
+		info->reported = true;
 		send_record(c, &rec);
 	}
 	samples_send(c, slot, doublings);
@@ -344,7 +344,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 }
 
 /* Tell the period that is over of all slots that share it. */
-static void cut_tell(struct collector *c, enum layer layer, const struct function *f,
+static void cut_send(struct collector *c, enum layer layer, const struct function *f,
 		     struct armed_time *t)
 {
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
@@ -367,7 +367,7 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	uint32_t slots;
 
 	if (t->has_cut)
-		cut_tell(c, layer, f, t);
+		cut_send(c, layer, f, t);
 	if (!armed_cut(t, clock_now(c)))
 		return;
 	slots = kernel_side_control(c->kernel)->next_slot;
@@ -384,7 +384,7 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 
 /* The records of one slot at the end of a slice. While there are bursts, only periods that are over
  * are told. */
-static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now)
+static void slot_send(struct collector *c, uint32_t slot, struct armed_clock now)
 {
 	struct armed_time *t = slot_time(c, slot);
 	struct slot_info *info = &c->slots[slot];
@@ -408,7 +408,7 @@ static void slot_tell(struct collector *c, uint32_t slot, struct armed_clock now
 }
 
 /* What was told belongs to the past: once all slots have been told. */
-static void time_told(struct armed_time *t, struct armed_clock now)
+static void time_set_reported(struct armed_time *t, struct armed_clock now)
 {
 	if (t->has_cut)
 		t->past_on_ns += t->cut.armed_ns;
@@ -435,12 +435,12 @@ static void times_look(struct collector *c, uint64_t now, bool last)
 		burst_over(c, &c->functions.list[i]->time, now, last);
 }
 
-static void times_told(struct collector *c, struct armed_clock now)
+static void times_set_reported(struct collector *c, struct armed_clock now)
 {
 	for (enum unit u = 0; u < UNITS; u++)
-		time_told(&c->units[u].time, now);
+		time_set_reported(&c->units[u].time, now);
 	for (unsigned int i = 0; i < c->functions.nr; i++)
-		time_told(&c->functions.list[i]->time, now);
+		time_set_reported(&c->functions.list[i]->time, now);
 }
 
 static void time_begin(struct armed_time *t, struct armed_clock now)
@@ -490,9 +490,9 @@ static void cost_send(struct collector *c, uint64_t now)
 		cost->hits += i == PT_HIT_COLD ? 0 : n[i];
 	cost->ns = budget_cost(c, n, &cost->other_ns) + cost->other_ns;
 	/* looks are few and long: they are timed, not estimated */
-	cost->hits += kernel_side_control(c->kernel)->looks_done;
+	cost->hits += kernel_side_control(c->kernel)->snapshots_done;
 	cost->attach_ns = c->budget.attach_ns;
-	cost->ns += kernel_side_control(c->kernel)->look_ns + cost->attach_ns;
+	cost->ns += kernel_side_control(c->kernel)->snapshot_ns + cost->attach_ns;
 	cost->allowed_ns = budget_is_unlimited(c) ? 0 : c->budget.account.allowed_ns;
 	cost->wall_ns = now - c->budget.began_ns;
 	cost->target_cpu_ns = budget_ran(c);
@@ -502,14 +502,15 @@ static void cost_send(struct collector *c, uint64_t now)
 	cost->own_cpu_ns = own > c->account.own_before ? own - c->account.own_before : 0;
 	cost->start_cpu_ns = c->account.own_before;
 	send_record(c, &rec);
-	c->account.told_target_ns = cost->ns - cost->other_ns;
-	c->account.told_cpu_ns = cost->target_cpu_ns;
-	c->account.told_wall_ns = cost->wall_ns;
+	c->account.reported_target_ns = cost->ns - cost->other_ns;
+	c->account.reported_cpu_ns = cost->target_cpu_ns;
+	c->account.reported_wall_ns = cost->wall_ns;
 }
 
 void cost_note(struct collector *c)
 {
-	budget_note(c, c->account.told_target_ns, c->account.told_cpu_ns, c->account.told_wall_ns);
+	budget_note(c, c->account.reported_target_ns, c->account.reported_cpu_ns,
+		    c->account.reported_wall_ns);
 }
 
 static void loss_send(struct collector *c)
@@ -535,15 +536,15 @@ void slice_end(struct collector *c, bool last)
 	times_look(c, now, last);
 	for (uint32_t s = 0; s < PT_SLOTS; s++)
 		c->slots[s].open = c->slots[s].oldest_ns = 0;
-	open = open_calls_look(c, now, last);
+	open = open_calls_snapshot(c, now, last);
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		if (c->slots[s].op)
-			slot_tell(c, s, clock);
+			slot_send(c, s, clock);
 	}
-	times_told(c, clock);
+	times_set_reported(c, clock);
 	samples_keep(c);
 	open_calls_send(c, open);
-	phases_tell(c);
+	phases_report(c);
 	cost_send(c, now);
 	loss_send(c);
 	rec.tick = (struct rec_tick){.slice = c->slice.number,

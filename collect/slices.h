@@ -28,7 +28,7 @@ struct slot_info {
 	uint64_t extra_abnormal;	/* found by the collector itself, not yet reported */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
-	bool told;
+	bool reported;
 };
 
 /* The slice now open. */

@@ -24,7 +24,7 @@
 struct cost_account {
 	uint64_t hits_before[PT_COUNTERS]; /* of the calibration */
 	uint64_t own_before; /* CPU time of peaktop's processes before the measurement began */
-	uint64_t told_target_ns, told_cpu_ns, told_wall_ns;
+	uint64_t reported_target_ns, reported_cpu_ns, reported_wall_ns;
 };
 
 /* The state of the event loop. */
@@ -61,11 +61,11 @@ struct collector {
 		uint64_t samples, front;
 	} lost; /* records */
 	struct phases phases;
-	struct sharing *sharing;	/* NULL: no function is too short to be timed */
-	struct descent_arming *descent; /* NULL: none going on */
-	struct kernel_symbols *symbols; /* NULL: not needed yet */
-	struct looking *looking;	/* NULL: nobody asks where threads are */
-	struct learning *learning;	/* NULL: nothing is learnt */
+	struct sharing *sharing;		   /* NULL: no function is too short to be timed */
+	struct descent_arming *descent;		   /* NULL: none going on */
+	struct kernel_symbols *symbols;		   /* NULL: not needed yet */
+	struct thread_snapshots *thread_snapshots; /* NULL: nobody asks where threads are */
+	struct learning *learning;		   /* NULL: nothing is learnt */
 };
 
 uint64_t now_ns(void);

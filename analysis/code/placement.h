@@ -183,7 +183,7 @@ int function_call_sites(struct placer *p, uint64_t function, struct call_site *o
 enum plan_strategy {
 	PLAN_CALLERS = 0, /* entry, and the return addresses of all callers, which are known */
 	PLAN_EXITS,	  /* entry and exits; return addresses may replace exits when learnt */
-	PLAN_LEARNED,	  /* entry, and return addresses that are learnt at it */
+	PLAN_DISCOVERED,  /* entry, and return addresses that are learnt at it */
 	PLAN_STRATEGIES
 };
 
@@ -196,7 +196,7 @@ enum plan_price {
 };
 
 /*
- * How to time one function. PLAN_CALLERS and PLAN_LEARNED have no exits. With
+ * How to time one function. PLAN_CALLERS and PLAN_DISCOVERED have no exits. With
  * `needs_learning` an entry may meet a return address that is not among
  * `returns`: place_return() gives its place. A PLAN_EXITS that needs learning has
  * both: arm the exits, which are complete but single-stepped, or the returns

@@ -130,7 +130,7 @@ static void choose(struct plan *plan, bool all_returns)
 		   (!exits || returns_tell(plan))) {
 		plan->strategy = PLAN_CALLERS;
 	} else {
-		plan->strategy = exits ? PLAN_EXITS : PLAN_LEARNED;
+		plan->strategy = exits ? PLAN_EXITS : PLAN_DISCOVERED;
 		plan->needs_learning = true;
 	}
 	if (plan->strategy == PLAN_EXITS)

@@ -28,7 +28,7 @@ int descent_take_callees(struct descent *d, const struct rec_callees *r)
 	return err ? err : e;
 }
 
-static void add_learnt(struct descent *d, uint32_t base, const struct rec_learnt *r)
+static void add_discovered(struct descent *d, uint32_t base, const struct rec_indirect_callees *r)
 {
 	uint32_t parent = d->tree.node[base].parent, site = d->tree.node[base].site, i;
 	int id;
@@ -57,7 +57,7 @@ static bool has_other_callees(const struct descent *d, uint32_t base)
 	return false;
 }
 
-int descent_take_learnt(struct descent *d, const struct rec_learnt *r)
+int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_callees *r)
 {
 	struct fnode *n, *caller;
 	uint32_t function;
@@ -65,9 +65,9 @@ int descent_take_learnt(struct descent *d, const struct rec_learnt *r)
 	if (!r->node || r->node >= d->tree.nr_nodes)
 		return -EINVAL;
 	n = &d->tree.node[r->node];
-	if (!n->learn_asked || n->learnt || n->function != NO_INDEX)
+	if (!n->learn_asked || n->discovered || n->function != NO_INDEX)
 		return 0;
-	n->learnt = true;
+	n->discovered = true;
 	if (r->nr_callees == 1 && !r->error && !has_other_callees(d, r->node)) {
 		function = ftree_function(&d->tree, r->callees[0]);
 		n->function = function;
@@ -81,7 +81,7 @@ int descent_take_learnt(struct descent *d, const struct rec_learnt *r)
 	n->replaced = true;
 	if (n->state == FNODE_ARMED)
 		n->state = FNODE_MEASURED;
-	add_learnt(d, r->node, r);
+	add_discovered(d, r->node, r);
 	n = &d->tree.node[r->node];
 	caller = &d->tree.node[n->parent];
 	if (caller->tried)

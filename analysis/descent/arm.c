@@ -44,7 +44,7 @@ static void arm(struct descent *d, uint32_t node)
 
 	n->state = FNODE_ARMED;
 	n->pending = false;
-	if (!n->only_callee || ftree_site_learnt(&d->tree, n->parent, n->site))
+	if (!n->only_callee || ftree_site_discovered(&d->tree, n->parent, n->site))
 		for (i = n->site; caller->tried && i <= n->last; i++)
 			fnode_set_tried(caller, i, true);
 	if (first)
@@ -52,7 +52,7 @@ static void arm(struct descent *d, uint32_t node)
 	caller->opened |= first;
 }
 
-void fnode_tell(const struct descent *d, uint32_t node, struct descent_armed *out)
+void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *out)
 {
 	const struct fnode *n = &d->tree.node[node];
 
@@ -83,7 +83,7 @@ static void commit(struct descent *d, const struct pick *p)
 	for (i = 0; i < p->nr; i++) {
 		arm(d, p->node[i]);
 		d->armed[i] = p->node[i];
-		fnode_tell(d, p->node[i], &d->armed_out[i]);
+		fnode_report(d, p->node[i], &d->armed_out[i]);
 	}
 	for (i = 0; i < d->cap_vector; i++)
 		memset(&d->vector[i], 0, sizeof(d->vector[i]));
@@ -206,7 +206,7 @@ static bool can_open(struct pick *p, uint32_t node)
 	struct fnode *n = &p->d->tree.node[node];
 	struct function *f;
 
-	if (n->function == NO_INDEX && !n->learnt) {
+	if (n->function == NO_INDEX && !n->discovered) {
 		pick_learn(p, node);
 		return false;
 	}

@@ -14,7 +14,7 @@ enum {
 	TAIL_FACTOR = 2,  /* times the mode: from here on a call is in the tail of its peak */
 };
 
-#define LOOK_S 1.0    /* at the profile, before anything is chosen */
+#define WATCH_S 1.0   /* at the profile, before anything is chosen */
 #define PATIENT_S 2.0 /* until fewer than start_ops calls may do */
 #define MATTERS 0.1   /* share of the time: such a peak must be stable */
 #define MIXED 2.0     /* a mean so many times the mode is that of several peaks */
@@ -265,7 +265,7 @@ int choose_calls(const struct op *op, const struct choose_question *q, struct ch
 {
 	unsigned int enough = enough_calls(q);
 
-	if (op->seen_calls < enough || (q->waited_s < LOOK_S && !q->last_chance))
+	if (op->seen_calls < enough || (q->waited_s < WATCH_S && !q->last_chance))
 		return -EAGAIN;
 	out->start_ops = enough;
 	if (q->slowest > 0)

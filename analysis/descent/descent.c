@@ -164,7 +164,7 @@ static void forget_counts(struct descent *d)
 		n->kept = n->live = n->undecided = n->pending = false;
 		n->spread = 0;
 		n->opened = false;
-		n->learn_asked = n->learnt;
+		n->learn_asked = n->discovered;
 		memset(n->self_kept, 0, sizeof(n->self_kept));
 		memset(n->own, 0, sizeof(n->own));
 		n->maxcount = n->votes = n->own_ns = n->loop_ns = n->longest_ns = 0;
@@ -409,8 +409,8 @@ int descent_feed(struct descent *d, const struct record *rec)
 		return take_witness(d, &rec->witness);
 	case REC_CALLEES:
 		return descent_take_callees(d, &rec->callees);
-	case REC_LEARNT:
-		return descent_take_learnt(d, &rec->learnt);
+	case REC_INDIRECT_CALLEES:
+		return descent_take_indirect_callees(d, &rec->discovered);
 	case REC_FNODE_LOST:
 		return descent_take_lost(d, &rec->fnode_lost);
 	case REC_TARGET:
@@ -438,7 +438,7 @@ void descent_next(struct descent *d, struct descent_action *a)
 	} else if (d->nr_learn) {
 		a->kind = DESCENT_LEARN;
 		a->node = d->learn[0];
-		fnode_tell(d, a->node, &d->learn_out);
+		fnode_report(d, a->node, &d->learn_out);
 		a->armed = &d->learn_out;
 		memmove(d->learn, d->learn + 1, --d->nr_learn * sizeof(d->learn[0]));
 	} else if (d->say_arm) {

@@ -15,7 +15,7 @@
  *	REC_WITNESS	a stack inside a call of f0; kept when that call is in the peak,
  *			whichever of the two comes first
  *	REC_CALLEES	answer to DESCENT_EXPAND
- *	REC_LEARNT	answer to DESCENT_LEARN
+ *	REC_INDIRECT_CALLEES	answer to DESCENT_LEARN
  *	REC_FNODE_LOST	an armed fnode's fuse has blown, or its site was refused
  *	REC_TARGET_END	the target has ended
  *
@@ -109,9 +109,10 @@ struct descent_armed {
 enum descent_action_kind {
 	DESCENT_WAIT = 0, /* for records */
 	DESCENT_EXPAND,	  /* wants REC_CALLEES of `function` */
-	DESCENT_LEARN, /* wants REC_LEARNT of `node`: watch what its site calls, in a short burst */
-	DESCENT_ARM,   /* these replace the armed set; calls that begin with it carry `epoch` */
-	DESCENT_DONE   /* nothing is to be armed any more */
+	DESCENT_LEARN,	  /* wants REC_INDIRECT_CALLEES of `node`: watch what its site calls, in a
+			     short burst */
+	DESCENT_ARM,	  /* these replace the armed set; calls that begin with it carry `epoch` */
+	DESCENT_DONE	  /* nothing is to be armed any more */
 };
 
 /* Arrays belong to the descent and are valid until it is fed again. */

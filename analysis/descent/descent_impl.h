@@ -112,7 +112,7 @@ bool descent_all_decided(const struct descent *d);
 /* arm.c: find the next set after a decision; asks, arms, or ends the descent. 0, -ENOMEM. */
 int descent_plan(struct descent *d);
 /* What the front is told of a fnode. */
-void fnode_tell(const struct descent *d, uint32_t node, struct descent_armed *out);
+void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *out);
 /* Time f0 alone. */
 void descent_arm_nothing(struct descent *d);
 /* The live fnodes of a tree that was restored. 0 or -ENOMEM. */
@@ -157,7 +157,7 @@ double descent_program_ns(const struct totals *t);
 
 /* answers.c: the descent's own records. 0, -EINVAL, -ENOMEM, -ENOSPC. */
 int descent_take_callees(struct descent *d, const struct rec_callees *r);
-int descent_take_learnt(struct descent *d, const struct rec_learnt *r);
+int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_callees *r);
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
 /* What is armed moves the peak itself: do without all of it. */
 void descent_lose_armed(struct descent *d);

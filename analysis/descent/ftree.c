@@ -149,12 +149,12 @@ void ftree_release(struct ftree *t)
 	memset(t, 0, sizeof(*t));
 }
 
-bool ftree_site_learnt(const struct ftree *t, uint32_t parent, uint32_t site)
+bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site)
 {
 	uint32_t id;
 
 	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next)
-		if (t->node[id].site == site && t->node[id].learnt && t->node[id].replaced)
+		if (t->node[id].site == site && t->node[id].discovered && t->node[id].replaced)
 			return true;
 	return false;
 }
@@ -208,7 +208,7 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 		if (code_equal(callee_key(t, n), callee))
 			return (int)id;
 		/* All that the site calls, and that is one function, as was learnt. */
-		if (!callee.module && n->learnt && !n->only_callee)
+		if (!callee.module && n->discovered && !n->only_callee)
 			return (int)id;
 	}
 	made = add_node(t, parent, callee);

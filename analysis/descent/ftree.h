@@ -87,7 +87,7 @@ struct fnode {
 	bool only_callee; /* one of several callees of its site */
 	bool pending;	  /* a learnt callee that is to be armed */
 	bool replaced;	  /* a block that was opened, a site whose callees were learnt */
-	bool learn_asked, learnt;
+	bool learn_asked, discovered;
 
 	uint32_t first_child, last_child, next; /* NO_INDEX: none */
 	uint8_t *tried;	     /* a bit for each site of the function, once it was opened */
@@ -147,7 +147,7 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent);
 
 /* Were the callees of this site of `parent` learnt, and are they more than one? */
-bool ftree_site_learnt(const struct ftree *t, uint32_t parent, uint32_t site);
+bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site);
 
 /* What its function is; NULL when the callee is not known. */
 struct function *fnode_function(const struct ftree *t, uint32_t node);

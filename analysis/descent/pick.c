@@ -101,7 +101,7 @@ void pick_learn(struct pick *p, uint32_t node)
 {
 	struct fnode *n = &p->d->tree.node[node];
 
-	if (n->learnt)
+	if (n->discovered)
 		return;
 	if (!n->learn_asked && p->d->nr_learn < DESCENT_QUEUE) {
 		n->learn_asked = true;
@@ -112,14 +112,14 @@ void pick_learn(struct pick *p, uint32_t node)
 
 /* --- sites that were never armed */
 
-struct wish {
+struct wanted_site {
 	uint32_t site, last;
 	uint64_t weight;
 };
 
-static int compare_wishes(const void *a, const void *b)
+static int compare_wanted_sites(const void *a, const void *b)
 {
-	const struct wish *x = a, *y = b;
+	const struct wanted_site *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
@@ -153,7 +153,8 @@ static bool in_opened_block(const struct descent *d, uint32_t node, uint32_t sit
 }
 
 /* The sites of `node` without fnodes that were armed; blocks as one when there is no room. */
-static uint32_t list_wishes(const struct pick *p, uint32_t node, struct wish *wish, uint32_t room)
+static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
+				  struct wanted_site *wanted_site, uint32_t room)
 {
 	const struct fnode *n = &p->d->tree.node[node];
 	const struct function *f = fnode_function(&p->d->tree, node);
@@ -168,21 +169,21 @@ static uint32_t list_wishes(const struct pick *p, uint32_t node, struct wish *wi
 
 		if (fnode_tried(n, i))
 			continue;
-		wish[nr] = (struct wish){.site = i, .last = i};
+		wanted_site[nr] = (struct wanted_site){.site = i, .last = i};
 		if (in_opened_block(p->d, node, i)) {
-			wish[nr++].weight = UINT64_MAX;
+			wanted_site[nr++].weight = UINT64_MAX;
 			continue;
 		}
-		while (blocks && s->block && wish[nr].last + 1 < f->nr_sites &&
-		       f->sites[wish[nr].last + 1].block == s->block &&
-		       !fnode_tried(n, wish[nr].last + 1) &&
-		       !in_opened_block(p->d, node, wish[nr].last + 1))
-			wish[nr].last++;
+		while (blocks && s->block && wanted_site[nr].last + 1 < f->nr_sites &&
+		       f->sites[wanted_site[nr].last + 1].block == s->block &&
+		       !fnode_tried(n, wanted_site[nr].last + 1) &&
+		       !in_opened_block(p->d, node, wanted_site[nr].last + 1))
+			wanted_site[nr].last++;
 		if (!p->d->ask.level_by_level && witnesses_count(p->d->witnesses)) {
 			witness_set_callee(p->d->witnesses, &own, ret, s->callee, &callee);
-			wish[nr].weight = witness_set_weight(p->d->witnesses, &callee);
+			wanted_site[nr].weight = witness_set_weight(p->d->witnesses, &callee);
 		}
-		i = wish[nr++].last;
+		i = wanted_site[nr++].last;
 	}
 	return nr;
 }
@@ -198,12 +199,12 @@ static bool witnessed_now(const struct pick *p, uint32_t node)
 }
 
 /* The fnodes of a site whose callees were learnt before. */
-static bool pick_learnt_callees(struct pick *p, uint32_t node, uint32_t site)
+static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site)
 {
 	struct ftree *t = &p->d->tree;
 	uint32_t id;
 
-	if (!ftree_site_learnt(t, node, site))
+	if (!ftree_site_discovered(t, node, site))
 		return false;
 	for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next)
 		if (t->node[id].site == site && t->node[id].only_callee)
@@ -212,7 +213,7 @@ static bool pick_learnt_callees(struct pick *p, uint32_t node, uint32_t site)
 }
 
 /* A fnode for the wish, and take it. False: no room for it. */
-static bool take_wish(struct pick *p, uint32_t node, const struct wish *w)
+static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_site *w)
 {
 	const struct function *f = fnode_function(&p->d->tree, node);
 	struct rec_code any = {0, 0};
@@ -229,7 +230,7 @@ static bool take_wish(struct pick *p, uint32_t node, const struct wish *w)
 		 */
 		if (witnessed_now(p, node))
 			return true;
-		if (pick_learnt_callees(p, node, w->site))
+		if (pick_discovered_callees(p, node, w->site))
 			return true;
 		id = ftree_node(&p->d->tree, node, w->site, w->site, any);
 		if (id >= 0)
@@ -246,25 +247,25 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 {
 	struct function *f = fnode_function(&p->d->tree, node);
 	uint32_t room, nr, i, id;
-	struct wish *wish;
+	struct wanted_site *wanted_site;
 
 	for (id = p->d->tree.node[node].first_child; id != NO_INDEX; id = p->d->tree.node[id].next)
 		if (p->d->tree.node[id].pending)
 			pick_node(p, id);
 	if (!f->nr_sites || !node_room(p))
 		return;
-	wish = calloc(f->nr_sites, sizeof(*wish));
-	if (!wish) {
+	wanted_site = calloc(f->nr_sites, sizeof(*wanted_site));
+	if (!wanted_site) {
 		p->err = -ENOMEM;
 		return;
 	}
 	room = pick_room(p);
-	nr = list_wishes(p, node, wish, room < max ? room : max);
-	qsort(wish, nr, sizeof(*wish), compare_wishes);
+	nr = list_wanted_sites(p, node, wanted_site, room < max ? room : max);
+	qsort(wanted_site, nr, sizeof(*wanted_site), compare_wanted_sites);
 	for (i = 0; i < nr && i < max && !p->err; i++)
-		if (!take_wish(p, node, &wish[i]) && !node_room(p))
+		if (!take_wanted_site(p, node, &wanted_site[i]) && !node_room(p))
 			break;
-	free(wish);
+	free(wanted_site);
 }
 
 /* --- along witnesses */
@@ -425,12 +426,12 @@ void pick_siblings(struct pick *p, uint32_t node)
 	for (distance = 1; left && distance < f->nr_sites; distance++) {
 		for (k = 0; k < 2 && left; k++) {
 			uint32_t at = k ? site + distance : site - distance;
-			struct wish w = {.site = at, .last = at};
+			struct wanted_site w = {.site = at, .last = at};
 
 			if (at >= f->nr_sites || fnode_tried(&p->d->tree.node[caller], at) ||
 			    (f->sites[at].flags & CALL_SITE_LOOP) || !f->sites[at].callee.module)
 				continue;
-			if (!take_wish(p, caller, &w))
+			if (!take_wanted_site(p, caller, &w))
 				return;
 			f = fnode_function(&p->d->tree, caller);
 			left--;

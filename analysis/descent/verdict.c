@@ -96,11 +96,11 @@ static void find_largest_missing(struct descent_result *r)
 static void find_missing(struct builder *b)
 {
 	struct descent_missing *m = &b->r->missing;
-	double told = sum_of(b->r, keeps_from_cpu), host = host_share(b);
+	double reported = sum_of(b->r, keeps_from_cpu), host = host_share(b);
 
 	m->unmeasured = sum_of(b->r, is_unmeasured);
 	m->unknown = sum_of(b->r, is_unknown);
-	m->host = fmax(0, fmin(host - told, 1 - b->r->explained));
+	m->host = fmax(0, fmin(host - reported, 1 - b->r->explained));
 	m->other = fmax(0, 1 - b->r->explained - m->host);
 	find_largest_missing(b->r);
 }

@@ -15,7 +15,7 @@ struct found {
 	double share[MAX_PEAKS];
 	bool excess[MAX_PEAKS]; /* the other profile has far fewer calls here */
 	bool alone[MAX_PEAKS];	/* and has no peak here */
-	bool told[MAX_PEAKS];
+	bool reported[MAX_PEAKS];
 };
 
 static void find(const struct side *s, struct found *f)
@@ -75,7 +75,7 @@ static uint64_t mode_ns(const struct peak_span *p)
 }
 
 /* A peak that is gone and a new one of about its weight are one that moved. */
-static void tell_moves(struct found *a, struct found *b, struct compare_pair *pair)
+static void report_moves(struct found *a, struct found *b, struct compare_pair *pair)
 {
 	double ratio, best_ratio;
 	unsigned int i, j, best;
@@ -87,14 +87,14 @@ static void tell_moves(struct found *a, struct found *b, struct compare_pair *pa
 		best_ratio = log(2);
 		for (j = 0; j < b->nr; j++) {
 			ratio = fabs(log(a->share[i] / b->share[j]));
-			if (b->alone[j] && !b->told[j] && ratio < best_ratio) {
+			if (b->alone[j] && !b->reported[j] && ratio < best_ratio) {
 				best = j;
 				best_ratio = ratio;
 			}
 		}
 		if (best == b->nr)
 			continue;
-		a->told[i] = b->told[best] = true;
+		a->reported[i] = b->reported[best] = true;
 		compare_add_reason(pair, (struct compare_reason){
 					     .kind = COMPARE_PEAK_MOVED,
 					     .mode_ns = mode_ns(&b->span[best]),
@@ -124,7 +124,7 @@ static void tell(const struct found *f, const struct side *other, bool is_after,
 	double there;
 
 	for (i = 0; i < f->nr; i++) {
-		if (!f->excess[i] || f->told[i] || f->alone[i] != alone)
+		if (!f->excess[i] || f->reported[i] || f->alone[i] != alone)
 			continue;
 		there = side_share(other, (int)f->span[i].range.low - drift,
 				   (int)f->span[i].range.high + drift);
@@ -152,7 +152,7 @@ void compare_peaks(const struct side *before, const struct side *after,
 	find(after, &b);
 	mark_excess(before, &a, after, &b, drift, o);
 	mark_excess(after, &b, before, &a, drift, o);
-	tell_moves(&a, &b, pair);
+	report_moves(&a, &b, pair);
 	/* what is new or gone before what became heavier or lighter by it */
 	tell(&b, before, true, true, drift, pair);
 	tell(&a, after, false, true, drift, pair);

@@ -118,20 +118,20 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_MAPPING:
 	case REC_SITE:
 	case REC_ACK:
-	case REC_SNAPSHOT:
+	case REC_MARK:
 	case REC_SYMBOL:
 	case REC_DESCENT:
 	case REC_CALLEES:
-	case REC_LEARNT:
+	case REC_INDIRECT_CALLEES:
 	case REC_CALL:
 	case REC_WITNESS:
 	case REC_FNODE:
 	case REC_FNODE_LOST:
 	case REC_INLINES:
 	case REC_WALK:
-	case REC_LOOK:
+	case REC_THREAD_SNAPSHOT:
 	case REC_THREAD:
-	case REC_LEARNED:
+	case REC_NEW_RETURN:
 	case REC_FILE:
 	case REC_BYE:
 		return 0;

@@ -132,7 +132,7 @@ static int make_room(struct slices *s)
 	return 0;
 }
 
-static bool tells_of_burst(const struct slice *slice)
+static bool covers_burst(const struct slice *slice)
 {
 	return slice->armed_ns < slice->end_ns - slice->start_ns;
 }
@@ -151,8 +151,8 @@ int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns
 	}
 	if (last && slice->start_ns < last->end_ns)
 		return -EINVAL;
-	if (last && slice->end_ns - last->start_ns <= interval_ns && tells_of_burst(last) &&
-	    tells_of_burst(slice))
+	if (last && slice->end_ns - last->start_ns <= interval_ns && covers_burst(last) &&
+	    covers_burst(slice))
 		return slice_join(s, last, (struct slice *)slice);
 	err = make_room(s);
 	if (!err)

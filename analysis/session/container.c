@@ -144,10 +144,10 @@ int container_indexer_add(struct container_indexer *ix, const struct record *rec
 		if (ix->nr_slices == MAX_SLICES)
 			thin_out(ix);
 		ix->slices[ix->nr_slices++] = mark;
-	} else if (rec->type == REC_SNAPSHOT && ix->nr_snapshots < MAX_SNAPSHOTS) {
-		mark.kind = MARK_SNAPSHOT;
-		mark.at_ns = rec->snapshot.at_ns;
-		mark.label = strndup(rec->snapshot.label ? rec->snapshot.label : "", 256);
+	} else if (rec->type == REC_MARK && ix->nr_snapshots < MAX_SNAPSHOTS) {
+		mark.kind = MARK_SESSION;
+		mark.at_ns = rec->mark.at_ns;
+		mark.label = strndup(rec->mark.label ? rec->mark.label : "", 256);
 		if (!mark.label)
 			return -ENOMEM;
 		ix->snapshots[ix->nr_snapshots++] = mark;

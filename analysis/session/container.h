@@ -41,7 +41,7 @@ void container_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE]);
  */
 int container_header_decode(const void *data, size_t n, struct container_header *header);
 
-enum container_mark_kind { MARK_SLICE = 0, MARK_SNAPSHOT };
+enum container_mark_kind { MARK_SLICE = 0, MARK_SESSION };
 
 struct container_mark {
 	uint32_t kind;

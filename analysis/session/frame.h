@@ -26,7 +26,7 @@ enum {
 	FRAME_MAX_FNODES = 256,	   /* in one REC_CALL */
 	FRAME_MAX_HOST_WAITS = 16, /* the same */
 	FRAME_MAX_STACK = 256,	   /* frames of one REC_WITNESS */
-	FRAME_MAX_CALLEES = 256,   /* in one REC_LEARNT */
+	FRAME_MAX_CALLEES = 256,   /* in one REC_INDIRECT_CALLEES */
 	FRAME_MAX_INLINES = 64,	   /* calls in one REC_INLINES */
 };
 

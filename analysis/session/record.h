@@ -42,21 +42,22 @@ enum record_type {
 	REC_REFUSED,	/* a request was refused, with the reason */
 	REC_CHECK,	/* one finding of doctor */
 	REC_CONSTANT,	/* a characteristic time of this host */
-	REC_SNAPSHOT,	/* a mark set by a person */
-	REC_RESERVED_SCREEN, /* never sent; the number stays reserved */
-	REC_SYMBOL,	     /* a resolved code address, so that a replay needs no binaries */
-	REC_DESCENT,	     /* a descent begins, or goes on with another peak: what was asked */
-	REC_CALLEES,	     /* the call sites of a function, as the parser found them */
-	REC_LEARNT,  /* the callees that an indirect call site of a descent was seen to call */
-	REC_CALL,    /* one in-peak call of f0 with what its armed fnodes took */
-	REC_WITNESS, /* a stack inside a call of f0: where it slept or ran */
-	REC_FNODE,   /* one fnode of a descent with its counts, for a descent that goes on later */
+	REC_MARK,	/* a mark set by a person */
+	REC_RESERVED_SCREEN,  /* never sent; the number stays reserved */
+	REC_SYMBOL,	      /* a resolved code address, so that a replay needs no binaries */
+	REC_DESCENT,	      /* a descent begins, or goes on with another peak: what was asked */
+	REC_CALLEES,	      /* the call sites of a function, as the parser found them */
+	REC_INDIRECT_CALLEES, /* the callees that an indirect call site of a descent was seen to
+				 call */
+	REC_CALL,	      /* one in-peak call of f0 with what its armed fnodes took */
+	REC_WITNESS,	      /* a stack inside a call of f0: where it slept or ran */
+	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases that alone were measured, so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
 	REC_WALK,	/* a walk by share of wall time begins: what was asked; or is over */
-	REC_LOOK,	/* a thread as it was found: where it is, what it waits for */
-	REC_THREAD,	/* how a thread has spent its time since it was last told of */
+	REC_THREAD_SNAPSHOT, /* a thread as it was found: where it is, what it waits for */
+	REC_THREAD,	     /* how a thread has spent its time since it was last told of */
 	/* facts about waits: record_waits.h */
 	REC_WINDOW, /* a time in which all switches of the tasks of interest are seen begins, ends
 		     */
@@ -79,12 +80,12 @@ enum record_type {
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
-	REC_LEARNED = 0x80, /* an entry probe met a return address that it did not know */
-	REC_FILE,	    /* answer to REQ_FILE; the descriptor travels with the frame */
-	REC_BYE,	    /* the collector is about to end in order */
-	REC_STACK,	    /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
-	REC_LOOKED,	    /* a look with raw bytes of the stack: becomes a REC_LOOK */
-	REC_ALIVE,	    /* the collector's loop goes round; several times a second */
+	REC_NEW_RETURN = 0x80, /* an entry probe met a return address that it did not know */
+	REC_FILE,	       /* answer to REQ_FILE; the descriptor travels with the frame */
+	REC_BYE,	       /* the collector is about to end in order */
+	REC_STACK,	       /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
+	REC_RAW_SNAPSHOT, /* a look with raw bytes of the stack: becomes a REC_THREAD_SNAPSHOT */
+	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
@@ -99,8 +100,8 @@ enum record_type {
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
 	REQ_TARGET, /* measure this process (only once, only when none was named at the start) */
 	REQ_PHASES, /* which operations begin and end a phase */
-	REQ_LOOK,   /* look at all threads: once, or again and again for a walk */
-	REQ_LEARN,  /* see in a short burst what an indirect call of a descent calls */
+	REQ_THREAD_SNAPSHOTS, /* look at all threads: once, or again and again for a walk */
+	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 };
 
 enum layer {
@@ -353,7 +354,7 @@ struct rec_constant {
 	uint32_t measured; /* 1: on this host in this session; 0: known */
 };
 
-struct rec_snapshot {
+struct rec_mark {
 	uint64_t at_ns;
 	const char *label;
 };
@@ -474,7 +475,7 @@ struct rec_call {
 	struct rec_code handler;	   /* its function; module 0: not known */
 };
 
-#include "analysis/session/record_look.h"
+#include "analysis/session/record_thread.h"
 #include "analysis/session/record_waits.h"
 
 /* A stack inside a call of f0, seen at the end of a sleep or by a sample of the CPU. */
@@ -532,7 +533,7 @@ struct rec_phases {
 	uint32_t blind; /* times that their begin or end was not watched, to hold the budget */
 };
 
-struct rec_learned {
+struct rec_new_return {
 	uint32_t op;
 	uint32_t pid;
 	uint64_t address; /* return address in the target */
@@ -590,11 +591,11 @@ struct record {
 		struct rec_refused refused;
 		struct rec_check check;
 		struct rec_constant constant;
-		struct rec_snapshot snapshot;
+		struct rec_mark mark;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
 		struct rec_callees callees;
-		struct rec_learnt learnt;
+		struct rec_indirect_callees discovered;
 		struct rec_call call;
 		struct rec_witness witness;
 		struct rec_fnode fnode;
@@ -602,7 +603,7 @@ struct record {
 		struct rec_phases phases;
 		struct rec_inlines inlines;
 		struct rec_walk walk;
-		struct rec_look look;
+		struct rec_thread_snapshot snapshot;
 		struct rec_thread thread;
 		struct rec_window window;
 		struct rec_task task;
@@ -621,8 +622,8 @@ struct record {
 		struct rec_object object;
 		struct rec_steal steal;
 		struct rec_past past;
-		struct rec_looked looked;
-		struct rec_learned learned;
+		struct rec_raw_snapshot raw_snapshot;
+		struct rec_new_return new_return;
 		struct rec_file file;
 		struct rec_bye bye;
 		struct rec_stack stack;
@@ -632,7 +633,7 @@ struct record {
 		struct req_disarm disarm;
 		struct req_file req_file; /* REQ_FILE and REQ_DEBUG_FILE */
 		struct req_target req_target;
-		struct req_look req_look;
+		struct req_thread_snapshots req_thread_snapshots;
 		struct req_descend descend;
 		struct req_learn learn;
 	};

@@ -81,7 +81,7 @@ struct rec_operand {
 	int64_t disp;
 };
 
-struct rec_learnt {
+struct rec_indirect_callees {
 	uint32_t node; /* of an indirect site whose callee is not known */
 	int32_t error; /* 0, or negative errno: cannot be learnt */
 	uint32_t nr_callees;

@@ -241,11 +241,11 @@ static const struct field rec_constant_fields[] = {
 };
 LAYOUT(rec_constant);
 
-static const struct field rec_snapshot_fields[] = {
-	U64(rec_snapshot, at_ns),
-	TEXT(rec_snapshot, label),
+static const struct field rec_mark_fields[] = {
+	U64(rec_mark, at_ns),
+	TEXT(rec_mark, label),
 };
-LAYOUT(rec_snapshot);
+LAYOUT(rec_mark);
 
 static const struct field rec_symbol_fields[] = {
 	U32(rec_symbol, module),
@@ -308,12 +308,12 @@ static const struct field rec_operand_fields[] = {
 };
 STRUCT_TABLE(rec_operand);
 
-static const struct field rec_learnt_fields[] = {
-	U32(rec_learnt, node),
-	I32(rec_learnt, error),
-	ARRAY(rec_learnt, callees, nr_callees, FIELD_STRUCTS, FRAME_MAX_CALLEES, &rec_code_layout),
+static const struct field rec_indirect_callees_fields[] = {
+	U32(rec_indirect_callees, node),
+	I32(rec_indirect_callees, error),
+	ARRAY(rec_indirect_callees, callees, nr_callees, FIELD_STRUCTS, FRAME_MAX_CALLEES, &rec_code_layout),
 };
-LAYOUT(rec_learnt);
+LAYOUT(rec_indirect_callees);
 
 static const struct field rec_inline_fields[] = {
 	TEXT(rec_inline, function),
@@ -450,33 +450,33 @@ LAYOUT(rec_fnode_lost);
 static const struct field rec_walk_fields[] = {
 	U32(rec_walk, maxcount_ppm),
 	U32(rec_walk, max_depth),
-	U32(rec_walk, min_looks),
+	U32(rec_walk, min_snapshots),
 	U32(rec_walk, stop),
 };
 LAYOUT(rec_walk);
 
-static const struct field rec_look_fields[] = {
-	U32(rec_look, reason),
-	U32(rec_look, round),
-	U32(rec_look, pid),
-	U32(rec_look, tid),
-	TEXT(rec_look, comm),
-	U64(rec_look, at_ns),
-	U64(rec_look, weight_ns),
-	U32(rec_look, kind),
-	U32(rec_look, state),
-	STRUCT(rec_look, sleep, &rec_sleep_layout),
-	NUMBERS(rec_look, args),
-	U32(rec_look, serves),
-	U64(rec_look, asleep_ns),
-	U64(rec_look, open_ns),
-	U32(rec_look, op),
-	TEXT(rec_look, kernel),
-	U32(rec_look, stop),
-	TEXT(rec_look, stop_text),
-	ARRAY(rec_look, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
+static const struct field rec_thread_snapshot_fields[] = {
+	U32(rec_thread_snapshot, reason),
+	U32(rec_thread_snapshot, round),
+	U32(rec_thread_snapshot, pid),
+	U32(rec_thread_snapshot, tid),
+	TEXT(rec_thread_snapshot, comm),
+	U64(rec_thread_snapshot, at_ns),
+	U64(rec_thread_snapshot, weight_ns),
+	U32(rec_thread_snapshot, kind),
+	U32(rec_thread_snapshot, state),
+	STRUCT(rec_thread_snapshot, sleep, &rec_sleep_layout),
+	NUMBERS(rec_thread_snapshot, args),
+	U32(rec_thread_snapshot, serves),
+	U64(rec_thread_snapshot, asleep_ns),
+	U64(rec_thread_snapshot, open_ns),
+	U32(rec_thread_snapshot, op),
+	TEXT(rec_thread_snapshot, kernel),
+	U32(rec_thread_snapshot, stop),
+	TEXT(rec_thread_snapshot, stop_text),
+	ARRAY(rec_thread_snapshot, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
 };
-LAYOUT(rec_look);
+LAYOUT(rec_thread_snapshot);
 
 static const struct field rec_thread_fields[] = {
 	U32(rec_thread, pid),
@@ -490,12 +490,12 @@ static const struct field rec_thread_fields[] = {
 };
 LAYOUT(rec_thread);
 
-static const struct field rec_learned_fields[] = {
-	U32(rec_learned, op),
-	U32(rec_learned, pid),
-	U64(rec_learned, address),
+static const struct field rec_new_return_fields[] = {
+	U32(rec_new_return, op),
+	U32(rec_new_return, pid),
+	U64(rec_new_return, address),
 };
-LAYOUT(rec_learned);
+LAYOUT(rec_new_return);
 
 static const struct field rec_file_fields[] = {
 	U32(rec_file, module),
@@ -521,12 +521,12 @@ static const struct field rec_stack_fields[] = {
 };
 LAYOUT(rec_stack);
 
-static const struct field rec_looked_fields[] = {
-	STRUCT(rec_looked, look, &rec_look_layout),
-	ARRAY(rec_looked, regs, nr_regs, FIELD_U64S, 32, NULL),
-	ARRAY(rec_looked, words, nr_words, FIELD_U64S, 4096, NULL),
+static const struct field rec_raw_snapshot_fields[] = {
+	STRUCT(rec_raw_snapshot, snapshot, &rec_thread_snapshot_layout),
+	ARRAY(rec_raw_snapshot, regs, nr_regs, FIELD_U64S, 32, NULL),
+	ARRAY(rec_raw_snapshot, words, nr_words, FIELD_U64S, 4096, NULL),
 };
-LAYOUT(rec_looked);
+LAYOUT(rec_raw_snapshot);
 
 static const struct field rec_bye_fields[] = {
 	I32(rec_bye, error),
@@ -568,11 +568,11 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_REFUSED] = &rec_refused_layout,
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
-	    [REC_SNAPSHOT] = &rec_snapshot_layout,
+	    [REC_MARK] = &rec_mark_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
 	    [REC_CALLEES] = &rec_callees_layout,
-	    [REC_LEARNT] = &rec_learnt_layout,
+	    [REC_INDIRECT_CALLEES] = &rec_indirect_callees_layout,
 	    [REC_CALL] = &rec_call_layout,
 	    [REC_WITNESS] = &rec_witness_layout,
 	    [REC_FNODE] = &rec_fnode_layout,
@@ -580,14 +580,14 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_PHASES] = &rec_phases_layout,
 	    [REC_INLINES] = &rec_inlines_layout,
 	    [REC_WALK] = &rec_walk_layout,
-	    [REC_LOOK] = &rec_look_layout,
+	    [REC_THREAD_SNAPSHOT] = &rec_thread_snapshot_layout,
 	    [REC_THREAD] = &rec_thread_layout,
-	    [REC_LEARNED] = &rec_learned_layout,
+	    [REC_NEW_RETURN] = &rec_new_return_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,
 	    [REC_ALIVE] = &empty_layout,
 	    [REC_STACK] = &rec_stack_layout,
-	    [REC_LOOKED] = &rec_looked_layout,
+	    [REC_RAW_SNAPSHOT] = &rec_raw_snapshot_layout,
 	};
 
 	if (type < sizeof(layouts) / sizeof(layouts[0]) && layouts[type])

@@ -64,7 +64,7 @@ struct req_descend {
 };
 
 /*
- * Answered by one REC_LEARNT for the node: with the functions that this site was seen to
+ * Answered by one REC_INDIRECT_CALLEES for the node: with the functions that this site was seen to
  * call in in-peak calls of f0 (module 0: code of no file), or with an error.
  */
 struct req_learn {

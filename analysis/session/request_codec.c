@@ -81,13 +81,13 @@ static const struct field req_target_fields[] = {
 };
 LAYOUT(req_target);
 
-static const struct field req_look_fields[] = {
-	U32(req_look, reason),
-	U32(req_look, round),
-	U32(req_look, op),
-	U32(req_look, stop),
+static const struct field req_thread_snapshots_fields[] = {
+	U32(req_thread_snapshots, reason),
+	U32(req_thread_snapshots, round),
+	U32(req_thread_snapshots, op),
+	U32(req_thread_snapshots, stop),
 };
-LAYOUT(req_look);
+LAYOUT(req_thread_snapshots);
 // clang-format on
 
 /* A request that says all by its type. */
@@ -96,12 +96,18 @@ static const struct struct_layout empty_layout = {0};
 const struct struct_layout *request_layout(unsigned int type)
 {
 	static const struct struct_layout *const layouts[] = {
-	    [REQ_HEARTBEAT] = &empty_layout,	 [REQ_LAYERS] = &req_layers_layout,
-	    [REQ_ARM] = &req_arm_layout,	 [REQ_DISARM] = &req_disarm_layout,
-	    [REQ_FILE] = &req_file_layout,	 [REQ_DEBUG_FILE] = &req_file_layout,
-	    [REQ_STOP] = &empty_layout,		 [REQ_GO] = &empty_layout,
-	    [REQ_DESCEND] = &req_descend_layout, [REQ_TARGET] = &req_target_layout,
-	    [REQ_PHASES] = &req_phases_layout,	 [REQ_LOOK] = &req_look_layout,
+	    [REQ_HEARTBEAT] = &empty_layout,
+	    [REQ_LAYERS] = &req_layers_layout,
+	    [REQ_ARM] = &req_arm_layout,
+	    [REQ_DISARM] = &req_disarm_layout,
+	    [REQ_FILE] = &req_file_layout,
+	    [REQ_DEBUG_FILE] = &req_file_layout,
+	    [REQ_STOP] = &empty_layout,
+	    [REQ_GO] = &empty_layout,
+	    [REQ_DESCEND] = &req_descend_layout,
+	    [REQ_TARGET] = &req_target_layout,
+	    [REQ_PHASES] = &req_phases_layout,
+	    [REQ_THREAD_SNAPSHOTS] = &req_thread_snapshots_layout,
 	    [REQ_LEARN] = &req_learn_layout,
 	};
 

@@ -8,7 +8,7 @@ enum {
 	   returned */
 	UCONTEXT_REGISTERS = 40,
 	LONGEST_CALL = 7,
-	LONGEST_LOOK = 16,
+	LONGEST_SNAPSHOT = 16,
 	ENDBR64 = 4,
 };
 
@@ -54,7 +54,7 @@ void arch_row_of_frame_pointer(struct row *row)
  */
 static bool code_is(struct module *m, uint64_t vaddr, const char *bytes, size_t n)
 {
-	uint8_t code[LONGEST_LOOK];
+	uint8_t code[LONGEST_SNAPSHOT];
 
 	return n <= sizeof(code) && !module_read_data(m, vaddr, code, n) && !memcmp(code, bytes, n);
 }

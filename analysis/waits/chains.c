@@ -52,7 +52,7 @@ static uint32_t silent_helper(struct waits *w, const struct pending_sleep *p)
 	return best;
 }
 
-static void tell_merged(struct waits *w, const struct pending_sleep *p)
+static void emit_merged(struct waits *w, const struct pending_sleep *p)
 {
 	uint32_t task = p->first.task, helper, node;
 	struct walker k = begin(w);
@@ -80,7 +80,7 @@ void chains_settle(struct waits *w, uint32_t task)
 	if (p->parts == 1)
 		tell(w, &p->first, 0);
 	else
-		tell_merged(w, p);
+		emit_merged(w, p);
 	p->parts = 0;
 }
 

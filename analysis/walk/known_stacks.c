@@ -20,7 +20,8 @@ struct known_stacks {
 	struct known_stack slot[SLOTS];
 };
 
-struct stack_place stack_place_of(const struct rec_look *l, const uint64_t *regs, uint32_t nr_regs)
+struct stack_place stack_place_of(const struct rec_thread_snapshot *l, const uint64_t *regs,
+				  uint32_t nr_regs)
 {
 	if (nr_regs <= REG_SP)
 		return (struct stack_place){0};
@@ -52,7 +53,7 @@ static bool is_at(const struct known_stack *k, struct stack_place at)
 	       k->at.sp == at.sp;
 }
 
-static bool same_frames(const struct known_stack *k, const struct rec_look *l)
+static bool same_frames(const struct known_stack *k, const struct rec_thread_snapshot *l)
 {
 	bool same = k->nr == l->nr_frames;
 
@@ -62,7 +63,8 @@ static bool same_frames(const struct known_stack *k, const struct rec_look *l)
 	return same;
 }
 
-void known_stacks_note(struct known_stacks *k, struct stack_place at, const struct rec_look *l)
+void known_stacks_note(struct known_stacks *k, struct stack_place at,
+		       const struct rec_thread_snapshot *l)
 {
 	struct known_stack *s = &k->slot[slot_of(at)];
 	struct rec_frame *frames;
@@ -81,7 +83,8 @@ void known_stacks_note(struct known_stacks *k, struct stack_place at, const stru
 	*s = (struct known_stack){.at = at, .nr = l->nr_frames, .frames = frames};
 }
 
-bool known_stacks_fill(const struct known_stacks *k, struct stack_place at, struct rec_look *l)
+bool known_stacks_fill(const struct known_stacks *k, struct stack_place at,
+		       struct rec_thread_snapshot *l)
 {
 	const struct known_stack *s = &k->slot[slot_of(at)];
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct open_calls {
-	struct rec_look *looks;
+	struct rec_thread_snapshot *snapshots;
 	size_t nr, cap;
 	uint32_t round;
 };
@@ -18,7 +18,7 @@ struct open_calls *open_calls_new(void)
 }
 
 /* Texts and frames are our own copies. */
-static void look_release(struct rec_look *l)
+static void snapshot_release(struct rec_thread_snapshot *l)
 {
 	const char *texts[] = {l->comm,	      l->kernel,      l->stop_text,    l->sleep.call,
 			       l->sleep.name, l->sleep.waker, l->sleep.holder, l->sleep.doing};
@@ -34,7 +34,7 @@ static bool text_copy(const char **text)
 	return *text != NULL;
 }
 
-static int look_copy(struct rec_look *out, const struct rec_look *from)
+static int snapshot_copy(struct rec_thread_snapshot *out, const struct rec_thread_snapshot *from)
 {
 	struct rec_frame *frames = calloc(from->nr_frames + 1, sizeof(*frames));
 	bool all = frames != NULL;
@@ -49,14 +49,14 @@ static int look_copy(struct rec_look *out, const struct rec_look *from)
 	       text_copy(&out->sleep.doing);
 	if (all)
 		return 0;
-	look_release(out);
+	snapshot_release(out);
 	return -ENOMEM;
 }
 
 static void forget(struct open_calls *o)
 {
 	for (size_t i = 0; i < o->nr; i++)
-		look_release(&o->looks[i]);
+		snapshot_release(&o->snapshots[i]);
 	o->nr = 0;
 }
 
@@ -65,34 +65,35 @@ void open_calls_free(struct open_calls *o)
 	if (!o)
 		return;
 	forget(o);
-	free(o->looks);
+	free(o->snapshots);
 	free(o);
 }
 
 int open_calls_feed(struct open_calls *o, const struct record *rec)
 {
-	const struct rec_look *look = &rec->look;
-	struct rec_look copy;
+	const struct rec_thread_snapshot *snapshot = &rec->snapshot;
+	struct rec_thread_snapshot copy;
 	size_t i;
 	int err;
 
-	if (rec->type != REC_LOOK || look->reason != LOOK_OPEN || look->round < o->round)
+	if (rec->type != REC_THREAD_SNAPSHOT || snapshot->reason != SNAPSHOTS_FOR_OPEN ||
+	    snapshot->round < o->round)
 		return 0;
-	if (look->round > o->round) {
+	if (snapshot->round > o->round) {
 		forget(o);
-		o->round = look->round;
+		o->round = snapshot->round;
 	}
-	if (array_grow(o->looks, o->nr, o->cap, OPEN_MAX_THREADS))
+	if (array_grow(o->snapshots, o->nr, o->cap, OPEN_MAX_THREADS))
 		return o->nr < OPEN_MAX_THREADS ? -ENOMEM : 0;
-	err = look_copy(&copy, look);
+	err = snapshot_copy(&copy, snapshot);
 	if (err)
 		return err;
-	for (i = o->nr; i > 0 && (o->looks[i - 1].asleep_ns < copy.asleep_ns ||
-				  (o->looks[i - 1].asleep_ns == copy.asleep_ns &&
-				   o->looks[i - 1].tid > copy.tid));
+	for (i = o->nr; i > 0 && (o->snapshots[i - 1].asleep_ns < copy.asleep_ns ||
+				  (o->snapshots[i - 1].asleep_ns == copy.asleep_ns &&
+				   o->snapshots[i - 1].tid > copy.tid));
 	     i--)
-		o->looks[i] = o->looks[i - 1];
-	o->looks[i] = copy;
+		o->snapshots[i] = o->snapshots[i - 1];
+	o->snapshots[i] = copy;
 	o->nr++;
 	return 0;
 }
@@ -107,21 +108,22 @@ size_t open_calls_nr(const struct open_calls *o)
 	return o->nr;
 }
 
-const struct rec_look *open_calls_at(const struct open_calls *o, size_t i)
+const struct rec_thread_snapshot *open_calls_at(const struct open_calls *o, size_t i)
 {
-	return i < o->nr ? &o->looks[i] : NULL;
+	return i < o->nr ? &o->snapshots[i] : NULL;
 }
 
-bool open_matches(const struct rec_look *look, const struct open_ask *ask, uint32_t *frame)
+bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
+		  uint32_t *frame)
 {
-	*frame = look->nr_frames;
+	*frame = snapshot->nr_frames;
 	if (ask->syscall)
-		return look->sleep.syscall >= 0 && !strcmp(look->sleep.call, ask->syscall);
+		return snapshot->sleep.syscall >= 0 && !strcmp(snapshot->sleep.call, ask->syscall);
 	*frame = 0;
 	if (!ask->function.module)
 		return true;
-	for (; *frame < look->nr_frames; ++*frame) {
-		const struct rec_frame *f = &look->frames[*frame];
+	for (; *frame < snapshot->nr_frames; ++*frame) {
+		const struct rec_frame *f = &snapshot->frames[*frame];
 
 		if (f->module == ask->function.module && f->function == ask->function.offset)
 			return true;

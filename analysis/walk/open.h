@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is open now: the looks of the last round at all threads (REC_LOOK with
- * LOOK_OPEN), one for each thread. A call that began before anybody watched is found
+ * What is open now: the looks of the last round at all threads (REC_THREAD_SNAPSHOT with
+ * SNAPSHOTS_FOR_OPEN), one for each thread. A call that began before anybody watched is found
  * by its frame on the stack, or by the system call that the thread is in.
  */
 #ifndef PEAKTOP_OPEN_H
@@ -19,12 +19,13 @@ struct open_calls;
 
 struct open_calls *open_calls_new(void);
 void open_calls_free(struct open_calls *o);
-/* REC_LOOK; others are ignored. A look of a newer round forgets the older ones. 0 or -ENOMEM. */
+/* REC_THREAD_SNAPSHOT; others are ignored. A look of a newer round forgets the older ones. 0 or
+ * -ENOMEM. */
 int open_calls_feed(struct open_calls *o, const struct record *rec);
 uint32_t open_calls_round(const struct open_calls *o);
 /* Those of the last round: asleep for the longest time first. */
 size_t open_calls_nr(const struct open_calls *o);
-const struct rec_look *open_calls_at(const struct open_calls *o, size_t i);
+const struct rec_thread_snapshot *open_calls_at(const struct open_calls *o, size_t i);
 
 /* Whose calls are meant: a function, a system call, or whatever is open. */
 struct open_ask {
@@ -34,6 +35,7 @@ struct open_ask {
 
 /* Is this thread in such a call? `*frame`: index of the outermost frame of it, nr_frames for a
  * system call. */
-bool open_matches(const struct rec_look *look, const struct open_ask *ask, uint32_t *frame);
+bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
+		  uint32_t *frame);
 
 #endif

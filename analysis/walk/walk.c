@@ -7,7 +7,7 @@
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
-enum { CHECK_LOOKS = 50, SAME_CHECKS = 4 };
+enum { CHECK_SNAPSHOTS = 50, SAME_CHECKS = 4 };
 #define CHECK_NS 500000000ull
 #define IDLE_SETTLED_NS 3000000000ull /* a program that only waited for this long is idle */
 
@@ -58,7 +58,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-enum walk_class walk_class_of(const struct rec_look *look)
+enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 {
 	static const char *const events[] = {
 	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	   "ppoll",
@@ -66,13 +66,13 @@ enum walk_class walk_class_of(const struct rec_look *look)
 	    "rt_sigsuspend",   "pause",	      "wait4",	      "waitid",	   "io_uring_enter",
 	    "mq_timedreceive", "msgrcv",      "semop",	      "semtimedop"};
 	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
-	const struct rec_sleep *s = &look->sleep;
+	const struct rec_sleep *s = &snapshot->sleep;
 	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "",
-		   *kernel = look->kernel ? look->kernel : "";
+		   *kernel = snapshot->kernel ? snapshot->kernel : "";
 
-	if (look->kind == WITNESS_RUN)
+	if (snapshot->kind == WITNESS_RUN)
 		return WALK_WORK;
-	if (look->state == 'T' || look->state == 't')
+	if (snapshot->state == 'T' || snapshot->state == 't')
 		return WALK_IDLE;
 	if (!strcmp(call, "pause"))
 		return WALK_IDLE;
@@ -87,7 +87,7 @@ enum walk_class walk_class_of(const struct rec_look *look)
 	if (starts_with(name, "anon_inode:[timerfd"))
 		return WALK_SLEEP;
 	/* a pipe, a person, the client of a connection: input that comes when it comes */
-	if (look->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") ||
+	if (snapshot->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") ||
 	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
 	    starts_with(name, "anon_inode:"))
 		return WALK_IDLE;
@@ -201,29 +201,30 @@ static void step(struct descent_of *d, struct tree_node key)
 	d->at = i;
 }
 
-static void step_frames(struct descent_of *d, const struct rec_look *look)
+static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *snapshot)
 {
-	if (look->stop || !look->nr_frames) {
+	if (snapshot->stop || !snapshot->nr_frames) {
 		struct cause why = {.kind = CAUSE_UNKNOWN};
 
-		snprintf(why.name, sizeof(why.name), "%s", look->stop_text ? look->stop_text : "");
-		cause_tally_add(&d->w->stops, &why, look->weight_ns);
+		snprintf(why.name, sizeof(why.name), "%s",
+			 snapshot->stop_text ? snapshot->stop_text : "");
+		cause_tally_add(&d->w->stops, &why, snapshot->weight_ns);
 		step(d, (struct tree_node){.kind = WALK_UNKNOWN});
 	}
-	for (uint32_t i = 0; i < look->nr_frames; i++) {
-		const struct rec_frame *f = &look->frames[i];
+	for (uint32_t i = 0; i < snapshot->nr_frames; i++) {
+		const struct rec_frame *f = &snapshot->frames[i];
 		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION
 									 : WALK_UNKNOWN};
 
 		/* stubs of a compiler at run time that its own map does not name: callers and
 		 * callees are named */
-		if (f->module && !f->function && i && i + 1 < look->nr_frames) {
+		if (f->module && !f->function && i && i + 1 < snapshot->nr_frames) {
 			d->site = (struct rec_code){f->module, f->offset};
 			continue;
 		}
 		/* neighbours in code that no file tells of, as a compiler at run time makes it, are
 		 * one */
-		if (!f->module && i && !look->frames[i - 1].module) {
+		if (!f->module && i && !snapshot->frames[i - 1].module) {
 			d->site = (struct rec_code){0, f->offset};
 			continue;
 		}
@@ -232,9 +233,9 @@ static void step_frames(struct descent_of *d, const struct rec_look *look)
 		else
 			key.name = 1 + !f->module; /* apart from missing callers */
 		step(d, key);
-		d->site = (struct rec_code){f->module, f->module && f->offset
-							   ? f->offset - (i + 1 < look->nr_frames)
-							   : f->offset};
+		d->site = (struct rec_code){
+		    f->module,
+		    f->module && f->offset ? f->offset - (i + 1 < snapshot->nr_frames) : f->offset};
 	}
 }
 
@@ -268,15 +269,16 @@ static bool says_nothing(const char *name, size_t n, bool sleeps)
 	       (n > 8 && (!memcmp(name, "__do_sys", 8) || !memcmp(name, "__se_sys", 8)));
 }
 
-static void step_kernel(struct descent_of *d, const struct rec_look *look)
+static void step_kernel(struct descent_of *d, const struct rec_thread_snapshot *snapshot)
 {
-	const char *at = look->kernel ? look->kernel : "";
+	const char *at = snapshot->kernel ? snapshot->kernel : "";
 	struct tree_node key = {.kind = WALK_SYSCALL};
 	unsigned int depth = 0;
 
 	d->site = (struct rec_code){0};
-	if (look->sleep.syscall >= 0 && look->sleep.call && look->sleep.call[0]) {
-		if (name_number(d->w, look->sleep.call, strlen(look->sleep.call), &key.name))
+	if (snapshot->sleep.syscall >= 0 && snapshot->sleep.call && snapshot->sleep.call[0]) {
+		if (name_number(d->w, snapshot->sleep.call, strlen(snapshot->sleep.call),
+				&key.name))
 			return;
 		step(d, key);
 	}
@@ -284,7 +286,7 @@ static void step_kernel(struct descent_of *d, const struct rec_look *look)
 	while (*at && depth < WALK_KERNEL_DEPTH) {
 		size_t n = strcspn(at, ";");
 
-		if (n && !says_nothing(at, n, look->kind == WITNESS_SLEEP)) {
+		if (n && !says_nothing(at, n, snapshot->kind == WITNESS_SLEEP)) {
 			if (name_number(d->w, at, n, &key.name))
 				return;
 			step(d, key);
@@ -296,14 +298,14 @@ static void step_kernel(struct descent_of *d, const struct rec_look *look)
 
 /* ---- causes */
 
-static void cause_of_run(const struct rec_look *look, struct cause *out)
+static void cause_of_run(const struct rec_thread_snapshot *snapshot, struct cause *out)
 {
-	const char *kernel = look->kernel ? look->kernel : "";
+	const char *kernel = snapshot->kernel ? snapshot->kernel : "";
 
 	*out = (struct cause){.kind = CAUSE_OWN_CODE};
 	if (strstr(kernel, "exc_page_fault"))
 		out->kind = CAUSE_PAGE_FAULT;
-	else if (look->sleep.syscall < 0 &&
+	else if (snapshot->sleep.syscall < 0 &&
 		 (strstr(kernel, "asm_sysvec_") || strstr(kernel, "asm_common_interrupt")))
 		out->kind = CAUSE_INTERRUPT;
 }
@@ -327,7 +329,8 @@ static void self_pc(struct walk_self *self, struct rec_code place, uint64_t ns)
 		self->pcs[lightest] = (struct walk_pc){place, self->pcs[lightest].ns + ns};
 }
 
-static int self_add(struct tree_node *n, const struct rec_look *look, enum walk_class class)
+static int self_add(struct tree_node *n, const struct rec_thread_snapshot *snapshot,
+		    enum walk_class class)
 {
 	struct cause cause;
 
@@ -335,68 +338,69 @@ static int self_add(struct tree_node *n, const struct rec_look *look, enum walk_
 		n->self = calloc(1, sizeof(*n->self));
 	if (!n->self)
 		return -ENOMEM;
-	n->self->looks++;
-	if (look->kind == WITNESS_RUN) {
-		cause_of_run(look, &cause);
-		n->self->run_ns += look->weight_ns;
-		if (n->kind == WALK_FUNCTION && look->nr_frames) {
-			const struct rec_frame *f = &look->frames[look->nr_frames - 1];
+	n->self->snapshots++;
+	if (snapshot->kind == WITNESS_RUN) {
+		cause_of_run(snapshot, &cause);
+		n->self->run_ns += snapshot->weight_ns;
+		if (n->kind == WALK_FUNCTION && snapshot->nr_frames) {
+			const struct rec_frame *f = &snapshot->frames[snapshot->nr_frames - 1];
 
-			self_pc(n->self, (struct rec_code){f->module, f->offset}, look->weight_ns);
+			self_pc(n->self, (struct rec_code){f->module, f->offset},
+				snapshot->weight_ns);
 		}
 	} else {
-		cause_of_sleep(&look->sleep, &cause);
-		n->self->wait_ns[class] += look->weight_ns;
+		cause_of_sleep(&snapshot->sleep, &cause);
+		n->self->wait_ns[class] += snapshot->weight_ns;
 	}
-	cause_tally_add(&n->self->causes[class], &cause, look->weight_ns);
+	cause_tally_add(&n->self->causes[class], &cause, snapshot->weight_ns);
 	return 0;
 }
 
 /* ---- records */
 
 /* Whose time it is: the process that leads by weight is found in one pass. */
-static void node_pid(struct tree_node *n, const struct rec_look *look)
+static void node_pid(struct tree_node *n, const struct rec_thread_snapshot *snapshot)
 {
-	if (look->pid == look->tid)
-		n->main_ns += look->weight_ns;
-	if (n->pid == look->pid) {
-		n->pid_ns += look->weight_ns;
-	} else if (n->pid_ns >= look->weight_ns) {
-		n->pid_ns -= look->weight_ns;
+	if (snapshot->pid == snapshot->tid)
+		n->main_ns += snapshot->weight_ns;
+	if (n->pid == snapshot->pid) {
+		n->pid_ns += snapshot->weight_ns;
+	} else if (n->pid_ns >= snapshot->weight_ns) {
+		n->pid_ns -= snapshot->weight_ns;
 	} else {
-		n->pid = look->pid;
-		n->pid_ns = look->weight_ns - n->pid_ns;
+		n->pid = snapshot->pid;
+		n->pid_ns = snapshot->weight_ns - n->pid_ns;
 	}
 }
 
-static int take_look(struct walk *w, const struct rec_look *look)
+static int take_snapshot(struct walk *w, const struct rec_thread_snapshot *snapshot)
 {
-	struct descent_of d = {.w = w, .ns = look->weight_ns};
-	enum walk_class class = walk_class_of(look);
+	struct descent_of d = {.w = w, .ns = snapshot->weight_ns};
+	enum walk_class class = walk_class_of(snapshot);
 	int err = 0;
 
-	if (!look->weight_ns)
+	if (!snapshot->weight_ns)
 		return 0;
-	step_frames(&d, look);
-	step_kernel(&d, look);
-	w->looks++;
-	w->work_looks += class != WALK_IDLE;
-	if (look->kind == WITNESS_RUN)
-		w->run_weight_ns += look->weight_ns;
+	step_frames(&d, snapshot);
+	step_kernel(&d, snapshot);
+	w->snapshots++;
+	w->work_snapshots += class != WALK_IDLE;
+	if (snapshot->kind == WITNESS_RUN)
+		w->run_weight_ns += snapshot->weight_ns;
 	for (uint32_t i = d.at;; i = w->nodes[i].parent) {
 		struct tree_node *n = &w->nodes[i];
 
-		node_pid(n, look);
-		n->looks++;
-		if (look->kind == WITNESS_RUN)
-			n->run_ns += look->weight_ns;
+		node_pid(n, snapshot);
+		n->snapshots++;
+		if (snapshot->kind == WITNESS_RUN)
+			n->run_ns += snapshot->weight_ns;
 		else
-			n->wait_ns[class] += look->weight_ns;
+			n->wait_ns[class] += snapshot->weight_ns;
 		if (!i)
 			break;
 	}
-	walk_note_thread(w, look, class, d.at);
-	err = self_add(&w->nodes[d.at], look, class);
+	walk_note_thread(w, snapshot, class, d.at);
+	err = self_add(&w->nodes[d.at], snapshot, class);
 	return err ? err : d.full ? -ENOSPC : 0;
 }
 
@@ -423,7 +427,7 @@ static void check(struct walk *w)
 	uint64_t signature = 1469598103934665603ull;
 	struct walk_result r;
 
-	w->checked = w->looks;
+	w->checked = w->snapshots;
 	w->checked_ns = w->last_ns;
 	if (walk_result(w, NULL, NULL, NULL, &r))
 		return;
@@ -449,7 +453,7 @@ bool walk_settled(const struct walk *w)
 	/* the scheduler's own account says that there was no work: more looks would not find any */
 	if (w->idle && w->same && w->last_ns - w->first_ns >= IDLE_SETTLED_NS)
 		return true;
-	return w->work_looks >= w->ask.min_looks && w->same >= SAME_CHECKS;
+	return w->work_snapshots >= w->ask.min_snapshots && w->same >= SAME_CHECKS;
 }
 
 static int take_walk(struct walk *w, const struct rec_walk *ask)
@@ -476,10 +480,11 @@ int walk_feed(struct walk *w, const struct record *rec)
 	if (!w->asked || w->over)
 		return 0;
 	switch (rec->type) {
-	case REC_LOOK:
-		err = rec->look.reason == LOOK_WALK ? take_look(w, &rec->look) : 0;
+	case REC_THREAD_SNAPSHOT:
+		err = rec->snapshot.reason == SNAPSHOTS_FOR_WALK ? take_snapshot(w, &rec->snapshot)
+								 : 0;
 		/* what a check costs grows with the tree */
-		if (w->looks >= w->checked + CHECK_LOOKS + w->nr_nodes / 16)
+		if (w->snapshots >= w->checked + CHECK_SNAPSHOTS + w->nr_nodes / 16)
 			check(w);
 		return err;
 	case REC_THREAD:

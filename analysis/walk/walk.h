@@ -4,7 +4,7 @@
  * program, main and what its threads begin with, through functions and system calls
  * into the kernel, along the largest share of the time of all threads.
  *
- * Looks at threads (REC_LOOK) become a tree of calls: functions by module and offset,
+ * Looks at threads (REC_THREAD_SNAPSHOT) become a tree of calls: functions by module and offset,
  * recursion folded onto the outermost call, below them the system call and what the
  * kernel did in it. A thread's own account (REC_THREAD) says how much time there was.
  * At each node those children are followed whose time is within
@@ -42,7 +42,7 @@ enum {
 enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
 
 /* Which kind of time this is: see above. */
-enum walk_class walk_class_of(const struct rec_look *look);
+enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot);
 
 struct walk;
 
@@ -51,7 +51,7 @@ struct walk *walk_new(void);
 void walk_free(struct walk *w);
 
 /*
- * Takes REC_WALK, REC_LOOK of a walk, REC_THREAD, REC_TARGET_END; others are ignored. 0,
+ * Takes REC_WALK, REC_THREAD_SNAPSHOT of a walk, REC_THREAD, REC_TARGET_END; others are ignored. 0,
  * -EINVAL (options out of range), -ENOMEM, -ENOSPC (the tree is full; shares stay right).
  */
 int walk_feed(struct walk *w, const struct record *rec);
@@ -94,7 +94,7 @@ struct walk_path {
 	double of_class;   /* of the time of its class */
 	struct cause cause;
 	enum evidence evidence;
-	uint64_t looks;
+	uint64_t snapshots;
 	unsigned int nr_frames;
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
 	bool cut;		/* the maximum depth ended it */
@@ -108,7 +108,7 @@ struct walk_path {
 struct walk_top {
 	uint32_t node;	/* one of the nodes that stand for it */
 	double of_work; /* part of the work without the wait for a CPU */
-	uint64_t looks;
+	uint64_t snapshots;
 };
 
 struct walk_result {
@@ -119,7 +119,7 @@ struct walk_result {
 	unsigned int nr_tops;
 	struct walk_top
 	    tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
-	uint64_t looks;
+	uint64_t snapshots;
 	uint32_t threads;
 	double share[WALK_CLASSES];   /* of total_ns */
 	double runqueue;	      /* of it, and part of work */

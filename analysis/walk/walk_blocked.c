@@ -52,24 +52,25 @@ static struct walk_leaf *leaf_of(struct walk_thread *t, uint32_t node)
 	return lightest;
 }
 
-void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class,
-		      uint32_t node)
+void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
+		      enum walk_class class, uint32_t node)
 {
-	const char *call = look->sleep.call ? look->sleep.call : "";
+	const char *call = snapshot->sleep.call ? snapshot->sleep.call : "";
 	struct walk_thread *t;
 	struct walk_leaf *l;
 
-	t = thread_of(w, look->tid);
+	t = thread_of(w, snapshot->tid);
 	if (!t)
 		return;
 	l = leaf_of(t, node);
-	l->all_ns += look->weight_ns;
-	if (look->kind == WITNESS_RUN) {
-		l->run_ns += look->weight_ns;
+	l->all_ns += snapshot->weight_ns;
+	if (snapshot->kind == WITNESS_RUN) {
+		l->run_ns += snapshot->weight_ns;
 		t->runs++;
 	} else if (class == WALK_IDLE) {
-		l->idle_ns += look->weight_ns;
-		l->for_thread = look->sleep.object == SLEEP_ON_FUTEX || !strncmp(call, "sem", 3);
+		l->idle_ns += snapshot->weight_ns;
+		l->for_thread =
+		    snapshot->sleep.object == SLEEP_ON_FUTEX || !strncmp(call, "sem", 3);
 	}
 }
 
@@ -98,7 +99,7 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
  * wait itself. */
 struct running {
 	uint64_t all, handler, wait;
-	uint32_t looks;
+	uint32_t snapshots;
 };
 
 static void add_running(const struct walk *w, const struct walk_thread *t, uint32_t node,
@@ -121,7 +122,7 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 	}
 	sum->handler += handler;
 	sum->all += runs;
-	sum->looks += t->runs;
+	sum->snapshots += t->runs;
 }
 
 /* Does this wait lie below a function that does most of the work of the threads that wait there,
@@ -136,7 +137,7 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 				add_running(w, &w->judged[k], node, &sum);
 		}
 	}
-	return sum.looks >= MIN_RUNS && sum.handler > sum.wait &&
+	return sum.snapshots >= MIN_RUNS && sum.handler > sum.wait &&
 	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 

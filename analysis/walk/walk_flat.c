@@ -11,7 +11,7 @@
 #define PATH_LEAST_OF_MANY 0.2
 #define TRUNK_LEAST 0.5 /* a function that holds less is not on everybody's way */
 #define TOP_LEAST 0.01	/* functions with less of their own are not told */
-enum { MANY_PATHS = 8, TOP_LOOKS = 2, MAX_TRUNK = WALK_MAX_FRAMES };
+enum { MANY_PATHS = 8, TOP_SNAPSHOTS = 2, MAX_TRUNK = WALK_MAX_FRAMES };
 
 struct top_key {
 	uint32_t node;
@@ -19,7 +19,7 @@ struct top_key {
 	struct rec_code function;
 	uint32_t name;
 	double ns;
-	uint64_t looks;
+	uint64_t snapshots;
 };
 
 static int key_order(const void *a, const void *b)
@@ -46,7 +46,7 @@ static int time_order(const void *a, const void *b)
 
 /* The node that a node's own time is told of: in the kernel that is the system call, else the fault
  * or the interrupt. */
-static uint32_t told_as(const struct walk *w, uint32_t i)
+static uint32_t attributed_to(const struct walk *w, uint32_t i)
 {
 	while (w->nodes[i].kind == WALK_KERNEL && w->nodes[i].parent &&
 	       (w->nodes[w->nodes[i].parent].kind == WALK_KERNEL ||
@@ -64,12 +64,12 @@ static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 
 	for (uint32_t i = 1; i < w->nr_nodes; i++) {
 		double ns = walk_own(m, &w->nodes[i], WALK_WORK);
-		uint32_t as = told_as(w, i);
+		uint32_t as = attributed_to(w, i);
 		const struct tree_node *n = &w->nodes[as];
 
 		if (ns > 0)
-			keys[nr++] = (struct top_key){as,      n->kind, n->function,
-						      n->name, ns,	w->nodes[i].self->looks};
+			keys[nr++] = (struct top_key){
+			    as, n->kind, n->function, n->name, ns, w->nodes[i].self->snapshots};
 	}
 	qsort(keys, nr, sizeof(*keys), key_order);
 	for (uint32_t i = 0; i < nr; i++) {
@@ -80,7 +80,7 @@ static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 		    last->function.offset == keys[i].function.offset &&
 		    last->name == keys[i].name) {
 			last->ns += keys[i].ns;
-			last->looks += keys[i].looks;
+			last->snapshots += keys[i].snapshots;
 		} else {
 			keys[kept++] = keys[i];
 		}
@@ -101,9 +101,9 @@ static void tops_fill(struct walk_making *m, double work_ns)
 	}
 	nr = keys_collect(m, keys);
 	for (uint32_t i = 0; i < nr && r->nr_tops < WALK_TOPS; i++) {
-		if (keys[i].looks >= TOP_LOOKS && keys[i].ns >= TOP_LEAST * work_ns)
-			r->tops[r->nr_tops++] =
-			    (struct walk_top){keys[i].node, keys[i].ns / work_ns, keys[i].looks};
+		if (keys[i].snapshots >= TOP_SNAPSHOTS && keys[i].ns >= TOP_LEAST * work_ns)
+			r->tops[r->nr_tops++] = (struct walk_top){
+			    keys[i].node, keys[i].ns / work_ns, keys[i].snapshots};
 	}
 	free(keys);
 }
@@ -176,7 +176,7 @@ void walk_flatten(struct walk_making *m, unsigned int from)
 	p->share = held / m->total;
 	p->of_class = m->class_ns > 0 ? held / m->class_ns : 0;
 	p->cause.kind = CAUSE_UNMEASURED;
-	p->looks = m->w->nodes[m->chain[depth - 1]].looks;
+	p->snapshots = m->w->nodes[m->chain[depth - 1]].snapshots;
 	p->evidence = EVIDENCE_SAMPLED;
 	tops_fill(m, work_ns);
 }

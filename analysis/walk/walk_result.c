@@ -6,7 +6,7 @@
 
 #include "analysis/walk/walk_tree.h"
 
-enum { MIN_LOOKS = 2 /* a single look is an accident */ };
+enum { MIN_SNAPSHOTS = 2 /* a single look is an accident */ };
 #define LEAST_OF_FIRST                                                                             \
 	0.1 /* a path that is shorter than this part of its kind's first is not told */
 #define BUSY_LEAST                                                                                 \
@@ -100,7 +100,7 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
 	p->main_thread = of_main_thread(n);
-	p->looks = cut ? n->looks : n->self ? n->self->looks : 0;
+	p->snapshots = cut ? n->snapshots : n->self ? n->self->snapshots : 0;
 	p->evidence =
 	    m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK]
 		? EVIDENCE_SAMPLED
@@ -161,7 +161,7 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 	double self = walk_own(m, n, m->class), beyond = 0;
 
 	if (depth && self >= least && self > 0 &&
-	    n->self->looks >= (n->looks > MIN_LOOKS ? MIN_LOOKS : 1))
+	    n->self->snapshots >= (n->snapshots > MIN_SNAPSHOTS ? MIN_SNAPSHOTS : 1))
 		path_end(m, index, depth, self, false);
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
 		const struct tree_node *child = &m->w->nodes[i];
@@ -329,7 +329,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	struct walk_making *m;
 	double seen = 0, cpu;
 
-	*out = (struct walk_result){.looks = w->looks,
+	*out = (struct walk_result){.snapshots = w->snapshots,
 				    .threads = w->nr_threads,
 				    .settled = walk_settled(w),
 				    .target_ended = w->target_ended,

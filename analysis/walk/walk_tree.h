@@ -10,7 +10,7 @@
 /* What was seen in a node itself, not in its callees. */
 struct walk_self {
 	uint64_t run_ns, wait_ns[WALK_CLASSES];
-	uint64_t looks;
+	uint64_t snapshots;
 	struct cause_tally causes[WALK_CLASSES];
 	unsigned int nr_pcs;
 	struct walk_pc pcs[WALK_PCS];
@@ -24,7 +24,7 @@ struct tree_node {
 	struct rec_code site;
 	uint64_t site_ns;			/* weight by which it leads over the other sites */
 	uint64_t run_ns, wait_ns[WALK_CLASSES]; /* inclusive */
-	uint64_t looks;
+	uint64_t snapshots;
 	uint64_t main_ns;	/* of all its time, spent by the first thread of a process */
 	uint32_t pid;		/* the process that leads by weight */
 	uint64_t pid_ns;	/* its lead over the others */
@@ -53,7 +53,7 @@ struct walk {
 	uint32_t nr_names, cap_names;
 	uint64_t wall_ns, cpu_ns, runqueue_ns, run_weight_ns;
 	uint64_t first_ns, last_ns; /* since the start: the span that threads gave account of */
-	uint64_t looks, work_looks;
+	uint64_t snapshots, work_snapshots;
 	uint32_t threads[1024]; /* a few bits for each tid: how many there were */
 	uint32_t nr_threads;
 	uint64_t checked, checked_ns; /* looks and `last_ns` at the last check of the first path */
@@ -85,8 +85,8 @@ double walk_inclusive(const struct walk_making *m, const struct tree_node *n,
 		      enum walk_class class);
 double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
 /* walk_blocked.c: note one look; find the waits that are part of a request. 0, or -1: no memory. */
-void walk_note_thread(struct walk *w, const struct rec_look *look, enum walk_class class,
-		      uint32_t node);
+void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
+		      enum walk_class class, uint32_t node);
 int walk_judge_waits(struct walk_making *m);
 /* Is this below a function that takes a lock? */
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node);

@@ -381,7 +381,7 @@ static void test_plans(void **state)
 			prices[plan.price]++;
 			assert_true(plan.strategy == PLAN_EXITS || !plan.nr_exits);
 			assert_true(plan.strategy != PLAN_CALLERS || plan.nr_returns);
-			assert_true(plan.strategy != PLAN_LEARNED || plan.needs_learning);
+			assert_true(plan.strategy != PLAN_DISCOVERED || plan.needs_learning);
 			for (size_t k = 0; k < plan.nr_exits; k++)
 				assert_int_not_equal(plan.exits[k].vaddr, plan.entry.vaddr);
 		} else {

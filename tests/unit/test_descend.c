@@ -330,7 +330,7 @@ static void begin_with_pointer(uint32_t operand)
 	give_calls(0x1030, 25);
 }
 
-static void a_pointer_is_learnt(void **state)
+static void a_pointer_is_discovered(void **state)
 {
 	const struct rec_code callee = {PROGRAM, HELPER + 0x800};
 	const struct question *q;
@@ -343,9 +343,9 @@ static void a_pointer_is_learnt(void **state)
 	assert_int_equal(t.learn.site.role, SITE_CALL);
 	assert_int_equal(t.learn.operand.base, 12);
 	assert_int_equal(t.learn.operand.disp, 24);
-	give(
-	    (struct record){.type = REC_LEARNT,
-			    .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &callee}});
+	give((struct record){
+	    .type = REC_INDIRECT_CALLEES,
+	    .discovered = {.node = t.learn.node, .nr_callees = 1, .callees = &callee}});
 	q = question(PARSE_CALL_SITES);
 	assert_non_null(q);
 	assert_int_equal(q->offset, callee.offset);
@@ -360,9 +360,9 @@ static void several_callees_of_a_pointer_are_told_apart(void **state)
 
 	begin_with_pointer(OPERAND_REGISTER);
 	requests = t.nr_requests;
-	give(
-	    (struct record){.type = REC_LEARNT,
-			    .learnt = {.node = t.learn.node, .nr_callees = 2, .callees = callees}});
+	give((struct record){
+	    .type = REC_INDIRECT_CALLEES,
+	    .discovered = {.node = t.learn.node, .nr_callees = 2, .callees = callees}});
 	/* timed from their entries, which the parser is asked for */
 	for (int i = 0; i < 2; i++) {
 		const struct question *q = question(PARSE_PLAN);
@@ -422,9 +422,9 @@ static void what_an_ifunc_chose_has_the_name_of_the_import(void **state)
 	assert_int_equal(t.nr_learns, 1);
 	assert_int_equal(t.learn.operand.kind, OPERAND_SLOT);
 	assert_int_equal(t.learn.operand.disp, 0x3000);
-	give(
-	    (struct record){.type = REC_LEARNT,
-			    .learnt = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
+	give((struct record){
+	    .type = REC_INDIRECT_CALLEES,
+	    .discovered = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
 	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
 	assert_true(r.nr_nodes >= 2);
 	descent_result_release(&r);
@@ -791,7 +791,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(slowest, setup, teardown),
 	    cmocka_unit_test_setup_teardown(imports_come_from_exports, setup, teardown),
 	    cmocka_unit_test_setup_teardown(an_ifunc_stays_unknown, setup, teardown),
-	    cmocka_unit_test_setup_teardown(a_pointer_is_learnt, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_pointer_is_discovered, setup, teardown),
 	    cmocka_unit_test_setup_teardown(several_callees_of_a_pointer_are_told_apart, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(what_an_ifunc_chose_has_the_name_of_the_import, setup,

@@ -615,7 +615,7 @@ static void test_indirect_call_with_one_callee(void **state)
 {
 	struct bench b;
 	struct rec_code callee = code('b');
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 
 	bench_begin(&b);
 	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
@@ -626,9 +626,9 @@ static void test_indirect_call_with_one_callee(void **state)
 	CALLS(20, &b, 10 * MS, P("?", 9 * MS));
 	assert_int_equal(b.learns, 1);
 	assert_int_equal(b.learn_site.site.offset, site_offset('0', 0));
-	rec.learnt.node = b.learn_node;
-	rec.learnt.nr_callees = 1;
-	rec.learnt.callees = &callee;
+	rec.discovered.node = b.learn_node;
+	rec.discovered.nr_callees = 1;
+	rec.discovered.callees = &callee;
 	assert_int_equal(feed(&b, &rec), 0);
 	act(&b);
 	assert_non_null(armed(&b, "bc"));
@@ -642,15 +642,15 @@ static void test_indirect_call_with_several_callees(void **state)
 {
 	struct bench b;
 	struct rec_code callee[] = {code('b'), code('c'), code('d')};
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 
 	bench_begin(&b);
 	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
 	start(&b, true);
 	CALLS(20, &b, 10 * MS, P("?", 9 * MS));
-	rec.learnt.node = b.learn_node;
-	rec.learnt.nr_callees = 3;
-	rec.learnt.callees = callee;
+	rec.discovered.node = b.learn_node;
+	rec.discovered.nr_callees = 3;
+	rec.discovered.callees = callee;
 	assert_int_equal(feed(&b, &rec), 0);
 	act(&b);
 	assert_null(armed(&b, "?"));
@@ -663,22 +663,22 @@ static void test_indirect_call_with_several_callees(void **state)
 	bench_end(&b);
 }
 
-static void test_indirect_call_that_cannot_be_learnt(void **state)
+static void test_indirect_call_that_cannot_be_discovered(void **state)
 {
 	struct bench b;
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 
 	bench_begin(&b);
 	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
 	start(&b, true);
 	CALLS(20, &b, 10 * MS, P("?", 9 * MS));
-	rec.learnt.node = b.learn_node;
-	rec.learnt.error = -ENOTSUP;
+	rec.discovered.node = b.learn_node;
+	rec.discovered.error = -ENOTSUP;
 	assert_int_equal(feed(&b, &rec), 0);
 	act(&b);
 	expect_done(&b, DESCENT_ROOT_CAUSE);
 	expect_path(&b, 0, "?", CAUSE_UNMEASURED);
-	rec.learnt.node = 4000;
+	rec.discovered.node = 4000;
 	assert_int_equal(feed(&b, &rec), -EINVAL);
 	bench_end(&b);
 }
@@ -959,7 +959,7 @@ int main(void)
 	    cmocka_unit_test(test_blocks_first),
 	    cmocka_unit_test(test_indirect_call_with_one_callee),
 	    cmocka_unit_test(test_indirect_call_with_several_callees),
-	    cmocka_unit_test(test_indirect_call_that_cannot_be_learnt),
+	    cmocka_unit_test(test_indirect_call_that_cannot_be_discovered),
 	    cmocka_unit_test(test_tail_call),
 	    cmocka_unit_test(test_blown_fuse_is_the_loop),
 	    cmocka_unit_test(test_stopped_after_a_blown_fuse),

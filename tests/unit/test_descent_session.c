@@ -150,7 +150,7 @@ static void test_another_peak_knows_the_sites(void **state)
 {
 	struct bench b;
 	struct rec_code callee[] = {code('b'), code('c')};
-	struct record rec = {.type = REC_LEARNT}, lost = {.type = REC_FNODE_LOST};
+	struct record rec = {.type = REC_INDIRECT_CALLEES}, lost = {.type = REC_FNODE_LOST};
 
 	bench_begin(&b);
 	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
@@ -161,9 +161,9 @@ static void test_another_peak_knows_the_sites(void **state)
 	assert_int_equal(feed(&b, &lost), 0);
 	act(&b);
 	CALLS(20, &b, 10 * MS, P("?", 9 * MS));
-	rec.learnt.node = b.learn_node;
-	rec.learnt.nr_callees = 2;
-	rec.learnt.callees = callee;
+	rec.discovered.node = b.learn_node;
+	rec.discovered.nr_callees = 2;
+	rec.discovered.callees = callee;
 	assert_int_equal(feed(&b, &rec), 0);
 	act(&b);
 	CALLS(20, &b, 10 * MS, P("b", 9 * MS));
@@ -475,13 +475,13 @@ static void some_record(struct bench *b, struct record *rec)
 		return;
 	case 2:
 	case 3:
-		rec->type = REC_LEARNT;
-		rec->learnt.node = rng() % 4 ? b->learn_node : (uint32_t)(rng() % 200);
-		rec->learnt.error = rng() % 4 ? 0 : -EIO;
+		rec->type = REC_INDIRECT_CALLEES;
+		rec->discovered.node = rng() % 4 ? b->learn_node : (uint32_t)(rng() % 200);
+		rec->discovered.error = rng() % 4 ? 0 : -EIO;
 		for (i = 0; i < n; i++)
 			callees[i] = some_code();
-		rec->learnt.nr_callees = n;
-		rec->learnt.callees = callees;
+		rec->discovered.nr_callees = n;
+		rec->discovered.callees = callees;
 		return;
 	case 4:
 		rec->type = REC_FNODE;

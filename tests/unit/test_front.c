@@ -278,7 +278,7 @@ static uint32_t watch_armed(const char *name, uint64_t offset)
 static void learn(uint32_t op, uint64_t offset)
 {
 	say((struct record){
-	    .type = REC_LEARNED,
+	    .type = REC_NEW_RETURN,
 	    .learned = {.op = op, .pid = PID, .address = CODE_START - CODE_OFFSET + offset}});
 }
 

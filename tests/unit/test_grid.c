@@ -203,7 +203,7 @@ static void test_equal(void **state)
 
 /* --- themes ------------------------------------------------------------------------------ */
 
-static bool same_look(enum theme theme, unsigned int a, unsigned int b, bool ascii)
+static bool same_snapshot(enum theme theme, unsigned int a, unsigned int b, bool ascii)
 {
 	struct style x = theme_style(theme, ROLE_HEAT_1 + a - 1),
 		     y = theme_style(theme, ROLE_HEAT_1 + b - 1);
@@ -218,7 +218,7 @@ static void test_heat_levels_differ_in_every_theme(void **state)
 
 	for (theme = THEME_256; theme <= THEME_MONO; theme++)
 		for (level = 1; level < HEAT_LEVELS; level++)
-			assert_false(same_look(theme, level, level + 1, false));
+			assert_false(same_snapshot(theme, level, level + 1, false));
 	assert_string_equal(theme_shade(0, false), " ");
 	assert_string_equal(theme_spark(0, true), " ");
 }

@@ -318,9 +318,9 @@ static void test_requests_are_not_for_it(void **state)
 /* Records that say nothing about results are taken without a word. */
 static void test_other_records(void **state)
 {
-	static const enum record_type types[] = {REC_MODULE,  REC_MAPPING,  REC_SITE,
-						 REC_ACK,     REC_SNAPSHOT, REC_SYMBOL,
-						 REC_LEARNED, REC_FILE,	    REC_BYE};
+	static const enum record_type types[] = {REC_MODULE,	 REC_MAPPING, REC_SITE,
+						 REC_ACK,	 REC_MARK,    REC_SYMBOL,
+						 REC_NEW_RETURN, REC_FILE,    REC_BYE};
 	struct record r;
 
 	memset(&r, 0, sizeof(r));

@@ -11,28 +11,29 @@
 static void feed(struct open_calls *o, uint32_t round, uint32_t tid, uint64_t asleep,
 		 const char *call, uint32_t nr, const struct rec_frame *frames)
 {
-	struct record rec = {.type = REC_LOOK};
+	struct record rec = {.type = REC_THREAD_SNAPSHOT};
 
-	rec.look = (struct rec_look){.reason = LOOK_OPEN,
-				     .round = round,
-				     .tid = tid,
-				     .comm = "t",
-				     .asleep_ns = asleep,
-				     .kernel = "",
-				     .stop_text = "",
-				     .nr_frames = nr,
-				     .frames = frames};
-	rec.look.sleep = (struct rec_sleep){.syscall = call ? 0 : -1,
-					    .call = call ? call : "",
-					    .name = "",
-					    .waker = "",
-					    .holder = ""};
+	rec.snapshot = (struct rec_thread_snapshot){.reason = SNAPSHOTS_FOR_OPEN,
+						    .round = round,
+						    .tid = tid,
+						    .comm = "t",
+						    .asleep_ns = asleep,
+						    .kernel = "",
+						    .stop_text = "",
+						    .nr_frames = nr,
+						    .frames = frames};
+	rec.snapshot.sleep = (struct rec_sleep){.syscall = call ? 0 : -1,
+						.call = call ? call : "",
+						.name = "",
+						.waker = "",
+						.holder = ""};
 	assert_int_equal(open_calls_feed(o, &rec), 0);
 }
 
 static void test_rounds(void **state)
 {
-	struct record walk = {.type = REC_LOOK, .look = {.reason = LOOK_WALK, .round = 9}};
+	struct record walk = {.type = REC_THREAD_SNAPSHOT,
+			      .snapshot = {.reason = SNAPSHOTS_FOR_WALK, .round = 9}};
 	struct open_calls *o = open_calls_new();
 
 	feed(o, 1, 10, 500, "read", 0, NULL);
@@ -63,22 +64,22 @@ static void test_matches(void **state)
 	struct open_ask any = {0}, by_call = {.syscall = "read"},
 			by_function = {.function = {1, 0x200}}, other = {.function = {2, 0x200}};
 	struct open_calls *o = open_calls_new();
-	const struct rec_look *look;
+	const struct rec_thread_snapshot *snapshot;
 	uint32_t frame;
 
 	feed(o, 1, 10, 500, "read", 4, frames);
 	feed(o, 1, 11, 400, NULL, 1, frames);
-	look = open_calls_at(o, 0);
-	assert_true(open_matches(look, &any, &frame));
-	assert_true(open_matches(look, &by_call, &frame));
+	snapshot = open_calls_at(o, 0);
+	assert_true(open_matches(snapshot, &any, &frame));
+	assert_true(open_matches(snapshot, &by_call, &frame));
 	/* the outermost call of it */
-	assert_true(open_matches(look, &by_function, &frame));
+	assert_true(open_matches(snapshot, &by_function, &frame));
 	assert_int_equal(frame, 1);
-	assert_false(open_matches(look, &other, &frame));
-	look = open_calls_at(o, 1);
-	assert_true(open_matches(look, &any, &frame));
-	assert_false(open_matches(look, &by_call, &frame));
-	assert_false(open_matches(look, &by_function, &frame));
+	assert_false(open_matches(snapshot, &other, &frame));
+	snapshot = open_calls_at(o, 1);
+	assert_true(open_matches(snapshot, &any, &frame));
+	assert_false(open_matches(snapshot, &by_call, &frame));
+	assert_false(open_matches(snapshot, &by_function, &frame));
 	open_calls_free(o);
 }
 

@@ -573,14 +573,14 @@ static void test_plan_exits(void **state)
 	fixture_end(&fx);
 }
 
-static void test_plan_learned(void **state)
+static void test_plan_discovered(void **state)
 {
 	struct plan plan;
 
 	START(t1);
 	fixture_split(&fx, AT(t1, t1_g), CODE_PART_SYMBOL);
 	assert_int_equal(plan_function(fixture_start(&fx), BASE, &plan), 0);
-	assert_int_equal(plan.strategy, PLAN_LEARNED);
+	assert_int_equal(plan.strategy, PLAN_DISCOVERED);
 	assert_int_equal(plan.price, PLAN_EMULATED);
 	assert_true(plan.needs_learning);
 	assert_int_equal(plan.nr_exits + plan.nr_returns, 0);
@@ -597,7 +597,7 @@ static void test_plan_learned(void **state)
 	fixture_end(&fx);
 	START(t6);
 	assert_int_equal(plan_function(fixture_start(&fx), BASE, &plan), 0);
-	assert_int_equal(plan.strategy, PLAN_LEARNED);
+	assert_int_equal(plan.strategy, PLAN_DISCOVERED);
 	assert_non_null(strstr(plan.text, "no exit of its own"));
 	plan_release(&plan);
 	fixture_end(&fx);
@@ -682,7 +682,7 @@ int main(void)
 	    cmocka_unit_test(test_plan_callers),
 	    cmocka_unit_test(test_plan_at_calls),
 	    cmocka_unit_test(test_plan_exits),
-	    cmocka_unit_test(test_plan_learned),
+	    cmocka_unit_test(test_plan_discovered),
 	    cmocka_unit_test(test_plan_calls_without_end),
 	    cmocka_unit_test(test_plan_declined),
 	    cmocka_unit_test(test_plan_words),

@@ -165,9 +165,9 @@ static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 	const struct rec_frame frames[] = {{1, 0x11, 0x10}, {1, 0x21, 0x20}};
 	const struct rec_frame others[] = {{1, 0x91, 0x90}, {1, 0x21, 0x20}};
 	uint64_t regs[20] = {[16] = 0x401000, [19] = 0x7ffe0000};
-	struct rec_look seen = {
+	struct rec_thread_snapshot seen = {
 	    .pid = 9, .tid = 10, .kind = WITNESS_SLEEP, .nr_frames = 2, .frames = frames};
-	struct rec_look bare = {.pid = 9, .tid = 10, .kind = WITNESS_SLEEP};
+	struct rec_thread_snapshot bare = {.pid = 9, .tid = 10, .kind = WITNESS_SLEEP};
 	struct stack_place at = stack_place_of(&seen, regs, 20);
 	struct known_stacks *k = known_stacks_new();
 

@@ -55,9 +55,9 @@ static struct record record_number(unsigned int i)
 		rec.op.op = 1;
 		rec.op.name = "syscall:read";
 	} else if (i % 5 == 2) {
-		rec.type = REC_SNAPSHOT;
+		rec.type = REC_MARK;
 		rec.snapshot.at_ns = i * 1000;
-		rec.snapshot.label = "mark";
+		rec.mark.label = "mark";
 	} else if (i % 2) {
 		rec.type = REC_PROFILE;
 		rec.profile.op = 1;
@@ -193,13 +193,13 @@ static void test_index_offsets(void **state)
 		before = session_reader_offset(r);
 		if (session_reader_next(r, &rec) != 1)
 			break;
-		if (rec->type != REC_TICK && rec->type != REC_SNAPSHOT)
+		if (rec->type != REC_TICK && rec->type != REC_MARK)
 			continue;
 		assert_true(mark < index->nr_marks);
 		assert_int_equal(index->marks[mark].offset, before);
 		assert_int_equal(index->marks[mark].kind,
-				 rec->type == REC_TICK ? MARK_SLICE : MARK_SNAPSHOT);
-		if (rec->type == REC_SNAPSHOT)
+				 rec->type == REC_TICK ? MARK_SLICE : MARK_SESSION);
+		if (rec->type == REC_MARK)
 			assert_string_equal(index->marks[mark].label, "mark");
 		mark++;
 	}
@@ -211,10 +211,10 @@ static void test_index_of_a_long_session_is_bounded(void **state)
 {
 	struct container_indexer *ix = container_indexer_new();
 	const struct container_index *index;
-	struct record tick = {.type = REC_TICK}, mark = {.type = REC_SNAPSHOT};
+	struct record tick = {.type = REC_TICK}, mark = {.type = REC_MARK};
 	uint32_t i;
 
-	mark.snapshot.label = "m";
+	mark.mark.label = "m";
 	for (i = 0; i < 300000; i++) {
 		tick.tick.end_ns = i * 10;
 		assert_int_equal(container_indexer_add(ix, &tick, 24 + i * 100), 0);
@@ -231,7 +231,7 @@ static void test_index_of_a_long_session_is_bounded(void **state)
 
 static void test_live_only_records_stay_out(void **state)
 {
-	struct record learned = {.type = REC_LEARNED}, request = {.type = REQ_ARM};
+	struct record learned = {.type = REC_NEW_RETURN}, request = {.type = REQ_ARM};
 	struct session_writer *w;
 	struct session_reader *r;
 

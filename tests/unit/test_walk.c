@@ -25,7 +25,8 @@ enum {
 	LOCK = 0x900
 };
 
-static const struct rec_walk defaults = {.maxcount_ppm = 500000, .max_depth = 16, .min_looks = 100};
+static const struct rec_walk defaults = {
+    .maxcount_ppm = 500000, .max_depth = 16, .min_snapshots = 100};
 static const struct rec_sleep running = {
     .syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
 
@@ -40,33 +41,33 @@ static struct walk *begin(const struct rec_walk *ask)
 }
 
 /* A look: functions of the program, outermost first, 0 ends. */
-static int look(struct walk *w, uint64_t ns, enum witness_kind kind, const struct rec_sleep *sleep,
-		const char *kernel, const uint64_t *functions)
+static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
+		    const struct rec_sleep *sleep, const char *kernel, const uint64_t *functions)
 {
 	struct rec_frame frames[64];
-	struct record rec = {.type = REC_LOOK};
+	struct record rec = {.type = REC_THREAD_SNAPSHOT};
 	uint32_t n = 0;
 
 	for (; functions[n]; n++)
 		frames[n] = (struct rec_frame){.module = functions[n] == READ ? LIBC : PROGRAM,
 					       .offset = functions[n] + 8,
 					       .function = functions[n]};
-	rec.look = (struct rec_look){.reason = LOOK_WALK,
-				     .tid = 7,
-				     .comm = "t",
-				     .weight_ns = ns,
-				     .kind = kind,
-				     .state = 'S',
-				     .sleep = *sleep,
-				     .kernel = kernel,
-				     .stop_text = "",
-				     .nr_frames = n,
-				     .frames = frames};
+	rec.snapshot = (struct rec_thread_snapshot){.reason = SNAPSHOTS_FOR_WALK,
+						    .tid = 7,
+						    .comm = "t",
+						    .weight_ns = ns,
+						    .kind = kind,
+						    .state = 'S',
+						    .sleep = *sleep,
+						    .kernel = kernel,
+						    .stop_text = "",
+						    .nr_frames = n,
+						    .frames = frames};
 	return walk_feed(w, &rec);
 }
 
-#define LOOK(w, ns, kind, sleep, kernel, ...)                                                      \
-	look(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
+#define SNAPSHOT(w, ns, kind, sleep, kernel, ...)                                                  \
+	snapshot(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
 
 static void thread(struct walk *w, uint32_t tid, uint64_t wall, uint64_t cpu, uint64_t runqueue)
 {
@@ -130,9 +131,9 @@ static void test_largest_share(void **state)
 
 	for (int i = 0; i < 10; i++) {
 		for (int k = 0; k < 7; k++)
-			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE, COMPUTE);
-		LOOK(w, 20, WITNESS_RUN, &running, "", START, MAIN, SERVE, PARSE);
-		LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE);
+			SNAPSHOT(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE, COMPUTE);
+		SNAPSHOT(w, 20, WITNESS_RUN, &running, "", START, MAIN, SERVE, PARSE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE);
 	}
 	thread(w, 7, 2000, 1000, 0);
 	r = result_of(w);
@@ -142,7 +143,7 @@ static void test_largest_share(void **state)
 	near(r.paths[0].of_class, 0.7);
 	assert_int_equal(r.paths[0].cause.kind, CAUSE_OWN_CODE);
 	assert_int_equal(r.paths[0].evidence, EVIDENCE_SAMPLED);
-	assert_int_equal(r.paths[0].looks, 70);
+	assert_int_equal(r.paths[0].snapshots, 70);
 	near(r.share[WALK_WORK], 0.5);
 	near(r.explained, 0.35);
 	/* where compute() ran */
@@ -162,10 +163,10 @@ static void test_threshold(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 50, WITNESS_RUN, &running, "", MAIN, COMPUTE);
-		LOOK(w, 26, WITNESS_RUN, &running, "", MAIN, PARSE);
-		LOOK(w, 24, WITNESS_RUN, &running, "", MAIN, TAKE);
-		LOOK(w, 30, WITNESS_RUN, &running, "", MAIN);
+		SNAPSHOT(w, 50, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 26, WITNESS_RUN, &running, "", MAIN, PARSE);
+		SNAPSHOT(w, 24, WITNESS_RUN, &running, "", MAIN, TAKE);
+		SNAPSHOT(w, 30, WITNESS_RUN, &running, "", MAIN);
 	}
 	thread(w, 7, 1300, 1300, 0);
 	r = result_of(w);
@@ -185,9 +186,9 @@ static void test_recursion(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, SERVE, SERVE, COMPUTE);
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, PARSE, SERVE, PARSE, SERVE,
-		     COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, SERVE, SERVE, COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, PARSE, SERVE, PARSE, SERVE,
+			 COMPUTE);
 	}
 	thread(w, 7, 200, 200, 0);
 	r = result_of(w);
@@ -251,12 +252,12 @@ static void test_idle_apart(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 960, WITNESS_SLEEP, &on_epoll, "do_syscall_64;do_epoll_wait;schedule", MAIN,
-		     TAKE);
-		LOOK(w, 10, WITNESS_SLEEP, &on_file,
-		     "do_syscall_64;__x64_sys_read;vfs_read;folio_wait;schedule", MAIN, SERVE,
-		     READ);
-		LOOK(w, 30, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE, PARSE);
+		SNAPSHOT(w, 960, WITNESS_SLEEP, &on_epoll, "do_syscall_64;do_epoll_wait;schedule",
+			 MAIN, TAKE);
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_file,
+			 "do_syscall_64;__x64_sys_read;vfs_read;folio_wait;schedule", MAIN, SERVE,
+			 READ);
+		SNAPSHOT(w, 30, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE, PARSE);
 	}
 	thread(w, 7, 10000, 0, 0);
 	r = result_of(w);
@@ -283,7 +284,7 @@ static void test_idle_apart(void **state)
 
 static void test_classes(void **state)
 {
-	struct rec_look l = {.kind = WITNESS_SLEEP, .state = 'S', .sleep = on_epoll};
+	struct rec_thread_snapshot l = {.kind = WITNESS_SLEEP, .state = 'S', .sleep = on_epoll};
 
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.kind = WITNESS_RUN;
@@ -327,9 +328,9 @@ static void test_threads(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 60, WITNESS_RUN, &running, "", START, MAIN, COMPUTE);
-		LOOK(w, 40, WITNESS_SLEEP, &on_mutex, "", START, WORKER, TAKE);
-		LOOK(w, 60, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE);
+		SNAPSHOT(w, 60, WITNESS_RUN, &running, "", START, MAIN, COMPUTE);
+		SNAPSHOT(w, 40, WITNESS_SLEEP, &on_mutex, "", START, WORKER, TAKE);
+		SNAPSHOT(w, 60, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE);
 	}
 	thread(w, 7, 1000, 600, 100);
 	thread(w, 8, 1000, 0, 0);
@@ -359,12 +360,12 @@ static void test_blocked_or_idle(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 20; i++) {
-		LOOK(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, COMPUTE);
-		LOOK(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, PARSE);
-		LOOK(w, 1, WITNESS_RUN, &running, "", START, WORKER, TAKE);
-		LOOK(w, 500, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
-		LOOK(w, 80, WITNESS_SLEEP, &on_condition, "", START, WORKER, SERVE, READ);
-		LOOK(w, 10, WITNESS_SLEEP, &on_epoll, "", START, WORKER, SERVE, MAIN);
+		SNAPSHOT(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, COMPUTE);
+		SNAPSHOT(w, 2, WITNESS_RUN, &running, "", START, WORKER, SERVE, PARSE);
+		SNAPSHOT(w, 1, WITNESS_RUN, &running, "", START, WORKER, TAKE);
+		SNAPSHOT(w, 500, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
+		SNAPSHOT(w, 80, WITNESS_SLEEP, &on_condition, "", START, WORKER, SERVE, READ);
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_epoll, "", START, WORKER, SERVE, MAIN);
 	}
 	thread(w, 7, 11900, 100, 0);
 	r = result_of(w);
@@ -378,7 +379,7 @@ static void test_blocked_or_idle(void **state)
 	/* below a function that takes a lock whatever the system call, and however little ran */
 	w = begin(&defaults);
 	for (int i = 0; i < 20; i++)
-		LOOK(w, 50, WITNESS_SLEEP, &on_epoll, "", START, WORKER, LOCK);
+		SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", START, WORKER, LOCK);
 	thread(w, 7, 1000, 0, 0);
 	r = result_of(w);
 	near(r.share[WALK_WORK], 1);
@@ -389,7 +390,7 @@ static void test_blocked_or_idle(void **state)
 	/* what the kernel does for the thread there has its own name */
 	w = begin(&defaults);
 	for (int i = 0; i < 20; i++)
-		LOOK(w, 50, WITNESS_SLEEP, &on_reclaim, "", START, WORKER, LOCK);
+		SNAPSHOT(w, 50, WITNESS_SLEEP, &on_reclaim, "", START, WORKER, LOCK);
 	thread(w, 7, 1000, 0, 0);
 	r = result_of(w);
 	assert_int_equal(r.paths[0].cause.kind, CAUSE_RECLAIM);
@@ -399,8 +400,8 @@ static void test_blocked_or_idle(void **state)
 	/* nothing but waits: nothing says that they are part of a request */
 	w = begin(&defaults);
 	for (int i = 0; i < 20; i++) {
-		LOOK(w, 50, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
-		LOOK(w, 1, WITNESS_RUN, &running, "", START, WORKER, COMPUTE);
+		SNAPSHOT(w, 50, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
+		SNAPSHOT(w, 1, WITNESS_RUN, &running, "", START, WORKER, COMPUTE);
 	}
 	thread(w, 7, 1020, 20, 0);
 	r = result_of(w);
@@ -417,7 +418,7 @@ static void test_scale(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 4; i++)
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
 	thread(w, 7, 1000, 400, 600);
 	r = result_of(w);
 	assert_int_equal(r.nr_paths, 2);
@@ -442,7 +443,7 @@ static void test_depth(void **state)
 	ask.max_depth = 2;
 	w = begin(&ask);
 	for (int i = 0; i < 10; i++)
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, SERVE, COMPUTE);
 	thread(w, 7, 100, 100, 0);
 	r = result_of(w);
 	assert_int_equal(r.nr_paths, 1);
@@ -463,11 +464,11 @@ static void test_kernel(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 10, WITNESS_RUN, &in_write,
-		     "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_write;vfs_write", MAIN,
-		     READ);
-		LOOK(w, 8, WITNESS_RUN, &running, "asm_exc_page_fault;handle_mm_fault", MAIN,
-		     COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &in_write,
+			 "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_write;vfs_write",
+			 MAIN, READ);
+		SNAPSHOT(w, 8, WITNESS_RUN, &running, "asm_exc_page_fault;handle_mm_fault", MAIN,
+			 COMPUTE);
 	}
 	thread(w, 7, 180, 180, 0);
 	r = result_of(w);
@@ -483,19 +484,19 @@ static void test_kernel(void **state)
 static void test_unknown_callers(void **state)
 {
 	struct rec_frame frame = {.module = PROGRAM, .offset = COMPUTE + 8, .function = COMPUTE};
-	struct record rec = {.type = REC_LOOK};
+	struct record rec = {.type = REC_THREAD_SNAPSHOT};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
-	rec.look = (struct rec_look){.weight_ns = 10,
-				     .kind = WITNESS_RUN,
-				     .comm = "",
-				     .sleep = running,
-				     .kernel = "",
-				     .stop = 2,
-				     .stop_text = "the copy ends",
-				     .nr_frames = 1,
-				     .frames = &frame};
+	rec.snapshot = (struct rec_thread_snapshot){.weight_ns = 10,
+						    .kind = WITNESS_RUN,
+						    .comm = "",
+						    .sleep = running,
+						    .kernel = "",
+						    .stop = 2,
+						    .stop_text = "the copy ends",
+						    .nr_frames = 1,
+						    .frames = &frame};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
@@ -514,23 +515,23 @@ static void test_settles(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 99; i++)
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
 	assert_false(walk_settled(w));
 	for (int i = 0; i < 300; i++)
-		LOOK(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
 	assert_true(walk_settled(w));
 	/* what comes after its end counts no more */
 	assert_int_equal(walk_feed(w, &over), 0);
-	LOOK(w, 1000000, WITNESS_RUN, &running, "", MAIN, PARSE);
+	SNAPSHOT(w, 1000000, WITNESS_RUN, &running, "", MAIN, PARSE);
 	r = result_of(w);
 	assert_path(&r, 0, "200 400");
-	assert_int_equal(r.looks, 399);
+	assert_int_equal(r.snapshots, 399);
 	walk_result_release(&r);
 	/* idle looks alone settle nothing */
 	walk_free(w);
 	w = begin(&defaults);
 	for (int i = 0; i < 500; i++)
-		LOOK(w, 10, WITNESS_SLEEP, &on_epoll, "", MAIN);
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_epoll, "", MAIN);
 	assert_false(walk_settled(w));
 	assert_int_equal(walk_feed(w, &bad), -EINVAL);
 	walk_free(w);
@@ -558,8 +559,8 @@ static void test_lead(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 90, WITNESS_RUN, &running, "", MAIN, COMPUTE);
-		LOOK(w, 1900, WITNESS_SLEEP, &on_condition, "", WORKER, TAKE);
+		SNAPSHOT(w, 90, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 1900, WITNESS_SLEEP, &on_condition, "", WORKER, TAKE);
 	}
 	for (uint32_t t = 0; t < 20; t++)
 		thread_at(w, 7 + t, 1001, 1000, t ? 0 : 900, 0);
@@ -572,8 +573,8 @@ static void test_lead(void **state)
 
 	w = begin(&defaults);
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 4, WITNESS_RUN, &running, "", MAIN, COMPUTE);
-		LOOK(w, 900, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+		SNAPSHOT(w, 4, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+		SNAPSHOT(w, 900, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
 	}
 	thread_at(w, 7, 10001, 10000, 40, 300);
 	r = result_of(w);
@@ -591,7 +592,7 @@ static void test_idle_settles(void **state)
 
 	thread_at(w, 7, 1000000001, 1000000000, 0, 0);
 	for (int i = 0; i < 400; i++)
-		LOOK(w, 1000000, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+		SNAPSHOT(w, 1000000, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
 	assert_false(walk_settled(w));
 	thread_at(w, 7, 2600000001, 1600000000, 0, 0);
 	assert_false(walk_settled(w));
@@ -609,11 +610,11 @@ static void test_flat(void **state)
 
 	for (int i = 0; i < 10; i++) {
 		for (uint64_t k = 0; k < 40; k++) {
-			LOOK(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE,
-			     0x10000 + 16 * k);
+			SNAPSHOT(w, 10, WITNESS_RUN, &running, "", START, MAIN, SERVE,
+				 0x10000 + 16 * k);
 			/* a helper that they all call has most of its own time */
-			LOOK(w, 2, WITNESS_RUN, &running, "", START, MAIN, SERVE, 0x10000 + 16 * k,
-			     PARSE);
+			SNAPSHOT(w, 2, WITNESS_RUN, &running, "", START, MAIN, SERVE,
+				 0x10000 + 16 * k, PARSE);
 		}
 	}
 	thread(w, 7, 4800, 4800, 0);
@@ -638,9 +639,9 @@ static void test_not_flat(void **state)
 	struct walk_result r;
 
 	for (int i = 0; i < 10; i++) {
-		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, SERVE);
-		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, PARSE);
-		LOOK(w, 25, WITNESS_RUN, &running, "", MAIN, TAKE);
+		SNAPSHOT(w, 25, WITNESS_RUN, &running, "", MAIN, SERVE);
+		SNAPSHOT(w, 25, WITNESS_RUN, &running, "", MAIN, PARSE);
+		SNAPSHOT(w, 25, WITNESS_RUN, &running, "", MAIN, TAKE);
 	}
 	thread(w, 7, 750, 750, 0);
 	r = result_of(w);
@@ -658,19 +659,19 @@ static void test_unnamed(void **state)
 				     {.offset = 0x7f0000001000},
 				     {.offset = 0x7f0000002000},
 				     {.offset = 0x7f0000003000}};
-	struct record rec = {.type = REC_LOOK};
+	struct record rec = {.type = REC_THREAD_SNAPSHOT};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
-	rec.look = (struct rec_look){.weight_ns = 10,
-				     .pid = 3,
-				     .kind = WITNESS_RUN,
-				     .comm = "",
-				     .sleep = running,
-				     .kernel = "",
-				     .stop_text = "",
-				     .nr_frames = 4,
-				     .frames = frames};
+	rec.snapshot = (struct rec_thread_snapshot){.weight_ns = 10,
+						    .pid = 3,
+						    .kind = WITNESS_RUN,
+						    .comm = "",
+						    .sleep = running,
+						    .kernel = "",
+						    .stop_text = "",
+						    .nr_frames = 4,
+						    .frames = frames};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
@@ -691,10 +692,10 @@ static void test_full(void **state)
 	int err = 0;
 
 	for (uint64_t i = 0; i < WALK_MAX_NODES + 10; i++)
-		err = LOOK(w, 1, WITNESS_RUN, &running, "", MAIN, 0x10000 + i * 16);
+		err = SNAPSHOT(w, 1, WITNESS_RUN, &running, "", MAIN, 0x10000 + i * 16);
 	assert_int_equal(err, -ENOSPC);
 	for (int i = 0; i < 10; i++)
-		LOOK(w, WALK_MAX_NODES, WITNESS_RUN, &running, "", MAIN, 0x10000);
+		SNAPSHOT(w, WALK_MAX_NODES, WITNESS_RUN, &running, "", MAIN, 0x10000);
 	thread(w, 7, 11 * WALK_MAX_NODES, 0, 0);
 	r = result_of(w);
 	assert_path(&r, 0, "200 10000");

@@ -15,7 +15,7 @@ static bool until(struct front *f, uint64_t end)
 	return !front_over(f) && front_now_ns() < end;
 }
 
-static void look_now(struct front *f, struct open_report *r, const struct options *o)
+static void take_snapshots_now(struct front *f, struct open_report *r, const struct options *o)
 {
 	uint64_t end = front_now_ns() + (uint64_t)(o->question.timeout_s * 1e9);
 	uint32_t round;
@@ -24,8 +24,8 @@ static void look_now(struct front *f, struct open_report *r, const struct option
 		verb_turn(f);
 	if (!front_ready(f) || !front_found(f, &r->ask.function))
 		return;
-	round = front_look(f, 0);
-	while (!front_looks_told(f, round) && until(f, end))
+	round = front_take_snapshots(f, 0);
+	while (!front_snapshots_complete(f, round) && until(f, end))
 		verb_turn(f);
 	while (!walker_names_open(front_walker(f), r->calls) && until(f, end))
 		verb_turn(f);
@@ -77,7 +77,7 @@ int verb_open(struct options *o)
 	r.calls = front_open_calls(f);
 	if (o->nr_ops && o->ops[0].kind == OP_SYSCALL)
 		r.ask.syscall = o->ops[0].name;
-	look_now(f, &r, o);
+	take_snapshots_now(f, &r, o);
 	verb_messages(f);
 	verb_end(f);
 	status = front_failure(f, &line);

@@ -19,7 +19,7 @@ struct run {
 	const struct options *options;
 	struct walk_report report;
 	struct verb_loop loop;
-	uint64_t began_ns, names_ns, told_ns;
+	uint64_t began_ns, names_ns, reported_ns;
 };
 
 static struct output_options output_of(const struct options *o)
@@ -57,9 +57,10 @@ static bool print_progress(struct run *r, uint64_t now)
 {
 	struct output_options oo = output_of(r->options);
 
-	if (!r->options->json_lines || now - r->told_ns < (uint64_t)(r->options->interval_s * 1e9))
+	if (!r->options->json_lines ||
+	    now - r->reported_ns < (uint64_t)(r->options->interval_s * 1e9))
 		return true;
-	r->told_ns = now;
+	r->reported_ns = now;
 	return !output_walk_json(&r->report, &oo, stdout);
 }
 
@@ -70,7 +71,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	if (r->loop.interrupted)
 		return false;
 	if (front_ready(r->front) && !r->began_ns)
-		r->began_ns = r->names_ns = r->told_ns = now;
+		r->began_ns = r->names_ns = r->reported_ns = now;
 	if (!r->began_ns)
 		return true;
 	if (now - r->names_ns > 500 * MS) {
@@ -89,7 +90,7 @@ static void run_end(struct run *r)
 		front_walk(r->front, true);
 		verb_turn(r->front);
 	}
-	while (front_looks_pending(r->front) && front_now_ns() < until)
+	while (front_snapshots_pending(r->front) && front_now_ns() < until)
 		verb_turn(r->front);
 	walker_end(front_walker(r->front));
 	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
@@ -126,7 +127,7 @@ int verb_walk(struct options *o)
 	const struct rec_walk ask = {
 	    .maxcount_ppm = (uint32_t)lround(o->question.maxcount_percentage * 1e6),
 	    .max_depth = o->question.max_depth ? o->question.max_depth : WALK_NO_MAX_DEPTH,
-	    .min_looks = o->question.start_ops};
+	    .min_snapshots = o->question.start_ops};
 	struct front_options fo = {.options = o, .record = o->output};
 	struct run r = {.options = o};
 	const char *line;

@@ -197,11 +197,11 @@ static void finish(struct descend *d)
 		d->host.request(d->host.ctx, &rec);
 }
 
-/* Have the collector watch what an indirect call calls: it answers with REC_LEARNT. */
+/* Have the collector watch what an indirect call calls: it answers with REC_INDIRECT_CALLEES. */
 static void learn(struct descend *d, const struct descent_armed *a)
 {
 	const struct parsed_call_site *s = callees_site(d, a->site);
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 
 	if (s && s->operand.kind != OPERAND_NONE && s->flags & CALL_SITE_TIMED && !a->last_site) {
 		rec.type = REQ_LEARN;
@@ -212,9 +212,9 @@ static void learn(struct descend *d, const struct descent_armed *a)
 					       .operand = s->operand};
 		if (!d->host.request(d->host.ctx, &rec))
 			return;
-		rec.type = REC_LEARNT;
+		rec.type = REC_INDIRECT_CALLEES;
 	}
-	rec.learnt = (struct rec_learnt){.node = a->node, .error = -EOPNOTSUPP};
+	rec.discovered = (struct rec_indirect_callees){.node = a->node, .error = -EOPNOTSUPP};
 	d->host.feed(d->host.ctx, &rec);
 }
 

@@ -2,7 +2,7 @@
 /*
  * One descent between its state machine (analysis/descent/descent.h), the
  * collector and the parser. It takes every record of the stream, live or saved:
- * what it makes itself (REC_DESCENT, REC_CALLEES, REC_LEARNT, REC_FNODE_LOST,
+ * what it makes itself (REC_DESCENT, REC_CALLEES, REC_INDIRECT_CALLEES, REC_FNODE_LOST,
  * REC_SYMBOL, REC_INLINES) goes into the stream too and comes back by descend_take(), so that
  * a replay computes the same answer from the records alone.
  *

@@ -37,7 +37,8 @@ const struct parsed_call_site *callees_site(const struct descend *d, struct rec_
 
 /* ---- telling the state machine ---- */
 
-static struct rec_call_site told_site(const struct descend *d, const struct callees *c, uint32_t i)
+static struct rec_call_site reported_site(const struct descend *d, const struct callees *c,
+					  uint32_t i)
 {
 	const struct parsed_call_site *s = &c->sites[i];
 	struct rec_call_site out = {.offset = s->offset,
@@ -68,13 +69,13 @@ static void tell(struct descend *d, struct callees *c)
 	struct rec_call_site *sites = calloc(c->nr + 1, sizeof(*sites));
 	struct record rec = {.type = REC_CALLEES};
 
-	c->told = true;
+	c->reported = true;
 	rec.callees =
 	    (struct rec_callees){.function = c->function, .error = c->error, .total = c->total};
 	if (!sites)
 		rec.callees.error = -ENOMEM;
 	for (uint32_t i = 0; sites && i < c->nr; i++)
-		sites[i] = told_site(d, c, i);
+		sites[i] = reported_site(d, c, i);
 	if (sites)
 		rec.callees.nr_sites = c->nr;
 	rec.callees.sites = sites;
@@ -82,7 +83,7 @@ static void tell(struct descend *d, struct callees *c)
 	free(sites);
 }
 
-static void tell_failure(struct descend *d, struct rec_code function, int error)
+static void report_failure(struct descend *d, struct rec_code function, int error)
 {
 	struct record rec = {.type = REC_CALLEES};
 
@@ -91,12 +92,12 @@ static void tell_failure(struct descend *d, struct rec_code function, int error)
 }
 
 /* Tell of every function whose call sites and imports are all known by now. */
-static void tell_ready(struct descend *d)
+static void report_ready(struct descend *d)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		struct callees *c = &d->functions[i];
 
-		if (c->state == LOOKUP_KNOWN && !c->told && imports_known(d, c))
+		if (c->state == LOOKUP_KNOWN && !c->reported && imports_known(d, c))
 			tell(d, c);
 	}
 }
@@ -105,7 +106,7 @@ static void tell_ready(struct descend *d)
 
 /* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone.
  */
-static void tell_syscall(struct descend *d, struct rec_code function)
+static void report_syscall(struct descend *d, struct rec_code function)
 {
 	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
 	const char *known = syscall_name((unsigned int)(function.offset & ~REC_KERNEL_CALL));
@@ -134,7 +135,7 @@ void callees_want(struct descend *d, struct rec_code function)
 	int err;
 
 	if (function.module == REC_KERNEL_MODULE) {
-		tell_syscall(d, function);
+		report_syscall(d, function);
 		return;
 	}
 	if (c) {
@@ -149,7 +150,7 @@ void callees_want(struct descend *d, struct rec_code function)
 		asked = d->host.ask(d->host.ctx, PARSE_CALL_SITES, &req, &reply);
 	}
 	if (!asked)
-		tell_failure(d, function, err ? -ENOMEM : -EPIPE);
+		report_failure(d, function, err ? -ENOMEM : -EPIPE);
 	else
 		d->nr_functions++;
 }
@@ -206,7 +207,7 @@ static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer)
 	c->total = a->total;
 	if (!c->error)
 		c->error = sites_copy(d, c, a);
-	tell_ready(d);
+	report_ready(d);
 }
 
 static void answer_import(void *ctx, uint64_t index, const struct parsed *answer)
@@ -227,7 +228,7 @@ static void answer_import(void *ctx, uint64_t index, const struct parsed *answer
 	}
 	m->state = LOOKUP_KNOWN;
 	m->code = import_resolve(list, nr);
-	tell_ready(d);
+	report_ready(d);
 }
 
 /* ---- entries ---- */

@@ -30,7 +30,7 @@ enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
 struct callees {
 	struct rec_code function;
 	enum lookup state;
-	bool told; /* REC_CALLEES was fed */
+	bool reported; /* REC_CALLEES was fed */
 	int32_t error;
 	uint32_t total, nr;
 	struct parsed_call_site *sites; /* ascending; imports are owned */

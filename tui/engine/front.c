@@ -194,7 +194,7 @@ void front_free(struct front *f)
 	channel_free(f->collector.channel);
 	parser_free(f->parser);
 	watches_release(f);
-	looks_release(f);
+	snapshots_release(f);
 	walker_free(f->stream.walker);
 	open_calls_free(f->stream.open_calls);
 	descend_free(f->stream.descend);
@@ -275,12 +275,12 @@ uint32_t front_layers_now(const struct front *f)
 
 int front_snapshot(struct front *f, const char *path)
 {
-	struct record mark = {.type = REC_SNAPSHOT};
+	struct record mark = {.type = REC_MARK};
 
 	if (!f->stream.recording)
 		return f->stream.recording_error ? f->stream.recording_error : -ENODATA;
-	mark.snapshot =
-	    (struct rec_snapshot){.at_ns = model_elapsed_ns(f->stream.model), .label = path};
+	mark.mark =
+	    (struct rec_mark){.at_ns = model_elapsed_ns(f->stream.model), .label = path};
 	front_feed(f, &mark);
 	return f->stream.recording_error ? f->stream.recording_error
 					 : session_writer_save_as(f->stream.recording, path);

@@ -135,10 +135,10 @@ bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
 struct walker *front_walker(struct front *f);
 /* Begin to look at all threads again and again, or stop. */
 void front_walk(struct front *f, bool stop);
-/* Look at all threads once: what they told is complete when front_looks_told() says so of this
- * round. */
-uint32_t front_look(struct front *f, uint32_t op);
-bool front_looks_told(const struct front *f, uint32_t round);
+/* Look at all threads once: what they told is complete when front_snapshots_complete() says so of
+ * this round. */
+uint32_t front_take_snapshots(struct front *f, uint32_t op);
+bool front_snapshots_complete(const struct front *f, uint32_t round);
 /* What the last round told. */
 struct open_calls;
 const struct open_calls *front_open_calls(const struct front *f);
@@ -146,7 +146,7 @@ const struct open_calls *front_open_calls(const struct front *f);
 struct rec_code;
 bool front_found(const struct front *f, struct rec_code *function);
 /* Looks that wait for the parser. */
-bool front_looks_pending(const struct front *f);
+bool front_snapshots_pending(const struct front *f);
 
 /* End the recording in order: the first error of the file, or 0. */
 int front_recording_close(struct front *f);

@@ -44,16 +44,16 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 	case REC_STACK:
 		stacks_take(f, &rec->stack);
 		break;
-	case REC_LOOKED:
-		looks_take(f, &rec->looked);
+	case REC_RAW_SNAPSHOT:
+		snapshots_take(f, &rec->raw_snapshot);
 		break;
 	case REC_ACK:
-		if (rec->ack.epoch > LOOK_ROUNDS)
-			looks_acknowledged(f, rec->ack.epoch);
+		if (rec->ack.epoch > SNAPSHOT_ROUNDS)
+			snapshots_acknowledged(f, rec->ack.epoch);
 		watches_acknowledged(f, &rec->ack);
 		break;
-	case REC_LEARNED:
-		watches_learned(f, &rec->learned);
+	case REC_NEW_RETURN:
+		watches_new_return(f, &rec->new_return);
 		break;
 	case REC_FILE:
 		watches_file(f, &rec->file, fd);
@@ -121,7 +121,7 @@ static void advance(struct front *f)
 	parser_run(f->parser, front_now_ns());
 	say_parser_lost(f);
 	watches_move(f);
-	looks_move(f);
+	snapshots_move(f);
 }
 
 int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
@@ -154,7 +154,7 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 		channel_flush(f->collector.channel);
 	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
 		ticks = stream_read(f);
-	collector_look(f, front_now_ns());
+	collector_take_snapshots(f, front_now_ns());
 	advance(f);
 	return ticks;
 }

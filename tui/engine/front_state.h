@@ -8,7 +8,7 @@
  * front_collector.c  the collector as a process
  * front_descend.c    the front as the host of a descent and a walk
  * front_stacks.c     stacks on their way through the parser
- * front_looks.c      looks on their way through the parser
+ * front_snapshots.c      looks on their way through the parser
  * front_search.c     functions whose names are like a text
  * front_phases.c     --begin and --end
  * watches.c          the functions that are watched; watch_find.c, watch_arm.c
@@ -36,9 +36,9 @@ enum {
 	FRONT_MAX_MAPPINGS = 65536,
 	FRONT_MAX_WATCHES = 64,
 	FRONT_MAX_STACKS = 64, /* at the parser */
-	FRONT_MAX_LOOKS = 1024,
-	LOOK_ROUNDS = 1u << 30,	 /* epochs of looks are above it, those of arming below */
-	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
+	FRONT_MAX_SNAPSHOTS = 1024,
+	SNAPSHOT_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
+	WATCH_MAX_RETURNS = 128,    /* return addresses learnt for one function */
 	WATCH_FIRST_OP = 1024, /* numbers of functions begin here; the collector's own lie below */
 };
 
@@ -96,7 +96,7 @@ struct watch {
 	uint32_t plans_left;	/* IFUNC: candidates still to be planned */
 	uint32_t nr_returns;	/* learnt */
 	uint32_t returns_asked; /* learnt, and being planned by the parser */
-	uint64_t learned_ns;	/* when a return address was last met for the first time */
+	uint64_t discovered_ns; /* when a return address was last met for the first time */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
 	uint64_t calls_now; /* in the last slice */
 };
@@ -189,9 +189,9 @@ struct front {
 	struct front_phases phases;
 	struct front_search search;
 	struct front_code code;
-	struct front_stacks *stacks; /* NULL before the first */
-	struct front_looks *looks;   /* NULL before the first */
-	uint32_t next_round;	     /* of looks */
+	struct front_stacks *stacks;	   /* NULL before the first */
+	struct front_snapshots *snapshots; /* NULL before the first */
+	uint32_t next_round;		   /* of looks */
 	bool all_layers;
 	uint32_t layers; /* measured now */
 	bool go_at_once; /* a screen does not wait for functions to be found */
@@ -220,7 +220,7 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 /* Something came from it. */
 void collector_heard(struct front *f, const struct record *rec);
 /* Called once a turn: end the stream if the collector has died or does not answer. */
-void collector_look(struct front *f, uint64_t now_ns);
+void collector_take_snapshots(struct front *f, uint64_t now_ns);
 /* Its end of the stream was closed. */
 void collector_closed(struct front *f);
 /* Wait until it has ended, but not for ever. */
@@ -249,11 +249,11 @@ bool stacks_mappings(struct front *f, uint32_t pid);
 /* It is a new one: it has none. */
 void stacks_mappings_forget(struct front *f);
 
-/* front_looks.c */
-void looks_take(struct front *f, const struct rec_looked *looked);
-void looks_move(struct front *f);
-void looks_acknowledged(struct front *f, uint32_t round);
-void looks_release(struct front *f);
+/* front_snapshots.c */
+void snapshots_take(struct front *f, const struct rec_raw_snapshot *raw_snapshot);
+void snapshots_move(struct front *f);
+void snapshots_acknowledged(struct front *f, uint32_t round);
+void snapshots_release(struct front *f);
 
 /* front_descend.c */
 int front_descend_init(struct front *f);
@@ -288,7 +288,7 @@ void watch_find(struct front *f, struct watch *w);
 void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
 void watch_arm_kernel(struct front *f, struct watch *w);
 /* A return address of a caller was met for the first time. */
-void watches_learned(struct front *f, const struct rec_learned *l);
+void watches_new_return(struct front *f, const struct rec_new_return *l);
 /* A slice has ended: change over to ends on the callers' side where it pays. */
 void watches_tick(struct front *f);
 

@@ -213,7 +213,7 @@ bool walker_names_open(struct walker *w, const struct open_calls *calls)
 	if (!w->live)
 		return true;
 	for (size_t i = 0; i < open_calls_nr(calls); i++) {
-		const struct rec_look *l = open_calls_at(calls, i);
+		const struct rec_thread_snapshot *l = open_calls_at(calls, i);
 
 		for (uint32_t k = 0; k < l->nr_frames; k++) {
 			const struct rec_frame *f = &l->frames[k];

@@ -8,7 +8,7 @@
 
 #include "tui/engine/front_state.h"
 
-enum { MAX_SITES = 48, DROP_EXITS_RATE = 2000, LEARNT_QUIET_MS = 100 };
+enum { MAX_SITES = 48, DROP_EXITS_RATE = 2000, DISCOVERY_QUIET_MS = 100 };
 
 /* Replace a text; without memory there is none. */
 static void text_set(char **text, const char *with)
@@ -143,7 +143,7 @@ static void return_planned(void *ctx, uint64_t op, const struct parsed *answer)
 	watch_arm(f, w, a->sites, 1, w->exits_dropped);
 }
 
-void watches_learned(struct front *f, const struct rec_learned *l)
+void watches_new_return(struct front *f, const struct rec_new_return *l)
 {
 	const struct parser_reply reply = {return_planned, f, l->op};
 	struct watch *w = watch_by_op(f, l->op);
@@ -151,7 +151,7 @@ void watches_learned(struct front *f, const struct rec_learned *l)
 
 	if (!w || w->nr_returns + w->returns_asked >= WATCH_MAX_RETURNS)
 		return;
-	w->learned_ns = front_now_ns();
+	w->discovered_ns = front_now_ns();
 	for (size_t i = 0; i < f->files.nr_mappings; i++) {
 		const struct front_mapping *m = &f->files.mappings[i];
 
@@ -173,7 +173,7 @@ void watches_tick(struct front *f)
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];
 		bool settled = w->stage == WATCH_ARMED && w->nr_returns &&
-			       now - w->learned_ns > LEARNT_QUIET_MS * 1000000ull;
+			       now - w->discovered_ns > DISCOVERY_QUIET_MS * 1000000ull;
 
 		if (settled && w->exits_stepped && !w->exits_dropped && !w->keep_exits &&
 		    w->calls_now > DROP_EXITS_RATE) {

@@ -64,7 +64,7 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 			struct front_mapping *fm = &f->files.mappings[i];
 
 			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
-				fm->gone = front_looks_pending(f);
+				fm->gone = front_snapshots_pending(f);
 				if (!fm->gone)
 					*fm = f->files.mappings[--f->files.nr_mappings];
 				return;

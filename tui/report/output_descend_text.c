@@ -123,21 +123,21 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 			   const struct descent_result *result, const struct descent_path *first,
 			   bool share)
 {
-	unsigned int told = 1;
+	unsigned int reported = 1;
 
 	put_path(out, r, result, first);
 	for (const struct descent_path *p = first + 1;
-	     p < result->paths + result->nr_paths && told < SENTENCE_CAUSES; p++) {
+	     p < result->paths + result->nr_paths && reported < SENTENCE_CAUSES; p++) {
 		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share ||
 		    2 * p->share < first->share)
 			continue;
-		if (told++ == 1)
+		if (reported++ == 1)
 			put_share(out, first);
 		buf_puts(out, "; and ");
 		put_path(out, r, result, p);
 		put_share(out, p);
 	}
-	if (told == 1 && share)
+	if (reported == 1 && share)
 		put_share(out, first);
 }
 

@@ -32,12 +32,12 @@ size_t open_report_nr(const struct open_report *r)
 }
 
 /* "read(fd 3, buf 0x7f..., count 16)" */
-static void put_call(struct buf *out, const struct rec_look *look)
+static void put_call(struct buf *out, const struct rec_thread_snapshot *snapshot)
 {
-	put_safe(out, look->sleep.call);
+	put_safe(out, snapshot->sleep.call);
 	buf_putc(out, '(');
 	for (unsigned int i = 0; i < SAMPLE_ARGS; i++) {
-		struct syscall_arg a = syscall_arg(look->sleep.call, i);
+		struct syscall_arg a = syscall_arg(snapshot->sleep.call, i);
 
 		if (a.kind == ARG_NONE)
 			break;
@@ -45,20 +45,20 @@ static void put_call(struct buf *out, const struct rec_look *look)
 		if (a.name && a.name[0])
 			buf_printf(out, "%s ", a.name);
 		if (a.kind == ARG_FD || a.kind == ARG_INT)
-			buf_printf(out, "%d", (int)look->args[i]);
+			buf_printf(out, "%d", (int)snapshot->args[i]);
 		else if (a.kind == ARG_SIZE)
-			buf_printf(out, "%" PRIu64, look->args[i]);
+			buf_printf(out, "%" PRIu64, snapshot->args[i]);
 		else
-			buf_printf(out, "0x%" PRIx64, look->args[i]);
+			buf_printf(out, "0x%" PRIx64, snapshot->args[i]);
 	}
 	buf_putc(out, ')');
 }
 
-static const char *object_words(const struct rec_look *look)
+static const char *object_words(const struct rec_thread_snapshot *snapshot)
 {
-	const char *call = look->sleep.call;
+	const char *call = snapshot->sleep.call;
 
-	switch ((enum sleep_object)look->sleep.object) {
+	switch ((enum sleep_object)snapshot->sleep.object) {
 	case SLEEP_ON_NOTHING:
 		return "timed sleep";
 	case SLEEP_ON_FILE:
@@ -77,32 +77,33 @@ static const char *object_words(const struct rec_look *look)
 	case SLEEP_ON_PAGE:
 		return "waiting for a page of memory";
 	case SLEEP_ON_FUTEX:
-		return look->sleep.exclusive ? "waiting for a lock" : "waiting for another thread";
+		return snapshot->sleep.exclusive ? "waiting for a lock"
+						 : "waiting for another thread";
 	case SLEEP_ON_FILE_LOCK:
 		return "waiting for a lock on the file ";
 	case SLEEP_ON_KERNEL_LOCK:
 		return "waiting for a lock in the kernel";
 	default:
-		return look->sleep.name[0] ? "waiting for " : "waiting";
+		return snapshot->sleep.name[0] ? "waiting for " : "waiting";
 	}
 }
 
 /* One line that says what a thread waits for, sanitised, without newline. */
-static void open_report_wait(struct buf *out, const struct rec_look *look)
+static void open_report_wait(struct buf *out, const struct rec_thread_snapshot *snapshot)
 {
-	const struct rec_sleep *s = &look->sleep;
+	const struct rec_sleep *s = &snapshot->sleep;
 
-	if (look->kind == WITNESS_RUN) {
+	if (snapshot->kind == WITNESS_RUN) {
 		buf_puts(out, "running");
 		if (s->syscall >= 0) {
 			buf_puts(out, " in the kernel, in ");
-			put_call(out, look);
+			put_call(out, snapshot);
 		}
 		return;
 	}
-	if (look->state == 'T' || look->state == 't')
+	if (snapshot->state == 'T' || snapshot->state == 't')
 		buf_puts(out, "stopped by a signal or a debugger; ");
-	buf_puts(out, object_words(look));
+	buf_puts(out, object_words(snapshot));
 	put_safe(out, s->name);
 	if (s->object == SLEEP_ON_FUTEX) {
 		if (s->waker[0]) {
@@ -123,20 +124,20 @@ static void open_report_wait(struct buf *out, const struct rec_look *look)
 	}
 	if (s->syscall >= 0) {
 		buf_puts(out, ", in ");
-		put_call(out, look);
+		put_call(out, snapshot);
 	}
-	if (look->state == 'D')
+	if (snapshot->state == 'D')
 		buf_puts(out, "; the wait cannot be interrupted");
 }
 
 /* ---- text */
 
-static void put_frame(struct buf *out, const struct open_report *r, const struct rec_look *look,
-		      uint32_t i, bool asked)
+static void put_frame(struct buf *out, const struct open_report *r,
+		      const struct rec_thread_snapshot *snapshot, uint32_t i, bool asked)
 {
-	const struct rec_frame *f = &look->frames[i];
+	const struct rec_frame *f = &snapshot->frames[i];
 	const struct rec_code function = {f->module, f->function},
-			      place = {f->module, f->offset - (i + 1 < look->nr_frames)};
+			      place = {f->module, f->offset - (i + 1 < snapshot->nr_frames)};
 	const struct descend_symbol *s = descend_symbol(r->names, function.module, function.offset);
 	struct buf where;
 
@@ -155,35 +156,36 @@ static void put_frame(struct buf *out, const struct open_report *r, const struct
 	buf_putc(out, '\n');
 }
 
-static void put_age(struct buf *out, const struct open_report *r, const struct rec_look *look)
+static void put_age(struct buf *out, const struct open_report *r,
+		    const struct rec_thread_snapshot *snapshot)
 {
-	if (look->open_ns)
-		buf_printf(out, ", in this call for %s", format_time(look->open_ns).s);
+	if (snapshot->open_ns)
+		buf_printf(out, ", in this call for %s", format_time(snapshot->open_ns).s);
 	else if (r->what)
 		buf_puts(out, ", in this call since before peaktop started");
-	if (look->kind == WITNESS_SLEEP && look->asleep_ns)
-		buf_printf(out, ", asleep for %s", format_time(look->asleep_ns).s);
+	if (snapshot->kind == WITNESS_SLEEP && snapshot->asleep_ns)
+		buf_printf(out, ", asleep for %s", format_time(snapshot->asleep_ns).s);
 }
 
-static void put_thread(struct buf *out, const struct open_report *r, const struct rec_look *look,
-		       uint32_t frame)
+static void put_thread(struct buf *out, const struct open_report *r,
+		       const struct rec_thread_snapshot *snapshot, uint32_t frame)
 {
-	const char *at = look->kernel;
+	const char *at = snapshot->kernel;
 
 	buf_puts(out, "\n");
-	put_safe(out, look->comm);
-	buf_printf(out, " %u", look->tid);
-	put_age(out, r, look);
+	put_safe(out, snapshot->comm);
+	buf_printf(out, " %u", snapshot->tid);
+	put_age(out, r, snapshot);
 	buf_puts(out, ": ");
-	open_report_wait(out, look);
+	open_report_wait(out, snapshot);
 	buf_putc(out, '\n');
-	if (look->stop && look->stop_text[0]) {
+	if (snapshot->stop && snapshot->stop_text[0]) {
 		buf_puts(out, "    (callers unknown: ");
-		put_safe(out, look->stop_text);
+		put_safe(out, snapshot->stop_text);
 		buf_puts(out, ")\n");
 	}
-	for (uint32_t i = 0; i < look->nr_frames; i++)
-		put_frame(out, r, look, i, r->ask.function.module && i == frame);
+	for (uint32_t i = 0; i < snapshot->nr_frames; i++)
+		put_frame(out, r, snapshot, i, r->ask.function.module && i == frame);
 	if (!*at)
 		return;
 	buf_puts(out, "    kernel: ");
@@ -211,10 +213,10 @@ void open_report_lines(const struct open_report *r, struct buf *out)
 			   all == 1 ? "it does" : "they do");
 	}
 	for (size_t i = 0; i < all; i++) {
-		const struct rec_look *look = open_calls_at(r->calls, i);
+		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 
-		if (open_matches(look, &r->ask, &frame))
-			put_thread(out, r, look, frame);
+		if (open_matches(snapshot, &r->ask, &frame))
+			put_thread(out, r, snapshot, frame);
 	}
 }
 
@@ -239,13 +241,13 @@ static void put_hex(json_t *o, const char *key, uint64_t v, bool *failed)
 	json_put(o, key, json_string(text), failed);
 }
 
-static json_t *frame_json(const struct open_report *r, const struct rec_look *look, uint32_t i,
-			  bool *failed)
+static json_t *frame_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot,
+			  uint32_t i, bool *failed)
 {
-	const struct rec_frame *f = &look->frames[i];
+	const struct rec_frame *f = &snapshot->frames[i];
 	const struct descend_symbol *s = descend_symbol(r->names, f->module, f->function);
 	const struct descend_symbol *at =
-	    descend_symbol(r->names, f->module, f->offset - (i + 1 < look->nr_frames));
+	    descend_symbol(r->names, f->module, f->offset - (i + 1 < snapshot->nr_frames));
 	json_t *o = json_object();
 	char name[NAME_BYTES];
 
@@ -266,63 +268,65 @@ static json_t *frame_json(const struct open_report *r, const struct rec_look *lo
 	return o;
 }
 
-static json_t *syscall_json(const struct rec_look *look, bool *failed)
+static json_t *syscall_json(const struct rec_thread_snapshot *snapshot, bool *failed)
 {
 	json_t *o = json_object(), *args = json_array();
 	char text[24];
 
-	json_put_text(o, "name", look->sleep.call, failed);
+	json_put_text(o, "name", snapshot->sleep.call, failed);
 	for (unsigned int i = 0;
-	     i < SAMPLE_ARGS && syscall_arg(look->sleep.call, i).kind != ARG_NONE; i++) {
-		snprintf(text, sizeof(text), "0x%" PRIx64, look->args[i]);
+	     i < SAMPLE_ARGS && syscall_arg(snapshot->sleep.call, i).kind != ARG_NONE; i++) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, snapshot->args[i]);
 		*failed |= json_array_append_new(args, json_string(text));
 	}
 	json_put(o, "args", args, failed);
 	return o;
 }
 
-static json_t *wait_json(const struct rec_look *look, bool *failed)
+static json_t *wait_json(const struct rec_thread_snapshot *snapshot, bool *failed)
 {
 	json_t *o = json_object();
 	struct cause cause;
 	struct buf text;
 
-	cause_of_sleep(&look->sleep, &cause);
+	cause_of_sleep(&snapshot->sleep, &cause);
 	json_put(o, "kind", json_string(cause_kind_text(cause.kind)), failed);
 	json_put_text(o, "name", cause.name, failed);
-	if (look->sleep.object == SLEEP_ON_FUTEX)
-		put_hex(o, "lock", look->sleep.lock, failed);
+	if (snapshot->sleep.object == SLEEP_ON_FUTEX)
+		put_hex(o, "lock", snapshot->sleep.lock, failed);
 	buf_init(&text, TEXT_MAX);
-	open_report_wait(&text, look);
+	open_report_wait(&text, snapshot);
 	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len), failed);
 	buf_release(&text);
 	return o;
 }
 
-static json_t *thread_json(const struct open_report *r, const struct rec_look *look, bool *failed)
+static json_t *thread_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot,
+			   bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array(), *kernel = json_array();
-	const char state[2] = {(char)look->state, '\0'}, *at = look->kernel;
+	const char state[2] = {(char)snapshot->state, '\0'}, *at = snapshot->kernel;
 
-	json_put(o, "pid", json_integer(look->pid), failed);
-	json_put(o, "tid", json_integer(look->tid), failed);
-	json_put_text(o, "comm", look->comm, failed);
+	json_put(o, "pid", json_integer(snapshot->pid), failed);
+	json_put(o, "tid", json_integer(snapshot->tid), failed);
+	json_put_text(o, "comm", snapshot->comm, failed);
 	json_put(o, "state", json_string(state), failed);
-	json_put(o, "running", json_boolean(look->kind == WITNESS_RUN), failed);
-	if (look->open_ns)
-		json_put(o, "age_ns", json_integer((json_int_t)look->open_ns), failed);
-	if (look->asleep_ns)
-		json_put(o, "asleep_ns", json_integer((json_int_t)look->asleep_ns), failed);
-	if (look->sleep.syscall >= 0)
-		json_put(o, "syscall", syscall_json(look, failed), failed);
-	if (look->kind == WITNESS_SLEEP)
-		json_put(o, "wait", wait_json(look, failed), failed);
-	for (uint32_t i = 0; i < look->nr_frames; i++)
-		*failed |= json_array_append_new(frames, frame_json(r, look, i, failed));
+	json_put(o, "running", json_boolean(snapshot->kind == WITNESS_RUN), failed);
+	if (snapshot->open_ns)
+		json_put(o, "age_ns", json_integer((json_int_t)snapshot->open_ns), failed);
+	if (snapshot->asleep_ns)
+		json_put(o, "asleep_ns", json_integer((json_int_t)snapshot->asleep_ns), failed);
+	if (snapshot->sleep.syscall >= 0)
+		json_put(o, "syscall", syscall_json(snapshot, failed), failed);
+	if (snapshot->kind == WITNESS_SLEEP)
+		json_put(o, "wait", wait_json(snapshot, failed), failed);
+	for (uint32_t i = 0; i < snapshot->nr_frames; i++)
+		*failed |= json_array_append_new(frames, frame_json(r, snapshot, i, failed));
 	json_put(o, "frames", frames, failed);
-	if (look->stop)
+	if (snapshot->stop)
 		json_put_text(o, "incomplete",
-			      look->stop_text[0] ? look->stop_text : "the stack could not be read",
+			      snapshot->stop_text[0] ? snapshot->stop_text
+						     : "the stack could not be read",
 			      failed);
 	while (*at) {
 		size_t n = strcspn(at, ";");
@@ -350,10 +354,10 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)),
 		 &failed);
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
-		const struct rec_look *look = open_calls_at(r->calls, i);
+		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 
-		if (open_matches(look, &r->ask, &frame))
-			failed |= json_array_append_new(calls, thread_json(r, look, &failed));
+		if (open_matches(snapshot, &r->ask, &frame))
+			failed |= json_array_append_new(calls, thread_json(r, snapshot, &failed));
 	}
 	json_put(o, "open_calls", calls, &failed);
 	errno = EIO;

@@ -8,24 +8,24 @@
 
 #include "analysis/base/format.h"
 
-#define BULK 0.5       /* of the work, to be worth a descent */
-#define ENOUGH 0.6     /* of the time that leads must be on told paths, to call it explained */
-#define QUEUE_TOLD 0.1 /* of the work */
+#define BULK 0.5	   /* of the work, to be worth a descent */
+#define ENOUGH 0.6	   /* of the time that leads must be on told paths, to call it explained */
+#define QUEUE_REPORTED 0.1 /* of the work */
 
 /* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
 static double walk_explained(const struct walk_result *result)
 {
 	double all =
 		   result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0),
-	       told = 0;
+	       reported = 0;
 
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct walk_path *p = &result->paths[i];
 
 		if (p->class == result->lead && p->cause.kind != CAUSE_RUN_QUEUE && !p->flat)
-			told += p->share;
+			reported += p->share;
 	}
-	return all > 0 ? told / all : 0;
+	return all > 0 ? reported / all : 0;
 }
 
 const char *walk_status(const struct walk_result *result)
@@ -72,10 +72,10 @@ const struct walk_path *walk_beside(const struct walk_result *result)
 		   : NULL;
 }
 
-bool walk_queue_told(const struct walk_result *result)
+bool walk_queue_reported(const struct walk_result *result)
 {
 	return result->lead == WALK_WORK &&
-	       result->runqueue >= QUEUE_TOLD * result->share[WALK_WORK];
+	       result->runqueue >= QUEUE_REPORTED * result->share[WALK_WORK];
 }
 
 const char *walk_class_text(enum walk_class class)
@@ -189,7 +189,7 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 		snprintf(out, size,
 			 "method: %s stack samples of %u %s, without probes; shares are of the "
 			 "wall time of all threads",
-			 format_count(result->looks).s, result->threads,
+			 format_count(result->snapshots).s, result->threads,
 			 result->threads == 1 ? "thread" : "threads");
 		return out;
 	}

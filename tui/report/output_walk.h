@@ -31,7 +31,7 @@ bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p
  * it is not. */
 const struct walk_path *walk_beside(const struct walk_result *result);
 /* Is the wait for a CPU so large a part of the work that the first sentence names it? */
-bool walk_queue_told(const struct walk_result *result);
+bool walk_queue_reported(const struct walk_result *result);
 const char *walk_status(const struct walk_result *result);
 /* A node by name: a function, "syscall:read", a function of the kernel. Not sanitised. */
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,

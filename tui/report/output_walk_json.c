@@ -192,7 +192,7 @@ static json_t *walk_json(const struct walk_result *result, bool *failed)
 {
 	json_t *o = json_object();
 
-	json_put(o, "looks", json_integer((json_int_t)result->looks), failed);
+	json_put(o, "looks", json_integer((json_int_t)result->snapshots), failed);
 	json_put(o, "threads", json_integer(result->threads), failed);
 	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns), failed);
 	put_share(o, "work", result->share[WALK_WORK], failed);

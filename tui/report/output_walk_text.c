@@ -143,7 +143,7 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 		buf_puts(out, ", ");
 		put_cause(out, r, result, beside);
 	}
-	if (walk_queue_told(result) && p->cause.kind != CAUSE_RUN_QUEUE)
+	if (walk_queue_reported(result) && p->cause.kind != CAUSE_RUN_QUEUE)
 		buf_printf(out, "; in addition, %s of all time was spent waiting for a CPU",
 			   format_percent(result->runqueue).s);
 }
@@ -202,9 +202,9 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 			   time_words(p->class));
 		put_cause(&line, r, result, p);
 		buf_printf(&line, "; %s", report_evidence_words(p->evidence));
-		if (p->looks)
-			buf_printf(&line, ", %s %s", format_count(p->looks).s,
-				   p->looks == 1 ? "sample" : "samples");
+		if (p->snapshots)
+			buf_printf(&line, ", %s %s", format_count(p->snapshots).s,
+				   p->snapshots == 1 ? "sample" : "samples");
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
 		/* which code it was that did not run is not looked at: these shares would be those

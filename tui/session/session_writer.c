@@ -211,7 +211,7 @@ int session_writer_append(struct session_writer *w, const struct record *rec)
 	w->offset += w->frame.len;
 	w->sequence++;
 	w->records++;
-	if (rec->type == REC_SNAPSHOT && fdatasync(w->fd) && errno != EINVAL)
+	if (rec->type == REC_MARK && fdatasync(w->fd) && errno != EINVAL)
 		w->err = -errno;
 	return w->err;
 }

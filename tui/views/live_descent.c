@@ -28,7 +28,7 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 		return;
 	}
 	l->op = op;
-	l->told = false;
+	l->reported = false;
 	l->next_ns = 0;
 	screen_open_descent(l->screen, op, peak);
 }
@@ -83,7 +83,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		return;
 	}
 	l->op = number;
-	l->told = false;
+	l->reported = false;
 	l->next_ns = 0;
 	screen_open_descent(l->screen, number, peak);
 }
@@ -185,7 +185,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	char remark[512] = "";
 	bool over, named;
 
-	if (!l->op || l->told || now_ns < l->next_ns)
+	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
 	/* a replay may step on or back */
@@ -197,7 +197,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	if (r.status == DESCENT_ROOT_CAUSE)
 		same_paths(l, &r, remark, sizeof(remark));
 	if (!descent_rows_show(l->screen, &report, &r, remark))
-		l->told = over && named;
+		l->reported = over && named;
 	if (r.status == DESCENT_ROOT_CAUSE && descend_over(l->descend))
 		keep_answer(l, &r);
 	descent_result_release(&r);

@@ -27,8 +27,8 @@ struct live_descent {
 	bool replay;
 
 	/* from here on its own; zero at the beginning */
-	uint32_t op; /* 0: no view of a descent is open */
-	bool told;   /* the end of it was handed to the screen, with all names */
+	uint32_t op;   /* 0: no view of a descent is open */
+	bool reported; /* the end of it was handed to the screen, with all names */
 	uint64_t next_ns;
 	unsigned int nr_answers;
 	struct live_answer answers[LIVE_ANSWERS];

@@ -25,7 +25,7 @@ void live_open_ask(struct live_open *l, uint32_t number)
 		return;
 	}
 	l->op = number;
-	l->round = front_look(l->front, number);
+	l->round = front_take_snapshots(l->front, number);
 	l->asked_ns = front_now_ns();
 	screen_message(l->screen, NOTE_INFO, "reading the threads of the target");
 }
@@ -41,7 +41,7 @@ bool live_open_turn(struct live_open *l)
 		l->op = 0;
 		return false;
 	}
-	if (!late && !front_looks_told(l->front, l->round))
+	if (!late && !front_snapshots_complete(l->front, l->round))
 		return false;
 	r = (struct open_report){.model = front_model(l->front),
 				 .names = front_descend(l->front),

@@ -14,7 +14,7 @@
 
 enum { OP = 7, MAX_ARMED = 256, STACK = 64, MAX_SEEN = 4096 };
 
-/* A site that was seen to call a function, for REC_LEARNT. */
+/* A site that was seen to call a function, for REC_INDIRECT_CALLEES. */
 struct seen {
 	unsigned int function, site, target;
 };
@@ -77,7 +77,7 @@ static void answer_expand(struct harness *h, struct rec_code function)
 static void answer_learn(struct harness *h, const struct descent_armed *a, uint32_t node)
 {
 	struct rec_code callee[MAX_TARGETS];
-	struct record rec = {.type = REC_LEARNT};
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
 	unsigned int i, nr = 0, f = 0, s = 0;
 
 	for (i = 0; i < h->p->nr_functions; i++)
@@ -90,9 +90,9 @@ static void answer_learn(struct harness *h, const struct descent_armed *a, uint3
 			callee[nr++] = (struct rec_code){
 			    1, h->p->function[h->p->function[f].site[s].target[h->seen[i].target]]
 				   .offset};
-	rec.learnt.node = node;
-	rec.learnt.nr_callees = nr;
-	rec.learnt.callees = callee;
+	rec.discovered.node = node;
+	rec.discovered.nr_callees = nr;
+	rec.discovered.callees = callee;
 	harness_feed(h, &rec);
 }
 

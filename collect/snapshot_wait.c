@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/look_wait.h"
+#include "collect/snapshot_wait.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -136,7 +136,8 @@ static void socket_find(struct socket *s, uint32_t pid)
 }
 
 /* A socket by its peer, and on which side of the connection it is. */
-static void socket_name(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+static void socket_name(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+			struct wait_text *text)
 {
 	struct socket socket = {0};
 
@@ -191,7 +192,8 @@ static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct
 
 /* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell.
  */
-static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+		  struct wait_text *text)
 {
 	uint32_t op = out->args[1] & FUTEX_CMD_MASK, value = (uint32_t)out->args[2], owner = 0,
 		 word[5] = {0};
@@ -217,7 +219,8 @@ static void futex(const struct pt_task_now *t, struct rec_look *out, struct wait
 		s->waker = text->waker;
 }
 
-void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text)
+void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+		   struct wait_text *text)
 {
 	static const int registers[SAMPLE_ARGS] = {REG_DI, REG_SI, REG_DX, REG_R10, REG_R8, REG_R9};
 	struct pt_record_sleep as_sleep = {.head = {.tgid = t->tgid, .tid = t->tid}};

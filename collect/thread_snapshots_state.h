@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What looks.c and looks_open.c share: the threads that are followed, and the question of what is
  * open. */
-#ifndef PEAKTOP_COLLECT_LOOKS_STATE_H
-#define PEAKTOP_COLLECT_LOOKS_STATE_H
+#ifndef PEAKTOP_COLLECT_THREAD_SNAPSHOTS_STATE_H
+#define PEAKTOP_COLLECT_THREAD_SNAPSHOTS_STATE_H
 
 #include "collect/attach.h"
 #include "collect/state.h"
@@ -15,13 +15,13 @@ enum {
 	MAX_RUNNING = 256,
 };
 
-struct look_thread {
+struct snapshot_thread {
 	struct pt_task_now now;	  /* at the last scan; while `held`: as it went to sleep */
 	uint64_t at;		  /* of the last scan */
 	uint64_t wall, cpu, runq; /* since they were told last */
 	uint64_t carried;	  /* slept, and not known where */
 	uint64_t pending;	  /* ns that the held look stands for and that were not told */
-	uint64_t told;
+	uint64_t reported;
 	uint32_t scan; /* in which it was seen */
 	uint32_t next; /* in its bucket: index + 1 */
 	bool used, held;
@@ -30,9 +30,9 @@ struct look_thread {
 	unsigned char *stack;
 };
 
-struct looking {
+struct thread_snapshots {
 	bool walking;
-	struct req_look open; /* the question that is being answered */
+	struct req_thread_snapshots open; /* the question that is being answered */
 	bool opening;
 	uint64_t open_since;
 	struct pt_task_now running[MAX_RUNNING]; /* and not met by a clock yet */
@@ -42,7 +42,7 @@ struct looking {
 	uint64_t next;
 	uint64_t done, dropped; /* of the samples, as of the last refill */
 	double scale;		/* what one sample stands for, in periods */
-	struct look_thread threads[MAX_THREADS];
+	struct snapshot_thread threads[MAX_THREADS];
 	uint32_t bucket[BUCKETS]; /* index + 1 */
 	uint32_t nr_threads, scan, moving;
 	uint32_t list[MAX_MOVING];
@@ -52,20 +52,20 @@ struct looking {
 };
 
 /* looks.c */
-uint32_t looks_letter(uint32_t state);
-uint64_t looks_since_start(const struct collector *c, uint64_t at);
+uint32_t snapshots_letter(uint32_t state);
+uint64_t snapshots_since_start(const struct collector *c, uint64_t at);
 /* Send a look, with its stack if there is one. */
-void looks_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now,
-		const unsigned char *stack, uint32_t bytes);
-uint32_t looks_only_pid(const struct collector *c);
+void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
+		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes);
+uint32_t snapshots_only_pid(const struct collector *c);
 /* Code that is not known yet: a file was mapped since. */
-void looks_mappings_check(struct collector *c, const struct pt_task_now *t);
+void snapshots_mappings_check(struct collector *c, const struct pt_task_now *t);
 
 /* looks_open.c: ask every thread once; those that run are left to the clocks. */
 void open_begin(struct collector *c);
 /* Tell one thread, with its stack if that was read. */
-void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind,
-	       const unsigned char *stack, uint32_t bytes);
+void open_report_call(struct collector *c, const struct pt_task_now *now, uint32_t kind,
+		      const unsigned char *stack, uint32_t bytes);
 /* Everybody was told: say so. */
 void open_done(struct collector *c);
 

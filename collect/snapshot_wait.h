@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a thread that sleeps waits for, from its system call and /proc: descriptor, lock and holder,
  * peer. */
-#ifndef PEAKTOP_LOOK_WAIT_H
-#define PEAKTOP_LOOK_WAIT_H
+#ifndef PEAKTOP_SNAPSHOT_WAIT_H
+#define PEAKTOP_SNAPSHOT_WAIT_H
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
@@ -15,6 +15,7 @@ struct wait_text {
  * Fill `sleep`, `args` and `serves` of a look at this thread. The texts point into
  * `text`. A thread that is in no system call but sleeps waits for a page.
  */
-void look_wait(const struct pt_task_now *t, struct rec_look *out, struct wait_text *text);
+void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+		   struct wait_text *text);
 
 #endif

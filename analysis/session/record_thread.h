@@ -2,8 +2,8 @@
 /* Where a thread is, what it sleeps on, and the records of looks at threads: a part of record.h,
  * which includes it. */
 #include "analysis/session/record.h"
-#ifndef PEAKTOP_RECORD_LOOK_H
-#define PEAKTOP_RECORD_LOOK_H
+#ifndef PEAKTOP_RECORD_THREAD_H
+#define PEAKTOP_RECORD_THREAD_H
 
 /*
  * The kernel as a module: offsets count from the begin of its text, so that they are the same after
@@ -92,23 +92,23 @@ struct rec_sleep {
 struct rec_walk {
 	uint32_t maxcount_ppm; /* of the largest share: what is followed */
 	uint32_t max_depth;
-	uint32_t min_looks; /* at work, before there is an answer */
-	uint32_t stop;	    /* 1: it is over; nothing else is said */
+	uint32_t min_snapshots; /* at work, before there is an answer */
+	uint32_t stop;		/* 1: it is over; nothing else is said */
 };
 
-enum look_reason { LOOK_WALK = 0, LOOK_OPEN };
+enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
 /*
  * One thread: where it is and what it waits for. For a walk it stands for some
  * time; else it is an answer to the question what is open now.
  */
-struct rec_look {
-	uint32_t reason; /* enum look_reason */
-	uint32_t round;	 /* of the REQ_LOOK */
+struct rec_thread_snapshot {
+	uint32_t reason; /* enum snapshot_reason */
+	uint32_t round;	 /* of the REQ_THREAD_SNAPSHOTS */
 	uint32_t pid, tid;
 	const char *comm;
 	uint64_t at_ns;
-	uint64_t weight_ns; /* LOOK_WALK: slept, or the CPU time that it stands for */
+	uint64_t weight_ns; /* SNAPSHOTS_FOR_WALK: slept, or the CPU time that it stands for */
 	uint32_t kind;	    /* enum witness_kind */
 	uint32_t state;	    /* letter as in /proc: S, D, T, R */
 	struct rec_sleep sleep;
@@ -135,9 +135,9 @@ struct rec_thread {
 	uint32_t ended;
 };
 
-/* Unwound by the front's parser, it becomes a REC_LOOK. */
-struct rec_looked {
-	struct rec_look look; /* without frames */
+/* Unwound by the front's parser, it becomes a REC_THREAD_SNAPSHOT. */
+struct rec_raw_snapshot {
+	struct rec_thread_snapshot snapshot; /* without frames */
 	uint32_t nr_regs;
 	const uint64_t *regs; /* as in struct rec_stack */
 	uint32_t nr_words;
@@ -145,13 +145,13 @@ struct rec_looked {
 };
 
 /*
- * LOOK_OPEN: each thread is looked at once; ACK with the round as epoch says that all
- * were told. LOOK_WALK: again and again, until one with `stop`.
+ * SNAPSHOTS_FOR_OPEN: each thread is looked at once; ACK with the round as epoch says that all
+ * were told. SNAPSHOTS_FOR_WALK: again and again, until one with `stop`.
  */
-struct req_look {
-	uint32_t reason; /* enum look_reason */
+struct req_thread_snapshots {
+	uint32_t reason; /* enum snapshot_reason */
 	uint32_t round;
-	uint32_t op; /* LOOK_OPEN: whose calls are meant; 0: any */
+	uint32_t op; /* SNAPSHOTS_FOR_OPEN: whose calls are meant; 0: any */
 	uint32_t stop;
 };
 

@@ -14,20 +14,20 @@
 enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
 
 /* One look with all that it points to. */
-struct held {
-	struct held *next;
-	struct rec_look look;
+struct stored_snapshot {
+	struct stored_snapshot *next;
+	struct rec_thread_snapshot snapshot;
 	char comm[24], call[32], name[256], waker[96], holder[96], doing[64], kernel[KERNEL_BYTES];
 	uint64_t regs[PARSE_MAX_REGS];
 	uint32_t nr_regs, nr_words;
 	uint64_t words[];
 };
 
-struct front_looks {
+struct front_snapshots {
 	struct known_stacks *known;
-	struct held *first, *last; /* not at the parser yet */
+	struct stored_snapshot *first, *last; /* not at the parser yet */
 	size_t nr_waiting;
-	struct held *asked[AT_PARSER]; /* NULL: a free slot */
+	struct stored_snapshot *asked[AT_PARSER]; /* NULL: a free slot */
 	size_t nr_asked;
 	uint32_t last_ack;
 	uint64_t dropped;
@@ -39,24 +39,24 @@ static void text_copy(char *out, size_t n, const char **text)
 	*text = out;
 }
 
-static struct held *held_new(const struct rec_looked *l)
+static struct stored_snapshot *stored_snapshot_new(const struct rec_raw_snapshot *l)
 {
 	uint32_t words = l->nr_words < PARSE_MAX_WORDS ? l->nr_words : PARSE_MAX_WORDS;
-	struct held *h = malloc(sizeof(*h) + words * sizeof(h->words[0]));
+	struct stored_snapshot *h = malloc(sizeof(*h) + words * sizeof(h->words[0]));
 
 	if (!h)
 		return NULL;
 	h->next = NULL;
-	h->look = l->look;
-	text_copy(h->comm, sizeof(h->comm), &h->look.comm);
-	text_copy(h->call, sizeof(h->call), &h->look.sleep.call);
-	text_copy(h->name, sizeof(h->name), &h->look.sleep.name);
-	text_copy(h->waker, sizeof(h->waker), &h->look.sleep.waker);
-	text_copy(h->holder, sizeof(h->holder), &h->look.sleep.holder);
-	text_copy(h->doing, sizeof(h->doing), &h->look.sleep.doing);
-	text_copy(h->kernel, sizeof(h->kernel), &h->look.kernel);
-	h->look.stop_text = "";
-	h->look.nr_frames = 0;
+	h->snapshot = l->snapshot;
+	text_copy(h->comm, sizeof(h->comm), &h->snapshot.comm);
+	text_copy(h->call, sizeof(h->call), &h->snapshot.sleep.call);
+	text_copy(h->name, sizeof(h->name), &h->snapshot.sleep.name);
+	text_copy(h->waker, sizeof(h->waker), &h->snapshot.sleep.waker);
+	text_copy(h->holder, sizeof(h->holder), &h->snapshot.sleep.holder);
+	text_copy(h->doing, sizeof(h->doing), &h->snapshot.sleep.doing);
+	text_copy(h->kernel, sizeof(h->kernel), &h->snapshot.kernel);
+	h->snapshot.stop_text = "";
+	h->snapshot.nr_frames = 0;
 	h->nr_regs = l->nr_regs <= PARSE_MAX_REGS ? l->nr_regs : 0;
 	if (h->nr_regs)
 		memcpy(h->regs, l->regs, h->nr_regs * sizeof(h->regs[0]));
@@ -66,37 +66,37 @@ static struct held *held_new(const struct rec_looked *l)
 	return h;
 }
 
-static void look_feed(struct front *f, const struct rec_look *look)
+static void snapshot_feed(struct front *f, const struct rec_thread_snapshot *snapshot)
 {
-	const struct record rec = {.type = REC_LOOK, .look = *look};
+	const struct record rec = {.type = REC_THREAD_SNAPSHOT, .snapshot = *snapshot};
 
 	front_feed(f, &rec);
 }
 
 /* Without frames: what is known of it is the system call. */
-static void feed_bare(struct front *f, struct held *h, const char *why)
+static void feed_bare(struct front *f, struct stored_snapshot *h, const char *why)
 {
-	h->look.stop = UINT32_MAX;
-	h->look.stop_text = why;
-	look_feed(f, &h->look);
+	h->snapshot.stop = UINT32_MAX;
+	h->snapshot.stop_text = why;
+	snapshot_feed(f, &h->snapshot);
 	free(h);
 }
 
 /* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was
  * none. */
-static bool feed_known(struct front *f, struct held *h)
+static bool feed_known(struct front *f, struct stored_snapshot *h)
 {
-	if (!known_stacks_fill(f->looks->known, stack_place_of(&h->look, h->regs, h->nr_regs),
-			       &h->look))
+	if (!known_stacks_fill(f->snapshots->known,
+			       stack_place_of(&h->snapshot, h->regs, h->nr_regs), &h->snapshot))
 		return false;
-	look_feed(f, &h->look);
+	snapshot_feed(f, &h->snapshot);
 	free(h);
 	return true;
 }
 
-static struct front_looks *looks_of(struct front *f)
+static struct front_snapshots *snapshots_of(struct front *f)
 {
-	struct front_looks *s = f->looks;
+	struct front_snapshots *s = f->snapshots;
 
 	if (s)
 		return s;
@@ -107,21 +107,21 @@ static struct front_looks *looks_of(struct front *f)
 		free(s);
 		s = NULL;
 	}
-	return f->looks = s;
+	return f->snapshots = s;
 }
 
-void looks_take(struct front *f, const struct rec_looked *looked)
+void snapshots_take(struct front *f, const struct rec_raw_snapshot *raw_snapshot)
 {
-	struct front_looks *s = looks_of(f);
-	struct held *h;
+	struct front_snapshots *s = snapshots_of(f);
+	struct stored_snapshot *h;
 
 	if (!s)
 		return;
-	if (s->nr_waiting >= FRONT_MAX_LOOKS) {
+	if (s->nr_waiting >= FRONT_MAX_SNAPSHOTS) {
 		s->dropped++;
 		return;
 	}
-	h = held_new(looked);
+	h = stored_snapshot_new(raw_snapshot);
 	if (!h)
 		return;
 	if (!h->nr_words || !h->nr_regs || !f->parser) {
@@ -143,8 +143,8 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
 	const struct parsed_frames *p = &answer->frames;
 	struct rec_frame frames[PARSE_MAX_FRAMES];
 	struct front *f = ctx;
-	struct front_looks *s = f->looks;
-	struct held *h = s->asked[slot];
+	struct front_snapshots *s = f->snapshots;
+	struct stored_snapshot *h = s->asked[slot];
 
 	s->asked[slot] = NULL;
 	s->nr_asked--;
@@ -153,25 +153,26 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
 		feed_bare(f, h, "the stack could not be read");
 		return;
 	}
-	h->look.stop = p->stop;
-	h->look.stop_text = p->stop && p->reason ? p->reason : "";
-	h->look.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
-	h->look.frames = frames;
-	known_stacks_note(s->known, stack_place_of(&h->look, h->regs, h->nr_regs), &h->look);
-	look_feed(f, &h->look);
+	h->snapshot.stop = p->stop;
+	h->snapshot.stop_text = p->stop && p->reason ? p->reason : "";
+	h->snapshot.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
+	h->snapshot.frames = frames;
+	known_stacks_note(s->known, stack_place_of(&h->snapshot, h->regs, h->nr_regs),
+			  &h->snapshot);
+	snapshot_feed(f, &h->snapshot);
 	free(h);
 }
 
-void looks_move(struct front *f)
+void snapshots_move(struct front *f)
 {
-	struct front_looks *s = f->looks;
+	struct front_snapshots *s = f->snapshots;
 
 	if (s && !s->first && !s->nr_asked)
 		mappings_purge(f);
 
 	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
-		struct held *h = s->first;
-		struct parse_request req = {.pid = h->look.pid,
+		struct stored_snapshot *h = s->first;
+		struct parse_request req = {.pid = h->snapshot.pid,
 					    .text = "",
 					    .nr_regs = h->nr_regs,
 					    .regs = h->regs,
@@ -185,7 +186,8 @@ void looks_move(struct front *f)
 		s->nr_waiting--;
 		while (s->asked[reply.tag])
 			reply.tag++;
-		if (!stacks_mappings(f, h->look.pid) || !front_ask(f, PARSE_UNWIND, &req, &reply)) {
+		if (!stacks_mappings(f, h->snapshot.pid) ||
+		    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
 			feed_bare(f, h, "the request to the parser failed");
 			continue;
 		}
@@ -194,30 +196,30 @@ void looks_move(struct front *f)
 	}
 }
 
-void looks_acknowledged(struct front *f, uint32_t round)
+void snapshots_acknowledged(struct front *f, uint32_t round)
 {
-	if (f->looks)
-		f->looks->last_ack = round;
+	if (f->snapshots)
+		f->snapshots->last_ack = round;
 }
 
-bool front_looks_told(const struct front *f, uint32_t round)
+bool front_snapshots_complete(const struct front *f, uint32_t round)
 {
-	const struct front_looks *s = f->looks;
+	const struct front_snapshots *s = f->snapshots;
 
 	return s && s->last_ack >= round && !s->first && !s->nr_asked;
 }
 
-bool front_looks_pending(const struct front *f)
+bool front_snapshots_pending(const struct front *f)
 {
-	return f->looks && (f->looks->first || f->looks->nr_asked);
+	return f->snapshots && (f->snapshots->first || f->snapshots->nr_asked);
 }
 
-void looks_release(struct front *f)
+void snapshots_release(struct front *f)
 {
-	struct front_looks *s = f->looks;
+	struct front_snapshots *s = f->snapshots;
 
 	while (s && s->first) {
-		struct held *h = s->first;
+		struct stored_snapshot *h = s->first;
 
 		s->first = h->next;
 		free(h);
@@ -227,12 +229,12 @@ void looks_release(struct front *f)
 	if (s)
 		known_stacks_free(s->known);
 	free(s);
-	f->looks = NULL;
+	f->snapshots = NULL;
 }
 
-static void request_look(struct front *f, const struct req_look *req)
+static void request_snapshots(struct front *f, const struct req_thread_snapshots *req)
 {
-	struct record rec = {.type = REQ_LOOK, .req_look = *req};
+	struct record rec = {.type = REQ_THREAD_SNAPSHOTS, .req_thread_snapshots = *req};
 
 	modules_want(f);
 	front_request(f, &rec);
@@ -240,15 +242,17 @@ static void request_look(struct front *f, const struct req_look *req)
 
 void front_walk(struct front *f, bool stop)
 {
-	request_look(f, &(struct req_look){.reason = LOOK_WALK, .stop = stop});
+	request_snapshots(
+	    f, &(struct req_thread_snapshots){.reason = SNAPSHOTS_FOR_WALK, .stop = stop});
 }
 
-uint32_t front_look(struct front *f, uint32_t op)
+uint32_t front_take_snapshots(struct front *f, uint32_t op)
 {
-	uint32_t round = LOOK_ROUNDS + ++f->next_round;
+	uint32_t round = SNAPSHOT_ROUNDS + ++f->next_round;
 
-	looks_of(f);
-	request_look(f, &(struct req_look){.reason = LOOK_OPEN, .op = op, .round = round});
+	snapshots_of(f);
+	request_snapshots(f, &(struct req_thread_snapshots){
+				 .reason = SNAPSHOTS_FOR_OPEN, .op = op, .round = round});
 	return round;
 }
 

@@ -6,7 +6,7 @@
  * What runs is met by a clock on each CPU. Time asleep and on a CPU is the
  * scheduler's own account; a look tells where it went.
  */
-#include "collect/looks.h"
+#include "collect/thread_snapshots.h"
 #include "collect/modules.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "collect/kernel_names.h"
-#include "collect/look_wait.h"
-#include "collect/looks_state.h"
 #include "collect/reader.h"
+#include "collect/snapshot_wait.h"
+#include "collect/thread_snapshots_state.h"
 
 #define MS 1000000ull
 
@@ -29,14 +29,14 @@ enum {
 	SAMPLES = 20, /* stacks of running threads per refill, 20 times a second */
 	SCAN_MS = 20, /* between two scans; longer if that is too dear */
 	SCAN_MAX_MS = 1000,
-	TELL_MS = 250, /* a sleep that goes on is told this often */
-	OPEN_MS = 300, /* how long running threads are waited for */
+	REPORT_MS = 250, /* a sleep that goes on is told this often */
+	OPEN_MS = 300,	 /* how long running threads are waited for */
 	KERNEL_LINE = 1024,
 };
 
 /* ---- the table */
 
-static struct look_thread *thread_find(struct looking *l, uint32_t tid)
+static struct snapshot_thread *thread_find(struct thread_snapshots *l, uint32_t tid)
 {
 	uint32_t i = l->bucket[tid % BUCKETS];
 
@@ -45,15 +45,15 @@ static struct look_thread *thread_find(struct looking *l, uint32_t tid)
 	return i ? &l->threads[i - 1] : NULL;
 }
 
-static struct look_thread *thread_new(struct looking *l, const struct pt_task_now *now)
+static struct snapshot_thread *thread_new(struct thread_snapshots *l, const struct pt_task_now *now)
 {
-	struct look_thread *t;
+	struct snapshot_thread *t;
 
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
 		t = &l->threads[(l->nr_threads + i) % MAX_THREADS];
 		if (t->used)
 			continue;
-		*t = (struct look_thread){
+		*t = (struct snapshot_thread){
 		    .used = true, .now = *now, .next = l->bucket[now->tid % BUCKETS]};
 		l->bucket[now->tid % BUCKETS] = (uint32_t)(t - l->threads) + 1;
 		l->nr_threads++;
@@ -62,7 +62,7 @@ static struct look_thread *thread_new(struct looking *l, const struct pt_task_no
 	return NULL;
 }
 
-static void thread_drop(struct looking *l, struct look_thread *t)
+static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
 {
 	uint32_t *link = &l->bucket[t->now.tid % BUCKETS], index = (uint32_t)(t - l->threads) + 1;
 
@@ -70,63 +70,63 @@ static void thread_drop(struct looking *l, struct look_thread *t)
 		link = &l->threads[*link - 1].next;
 	*link = t->next;
 	free(t->stack);
-	*t = (struct look_thread){0};
+	*t = (struct snapshot_thread){0};
 	l->nr_threads--;
 }
 
 /* ---- telling */
 
-uint32_t looks_letter(uint32_t state)
+uint32_t snapshots_letter(uint32_t state)
 {
 	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
 }
 
-uint64_t looks_since_start(const struct collector *c, uint64_t at)
+uint64_t snapshots_since_start(const struct collector *c, uint64_t at)
 {
 	return at > c->start_ns ? at - c->start_ns : 0;
 }
 
-void looks_send(struct collector *c, struct rec_look *look, const struct pt_task_now *now,
-		const unsigned char *stack, uint32_t bytes)
+void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
+		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes)
 {
-	static uint64_t words[PT_LOOK_STACK / 8];
-	struct record rec = {.type = REC_LOOKED};
+	static uint64_t words[PT_SNAPSHOT_STACK / 8];
+	struct record rec = {.type = REC_RAW_SNAPSHOT};
 	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
 
 	memcpy(words, stack ? stack : (const unsigned char *)"", stack ? bytes / 8 * 8 : 0);
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, now->comm);
 	kernel_names_line(now->kernel, now->nr_kernel, kernel, sizeof(kernel));
-	look->pid = now->tgid;
-	look->tid = now->tid;
-	look->comm = comm;
-	look->kernel = kernel;
-	look->stop_text = "";
-	rec.looked = (struct rec_looked){.look = *look,
-					 .nr_regs = PT_REGS,
-					 .regs = (const uint64_t *)now->regs,
-					 .nr_words = stack ? bytes / 8 : 0,
-					 .words = words};
+	snapshot->pid = now->tgid;
+	snapshot->tid = now->tid;
+	snapshot->comm = comm;
+	snapshot->kernel = kernel;
+	snapshot->stop_text = "";
+	rec.raw_snapshot = (struct rec_raw_snapshot){.snapshot = *snapshot,
+						     .nr_regs = PT_REGS,
+						     .regs = (const uint64_t *)now->regs,
+						     .nr_words = stack ? bytes / 8 : 0,
+						     .words = words};
 	send_record(c, &rec);
 }
 
 /* Tell what a thread slept through, where it stood. */
-static void thread_tell(struct collector *c, struct look_thread *t, uint64_t now)
+static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now)
 {
-	struct rec_look look = {.reason = LOOK_WALK,
-				.kind = WITNESS_SLEEP,
-				.weight_ns = t->pending,
-				.at_ns = looks_since_start(c, now),
-				.state = looks_letter(t->now.state)};
+	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_WALK,
+					       .kind = WITNESS_SLEEP,
+					       .weight_ns = t->pending,
+					       .at_ns = snapshots_since_start(c, now),
+					       .state = snapshots_letter(t->now.state)};
 	struct wait_text text;
 
 	if (!t->held || !t->pending)
 		return;
-	look_wait(&t->now, &look, &text);
-	looks_send(c, &look, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
+	snapshot_wait(&t->now, &snapshot, &text);
+	snapshots_send(c, &snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;
 }
 
-static void thread_times(struct collector *c, struct look_thread *t, bool ended)
+static void thread_times(struct collector *c, struct snapshot_thread *t, bool ended)
 {
 	struct record rec = {.type = REC_THREAD};
 	char comm[PT_COMM + 1];
@@ -137,7 +137,7 @@ static void thread_times(struct collector *c, struct look_thread *t, bool ended)
 	rec.thread = (struct rec_thread){.pid = t->now.tgid,
 					 .tid = t->now.tid,
 					 .comm = comm,
-					 .at_ns = looks_since_start(c, t->at),
+					 .at_ns = snapshots_since_start(c, t->at),
 					 .wall_ns = t->wall,
 					 .cpu_ns = t->cpu,
 					 .runqueue_ns = t->runq,
@@ -150,24 +150,24 @@ static void thread_times(struct collector *c, struct look_thread *t, bool ended)
 
 struct scan {
 	struct collector *c;
-	struct looking *l;
+	struct thread_snapshots *l;
 	uint64_t now;
 };
 
 /* Read the stacks of those that moved; whether they stood still all the while is seen afterwards.
  */
-static void stacks_take(struct looking *l)
+static void stacks_take(struct thread_snapshots *l)
 {
 	struct reader_piece pieces[MAX_MOVING];
 
 	for (uint32_t i = 0; i < l->moving; i++) {
-		struct look_thread *t = &l->threads[l->list[i]];
+		struct snapshot_thread *t = &l->threads[l->list[i]];
 
 		if (!t->stack)
-			t->stack = malloc(PT_LOOK_STACK);
+			t->stack = malloc(PT_SNAPSHOT_STACK);
 		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid,
 						  .address = t->now.regs[PT_REG_SP],
-						  .bytes = t->stack ? PT_LOOK_STACK : 0,
+						  .bytes = t->stack ? PT_SNAPSHOT_STACK : 0,
 						  .to = t->stack};
 	}
 	reader_memory(pieces, l->moving);
@@ -176,7 +176,7 @@ static void stacks_take(struct looking *l)
 }
 
 /* How it has spent the time since the last scan. */
-static uint64_t account(struct look_thread *t, const struct pt_task_now *now, uint64_t at)
+static uint64_t account(struct snapshot_thread *t, const struct pt_task_now *now, uint64_t at)
 {
 	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns,
 		 runq = now->runq_ns - t->now.runq_ns;
@@ -195,8 +195,8 @@ static uint64_t account(struct look_thread *t, const struct pt_task_now *now, ui
 static void scan_task(void *ctx, const struct pt_task_now *now)
 {
 	struct scan *s = ctx;
-	struct looking *l = s->l;
-	struct look_thread *t = thread_find(l, now->tid);
+	struct thread_snapshots *l = s->l;
+	struct snapshot_thread *t = thread_find(l, now->tid);
 	uint64_t slept;
 
 	if (!t) {
@@ -205,7 +205,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 			l->too_many = true;
 			return;
 		}
-		t->at = t->told = s->now;
+		t->at = t->reported = s->now;
 		/* one more turn: its state is new */
 		t->now.switches = now->switches - 1;
 	}
@@ -215,17 +215,17 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 		t->pending += slept;
 		t->now.cpu_ns = now->cpu_ns;
 		t->now.runq_ns = now->runq_ns;
-		if (s->now - t->told < TELL_MS * MS)
+		if (s->now - t->reported < REPORT_MS * MS)
 			return;
-		thread_tell(s->c, t, s->now);
+		thread_report(s->c, t, s->now);
 		thread_times(s->c, t, false);
-		t->told = s->now;
+		t->reported = s->now;
 		return;
 	}
-	thread_tell(s->c, t, s->now);
-	if (s->now - t->told >= TELL_MS * MS) {
+	thread_report(s->c, t, s->now);
+	if (s->now - t->reported >= REPORT_MS * MS) {
 		thread_times(s->c, t, false);
-		t->told = s->now;
+		t->reported = s->now;
 	}
 	t->held = t->moved = false;
 	t->now = *now;
@@ -238,7 +238,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 static void verify_task(void *ctx, const struct pt_task_now *now)
 {
 	struct scan *s = ctx;
-	struct look_thread *t = thread_find(s->l, now->tid);
+	struct snapshot_thread *t = thread_find(s->l, now->tid);
 
 	if (!t)
 		return;
@@ -248,12 +248,12 @@ static void verify_task(void *ctx, const struct pt_task_now *now)
 	}
 }
 
-uint32_t looks_only_pid(const struct collector *c)
+uint32_t snapshots_only_pid(const struct collector *c)
 {
 	return c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0;
 }
 
-void looks_mappings_check(struct collector *c, const struct pt_task_now *t)
+void snapshots_mappings_check(struct collector *c, const struct pt_task_now *t)
 {
 	uint64_t ip = t->regs[PT_REG_IP];
 
@@ -271,39 +271,39 @@ void looks_mappings_check(struct collector *c, const struct pt_task_now *t)
 
 static void scan(struct collector *c, uint64_t now)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	struct scan s = {.c = c, .l = l, .now = now};
 	int err;
 
 	reader_prepare();
 	l->scan++;
 	l->moving = 0;
-	err = kernel_side_tasks(c->kernel, looks_only_pid(c), scan_task, &s);
+	err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), scan_task, &s);
 	if (l->moving)
 		stacks_take(l);
 	if (!err && l->moving)
-		err = kernel_side_tasks(c->kernel, looks_only_pid(c), verify_task, &s);
+		err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), verify_task, &s);
 	if (err && !l->error) {
 		l->error = (uint32_t)-err;
 		send_note(c, NOTE_WARNING, "cannot take thread snapshots on this kernel: %s",
 			  strerror(-err));
 	}
 	for (uint32_t i = 0; i < l->moving; i++) {
-		struct look_thread *t = &l->threads[l->list[i]];
+		struct snapshot_thread *t = &l->threads[l->list[i]];
 
 		/* that it slept in this call is sure, also where its stack is not */
 		t->moved = !t->held;
 		t->held = true;
 		t->pending = t->carried;
 		t->carried = 0;
-		looks_mappings_check(c, &t->now);
+		snapshots_mappings_check(c, &t->now);
 	}
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
-		struct look_thread *t = &l->threads[i];
+		struct snapshot_thread *t = &l->threads[i];
 
 		if (!t->used || t->scan == l->scan)
 			continue;
-		thread_tell(c, t, now);
+		thread_report(c, t, now);
 		thread_times(c, t, true);
 		thread_drop(l, t);
 	}
@@ -317,20 +317,20 @@ static void scan(struct collector *c, uint64_t now)
 
 /* ---- what runs */
 
-void looked_running(struct collector *c, const struct pt_record_look *r, size_t size)
+void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	struct pt_task_now now = {.tgid = r->head.tgid, .tid = r->head.tid};
-	struct rec_look look = {.reason = LOOK_WALK,
-				.kind = WITNESS_RUN,
-				.state = 'R',
-				.at_ns = looks_since_start(c, r->head.at)};
-	struct look_thread *t;
+	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_WALK,
+					       .kind = WITNESS_RUN,
+					       .state = 'R',
+					       .at_ns = snapshots_since_start(c, r->head.at)};
+	struct snapshot_thread *t;
 	struct wait_text text;
 
-	if (!l || r->bytes > PT_LOOK_STACK ||
-	    size < offsetof(struct pt_record_look, stack) + r->bytes ||
-	    r->nr_kernel > PT_LOOK_KERNEL)
+	if (!l || r->bytes > PT_SNAPSHOT_STACK ||
+	    size < offsetof(struct pt_record_thread_snapshot, stack) + r->bytes ||
+	    r->nr_kernel > PT_SNAPSHOT_KERNEL)
 		return;
 	memcpy(now.regs, r->regs, sizeof(now.regs));
 	memcpy(now.kernel, r->kernel, sizeof(now.kernel));
@@ -338,13 +338,13 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 	/* in user code no call is open, whatever the registers say */
 	if (!r->in_kernel)
 		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;
-	looks_mappings_check(c, &now);
+	snapshots_mappings_check(c, &now);
 	for (uint32_t i = 0; l->opening && i < l->nr_running; i++) {
 		if (l->running[i].tid != now.tid)
 			continue;
 		memcpy(now.comm, l->running[i].comm, sizeof(now.comm));
 		l->running[i] = l->running[--l->nr_running];
-		open_tell(c, &now, WITNESS_RUN, r->stack, r->bytes);
+		open_report_call(c, &now, WITNESS_RUN, r->stack, r->bytes);
 		break;
 	}
 	if (!l->walking)
@@ -352,46 +352,46 @@ void looked_running(struct collector *c, const struct pt_record_look *r, size_t 
 	t = thread_find(l, now.tid);
 	if (t)
 		memcpy(now.comm, t->now.comm, sizeof(now.comm));
-	look_wait(&now, &look, &text);
-	look.sleep.object = SLEEP_ON_NOTHING;
-	look.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
-	looks_send(c, &look, &now, r->stack, r->bytes);
+	snapshot_wait(&now, &snapshot, &text);
+	snapshot.sleep.object = SLEEP_ON_NOTHING;
+	snapshot.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
+	snapshots_send(c, &snapshot, &now, r->stack, r->bytes);
 }
 
-void looks_refill(struct collector *c)
+void snapshots_refill(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	uint64_t done, dropped;
 
 	if (!l)
 		return;
-	done = __atomic_load_n(&control->looks_done, __ATOMIC_RELAXED);
-	dropped = __atomic_load_n(&control->looks_dropped, __ATOMIC_RELAXED);
+	done = __atomic_load_n(&control->snapshots_done, __ATOMIC_RELAXED);
+	dropped = __atomic_load_n(&control->snapshots_dropped, __ATOMIC_RELAXED);
 	/* the few that are taken stand for all */
 	if (done != l->done)
 		l->scale = 0.9 * l->scale + 0.1 * ((double)(done - l->done + dropped - l->dropped) /
 						   (double)(done - l->done));
 	l->done = done;
 	l->dropped = dropped;
-	__atomic_store_n(&control->looks_left, SAMPLES, __ATOMIC_RELAXED);
+	__atomic_store_n(&control->snapshots_left, SAMPLES, __ATOMIC_RELAXED);
 }
 
 static void clocks_start(struct collector *c, uint32_t hz)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 
 	if (l->nr_clocks)
 		return;
 	l->hz = hz;
 	l->scale = 1;
-	l->done = control->looks_done;
-	l->dropped = control->looks_dropped;
-	control->looks_left = SAMPLES;
-	control->looks = 1;
+	l->done = control->snapshots_done;
+	l->dropped = control->snapshots_dropped;
+	control->snapshots_left = SAMPLES;
+	control->snapshots = 1;
 	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_look_program(c->kernel),
+		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_snapshot_program(c->kernel),
 				  (int)cpu, hz))
 			l->nr_clocks++;
 	}
@@ -403,9 +403,9 @@ static void clocks_start(struct collector *c, uint32_t hz)
 
 static void clocks_stop(struct collector *c)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 
-	kernel_side_control(c->kernel)->looks = 0;
+	kernel_side_control(c->kernel)->snapshots = 0;
 	for (uint32_t i = 0; i < l->nr_clocks; i++)
 		attachment_release(&l->clocks[i], false);
 	l->nr_clocks = 0;
@@ -413,54 +413,54 @@ static void clocks_stop(struct collector *c)
 
 /* ---- requests and time */
 
-void looks_end(struct collector *c)
+void snapshots_end(struct collector *c)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	uint64_t now = now_ns();
 
 	if (!l)
 		return;
 	clocks_stop(c);
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
-		struct look_thread *t = &l->threads[i];
+		struct snapshot_thread *t = &l->threads[i];
 
 		if (!t->used)
 			continue;
 		if (l->walking) {
-			thread_tell(c, t, now);
+			thread_report(c, t, now);
 			thread_times(c, t, false);
 		}
 		free(t->stack);
 	}
 	free(l);
-	c->looking = NULL;
+	c->thread_snapshots = NULL;
 }
 
-void look_request(struct collector *c, const struct req_look *req)
+void snapshot_request(struct collector *c, const struct req_thread_snapshots *req)
 {
 	if (req->stop) {
 		/* the last scan tells what goes on still */
-		if (c->looking && c->looking->walking)
+		if (c->thread_snapshots && c->thread_snapshots->walking)
 			scan(c, now_ns());
-		looks_end(c);
+		snapshots_end(c);
 		return;
 	}
-	if (!c->looking)
-		c->looking = calloc(1, sizeof(*c->looking));
-	if (!c->looking) {
+	if (!c->thread_snapshots)
+		c->thread_snapshots = calloc(1, sizeof(*c->thread_snapshots));
+	if (!c->thread_snapshots) {
 		send_refused(c, req->round, req->op, -ENOMEM,
 			     "out of memory: threads are not sampled");
 		return;
 	}
-	if (req->reason == LOOK_WALK) {
-		c->looking->walking = true;
+	if (req->reason == SNAPSHOTS_FOR_WALK) {
+		c->thread_snapshots->walking = true;
 		clocks_start(c, WALK_HZ);
 		return;
 	}
-	c->looking->open = *req;
-	c->looking->opening = true;
+	c->thread_snapshots->open = *req;
+	c->thread_snapshots->opening = true;
 	open_begin(c);
-	if (c->looking->nr_running)
+	if (c->thread_snapshots->nr_running)
 		clocks_start(c, OPEN_HZ);
 	else
 		open_done(c);
@@ -478,13 +478,13 @@ static uint64_t next_scan(struct collector *c, uint64_t began)
 	if (pause > SCAN_MAX_MS * MS)
 		pause = SCAN_MAX_MS * MS;
 	/* never in step with what the target does at regular times */
-	c->looking->seed = c->looking->seed * 1664525 + 1013904223;
-	return began + pause / 2 + pause * (c->looking->seed >> 16) / 65536;
+	c->thread_snapshots->seed = c->thread_snapshots->seed * 1664525 + 1013904223;
+	return began + pause / 2 + pause * (c->thread_snapshots->seed >> 16) / 65536;
 }
 
-uint64_t looks_turn(struct collector *c, uint64_t now)
+uint64_t snapshots_turn(struct collector *c, uint64_t now)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 
 	if (!l)
 		return UINT64_MAX;
@@ -495,7 +495,7 @@ uint64_t looks_turn(struct collector *c, uint64_t now)
 	if (l->opening && (!l->nr_running || now - l->open_since > OPEN_MS * MS)) {
 		open_done(c);
 		if (!l->walking)
-			looks_end(c);
+			snapshots_end(c);
 		return UINT64_MAX;
 	}
 	return l->walking ? l->next : now + 20 * MS;

@@ -10,8 +10,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct pt_record_look);
-} look_room SEC(".maps");
+	__type(value, struct pt_record_thread_snapshot);
+} snapshot_room SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -25,38 +25,38 @@ INLINE u32 stack_copy(unsigned char *to, u64 sp)
 {
 	u32 bytes = 0;
 
-	if (!bpf_probe_read_user(to, PT_LOOK_STACK, (void *)sp))
-		return PT_LOOK_STACK;
-	for (u32 i = 0; i < PT_LOOK_STACK / PT_LOOK_STEP; i++) {
-		if (bpf_probe_read_user(to + i * PT_LOOK_STEP, PT_LOOK_STEP,
-					(void *)(sp + i * PT_LOOK_STEP)))
+	if (!bpf_probe_read_user(to, PT_SNAPSHOT_STACK, (void *)sp))
+		return PT_SNAPSHOT_STACK;
+	for (u32 i = 0; i < PT_SNAPSHOT_STACK / PT_SNAPSHOT_STEP; i++) {
+		if (bpf_probe_read_user(to + i * PT_SNAPSHOT_STEP, PT_SNAPSHOT_STEP,
+					(void *)(sp + i * PT_SNAPSHOT_STEP)))
 			break;
-		bytes += PT_LOOK_STEP;
+		bytes += PT_SNAPSHOT_STEP;
 	}
 	return bytes;
 }
 
 SEC("perf_event")
-int on_look(struct bpf_perf_event_data *ctx)
+int on_snapshot(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_control *c = the_control();
 	u64 begin = bpf_ktime_get_ns(), bytes;
-	struct pt_record_look *r;
+	struct pt_record_thread_snapshot *r;
 	u32 zero = 0;
 	long got;
 
-	if (!c || !c->looks || !is_target(c, task->tgid))
+	if (!c || !c->snapshots || !is_target(c, task->tgid))
 		return 0;
-	if (c->looks_left <= 0) {
-		__sync_fetch_and_add(&c->looks_dropped, 1);
+	if (c->snapshots_left <= 0) {
+		__sync_fetch_and_add(&c->snapshots_dropped, 1);
 		return 0;
 	}
-	r = bpf_map_lookup_elem(&look_room, &zero);
+	r = bpf_map_lookup_elem(&snapshot_room, &zero);
 	if (!r)
 		return 0;
-	__sync_fetch_and_add(&c->looks_left, -1);
-	r->head.kind = PT_RECORD_LOOK;
+	__sync_fetch_and_add(&c->snapshots_left, -1);
+	r->head.kind = PT_RECORD_THREAD_SNAPSHOT;
 	r->head.slot = 0;
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
@@ -73,14 +73,15 @@ int on_look(struct bpf_perf_event_data *ctx)
 	bytes = stack_copy(r->stack, r->regs[PT_REG_SP]);
 	r->bytes = bytes;
 	HIDE(bytes);
-	if (bytes > PT_LOOK_STACK)
+	if (bytes > PT_SNAPSHOT_STACK)
 		return 0;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_look, stack) + bytes,
+	if (bpf_ringbuf_output(&ring, r,
+			       __builtin_offsetof(struct pt_record_thread_snapshot, stack) + bytes,
 			       BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&c->looks_dropped, 1);
+		__sync_fetch_and_add(&c->snapshots_dropped, 1);
 	else
-		__sync_fetch_and_add(&c->looks_done, 1);
-	__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - begin);
+		__sync_fetch_and_add(&c->snapshots_done, 1);
+	__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - begin);
 	return 0;
 }
 
@@ -108,8 +109,8 @@ int on_share(struct bpf_perf_event_data *ctx)
 		if (ip >= s->low && ip < s->high)
 			__sync_fetch_and_add(&s->in, 1);
 	}
-	__sync_fetch_and_add(&c->looks_done, 1);
-	__sync_fetch_and_add(&c->look_ns, bpf_ktime_get_ns() - begin);
+	__sync_fetch_and_add(&c->snapshots_done, 1);
+	__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - begin);
 	return 0;
 }
 

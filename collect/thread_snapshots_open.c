@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/look_wait.h"
-#include "collect/looks_state.h"
 #include "collect/reader.h"
+#include "collect/snapshot_wait.h"
 #include "collect/stream.h"
+#include "collect/thread_snapshots_state.h"
 
 enum {
 	OPEN_PASSES = 4, /* looks at a thread that moves all the time */
@@ -16,14 +16,14 @@ enum {
 struct found {
 	struct pt_task_now now;
 	uint32_t bytes;
-	unsigned char stack[PT_LOOK_STACK];
+	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
 struct opening {
 	struct collector *c;
 	bool last; /* of the passes: what does not stand still is told without its stack */
-	uint32_t told[MAX_THREADS];
-	uint32_t nr_told;
+	uint32_t reported[MAX_THREADS];
+	uint32_t nr_reported;
 	struct found *found;
 	uint32_t nr_found;
 };
@@ -40,9 +40,9 @@ static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
 static void open_task(void *ctx, const struct pt_task_now *now)
 {
 	struct opening *o = ctx;
-	struct looking *l = o->c->looking;
+	struct thread_snapshots *l = o->c->thread_snapshots;
 
-	if (listed(o->told, o->nr_told, now->tid))
+	if (listed(o->reported, o->nr_reported, now->tid))
 		return;
 	if (!now->state) {
 		if (o->last && l->nr_running < MAX_RUNNING)
@@ -63,7 +63,7 @@ static void found_stacks(struct opening *o)
 
 		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
 						  .address = f->now.regs[PT_REG_SP],
-						  .bytes = PT_LOOK_STACK,
+						  .bytes = PT_SNAPSHOT_STACK,
 						  .to = f->stack};
 	}
 	reader_memory(pieces, o->nr_found);
@@ -89,7 +89,7 @@ static void age_of(void *ctx, uint32_t index, const struct pt_act *a)
 
 static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 {
-	uint32_t op = c->looking->open.op;
+	uint32_t op = c->thread_snapshots->open.op;
 	struct age age = {.tid = now->tid};
 	struct pt_thread t;
 
@@ -110,27 +110,27 @@ static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 	return t.sys_start;
 }
 
-void open_tell(struct collector *c, const struct pt_task_now *now, uint32_t kind,
-	       const unsigned char *stack, uint32_t bytes)
+void open_report_call(struct collector *c, const struct pt_task_now *now, uint32_t kind,
+		      const unsigned char *stack, uint32_t bytes)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	uint64_t at = now_ns(), since = open_since(c, now);
-	struct rec_look look = {.reason = LOOK_OPEN,
-				.round = l->open.round,
-				.op = l->open.op,
-				.kind = kind,
-				.at_ns = looks_since_start(c, at),
-				.state = looks_letter(now->state)};
+	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_OPEN,
+					       .round = l->open.round,
+					       .op = l->open.op,
+					       .kind = kind,
+					       .at_ns = snapshots_since_start(c, at),
+					       .state = snapshots_letter(now->state)};
 	struct wait_text text;
 
-	look_wait(now, &look, &text);
+	snapshot_wait(now, &snapshot, &text);
 	if (!now->state)
-		look.sleep.object = SLEEP_ON_NOTHING;
+		snapshot.sleep.object = SLEEP_ON_NOTHING;
 	else if (now->ran_ns && now->clock_ns > now->ran_ns)
-		look.asleep_ns = now->clock_ns - now->ran_ns;
+		snapshot.asleep_ns = now->clock_ns - now->ran_ns;
 	if (since && at > since)
-		look.open_ns = at - since;
-	looks_send(c, &look, now, stack, bytes);
+		snapshot.open_ns = at - since;
+	snapshots_send(c, &snapshot, now, stack, bytes);
 }
 
 static void still_task(void *ctx, const struct pt_task_now *now)
@@ -141,23 +141,23 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 		const struct found *f = &o->found[i];
 		bool still = now->state && now->switches == f->now.switches;
 
-		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_told == MAX_THREADS)
+		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_reported == MAX_THREADS)
 			continue;
-		looks_mappings_check(o->c, &f->now);
-		open_tell(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
-			  f->bytes);
-		o->told[o->nr_told++] = now->tid;
+		snapshots_mappings_check(o->c, &f->now);
+		open_report_call(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
+				 f->bytes);
+		o->reported[o->nr_reported++] = now->tid;
 	}
 }
 
 void open_done(struct collector *c)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	struct record ack = {.type = REC_ACK};
 
 	/* who ran and was not met by any clock: that much is known of it */
 	for (uint32_t i = 0; i < l->nr_running; i++)
-		open_tell(c, &l->running[i], WITNESS_RUN, NULL, 0);
+		open_report_call(c, &l->running[i], WITNESS_RUN, NULL, 0);
 	l->nr_running = 0;
 	l->opening = false;
 	ack.ack = (struct rec_ack){.epoch = l->open.round, .at_ns = session_ns(c)};
@@ -167,7 +167,7 @@ void open_done(struct collector *c)
 /* Everybody who sleeps now; those who run are left for the clocks. */
 void open_begin(struct collector *c)
 {
-	struct looking *l = c->looking;
+	struct thread_snapshots *l = c->thread_snapshots;
 	struct opening *o = calloc(1, sizeof(*o));
 	bool full = false;
 
@@ -180,10 +180,10 @@ void open_begin(struct collector *c)
 		o->c = c;
 		o->last = pass >= OPEN_PASSES && !full;
 		o->nr_found = 0;
-		if (kernel_side_tasks(c->kernel, looks_only_pid(c), open_task, o))
+		if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), open_task, o))
 			break;
 		found_stacks(o);
-		kernel_side_tasks(c->kernel, looks_only_pid(c), still_task, o);
+		kernel_side_tasks(c->kernel, snapshots_only_pid(c), still_task, o);
 		full = o->nr_found == MAX_MOVING;
 	}
 	if (o)

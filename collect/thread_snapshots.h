@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the threads of the targets are. */
+#ifndef PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
+#define PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+struct collector;
+
+void snapshot_request(struct collector *c, const struct req_thread_snapshots *req);
+void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size);
+/* Allow some more stacks of running threads to be copied. */
+void snapshots_refill(struct collector *c);
+/* What is due now; the time of the next turn. */
+uint64_t snapshots_turn(struct collector *c, uint64_t now);
+void snapshots_end(struct collector *c);
+
+#endif
