@@ -220,8 +220,10 @@ INLINE u64 timespec_ns(u64 at, u32 unit_ns)
 	return t[0] * 1000000000 + t[1] * unit_ns;
 }
 
-/* How long a call is to sleep at most; 0: it has no timer, or its end is told by a clock that is
- * not read here. */
+/*
+ * The longest time that a call may sleep; 0 if it has no timeout, or the timeout uses a
+ * clock that is not read here.
+ */
 INLINE u64 asked_ns(u64 call, struct pt_regs *regs, u64 now)
 {
 	u64 until;

@@ -422,8 +422,10 @@ int on_break(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* A kernel function: the thread and the operation tell its activation; the outermost one of a
- * recursion counts. */
+/*
+ * The activation of a kernel function is identified by thread and operation; in a recursion
+ * the outermost call counts.
+ */
 INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 {
 	key->cfa = 1ull << 63 | (u32)id;

@@ -9,7 +9,7 @@
 
 #include "bpf/measure.h"
 
-/* Sleeps and interrupts are told only for calls that are worth it. */
+/* Sleeps and interrupts are sent only for calls that last at least this long. */
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
 
 /*

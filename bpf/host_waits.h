@@ -93,8 +93,10 @@ SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 	return 0;
 }
 
-/* From now on this thread waits for the CPU; it is not told who runs there if too many wait
- * already. */
+/*
+ * From now on this thread waits for the CPU. If too many threads wait already, the tasks
+ * that run meanwhile are not recorded for it.
+ */
 SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 {
 	if (!cpu)

@@ -24,7 +24,7 @@ typedef __s64 pt_s64;
 
 enum {
 	PT_SLOTS = 256,	   /* operations with a histogram; slot 0 means none */
-	PT_SYSCALLS = 512, /* system call numbers that are told apart */
+	PT_SYSCALLS = 512, /* system call numbers with an operation of their own */
 	PT_MAX_SHARDS = 8, /* copies of a histogram, to keep CPUs apart */
 	PT_SITES = 4096,   /* entries of the site table */
 	PT_ACTIVATIONS = 16384,
@@ -34,7 +34,7 @@ enum {
 	PT_FNODES = 256, /* armed in one descent */
 	PT_DEPTH = 64,	 /* fnodes open at once in a thread */
 	PT_LEARNS = 32,	 /* sites whose callees are learnt at the same time */
-	PT_CALLEES = 16, /* that one call of f0 tells of them */
+	PT_CALLEES = 16, /* callees in the record of one call of f0 */
 	PT_COMM = 16,
 	PT_FILE_NAME = 64,
 	PT_SOCKET_PATH = 108, /* sun_path */
@@ -50,7 +50,7 @@ enum {
 	PT_CPUS = 1024,
 	PT_REGS = 21,		   /* of struct pt_regs, in its order */
 	PT_STACK = 8192,	   /* bytes of a stack copied at most */
-	PT_SNAPSHOT_STACK = 16384, /* bytes of a stack that a look takes at most */
+	PT_SNAPSHOT_STACK = 16384, /* most bytes of a stack in a thread snapshot */
 	PT_SNAPSHOT_STEP = 256,
 	PT_SNAPSHOT_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
@@ -119,7 +119,7 @@ struct pt_site {
 	pt_u32 class;	 /* enum site_class */
 	pt_u32 learn;	 /* index of the entry of `learns` */
 	pt_u32 closed;	 /* begins nothing at the moment */
-	pt_u32 seen;	 /* hits as of the governor's last look */
+	pt_u32 seen;	 /* hits when the governor last read them */
 	pt_s32 call_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
 	pt_u64 last_ret; /* the return address known last; while there is one target */
 	pt_u64 hits;
@@ -502,7 +502,7 @@ struct pt_control {
 	pt_u32 snapshots;   /* stacks of running threads are wanted, wherever they are */
 	pt_s32 snapshots_left;
 	pt_u64 snapshots_done, snapshots_dropped,
-	    snapshot_ns; /* looks taken, not taken, and what they took */
+	    snapshot_ns; /* thread snapshots: taken, dropped, and the time that they cost */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
 	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
 	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looks: where threads of the targets are, without anything armed. Those that sleep
- * are shown by an iterator of tasks, those that run are met by a clock on each CPU.
+ * Thread snapshots, which need no probes: a task iterator reports the sleeping threads of
+ * the targets, and a timer on each CPU samples the running ones.
  */
 #include "bpf/measure.h"
 

@@ -371,7 +371,7 @@ static void front_read(struct loop *l)
 
 /* ---- the loop --------------------------------------------------------- */
 
-/* A command that has not begun is still peaktop itself: nothing to look at. */
+/* Before -- CMD is executed, the target is still a peaktop process. */
 static bool can_take_snapshots(const struct loop *l)
 {
 	return l->going || !l->c->options->command;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The armed set of a descent: fnodes, each two addresses, inside the calls of
- * one function. Carries out REQ_DESCEND and tells the in-peak calls; it decides
- * nothing.
+ * The armed set of a descent: fnodes, each with two addresses, inside the calls of one
+ * function. Carries out REQ_DESCEND and sends the in-peak calls; it decides nothing.
  */
 #include "collect/descend.h"
 #include "collect/calibrate.h"

@@ -44,7 +44,10 @@ static bool has_landlock(void)
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
 }
 
-/* Tracepoints that name causes: without one of them its cause is told in more general words. */
+/*
+ * Tracepoints that name causes; without one of them, its cause is reported in more general
+ * words.
+ */
 static void check_descents(struct collector *c)
 {
 	char missing[512], remedy[640];

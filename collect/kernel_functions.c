@@ -171,8 +171,10 @@ static void credits_turn(struct collector *c, struct kernel_function *f, uint64_
 	f->hits = hits;
 	f->looked_ns = now;
 	credit_add(&f->host_ns, earned * (int64_t)kernel_side_control(c->kernel)->nr_cpus - cost);
-	/* hits of the targets are not told from others' for each function: no more than one CPU's
-	 * part for a target */
+	/*
+	 * Hits of targets and of other processes are not counted separately per function; allow
+	 * a target no more than the share of one CPU.
+	 */
 	credit_add(&f->target_ns, earned - cost / (int64_t)kernel_side_control(c->kernel)->nr_cpus);
 }
 
@@ -248,7 +250,9 @@ bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bo
 		    (f->state == FUNCTION_ON && now > f->state_since ? now - f->state_since : 0);
 		*armed -= *armed > f->reported_armed_ns ? f->reported_armed_ns : *armed;
 		*start = f->reported_ns > c->start_ns ? f->reported_ns : c->start_ns;
-		/* too little was seen to stand for the time since: it is told with the next slice
+		/*
+		 * Too little was measured to stand for the time since the last record; send it
+		 * with the next slice.
 		 */
 		if (f->bursts && *armed < BURST_MIN_MS * MS && !last)
 			return false;

@@ -24,7 +24,7 @@ struct kernel_function {
 	int64_t target_ns, host_ns; /* credit: of the targets' time, and of all CPUs' */
 	uint64_t hits, looked_ns;   /* as of the governor's last look */
 	uint64_t armed_ns, reported_armed_ns,
-	    reported_ns; /* in bursts that are over; as last told */
+	    reported_ns; /* in finished bursts; as of the last record */
 };
 
 struct kernel_function_table {
@@ -40,8 +40,10 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now);
 bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at);
 /* The measurement begins. */
 void kernel_functions_begin(struct collector *c, uint64_t now);
-/* The period that a record of this slot covers, from *start to now, and how much of it was armed.
- * False: tell nothing yet. */
+/*
+ * The period that a record of this slot covers, from *start to now, and how much of it was
+ * armed. False: send no record yet.
+ */
 bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
 			    uint64_t *start, uint64_t *armed);
 void kernel_functions_sleep(struct collector *c);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The function that holds this address, NULL if it is not known (or the kernel does not tell). */
+/* The function at this address; NULL if it is not known or the kernel hides it. */
 const char *kernel_name(uint64_t address);
 struct kernel_place {
 	const char *name;

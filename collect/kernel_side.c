@@ -83,7 +83,7 @@ static void links_declare(struct kernel_side *k)
 	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
 	const uint32_t interrupts =
 	    sched |
-	    KERNEL_SIDE_DESCENT; /* what they take of a call is told with its time off the CPU */
+	    KERNEL_SIDE_DESCENT; /* their share of a call is sent with its time off the CPU */
 
 	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
 	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
@@ -293,7 +293,7 @@ uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 		if (l->layers == UINT32_MAX)
 			continue;
 		if (l->layers & run) {
-			/* what only tells more of a descent may be missing */
+			/* programs that only add detail to a descent are optional */
 			if (link_attach(l))
 				run &= l->layers & KERNEL_SIDE_DESCENT ? run : ~l->layers;
 		} else if (l->link) {
@@ -369,8 +369,10 @@ static int tasks_link(struct kernel_side *k, uint32_t pid)
 	bpf_link__destroy(k->tasks);
 	k->tasks_pid = pid;
 	k->tasks = pid ? bpf_program__attach_iter(k->skel->progs.on_task, &opts) : NULL;
-	/* older kernels (6.0) know no single process: the program itself passes over who is no
-	 * target */
+	/*
+	 * older kernels (6.0) cannot iterate a single process; the BPF program skips other
+	 * processes
+	 */
 	if (!k->tasks)
 		k->tasks = bpf_program__attach_iter(k->skel->progs.on_task, NULL);
 	return k->tasks ? 0 : -errno;

@@ -49,7 +49,9 @@ void kernel_side_syscalls_drain(struct kernel_side *k);
 int kernel_side_attach_life(struct kernel_side *k);
 /* Layers that this kernel can measure. */
 uint32_t kernel_side_available(const struct kernel_side *k);
-/* Whether it tells of its own locks (5.19); without, LAYER_LOCK is the waits for user-space locks.
+/*
+ * True if the kernel reports contention of its own locks (Linux 5.19); if not, LAYER_LOCK
+ * measures only waits for user-space locks.
  */
 bool kernel_side_own_locks(const struct kernel_side *k);
 /* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns
@@ -104,7 +106,7 @@ int kernel_side_wake_fd(const struct kernel_side *k);
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);
 
-/* Targets of the filter. Threads are told apart by the programs. */
+/* Processes that the BPF programs measure. The programs distinguish their threads. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
 /* Count again what a target does that was suspended when it executed a program
@@ -124,8 +126,10 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
-/* A return address whose calls are ended by an armed site; else (`ends` false) by something else,
- * and it is not to be told. */
+/*
+ * Add a return address. `ends` true: an armed site ends its calls. False: something else
+ * ends them, and the address is not reported as new.
+ */
 int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
 			     bool ends);
 

@@ -11,7 +11,7 @@
 
 #include "collect/kernel_names.h"
 
-/* What the front was told of already. */
+/* Symbols that were already sent to the front. */
 struct kernel_symbols {
 	uint32_t *reported; /* a bit for each function */
 	uint32_t calls_sent[PT_SYSCALLS / 32];
@@ -123,8 +123,10 @@ static struct rec_frame frame_of(struct collector *c, uint64_t address)
 	    .module = REC_KERNEL_MODULE, .offset = address - base, .function = p.start - base};
 }
 
-/* Where the innermost frame that counts is: the last steps of going to sleep, and whoever looks,
- * are left out. */
+/*
+ * The index of the innermost relevant frame: skip the last steps of going to sleep and the
+ * frames of the sampling itself.
+ */
 static uint32_t first_that_counts(const struct pt_record_stack *r, uint32_t nr)
 {
 	uint32_t first = 0;
@@ -147,9 +149,9 @@ static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 }
 
 /*
- * Is it in the kernel for a probe: the breakpoint, the step behind it, or a call of the trampoline
- * that newer kernels put in its place? A sample of that tells of whoever probes, not of the
- * program.
+ * True if the stack is in the kernel because of a probe: in the breakpoint, in the single
+ * step after it, or in the trampoline that newer kernels use. Such a sample shows the cost
+ * of the probe, not of the program.
  */
 bool kernel_in_probe(const struct pt_record_stack *r)
 {

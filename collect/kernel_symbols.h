@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the kernel's functions, told as they are met. */
+/* Names of kernel functions, sent when they first occur. */
 #ifndef PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
 #define PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
 

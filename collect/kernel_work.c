@@ -46,12 +46,12 @@ static const char *const lock_functions[] = {"osq_lock",
 					     "percpu_rwsem_wait",
 					     "__percpu_down",
 					     NULL};
-/* Between those and who wants the lock. */
+/* Frames between these and the function that wants the lock. */
 static const char *const lock_wrappers[] = {
     "down_",	    "__down_",		"mutex_lock",	     "_raw_",
     "__raw_",	    "do_raw_",		"queued_",	     "rwsem_",
     "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
-/* Locks that a task owns; nobody knows who has a spinlock. */
+/* Locks with an owner; a spinlock has none. */
 static const char *const owned_locks[] = {
     "osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
 static const char *const memory_functions[] = {
@@ -102,7 +102,7 @@ static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool
 		if (begins_with_any(names[i], lock_functions))
 			outermost = i + 1;
 	}
-	/* a thread that sleeps for such a lock is told as a sleep */
+	/* if the thread sleeps for this lock, it is reported as a sleep */
 	if (outermost && !sleeps) {
 		while (outermost < nr && begins_with_any(names[outermost], lock_wrappers))
 			outermost++;
@@ -130,7 +130,7 @@ static uint32_t names_of(const struct pt_record_stack *r, const char *names[PT_K
 	return nr;
 }
 
-/* Where the stack does not tell: the innermost pair of tracepoints that was open. */
+/* If the stack does not show it, use the innermost pair of tracepoints that is open. */
 static uint32_t object_of(uint32_t doing)
 {
 	if (doing & PT_DOING_DIRTY)
@@ -209,7 +209,10 @@ static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
 	snprintf(out, n, "%.*s %u", PT_COMM, comm, tid);
 }
 
-/* Who holds the lock that it spins for: as the tracepoint said, else by what the lock must be. */
+/*
+ * The holder of the lock that the task spins for: from the tracepoint, or else from the
+ * kind of lock.
+ */
 static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr,
 		      const char *caller, struct kernel_work *out)
 {

@@ -148,9 +148,9 @@ static int keeper_start(struct collector *c, pid_t child)
 }
 
 /*
- * Wait until the child has executed the command (it is stopped then) or ended. A signal that comes
- * before that, Ctrl-C for one, stops it as well, since it is traced: it is passed on, or nobody
- * would ever let it go on.
+ * Wait until the child has executed the command (it is stopped then) or ended. A signal
+ * that arrives earlier, such as Ctrl-C, also stops the traced child: pass it on, or the
+ * child would never continue.
  */
 static int exec_wait(pid_t child)
 {

@@ -19,7 +19,7 @@
 #include "collect/reader.h"
 
 enum {
-	OPEN_PER_OP = 8, /* open calls told one by one */
+	OPEN_PER_OP = 8, /* open calls that are sent individually */
 	MAX_OPEN = 512,
 	MAX_DOUBTFUL = 2 * PT_ACTIVATIONS,
 	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
@@ -72,7 +72,7 @@ static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32
 		w->per_slot[slot]++;
 		o = &w->one[w->nr++];
 	} else {
-		/* the oldest are told: replace the youngest of this operation */
+		/* send the oldest calls: replace the youngest of this operation */
 		for (unsigned int i = 0; i < w->nr; i++) {
 			if (w->one[i].slot == slot && (!o || w->one[i].start > o->start))
 				o = &w->one[i];
@@ -120,14 +120,14 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS ||
 	    !(w->c->layers & 1u << LAYER_SYSCALL))
 		return 0;
-	/* what began before we came began outside of any phase that we know of */
+	/* a call that began before peaktop started is outside of every known phase */
 	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
 		return 0;
 	if (t->sys_open != PT_SYS_COUNTS || t->sys_burst == control->sys_burst) {
 		call_note(w, t->sys_nr, t->tgid, tid, t->sys_start, t->sys_args);
 		return 0;
 	}
-	/* nobody saw this thread since an earlier burst */
+	/* this thread had no event since an earlier burst */
 	d = doubtful_add(w);
 	if (!d)
 		return 0;

@@ -268,8 +268,10 @@ void opener_stop(struct opener *o)
 {
 	if (!o)
 		return;
-	/* the helper reads the end of the socket and ends; nobody waits for it, as one of its own
-	 * may hang */
+	/*
+	 * The helper reads end of file and exits. Do not wait for it, because one of its own
+	 * helpers may hang.
+	 */
 	close(o->socket);
 	free(o);
 }

@@ -213,7 +213,7 @@ void reader_idle(uint64_t now_ns, unsigned int keep_ms)
 		collect_ended();
 }
 
-/* ---- who hangs -------------------------------------------------------- */
+/* ---- reads that hang */
 
 static struct hung *hung_find(pid_t pid, enum reader_kind kind)
 {
@@ -358,7 +358,9 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 		if (err == -ETIMEDOUT)
 			hung_note(reader.shared->about, kind);
 		reader_end();
-		/* or it got too little time of a CPU, or somebody killed it: no answer in any case
+		/*
+		 * It may also have been killed or got too little CPU time; either way there is
+		 * no answer.
 		 */
 		return -ETIMEDOUT;
 	}

@@ -218,9 +218,9 @@ static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 }
 
 /*
- * A futex says nothing of what it is for; the value that its word must have for the sleep does:
- * that of a mutex somebody waits for is 2 in the C libraries and in Rust's, those of a read-write
- * lock of glibc are 2 and 3.
+ * A futex does not show what it is used for, but the expected value of its word does: 2
+ * means a contended mutex in the C libraries and in Rust; glibc's read-write locks use 2
+ * and 3.
  */
 static bool futex_is_lock(uint64_t op, uint32_t value)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread slept on, and who ended it: from the system call that it slept in and from its
- * waker. */
+/*
+ * Find the object that a thread slept on from its system call, and what ended the sleep
+ * from its waker.
+ */
 #ifndef PEAKTOP_COLLECT_SLEEPS_H
 #define PEAKTOP_COLLECT_SLEEPS_H
 

@@ -171,7 +171,7 @@ static void samples_send(struct collector *c, uint32_t slot, const uint64_t call
 	}
 }
 
-/* Those whose period goes on are told with it. */
+/* Keep samples whose period continues: they are sent with its record. */
 static void samples_keep(struct collector *c)
 {
 	unsigned int kept = 0;
@@ -326,8 +326,9 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 		p->min_ns = h->min - 1;
 		p->max_ns = h->max;
 	}
-	/* of bursts those are told too in which nothing came, and the time between them: the model
-	 * fills it */
+	/*
+	 * Also send bursts without calls, and the gap between bursts: the model fills the gap.
+	 */
 	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
 	    (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
 		if (!info->reported)
@@ -382,8 +383,10 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	}
 }
 
-/* The records of one slot at the end of a slice. While there are bursts, only periods that are over
- * are told. */
+/*
+ * Send the records of one slot at the end of a slice. While it is sampled in bursts, send
+ * only finished periods.
+ */
 static void slot_send(struct collector *c, uint32_t slot, struct armed_clock now)
 {
 	struct armed_time *t = slot_time(c, slot);
@@ -407,7 +410,7 @@ static void slot_send(struct collector *c, uint32_t slot, struct armed_clock now
 	profile_send(c, slot, &h, &p, slot_spent(c, slot));
 }
 
-/* What was told belongs to the past: once all slots have been told. */
+/* Move the reported time to the past, once the records of all slots were sent. */
 static void time_set_reported(struct armed_time *t, struct armed_clock now)
 {
 	if (t->has_cut)

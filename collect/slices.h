@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What happened, told once per slice. */
+/* Sends the results of each slice. */
 #ifndef PEAKTOP_COLLECT_SLICES_H
 #define PEAKTOP_COLLECT_SLICES_H
 
@@ -43,8 +43,8 @@ void slots_announce(struct collector *c);
 /* "syscall:read"; of one without a name its number. */
 void syscall_op_name(uint32_t nr, char *out, size_t n);
 /*
- * A burst of a layer, or of one function, is over: remember what its slots have counted, so that it
- * is told as a record of its own. A target may do something else in each burst.
+ * A burst of a layer or of one function is over: remember the counts of its slots, so that
+ * each burst has a record of its own. The target may do something else in the next burst.
  */
 void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	       struct armed_time *t);

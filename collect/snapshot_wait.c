@@ -57,7 +57,7 @@ static void peer_text(struct socket *s, const char *hex, unsigned int port, bool
 		snprintf(s->peer, sizeof(s->peer), six ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-/* Find it in one table of the process's network namespace; note on which ports somebody listens. */
+/* Find the socket in one table of the process's network namespace; note the listening ports. */
 static void inet_find(struct socket *s, uint32_t pid, const char *table)
 {
 	bool six = strchr(table, '6') != NULL, listening[2] = {false};
@@ -190,7 +190,9 @@ static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct
 	s->doing = text->doing;
 }
 
-/* Who holds the lock, or which thread is waited for: the futex word and what stands beside it tell.
+/*
+ * Find the holder of the lock, or the thread that is joined, from the futex word and the
+ * words beside it.
  */
 static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		  struct wait_text *text)

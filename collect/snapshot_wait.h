@@ -12,8 +12,8 @@ struct wait_text {
 };
 
 /*
- * Fill `sleep`, `args` and `serves` of a look at this thread. The texts point into
- * `text`. A thread that is in no system call but sleeps waits for a page.
+ * Fill `sleep`, `args` and `serves` of a snapshot of this thread. The strings point into
+ * `text`. A sleeping thread that is in no system call waits for a page.
  */
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text);

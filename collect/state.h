@@ -20,7 +20,7 @@
 #include "collect/targets.h"
 #include "collect/units.h"
 
-/* What was told of the costs. */
+/* Costs as of the last record. */
 struct cost_account {
 	uint64_t hits_before[PT_COUNTERS]; /* of the calibration */
 	uint64_t own_before; /* CPU time of peaktop's processes before the measurement began */
@@ -61,11 +61,12 @@ struct collector {
 		uint64_t samples, front;
 	} lost; /* records */
 	struct phases phases;
-	struct sharing *sharing;		   /* NULL: no function is too short to be timed */
-	struct descent_arming *descent;		   /* NULL: none going on */
-	struct kernel_symbols *symbols;		   /* NULL: not needed yet */
-	struct thread_snapshots *thread_snapshots; /* NULL: nobody asks where threads are */
-	struct learning *learning;		   /* NULL: nothing is learnt */
+	struct sharing *sharing;	/* NULL: no function is too short to be timed */
+	struct descent_arming *descent; /* NULL: none going on */
+	struct kernel_symbols *symbols; /* NULL: not needed yet */
+	struct thread_snapshots
+	    *thread_snapshots;	   /* NULL while no thread snapshots are requested */
+	struct learning *learning; /* NULL: nothing is learnt */
 };
 
 uint64_t now_ns(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is a target: asked for or forked, its identity, its rights, its end. */
+/* The list of targets: named by the user or forked, their identity, rights and end. */
 #include "collect/targets.h"
 #include "collect/descend.h"
 #include "collect/functions.h"
@@ -112,7 +112,9 @@ static void target_drop(struct collector *c, unsigned int i)
 		  "and user %u may not trace it; run peaktop as root",
 		  t->pid, t->comm, (unsigned int)getuid());
 	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
-	/* the links of a descent do not tell processes apart: all are made anew for those that stay
+	/*
+	 * The links of a descent are not bound to a process: attach all of them again for the
+	 * remaining ones.
 	 */
 	if (f0)
 		descend_detach(c, f0);
@@ -146,7 +148,9 @@ struct target *target_by_pid(struct collector *c, uint32_t pid)
 	return NULL;
 }
 
-/* The programs know that a target made it; by now it may have ended, and its pid may be another's.
+/*
+ * The BPF programs saw a target fork this process. It may have ended since, and its pid may
+ * have been reused.
  */
 void target_forked(struct collector *c, const struct pt_record_fork *r)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looks at the threads of the targets, from outside: nothing is stopped, nothing armed.
- * An iterator of tasks tells which threads sleep, with their registers; their
- * stacks are read from their memory, and only count if they slept all the while.
- * What runs is met by a clock on each CPU. Time asleep and on a CPU is the
- * scheduler's own account; a look tells where it went.
+ * Takes snapshots of the targets' threads without probes and without stopping them.
+ *
+ * A BPF task iterator lists sleeping threads with their registers. The reader then copies
+ * their stacks; a copy counts only if the thread slept all the time. A timer on each CPU
+ * samples running threads. The scheduler's statistics give the total time asleep and on a
+ * CPU; the snapshots say where it was spent.
  */
 #include "collect/thread_snapshots.h"
 #include "collect/modules.h"
@@ -29,7 +30,7 @@ enum {
 	SAMPLES = 20, /* stacks of running threads per refill, 20 times a second */
 	SCAN_MS = 20, /* between two scans; longer if that is too dear */
 	SCAN_MAX_MS = 1000,
-	REPORT_MS = 250, /* a sleep that goes on is told this often */
+	REPORT_MS = 250, /* how often a long sleep is sent again */
 	OPEN_MS = 300,	 /* how long running threads are waited for */
 	KERNEL_LINE = 1024,
 };
@@ -291,7 +292,7 @@ static void scan(struct collector *c, uint64_t now)
 	for (uint32_t i = 0; i < l->moving; i++) {
 		struct snapshot_thread *t = &l->threads[l->list[i]];
 
-		/* that it slept in this call is sure, also where its stack is not */
+		/* The thread slept in this call, even if its stack could not be copied. */
 		t->moved = !t->held;
 		t->held = true;
 		t->pending = t->carried;
@@ -439,7 +440,7 @@ void snapshots_end(struct collector *c)
 void snapshot_request(struct collector *c, const struct req_thread_snapshots *req)
 {
 	if (req->stop) {
-		/* the last scan tells what goes on still */
+		/* the last scan sends the sleeps that have not ended */
 		if (c->thread_snapshots && c->thread_snapshots->walking)
 			scan(c, now_ns());
 		snapshots_end(c);

@@ -270,7 +270,7 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
-	/* a descent needs to know of every switch: it lasts seconds */
+	/* a descent needs every context switch, and it lasts only seconds */
 	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) &&
 	    budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;

@@ -7,8 +7,8 @@
 #include "analysis/code/probe_search.h"
 
 /*
- * A path from which nobody comes back, such as the call of __stack_chk_fail: a
- * branch that may go there is still followed by the ret in every call that returns.
+ * True if a path never returns, such as the call of __stack_chk_fail. The branch that may
+ * lead there need not be an exit.
  */
 static bool is_dead_end(struct placer *p, uint64_t vaddr)
 {

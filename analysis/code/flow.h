@@ -35,7 +35,7 @@ struct flow {
 	uint32_t flags; /* enum exit_flags that hold for the whole function */
 	/* the different rules for the CFA at jumps with unknown targets */
 	struct code_cfa unresolved[FLOW_MAX_RULES];
-	size_t nr_unresolved; /* more than FLOW_MAX_RULES: too many to tell apart */
+	size_t nr_unresolved; /* more than FLOW_MAX_RULES */
 	bool valid;
 };
 

@@ -97,7 +97,10 @@ static int plan_exits(struct placer *p, uint64_t function, struct plan *plan)
 	return 0;
 }
 
-/* Where an exception may pass too, the exits of the function tell the truth. */
+/*
+ * If exceptions may pass through the function, end its calls at its exits instead of at its
+ * return addresses.
+ */
 static void returns_drop_false(struct plan *plan)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the descent asked for, or has to be told: call sites, learnt callees, lost sites. */
+/* Answers to requests of the descent: call sites, discovered callees, lost sites. */
 #include <errno.h>
 
 #include "analysis/descent/descent_impl.h"

@@ -109,7 +109,10 @@ void descent_arm_nothing(struct descent *d)
 	commit(d, &p);
 }
 
-/* Live nodes with restored callees: their call sites are needed to know these again. */
+/*
+ * Ask for the call sites of live nodes with restored callees, because they identify these
+ * callees again.
+ */
 static void bind_live(struct pick *p)
 {
 	uint32_t id, child;
@@ -328,9 +331,9 @@ static uint32_t pick_dropped(struct pick *p, uint32_t node)
 }
 
 /*
- * Of callees that were dropped only the mean is known. When that is more than what is
- * left for the function itself, who got the vote is not known after all: a callee that
- * takes much in some calls and nothing in others looks like own code. They are armed again.
+ * Dropped callees have only a mean. If their means exceed what is left for the function
+ * itself, the vote is uncertain: a callee that takes much time in a few calls looks like
+ * own code. Arm such callees again.
  */
 static bool wants_a_second_look(const struct descent *d, uint32_t node)
 {

@@ -7,7 +7,7 @@
 #include "analysis/base/format.h"
 
 enum { LATE_NS = 200000 };
-enum { ALONE_PERCENT = 90 }; /* of a time: who has that much of it, has it alone */
+enum { ALONE_PERCENT = 90 }; /* from this percentage on, one task counts as the only one */
 
 const char *cause_kind_text(enum cause_kind kind)
 {
@@ -111,9 +111,9 @@ static bool is_late_by_slack(const struct rec_sleep *s)
 }
 
 /*
- * By the thing slept on; who ended it decides where that says more: a request
- * that was completed is I/O whatever was called, a timer that ends a wait for something
- * else is a timeout.
+ * Classify a sleep by the object that it slept on. The waker decides if it is more
+ * specific: a completed block request is I/O whatever the system call was, and a timer that
+ * ends a wait for something else is a timeout.
  */
 static void classify(const struct rec_sleep *s, struct cause *c)
 {
@@ -251,7 +251,10 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 		snprintf(out->detail, sizeof(out->detail), "%s", detail);
 }
 
-/* Who ended it. An interrupt lies on top of an innocent task: it is named, the task is not. */
+/*
+ * What ended the sleep. An interrupt runs on top of an unrelated task: name the interrupt,
+ * not the task.
+ */
 static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 {
 	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing),

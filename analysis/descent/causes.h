@@ -70,8 +70,10 @@ struct cause_tally {
 };
 
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
-/* Who of the tasks of one kind took most; where it did not take nearly all, the detail says of how
- * many, and its part of all. */
+/*
+ * The task of one kind that took the most time. If it did not take nearly all, the detail
+ * has the number of tasks and its share.
+ */
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* The heaviest, or NULL when nothing was added. */
 const struct cause *cause_tally_top(const struct cause_tally *t);

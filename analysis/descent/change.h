@@ -16,7 +16,8 @@ struct change {
 	uint64_t probes_ns;    /* what probes took of a call in it, at most */
 	bool fixed;	       /* sites were armed: `start` does not grow any more */
 	unsigned int strikes;  /* windows in a row that differ */
-	unsigned int skip;     /* profiles that still hold what was to be forgotten */
+	unsigned int
+	    skip; /* number of profiles to skip, because they still contain calls from before */
 	char words[200];
 };
 

@@ -67,8 +67,8 @@ int choose_descent(struct model *m, uint32_t number, const struct descent_questi
 		   double waited_s, struct rec_descent *ask);
 
 /*
- * A peak that nobody asked for by name may stop while a descent is about it. All zero before the
- * first call of choose_again().
+ * A peak that was chosen automatically may disappear during its descent; this is the state
+ * for choosing another. All zero before the first call of choose_again().
  */
 struct choose_progress {
 	uint64_t calls_used;

@@ -16,8 +16,8 @@ enum {
 };
 
 /*
- * A callee through which fewer of the in-peak calls go is not followed: many small ones
- * are told of as one, in their caller.
+ * Do not follow a callee that fewer of the in-peak calls execute. Many such callees are
+ * reported together, in their caller.
  */
 #define MIN_PART 0.1
 
@@ -209,7 +209,9 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 	fnode_own_times(d, n->id, &own);
 	for (i = 0; i < CANDIDATES; i++) {
 		n->self_kept[i] = is_kept(d, n->own[i], largest);
-		/* the host's part is told by its time, and nothing is opened for it */
+		/*
+		 * The host's part is reported by its time; there is nothing to open below it.
+		 */
 		if (candidate_of_host((enum candidate)i))
 			continue;
 		part = own_part(d, &own, (enum candidate)i);

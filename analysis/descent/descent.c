@@ -9,8 +9,9 @@
 
 enum {
 	MAX_OPS = 1000000,
-	MIN_FIRST = 5,		/* calls before the first sites are armed */
-	MOVED_SHORT = 4,	/* times what the probes cost: longer calls are told from it */
+	MIN_FIRST = 5,	 /* calls before the first sites are armed */
+	MOVED_SHORT = 4, /* calls longer than this multiple of the probes' cost can be distinguished
+			    from it */
 	MOVED_SLICES = 2,	/* of the profile, that an arming falls into */
 	MOVED_CALLS = 200,	/* expected in the peak, before it counts as moved */
 	MOVED_FACTOR = 20,	/* and this many times those that came */
@@ -308,8 +309,10 @@ static bool witnesses_are_enough(struct descent *d)
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
 	bool call = d->ask.function.module == REC_KERNEL_MODULE;
-	/* below a system call every sleep is whole: those whose stacks were not read come first,
-	 * and tell nothing more */
+	/*
+	 * Below a system call every sleep counts completely: sleeps without stacks come first
+	 * and add no information.
+	 */
 	uint64_t seen = call ? witnesses_stacks(d->witnesses) : witnesses_count(d->witnesses);
 
 	if (d->ask.level_by_level && !call)

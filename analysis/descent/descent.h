@@ -271,7 +271,7 @@ struct descent_result {
 	struct descent_interval latency_interval; /* of latency_ns */
 	struct descent_interval explained_interval;
 	struct descent_missing missing;
-	char refused[160]; /* why its paths are not told: figures contradict each other; else "" */
+	char refused[160]; /* why there are no paths: the figures contradict each other; else "" */
 	unsigned int nr_paths;
 	struct descent_path *paths; /* largest share first */
 	unsigned int nr_nodes;

@@ -95,7 +95,10 @@ struct descent {
 /* votes.c: take one in-peak call. 0 or -ENOMEM. */
 int descent_vote(struct descent *d, const struct rec_call *call);
 
-/* decide.c: who is kept, by the votes so far; sets `kept`, `live`, `undecided`. */
+/*
+ * decide.c: choose the fnodes to follow by the votes so far; sets `kept`, `live`,
+ * `undecided`.
+ */
 void descent_decide(struct descent *d);
 /* Is `node` one of its caller's (alive) callees that can get votes? */
 bool fnode_alive(const struct fnode *n);
@@ -111,7 +114,7 @@ bool descent_all_decided(const struct descent *d);
 
 /* arm.c: find the next set after a decision; asks, arms, or ends the descent. 0, -ENOMEM. */
 int descent_plan(struct descent *d);
-/* What the front is told of a fnode. */
+/* Tell the front to arm or drop this fnode. */
 void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *out);
 /* Time f0 alone. */
 void descent_arm_nothing(struct descent *d);

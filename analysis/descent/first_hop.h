@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The waits inside the in-peak calls of a descent, each with where the thread stood
- * and who ended it: the first hop of WAITS.md, without recursion. Fed with the same
- * records as the descent; a wait counts once the call that it was in is known to be
- * in the peak. Pure; memory is bounded.
+ * The waits inside the in-peak calls of a descent: for each, the stack of the thread and
+ * what ended the wait. This is the first hop of a wait chain, without recursion. It takes
+ * the same records as the descent; a wait counts when its call is known to be in the peak.
+ * Pure; memory is bounded.
  */
 #ifndef PEAKTOP_FIRST_HOP_H
 #define PEAKTOP_FIRST_HOP_H

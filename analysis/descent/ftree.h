@@ -104,7 +104,7 @@ struct fnode {
 	bool kept, live; /* by the last decision */
 	bool self_kept[CANDIDATES];
 	bool undecided;
-	bool opened;	     /* callees were armed that the last decision did not know */
+	bool opened;	     /* callees were armed after the last decision */
 	unsigned int spread; /* callees that would be kept, each taken by few calls */
 	uint64_t maxcount, votes, own[CANDIDATES];
 	unsigned int decisions;

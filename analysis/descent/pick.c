@@ -212,7 +212,7 @@ static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site
 	return true;
 }
 
-/* A fnode for the wish, and take it. False: no room for it. */
+/* Create an fnode for the wanted call site and select it. False if there is no room. */
 static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_site *w)
 {
 	const struct function *f = fnode_function(&p->d->tree, node);

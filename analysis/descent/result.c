@@ -66,8 +66,8 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .records = n->all.armed,
 	};
 	/*
-	 * Means of different calls differ: of a callee that was measured earlier than its caller,
-	 * or that few of the calls go through. No part is told to be larger than the whole.
+	 * A callee may have been measured in other calls than its caller, so their means
+	 * differ. Limit each part to the whole.
 	 */
 	if (n->id) {
 		const struct descent_fnode *caller = &b->r->nodes[b->index[n->parent]];

@@ -101,7 +101,7 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 			insert(path, t->entry[i].function,
 			       path->share * (double)t->entry[i].ns / (double)t->all_ns,
 			       code_equal(t->entry[i].function, last));
-	/* what it does itself is told by lines */
+	/* the function's own code is reported by its source lines */
 	if (path->nr_below == 1 && path->below[0].own)
 		path->nr_below = 0;
 	free(t);

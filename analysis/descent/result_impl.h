@@ -45,10 +45,10 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
  * call, becomes a path of its own.
  */
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
-/* The kernel's part of a path that is told from samples. */
+/* Set the kernel frames of a path from samples. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);
-/* f0 a system call: who calls it. */
+/* If f0 is a system call: add the functions that call it. */
 void result_add_callers(struct builder *b);
 /* result_sleeps.c: takes one witnessed frame; true once it has found something, in this or an
  * earlier one. */
@@ -59,9 +59,9 @@ typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
  */
 void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
 /*
- * What was slept on while this fnode was the innermost open one, for where no frame tells it; NULL:
- * not known. Where the fnode was not armed yet its caller's sleeps say it, if they were all for the
- * same.
+ * The object of the sleeps that happened while this fnode was the innermost open one, for
+ * frames without a stack; NULL if not known. If the fnode was not armed yet, use the sleeps
+ * of its caller, provided that all had the same object.
  */
 const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node);
 /* All root cause candidates, as they are now. */

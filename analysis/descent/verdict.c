@@ -41,8 +41,10 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 	return sum;
 }
 
-/* Is it a part of what host_share() says? A quota and a stop are told apart from the host, and keep
- * from a CPU as well. */
+/*
+ * True for causes that keep a runnable thread from a CPU. A quota and a stop also do,
+ * although they are not part of host_share().
+ */
 static bool keeps_from_cpu(enum cause_kind kind)
 {
 	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;

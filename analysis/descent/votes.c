@@ -272,10 +272,9 @@ static void share_of_host(const struct descent *d, const struct rec_call *call, 
 }
 
 /*
- * Where the sender does not know in which fnode such time was spent, the callees still
- * hold it: when what the largest of them has beside it is in no higher doubling, no
- * callee gets a vote; nor has the function's own rest, from which it was subtracted,
- * more than that.
+ * If it is not known in which fnode the host's time was spent, that time is still included
+ * in the callees. Then no callee gets a vote if the largest one's remaining time is in no
+ * higher doubling; the function's own time, from which it was subtracted, gets none either.
  */
 static bool host_hides_callees(const struct rec_call *call, const struct shares *s)
 {

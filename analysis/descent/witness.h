@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Witnesses: stacks at sleeps and on-CPU samples inside in-peak calls, kept as a tree of
- * frames with weights in ns. They propose which sites to arm, and name what a sleep was
- * for; they never vote. A sleep whose stack was not read does not say where it was: it
- * proposes nothing, and names a cause only where no other sleep does. Internal to
- * analysis/descent/.
+ * Stack samples of in-peak calls, taken at sleeps and on the CPU, as a tree of frames
+ * weighted in ns. They propose call sites to arm and name the cause of a sleep; they never
+ * vote. A sleep without a stack proposes nothing, and names a cause only if no other sleep
+ * does. Internal to analysis/descent/.
  *
- * A stack and the call that it belongs to are matched by thread and time, in
- * whatever order the two come; both are kept for a while, in rings.
+ * A stack sample and its call are matched by thread and time. They arrive in either order,
+ * so rings keep the recent ones of both.
  */
 #ifndef PEAKTOP_DESCENT_WITNESS_H
 #define PEAKTOP_DESCENT_WITNESS_H
@@ -57,7 +56,7 @@ struct witnesses;
 
 struct witnesses *witnesses_new(struct rec_code f0);
 void witnesses_free(struct witnesses *w);
-/* Of another peak from here on. */
+/* Start over for another peak. */
 void witnesses_forget(struct witnesses *w);
 
 /*
@@ -71,7 +70,7 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
 uint64_t
 witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
-/* Who called f0, innermost first; by place. NULL: not known. */
+/* The callers of f0, innermost first, by place. NULL if not known. */
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
 /* What was slept on by the innermost open fnode, whether a stack was read or not. */
 const struct blocked *witnesses_blocked(const struct witnesses *w);

@@ -33,10 +33,10 @@ struct armed_time {
 	struct armed_clock since;  /* on: when the gate opened, or a period began */
 	struct armed_clock start;  /* of the present period */
 	uint64_t on_ns, on_cpu_ns; /* armed in this period before `since` */
-	bool tell;		   /* the present period is to be told with this slice */
-	bool has_cut;		   /* a period that is over and not told yet: */
+	bool tell;		   /* report the present period at the end of this slice */
+	bool has_cut;		   /* a period that is over and was not reported yet: */
 	struct armed_period cut;
-	uint64_t begin, past_on_ns; /* of all periods that were told */
+	uint64_t begin, past_on_ns; /* sum over all reported periods */
 };
 
 /* Begin to count, or begin a new period, at `now`. */

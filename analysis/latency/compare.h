@@ -56,7 +56,7 @@ enum compare_verdict {
 	COMPARE_SAME = 0,
 	COMPARE_CHANGED,
 	COMPARE_NEGLIGIBLE, /* phase 1: it does not matter whether it changed */
-	COMPARE_TOO_FEW,    /* phase 1: too few calls to tell */
+	COMPARE_TOO_FEW,    /* phase 1: too few calls to decide */
 };
 
 enum compare_kind {

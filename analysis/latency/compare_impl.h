@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of compare*.c: shared by nobody else. */
+/* Private to compare*.c. */
 #ifndef PEAKTOP_COMPARE_IMPL_H
 #define PEAKTOP_COMPARE_IMPL_H
 

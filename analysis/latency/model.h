@@ -38,11 +38,12 @@ struct slice {
 	const uint64_t *count;	/* weighted */
 };
 
-/* A value that tells the calls of a peak from the rest. */
+/* A value that distinguishes the calls of a peak from all other calls. */
 struct peak_value {
 	const char *name;  /* "return value", "on-CPU time", "argument 0 (fd)", ... */
 	const char *text;  /* one phrase: "-11 (EAGAIN) in 98% of these, 2% of the others" */
-	double separation; /* 0..1, on calls held out: 1 = tells them apart perfectly */
+	double separation; /* 0..1, on calls that were not used to choose the value; 1 separates
+			      them perfectly */
 };
 
 /* A peak of another operation (or of this one) that goes with this one. */
@@ -74,7 +75,7 @@ struct peak {
 	double share_of_time;	   /* 0..1 */
 	double rate_hz;		   /* over the time observed */
 	double period_ns;	   /* 0 if not periodic */
-	const char *period_near;   /* characteristic time that the period is, "" if none */
+	const char *period_near;   /* the known constant that equals the period, "" if none */
 	double run_queue_share;	   /* 0..1 of its latency, -1 unknown */
 	double expected_preempted; /* OSprof's expected number of preempted calls, -1 unknown */
 	double seen_preempted;	   /* -1 unknown */
@@ -116,9 +117,9 @@ struct op {
 	uint64_t abnormal, unseen, open, oldest_open_ns;
 	double share_seen; /* 0..1 */
 	/*
-	 * What its own probes add to a latency was subtracted from each, but it differs from call
-	 * to call by error_ns. Latencies below measurable_ns are not told apart from nothing; 0:
-	 * there is no such limit.
+	 * The cost of the operation's own probes was subtracted from each latency, but this
+	 * cost varies from call to call by error_ns. Latencies below measurable_ns cannot be
+	 * distinguished from 0; measurable_ns is 0 if there is no such limit.
 	 */
 	uint64_t error_ns, measurable_ns;
 	double sampled_share; /* of the target's CPU time, by samples; -1: not known. Only of those

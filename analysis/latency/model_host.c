@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the model knows beside operations: session, targets, notes, checks, constants. */
+/*
+ * The parts of the model that are not operations: session, targets, notes, checks,
+ * constants.
+ */
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -85,7 +88,9 @@ static int grow(void *array, size_t size, size_t nr, size_t max)
 	return 0;
 }
 
-/* Make room for one more: forget the oldest process that has ended and that the user did not name.
+/*
+ * Make room for one more target: drop the oldest process that has ended and that the user
+ * did not name.
  */
 static void drop_ended_target(struct model *m)
 {

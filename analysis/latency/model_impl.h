@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the model: shared by the model*.c files, by nobody else.
- */
+/* Private to model*.c. */
 #ifndef PEAKTOP_MODEL_IMPL_H
 #define PEAKTOP_MODEL_IMPL_H
 

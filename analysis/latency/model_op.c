@@ -349,9 +349,9 @@ static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
 }
 
 /*
- * A record about several slices (an operation that is watched in bursts is told
- * of when there was one) is spread evenly over them: nobody knows better, and in
- * one slice it would look like a peak of activity that never was.
+ * Spread a record that covers several slices evenly over them: an operation that is sampled
+ * in bursts has one record per burst. In a single slice it would look like a burst of
+ * activity.
  */
 static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w,
 		       unsigned int parts)
@@ -398,8 +398,8 @@ static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
 }
 
 /*
- * A time in which nobody looked (after the last burst): it is taken to have been
- * like the time before, or the whole run would come out too low.
+ * Fill the time after the last burst as if it was like the time before; otherwise the
+ * totals of the run would be too small.
  */
 static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
 {
@@ -515,9 +515,9 @@ int model_feed_open(struct model *m, const struct rec_open *rec)
 }
 
 /*
- * `recent` is the last complete slice: of an operation that is told of only
- * every few ticks (as long as a burst's ends are waited for) the one before,
- * until it is too old; else what the operation did until this tick, if anything.
+ * `recent` is the last complete slice. An operation that is sampled in bursts has records
+ * only every few ticks: keep the slice before until it is too old. Otherwise use what the
+ * operation did until this tick, if anything.
  */
 static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tick_end_ns)
 {

@@ -319,7 +319,7 @@ void model_refresh(const struct model *m, struct op_state *op)
 
 /* Slices in which a period is looked for, at most: the latest in which the peak is. */
 enum { PERIOD_SLICES = 256, DRAWS = 20 };
-/* ns; periods that are shorter are not told of what is watched in bursts. */
+/* ns; shorter periods are not reported for operations that are sampled in bursts. */
 static const double BURSTS_PERIOD = 1e9;
 
 static bool in_range(uint64_t ns, struct bucket_range range)

@@ -69,7 +69,7 @@ uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t 
 
 	if (calls <= buckets_now && buckets_before <= add_saturating(calls, being_counted))
 		return gained;
-	/* what the kernel counted beyond the calls that were told before */
+	/* calls that the kernel counted since the last record */
 	calls = calls > buckets_before ? calls - buckets_before : 0;
 	return calls != gained ? calls : gained + 1;
 }

@@ -10,8 +10,10 @@
 static const double probe_error = 0.05;
 /* Of all that the probes took in one burst: the host is faster in one than in the other. */
 static const double burst_error = 0.04;
-/* Bursts are told apart by a difference of the calls' CPU time that is so much of what the probes
- * took. */
+/*
+ * Two bursts differ if the CPU time of their calls differs by this fraction of the time
+ * that the probes took.
+ */
 static const double distinct_share = 0.15;
 /* Of the target's own work in bursts: attaching empties caches, and the collector runs beside it.
  */
@@ -67,8 +69,8 @@ static double per_cpu(const struct scale_pace *p, double *error)
 }
 
 /*
- * One burst, or all bursts so far if this one is not told apart from them: the errors of single
- * bursts average out, and the rate is the inverse of a small difference.
+ * Use one burst alone, or all bursts so far if it does not differ from them: the errors of
+ * single bursts average out, and the rate is the inverse of a small difference.
  */
 static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst)
 {

@@ -65,8 +65,7 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t calls)
  * Adds them to `s`. Negative: nothing is known, and nothing was added.
  */
 double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns);
-/* `calls` were taken to have been made in a time in which nobody looked, like those before: for
- * want of anything better. */
+/* `calls` were assumed for a time without measurement, at the same rate as before. */
 void scale_guess(struct scale *s, uint64_t calls);
 /* The interval in which the number of calls lies with a probability of 95%, if the estimates of the
  * errors are right. */

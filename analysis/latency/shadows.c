@@ -450,7 +450,7 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
 	}
 }
 
-/* A peak that the calls of others hid must be worth being told. */
+/* True if a peak that was hidden by the calls of others is large enough to be listed. */
 static bool is_worth(const struct peak_span *part, const struct peak_span *all, unsigned int n)
 {
 	double calls = 0, time = 0;

@@ -229,7 +229,7 @@ static void sort_feature(struct value_table *t, unsigned int f, struct keyed *ro
 		room[nr].key = (uint64_t)key_of(t, f, t->call[i]) ^ sign;
 		room[nr++].call = (uint16_t)i;
 	}
-	/* What is the same in all calls tells none of them apart. */
+	/* Skip values that are the same in every call. */
 	for (unsigned int i = 1; i < nr && room[i].key == room[0].key; i++)
 		if (i == nr - 1)
 			return;

@@ -25,7 +25,7 @@ enum {
 	VALUES_TEXT = 200,
 };
 
-/* What tells one peak's calls from the rest, best first. */
+/* The values that distinguish the calls of one peak from all others, best first. */
 struct values {
 	unsigned int nr;
 	struct peak_value value[VALUES_MAX]; /* name and text point into `name` and `text` */

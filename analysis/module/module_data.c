@@ -39,7 +39,7 @@ static int add_pointer(struct pointers *p, uint64_t value)
 	return 0;
 }
 
-/* `skip`: symbols hold the addresses of functions too, but nobody calls through them. */
+/* `skip`: symbol tables also contain addresses of functions, but no code calls through them. */
 static int scan_chunk(const struct module *m, const uint8_t *bytes, size_t len, uint64_t off,
 		      struct span skip, struct pointers *p)
 {

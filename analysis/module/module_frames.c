@@ -152,7 +152,7 @@ static bool parse_augmentation(const struct module *m, struct cursor *c, const c
 	if (!*letters)
 		return true;
 	if (*letters != 'z')
-		return false; /* nobody writes it, and its size is not known */
+		return false; /* no compiler emits this, and its size is not known */
 	cie->augmented = true;
 	len = cursor_uleb(c);
 	if (c->bad || len > c->end - c->pos)

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of a module share; nobody else includes it.
+ * Private to the files of struct module:
  *
  * module.c          opening, identity, segments, code bytes
- * module_debug.c    separate debug files, .gnu_debugdata
- * module_symbols.c  symbol tables to struct symbol
- * module_functions.c  symbols and frames to the list of functions
- * module_parts.c    cold parts of functions
- * module_find.c, module_nearest.c  by name
- * module_frames.c, module_cfa.c    call frame information
- * module_imports.c  slots, PLT entries, IFUNCs
- * module_lines.c, module_inlines.c DWARF
- * module_perf_map.c   maps of code made at run time
+ *   module_debug.c    separate debug files, .gnu_debugdata
+ *   module_symbols.c  symbol tables to struct symbol
+ *   module_functions.c  symbols and frames to the list of functions
  */
 #ifndef PEAKTOP_CODE_MODULE_INTERNAL_H
 #define PEAKTOP_CODE_MODULE_INTERNAL_H

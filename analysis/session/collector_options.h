@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the front tells the collector when it starts it: plain values, before any record travels. */
+/*
+ * Options that the front passes to the collector when it starts it: plain values, before
+ * any record is sent.
+ */
 #ifndef PEAKTOP_COLLECTOR_OPTIONS_H
 #define PEAKTOP_COLLECTOR_OPTIONS_H
 

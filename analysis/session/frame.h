@@ -31,7 +31,7 @@ enum {
 };
 
 enum frame_flags {
-	FRAME_CRITICAL = 1 << 0,     /* a reader that does not know the type must stop */
+	FRAME_CRITICAL = 1 << 0,     /* a reader that does not support this type must stop */
 	FRAME_NOT_RECORDED = 1 << 1, /* stays on the wire */
 	FRAME_HAS_FD = 1 << 2,	     /* one descriptor travels with it */
 };
@@ -50,8 +50,9 @@ int frame_encode(struct buf *out, const struct record *rec, uint32_t sequence);
 struct frame {
 	uint16_t type, flags;
 	uint32_t sequence;
-	size_t size;	   /* bytes it took, header included */
-	int known;	   /* 0: a type this reader does not know (skipped unless critical) */
+	size_t size; /* bytes it took, header included */
+	int known;   /* 0: this reader does not support the type, and skips it unless it is critical
+		      */
 	struct record rec; /* only when known */
 };
 

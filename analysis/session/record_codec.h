@@ -7,8 +7,8 @@
 #include "analysis/session/record.h"
 
 /*
- * The layout of a type of record; every one starts at &record->meta, the
- * first byte of the union. NULL: not a type that this version knows.
+ * The layout of a type of record. Its offsets are relative to &record->meta, the first byte
+ * of the union. NULL if this version does not support the type.
  */
 const struct struct_layout *record_layout(unsigned int type);
 /* The same for requests, and for the facts about waits, only; record_layout() asks them. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a thread is, what it sleeps on, and the records of looks at threads: a part of record.h,
- * which includes it. */
+/*
+ * Records of threads: stacks, what a thread sleeps on, and thread snapshots. Part of
+ * record.h, which includes this file.
+ */
 #include "analysis/session/record.h"
 #ifndef PEAKTOP_RECORD_THREAD_H
 #define PEAKTOP_RECORD_THREAD_H
@@ -47,16 +49,16 @@ enum sleep_object {
 	SLEEP_IN_COMPACTION, /* moves pages to have large free areas */
 	SLEEP_IN_SWAP,	     /* reads pages back from swap */
 	SLEEP_IN_HUGE_PAGE,  /* makes a huge page */
-	SLEEP_IN_DIRTY, /* throttled: too many dirty pages; name: the device, holder: who writes
-			   most */
-	SLEEP_IN_SPIN,	/* spins for a lock of the kernel; holder: who has it */
-	SLEEP_STOPPED,	/* by a signal; holder: who sent it */
+	SLEEP_IN_DIRTY, /* throttled: too many dirty pages; name: the device, holder: the largest
+			   writer */
+	SLEEP_IN_SPIN,	/* spins for a kernel lock; holder: its owner */
+	SLEEP_STOPPED,	/* by a signal; holder: the sender */
 	SLEEP_TRACED,	/* by a debugger; holder: which */
 	SLEEP_FROZEN,	/* name: the cgroup */
 	SLEEP_OBJECTS
 };
 
-/* Who ended a sleep (WAITS: rules of section 3). */
+/* What ended a sleep. */
 enum sleep_end {
 	ENDED_UNKNOWN = 0,
 	ENDED_REQUEST, /* a block request was completed */
@@ -99,8 +101,8 @@ struct rec_walk {
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
 /*
- * One thread: where it is and what it waits for. For a walk it stands for some
- * time; else it is an answer to the question what is open now.
+ * What one thread is doing, and what it waits for. In a walk a snapshot stands for some
+ * time of the thread; for --open it is the state at one moment.
  */
 struct rec_thread_snapshot {
 	uint32_t reason; /* enum snapshot_reason */
@@ -126,7 +128,10 @@ struct rec_thread_snapshot {
 	const struct rec_frame *frames; /* outermost first */
 };
 
-/* Since the last one of this thread; what is left of wall_ns it slept. */
+/*
+ * How a thread spent its time since its last record of this type. It slept for the rest of
+ * wall_ns.
+ */
 struct rec_thread {
 	uint32_t pid, tid;
 	const char *comm;
@@ -145,8 +150,8 @@ struct rec_raw_snapshot {
 };
 
 /*
- * SNAPSHOTS_FOR_OPEN: each thread is looked at once; ACK with the round as epoch says that all
- * were told. SNAPSHOTS_FOR_WALK: again and again, until one with `stop`.
+ * SNAPSHOTS_FOR_OPEN: one snapshot of each thread; an ACK with the round as its epoch says
+ * that all were sent. SNAPSHOTS_FOR_WALK: repeated snapshots, until a request with `stop`.
  */
 struct req_thread_snapshots {
 	uint32_t reason; /* enum snapshot_reason */

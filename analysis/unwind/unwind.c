@@ -211,7 +211,7 @@ static enum unwind_stop step(struct unwind_run *run, const struct known *k,
 	return UNWIND_STOPS;
 }
 
-/* Nobody runs code on the stack, unless by a mapping that says so. */
+/* True for an address on the stack, which holds no code unless its mapping is executable. */
 static bool is_data(struct unwind_run *run, uint64_t address)
 {
 	uint64_t unused;

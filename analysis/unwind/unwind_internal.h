@@ -100,8 +100,8 @@ void arch_row_of_frame_pointer(struct row *row);
 /* The code is where the kernel returns to from a signal handler: the row of its frame. */
 bool arch_row_of_sigreturn(struct module *m, uint64_t vaddr, struct row *row);
 /*
- * The row at an instruction that runs before its function has made a frame, or
- * after it has removed it, as far as a few bytes tell. False: they do not.
+ * The row at an instruction in a prologue or epilogue, derived from the bytes of code
+ * around it. False if they do not show it.
  */
 bool arch_row_of_edge(struct module *m, uint64_t vaddr, struct row *row);
 /* The instruction that ends at vaddr is a call; true too where the bytes are not known. */

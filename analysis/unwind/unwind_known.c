@@ -41,7 +41,10 @@ static void find_row(struct module *m, uint64_t vaddr, struct known *k)
 	/* A call may be the last instruction of its function: look before its return address. */
 	int err = module_row(m, k->exact ? vaddr : vaddr - 1, &k->row);
 
-	/* The kernel's frame is told by the code alone where libraries have no word for it. */
+	/*
+	 * If a library has no call frame information for the signal frame, recognise it by the
+	 * code of sigreturn.
+	 */
 	if ((err || !k->row.signal_frame) && arch_row_of_sigreturn(m, vaddr, &k->row))
 		return;
 	if (!err)
@@ -62,7 +65,10 @@ static bool vaddr_of(const struct module *m, const struct known *k, uint64_t *va
 	return true;
 }
 
-/* A return address that no call left: whoever made the stack (makecontext) wrote it there. */
+/*
+ * True if no call pushed this return address: makecontext() or similar code wrote it when
+ * it made the stack.
+ */
 static bool begins_function(struct module *m, uint64_t vaddr, const struct module_function **f)
 {
 	const struct module_function *at = module_function_at(m, vaddr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* x86-64: what bytes of code tell of a frame where there is no call frame information. */
+/* x86-64: derive the frame from bytes of code if there is no call frame information. */
 #include "analysis/module/module_data.h"
 #include "analysis/unwind/unwind_internal.h"
 
@@ -49,8 +49,8 @@ void arch_row_of_frame_pointer(struct row *row)
 }
 
 /*
- * `n` bytes of code from vaddr on are these. Read one by one: whoever unwinds
- * needs a few bytes here and there, not the code of whole libraries.
+ * True if the `n` bytes of code at vaddr are these. Reads byte by byte, because an unwinder
+ * needs a few bytes here and there, not whole libraries.
  */
 static bool code_is(struct module *m, uint64_t vaddr, const char *bytes, size_t n)
 {

@@ -20,14 +20,14 @@ struct stack_place {
 	uint64_t ip, sp;
 };
 
-/* The place of a look by its registers; ip 0: they are not known. */
+/* The place of a snapshot, from its registers. ip is 0 if they are not known. */
 struct stack_place stack_place_of(const struct rec_thread_snapshot *l, const uint64_t *regs,
 				  uint32_t nr_regs);
 
 /* NULL: no memory. */
 struct known_stacks *known_stacks_new(void);
 void known_stacks_free(struct known_stacks *k);
-/* Keep the frames of a look, if it is of a sleep and its stack is complete. */
+/* Keep the frames of a snapshot of a sleeping thread whose stack is complete. */
 void known_stacks_note(struct known_stacks *k, struct stack_place at,
 		       const struct rec_thread_snapshot *l);
 /* Give a sleep the frames of an earlier one at the same place, which stay valid until the next

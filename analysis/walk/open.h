@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is open now: the looks of the last round at all threads (REC_THREAD_SNAPSHOT with
- * SNAPSHOTS_FOR_OPEN), one for each thread. A call that began before anybody watched is found
+ * The calls that are open now, from the last round of thread snapshots
+ * (SNAPSHOTS_FOR_OPEN), one per thread. A call that began before peaktop started is found
  * by its frame on the stack, or by the system call that the thread is in.
  */
 #ifndef PEAKTOP_OPEN_H
@@ -19,8 +19,10 @@ struct open_calls;
 
 struct open_calls *open_calls_new(void);
 void open_calls_free(struct open_calls *o);
-/* REC_THREAD_SNAPSHOT; others are ignored. A look of a newer round forgets the older ones. 0 or
- * -ENOMEM. */
+/*
+ * Takes REC_THREAD_SNAPSHOT and ignores other records. The first snapshot of a new round
+ * drops the older rounds. Returns 0 or -ENOMEM.
+ */
 int open_calls_feed(struct open_calls *o, const struct record *rec);
 uint32_t open_calls_round(const struct open_calls *o);
 /* Those of the last round: asleep for the longest time first. */

@@ -91,8 +91,10 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
 	    starts_with(name, "anon_inode:"))
 		return WALK_IDLE;
-	/* what the descriptor stood for is not known any more when its process has ended; the
-	 * kernel's stack still tells */
+	/*
+	 * If the process has ended, its descriptors are gone; the kernel stack still shows what
+	 * it waited for.
+	 */
 	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") ||
 	    strstr(kernel, "eventfd_read"))
 		return WALK_IDLE;
@@ -129,7 +131,7 @@ static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node
 {
 	uint32_t i, *link;
 
-	/* the one called last comes first: it is the one that is looked for most */
+	/* Move the node to the front: recently used nodes are looked up most often. */
 	for (link = &w->nodes[parent].first; (i = *link) != NO_NODE; link = &w->nodes[i].next) {
 		if (!same_node(&w->nodes[i], key))
 			continue;
@@ -158,7 +160,7 @@ static int root_make(struct walk *w)
 	return 0;
 }
 
-/* One look on its way down the tree. */
+/* The state of adding one snapshot to the tree. */
 struct descent_of {
 	struct walk *w;
 	uint32_t at;	      /* node */
@@ -222,8 +224,10 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 			d->site = (struct rec_code){f->module, f->offset};
 			continue;
 		}
-		/* neighbours in code that no file tells of, as a compiler at run time makes it, are
-		 * one */
+		/*
+		 * Merge adjacent frames in generated code: it has no module, so they cannot be
+		 * distinguished.
+		 */
 		if (!f->module && i && !snapshot->frames[i - 1].module) {
 			d->site = (struct rec_code){0, f->offset};
 			continue;
@@ -450,7 +454,7 @@ bool walk_settled(const struct walk *w)
 {
 	if (!w->asked)
 		return false;
-	/* the scheduler's own account says that there was no work: more looks would not find any */
+	/* The scheduler's statistics show no work, so more snapshots would not find any. */
 	if (w->idle && w->same && w->last_ns - w->first_ns >= IDLE_SETTLED_NS)
 		return true;
 	return w->work_snapshots >= w->ask.min_snapshots && w->same >= SAME_CHECKS;
@@ -489,7 +493,7 @@ int walk_feed(struct walk *w, const struct record *rec)
 		return err;
 	case REC_THREAD:
 		take_thread(w, &rec->thread);
-		/* of threads that only wait there are few looks */
+		/* Idle threads yield few snapshots. */
 		if (w->last_ns - w->checked_ns >= CHECK_NS + (uint64_t)w->nr_nodes * CHECK_NS / 64)
 			check(w);
 		return 0;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk by share of wall time (CrossWalk, ParCo 2003): from the roots of a
- * program, main and what its threads begin with, through functions and system calls
- * into the kernel, along the largest share of the time of all threads.
+ * The walk by share of wall time (CrossWalk, ParCo 2003). It starts at the roots of a
+ * program (main and the start functions of its threads) and follows functions and system
+ * calls into the kernel, along the largest share of the time of all threads.
  *
- * Looks at threads (REC_THREAD_SNAPSHOT) become a tree of calls: functions by module and offset,
- * recursion folded onto the outermost call, below them the system call and what the
- * kernel did in it. A thread's own account (REC_THREAD) says how much time there was.
- * At each node those children are followed whose time is within
- * maxcount_percentage of the largest, the node itself counting as one of them.
+ * Thread snapshots (REC_THREAD_SNAPSHOT) are added to a tree of calls. A node is a function
+ * (module and offset), with recursion folded onto the outermost call; below the functions
+ * are the system call and the kernel functions. REC_THREAD gives the total time of each
+ * thread. At each node the walk follows the children whose time is at least
+ * maxcount_percentage of the largest; the node's own time competes too.
  *
- * A server that waits for a request does nothing, for most of its time. So time is of
- * three kinds, each with paths of its own, and none hides another: work (on a CPU, or
- * blocked on I/O, locks, the network, pages), sleep on purpose, and idle (waiting to be
- * given something to do: events, connections, signals, children, other threads).
+ * A server waits for requests most of the time. Therefore time has three classes with paths
+ * of their own: work (on a CPU, waiting for one, or blocked by I/O, locks, the network or
+ * pages), timed sleep, and idle (waiting for events, connections, signals, children or
+ * other threads).
  *
- * Records in, answers out: no clock, no I/O. Memory is bounded.
+ * Pure: records in, answers out. Memory is bounded.
  */
 #ifndef PEAKTOP_WALK_H
 #define PEAKTOP_WALK_H
@@ -41,7 +41,7 @@ enum {
 
 enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
 
-/* Which kind of time this is: see above. */
+/* The class of the time of a snapshot. */
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot);
 
 struct walk;
@@ -57,13 +57,13 @@ void walk_free(struct walk *w);
 int walk_feed(struct walk *w, const struct record *rec);
 
 bool walk_asked(const struct walk *w);
-/* There are enough looks, and the path has been the same for a while. */
+/* True if there are enough snapshots and the first path has not changed for a while. */
 bool walk_settled(const struct walk *w);
 
 enum walk_node_kind {
 	WALK_PROCESS = 0, /* all roots together */
 	WALK_FUNCTION,
-	WALK_UNKNOWN, /* code of no file, or callers that could not be told */
+	WALK_UNKNOWN, /* generated code, or unknown callers */
 	WALK_SYSCALL,
 	WALK_KERNEL,
 };
@@ -123,7 +123,7 @@ struct walk_result {
 	uint32_t threads;
 	double share[WALK_CLASSES];   /* of total_ns */
 	double runqueue;	      /* of it, and part of work */
-	double unknown_callers;	      /* share whose callers could not be told */
+	double unknown_callers;	      /* share of the time whose callers are not known */
 	char unknown_why[CAUSE_TEXT]; /* the reason for most of it */
 	double unnamed; /* share that ran in code of no file, itself or in what it called there */
 	double explained;
@@ -139,13 +139,13 @@ struct walk_result {
 };
 
 /*
- * Functions that only start a program or a thread are no roots: `starts` tells them
- * (NULL: there are none); those at the top are passed over.
+ * `starts` returns true for functions that only start a program or a thread (may be NULL).
+ * They are not roots: the walk skips them at the top of the tree.
  */
 typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
 /*
- * `locks` tells functions that take a lock (NULL: none are known): a wait below one is no idleness,
- * whatever the system call.
+ * `locks` returns true for functions that take a lock (may be NULL). A wait below such a
+ * function is not idle, whatever the system call.
  */
 int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
 		struct walk_result *out);

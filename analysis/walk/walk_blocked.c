@@ -13,7 +13,7 @@
 
 enum {
 	MIN_RUNS =
-	    15, /* looks at the threads of a pool on a CPU: fewer do not say where their work is */
+	    15, /* snapshots of a pool's threads on a CPU; fewer do not show where their work is */
 	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was
 			      called by */
 	WORK_PERCENT = 50, /* of it: what holds more, below the loop, handles requests */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A flat profile: no path stands out, so the functions with most time of their own are told. */
+/* A flat profile: no path stands out, so list the functions with the most time of their own. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/walk/walk_tree.h"
 
-/* Of the work: what the largest path must hold to be told as a path, alone or beside many others.
+/*
+ * The share of the work that the largest path must hold to be reported as a path, alone or
+ * beside many others.
  */
 #define PATH_LEAST 0.1
 #define PATH_LEAST_OF_MANY 0.2
 #define TRUNK_LEAST 0.5 /* a function that holds less is not on everybody's way */
-#define TOP_LEAST 0.01	/* functions with less of their own are not told */
+#define TOP_LEAST 0.01	/* functions with a smaller share of their own are not listed */
 enum { MANY_PATHS = 8, TOP_SNAPSHOTS = 2, MAX_TRUNK = WALK_MAX_FRAMES };
 
 struct top_key {
@@ -44,8 +46,10 @@ static int time_order(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : key_order(a, b);
 }
 
-/* The node that a node's own time is told of: in the kernel that is the system call, else the fault
- * or the interrupt. */
+/*
+ * The node to which a node's own time is attributed: in the kernel the system call, the
+ * page fault or the interrupt.
+ */
 static uint32_t attributed_to(const struct walk *w, uint32_t i)
 {
 	while (w->nodes[i].kind == WALK_KERNEL && w->nodes[i].parent &&

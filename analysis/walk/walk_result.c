@@ -6,9 +6,9 @@
 
 #include "analysis/walk/walk_tree.h"
 
-enum { MIN_SNAPSHOTS = 2 /* a single look is an accident */ };
+enum { MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 #define LEAST_OF_FIRST                                                                             \
-	0.1 /* a path that is shorter than this part of its kind's first is not told */
+	0.1 /* paths below this fraction of the first path of their class are not reported */
 #define BUSY_LEAST                                                                                 \
 	0.1 /* of one thread's time: with less work than this a program is idle or asleep */
 enum { CLASS_PATHS = 6 /* of each kind */ };
@@ -123,8 +123,10 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	qsort(p->pcs, p->nr_pcs, sizeof(*p->pcs), pcs_order);
 }
 
-/* Is this one passed over because it only starts things? One without a name may be told by what it
- * calls, and only that. */
+/*
+ * True if the function only starts other code. A function without a name is recognised by
+ * its only callee.
+ */
 bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth)
 {
 	const struct tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
@@ -175,12 +177,12 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 			follow(m, i, depth, least);
 			continue;
 		}
-		/* what the first thread waits for is told, however many wait beside it */
+		/* Report the wait of the first thread even if many other threads wait. */
 		if (ns <= 0 || (ns < least &&
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
 		if (depth >= limit || depth >= WALK_MAX_FRAMES) {
-			/* as deep as was asked: what lies below is told as a whole */
+			/* maximum depth: report what is below as one */
 			m->r->depth_reached = true;
 			beyond += ns;
 			continue;
@@ -192,7 +194,7 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		path_end(m, index, depth, beyond, true);
 }
 
-/* A program that only waits is told by its first thread: those of a pool wait beside it. */
+/* If a program only waits, report its first thread, not the threads of its pool. */
 static bool is_of_main_thread(const struct walk_path *p)
 {
 	return p->class == WALK_IDLE && p->main_thread > 0.5;
@@ -259,7 +261,7 @@ static void paths_thin(struct walk_making *m, unsigned int from)
 	m->r->nr_paths = kept;
 }
 
-/* Ready to run, and no CPU: nobody's code; it is told of the root where most of the work is. */
+/* Time waiting for a CPU belongs to no code; attribute it to the root with the most work. */
 static void path_runqueue(struct walk_making *m, double runqueue_ns)
 {
 	double most = 0;
@@ -361,7 +363,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	for (int c = 0; c < WALK_CLASSES; c++)
 		seen += (double)w->nodes[0].wait_ns[c];
 	seen += cpu + (double)w->runqueue_ns;
-	/* the threads' own account is the whole, unless more was seen of them than they told */
+	/* The total is the wall time of REC_THREAD, unless the snapshots add up to more. */
 	m->total = (double)w->wall_ns > seen ? (double)w->wall_ns : seen;
 	if (m->total < 1)
 		m->total = 1;

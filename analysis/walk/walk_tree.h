@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tree that looks become. Private to analysis/walk/. */
+/* The tree of calls that is built from thread snapshots. Private to analysis/walk/. */
 #ifndef PEAKTOP_WALK_TREE_H
 #define PEAKTOP_WALK_TREE_H
 
@@ -36,7 +36,7 @@ enum { WALK_JUDGED = 256, WALK_LEAVES = 24 };
 
 /* Where a thread ran and where it was idle, or blocked by another thread. */
 struct walk_thread {
-	uint32_t tid, runs /* looks at it on a CPU */, nr;
+	uint32_t tid, runs /* snapshots of this thread on a CPU */, nr;
 	struct walk_leaf {
 		uint32_t node;
 		bool for_thread; /* the wait may be for a lock that another thread has */
@@ -56,7 +56,8 @@ struct walk {
 	uint64_t snapshots, work_snapshots;
 	uint32_t threads[1024]; /* a few bits for each tid: how many there were */
 	uint32_t nr_threads;
-	uint64_t checked, checked_ns; /* looks and `last_ns` at the last check of the first path */
+	uint64_t checked,
+	    checked_ns; /* number of snapshots and `last_ns` when the first path was last checked */
 	uint64_t signature;
 	unsigned int same;	    /* checks in a row */
 	bool idle;		    /* at the last check: no work leads */
@@ -71,8 +72,8 @@ struct walk_making {
 	struct walk_result *r;
 	walk_starts_fn starts, locks;
 	void *ctx;
-	uint64_t *blocked, *blocked_own; /* of each node: waits that look idle and are part of a
-					    request; with its callees, without */
+	uint64_t *blocked, *blocked_own; /* per node: time of waits that look idle but are part of a
+					    request, with and without callees */
 	double scale, total;
 	enum walk_class class;
 	double class_ns;
@@ -84,7 +85,10 @@ struct walk_making {
 double walk_inclusive(const struct walk_making *m, const struct tree_node *n,
 		      enum walk_class class);
 double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
-/* walk_blocked.c: note one look; find the waits that are part of a request. 0, or -1: no memory. */
+/*
+ * walk_blocked.c: add one snapshot; find the waits that are part of a request. 0, or -1 if
+ * out of memory.
+ */
 void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
 		      enum walk_class class, uint32_t node);
 int walk_judge_waits(struct walk_making *m);

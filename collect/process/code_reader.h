@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code reader: a process that tells the collector where instructions begin
- * (analysis/code/boundary.h). It has the file of one module and no rights.
+ * The code reader: a process without privileges that finds instruction boundaries for the
+ * collector (analysis/code/boundary.h). It gets the file of one module.
  */
 #ifndef PEAKTOP_CODE_READER_H
 #define PEAKTOP_CODE_READER_H

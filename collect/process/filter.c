@@ -92,7 +92,7 @@ static const struct group allowed[] = {
 	  SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_getparam)),
 };
 
-/* Nothing that these processes do leads here: whoever tries has taken the process over. */
+/* These processes never make these calls: if one does, it was taken over, so kill it. */
 static const struct group deadly[] = {
     GROUP(ALL, SCMP_SYS(process_vm_writev), SCMP_SYS(init_module), SCMP_SYS(finit_module),
 	  SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(mount),

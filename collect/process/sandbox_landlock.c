@@ -65,7 +65,7 @@ int landlock_version(void)
 	return v > 0 ? (int)v : 0;
 }
 
-/* Rights that this version of the interface knows. */
+/* Access rights that this ABI version supports. */
 static uint64_t known_rights(int version)
 {
 	if (version < 2)

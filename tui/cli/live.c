@@ -137,7 +137,8 @@ static void write_snapshot(struct live *l, const char *path)
 
 static void live_suspend(struct live *l)
 {
-	/* while we are stopped nobody reads: the collector detaches after 2 s without a heartbeat
+	/*
+	 * While peaktop is stopped it sends no heartbeat, so the collector detaches after 2 s.
 	 */
 	term_suspend();
 	raise(SIGSTOP);
@@ -317,7 +318,7 @@ static void live_processes(struct live *l, uint64_t now)
 	l->dirty = true;
 }
 
-/* Who names one function wants to see it, and not a list of system calls. */
+/* If the user named a single function, open its view instead of the list of operations. */
 static void open_only_function(struct live *l)
 {
 	uint32_t number = l->options->nr_ops == 1 ? front_armed_op(l->front) : 0;

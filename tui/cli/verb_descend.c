@@ -188,7 +188,7 @@ static int print_answer(const struct descend_report *report, const struct option
 		return 0;
 	if (o->json || o->json_lines)
 		return output_descend_json(report, &oo, stdout);
-	/* nobody was there: the message has said why */
+	/* no target: the message already gave the reason */
 	return !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
 }
 

@@ -53,7 +53,7 @@ static int print_answer(const struct open_report *r, const struct options *o, bo
 		return 0;
 	if (o->json || o->json_lines)
 		return output_open_json(r, &oo, stdout);
-	/* nobody was there: the message has said why */
+	/* no target: the message already gave the reason */
 	return !model_nr_targets(r->model) || nothing ? 0 : output_open_text(r, &oo, stdout);
 }
 

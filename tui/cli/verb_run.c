@@ -114,7 +114,7 @@ void verb_turn(struct front *f)
 		front_turn(f, NULL, 0, TURN_MS);
 }
 
-/* --json: the document of a measurement that had nobody to measure. */
+/* With --json: print a document without data if there is no process to measure. */
 static void answer_nobody(const struct options *o)
 {
 	struct output_options oo = {.resolution = o->resolution};

@@ -106,7 +106,7 @@ static int print_answer(const struct walk_report *report, const struct options *
 		return 0;
 	if (o->json || o->json_lines)
 		return output_walk_json(report, &oo, stdout);
-	/* nobody was there: the message has said why */
+	/* no target: the message already gave the reason */
 	return !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
 }
 

@@ -18,7 +18,7 @@ struct run {
 	struct verb_loop loop;
 	double for_s; /* 0: until Ctrl-C */
 	bool stopped;
-	int output_error; /* nobody reads the output any more, or it cannot be written */
+	int output_error; /* the output was closed or cannot be written */
 	uint64_t began_ns, printed_ns;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A function that a person who types a part of its name may mean. */
+/* A function whose name matches what the user is typing. */
 #ifndef PEAKTOP_CANDIDATE_H
 #define PEAKTOP_CANDIDATE_H
 

@@ -53,7 +53,10 @@ struct descend_symbol {
 	uint32_t line;
 };
 
-/* `host` is copied; NULL: a replay, which asks nobody. NULL: out of memory. */
+/*
+ * `host` is copied; NULL for a replay, which sends no requests. Returns NULL if out of
+ * memory.
+ */
 struct descend *descend_new(const struct descend_host *host);
 void descend_free(struct descend *d);
 
@@ -81,7 +84,10 @@ const struct rec_descent *descend_asked(const struct descend *d);
 /* It has an end, or was given up. */
 bool descend_over(const struct descend *d);
 const struct descent *descend_state(const struct descend *d);
-/* The answer as it is now, with what only names tell. 0 or -ENOMEM; descent_result_release(). */
+/*
+ * The present answer, completed with what depends on names. 0 or -ENOMEM;
+ * descent_result_release().
+ */
 int descend_result(const struct descend *d, struct descent_result *out);
 
 /* ---- names (descend_names.c) ---- */

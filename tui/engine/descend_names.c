@@ -159,7 +159,7 @@ static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offset
 		d->names_asked++;
 }
 
-/* Note a place whose name is wanted, if nothing is known of it and nobody has asked. */
+/* Note a place whose name is needed, unless it is known or already requested. */
 static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr,
 		 uint32_t max)
 {

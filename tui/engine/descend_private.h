@@ -41,7 +41,7 @@ struct callees {
 struct import {
 	char *name;
 	enum lookup state;
-	struct rec_code code; /* module 0: not found, or not to be told */
+	struct rec_code code; /* module 0: not found, or ambiguous */
 };
 
 /* Where a function is entered. */
@@ -93,9 +93,12 @@ struct descend {
 
 /* Answer DESCENT_EXPAND, now or when the parser has answered. */
 void callees_want(struct descend *d, struct rec_code function);
-/* The call site at this place, if its function was looked at. */
+/* The call site at this place, if the call sites of its function are known. */
 const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site);
-/* Where a function is entered; NULL with *wait: asked, NULL without: cannot be told. */
+/*
+ * The entry site of a function. NULL with *wait set: the answer is pending; NULL without:
+ * not known.
+ */
 const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait);
 void callees_release(struct descend *d);
 

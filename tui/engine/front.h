@@ -28,7 +28,10 @@ enum exit_status {
 
 struct front;
 
-/* The collector's entry points, handed in by main: nothing else here knows it. */
+/*
+ * The entry points of the collector. main passes them in, so that tui/engine does not
+ * depend on collect/.
+ */
 struct collector_options;
 struct collector_entry {
 	int (*run)(int fd, const struct collector_options *options);
@@ -75,8 +78,7 @@ bool front_over(const struct front *f);
 bool front_ready(const struct front *f);
 /* The user named operations, and not one of them can be watched. */
 bool front_nothing_to_do(const struct front *f);
-/* After the end: wait, some seconds at most, for the parser's word on names that were still looked
- * for. */
+/* After the end: wait a few seconds at most for names that the parser still looks up. */
 void front_settle(struct front *f);
 uint64_t front_now_ns(void);
 
@@ -126,26 +128,30 @@ bool front_modules_read(const struct front *f);
 uint32_t front_nr_modules(const struct front *f);
 /* NULL: it cannot be read. */
 const char *front_module_path(const struct front *f, uint32_t module);
-/* Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: nobody can be asked.
+/*
+ * Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: the parser is
+ * not available.
  */
 bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
 			const struct parser_reply *reply);
 
 /* The walk of this run (tui/engine/walker.h). */
 struct walker *front_walker(struct front *f);
-/* Begin to look at all threads again and again, or stop. */
+/* Start or stop repeated snapshots of all threads. */
 void front_walk(struct front *f, bool stop);
-/* Look at all threads once: what they told is complete when front_snapshots_complete() says so of
- * this round. */
+/*
+ * Take a snapshot of all threads. front_snapshots_complete() returns true when all of this
+ * round have arrived.
+ */
 uint32_t front_take_snapshots(struct front *f, uint32_t op);
 bool front_snapshots_complete(const struct front *f, uint32_t round);
-/* What the last round told. */
+/* The snapshots of the last round. */
 struct open_calls;
 const struct open_calls *front_open_calls(const struct front *f);
 /* The function that -f named, once it was found: true also where none was named. */
 struct rec_code;
 bool front_found(const struct front *f, struct rec_code *function);
-/* Looks that wait for the parser. */
+/* True while snapshots wait for the parser. */
 bool front_snapshots_pending(const struct front *f);
 
 /* End the recording in order: the first error of the file, or 0. */

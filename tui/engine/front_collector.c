@@ -37,7 +37,10 @@ static uint32_t layers_of(const struct front_options *fo)
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
 
-	/* a walk, and what is open, look at threads from outside: no probe, no tracepoint */
+	/*
+	 * The walk and --open need neither probes nor tracepoints: they read thread states with
+	 * a BPF task iterator.
+	 */
 	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
 		return 0;
 	if (fo->all_layers || !o->nr_ops)

@@ -113,7 +113,7 @@ static void say_parser_lost(struct front *f)
 	front_message(f, "%s", text);
 }
 
-/* Give the answers of the parser to those who asked, and move on what waited for them. */
+/* Deliver the parser's answers and continue what waited for them. */
 static void advance(struct front *f)
 {
 	if (!f->parser)

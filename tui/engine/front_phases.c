@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --begin and --end: the two operations are watched like others, and the collector is told which
- * they are. */
+/*
+ * --begin and --end: the two operations are watched like others, and the collector learns
+ * their numbers.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -73,7 +73,10 @@ static void ask_nearest(struct front *f)
 {
 	struct front_search *s = &f->search;
 	const struct parser_reply reply = {answered, f, s->number};
-	/* NEAREST ranks by likeness, LIST goes by address: a person who types wants the former */
+	/*
+	 * NEAREST ranks by similarity, LIST is sorted by address: a user who types a name needs
+	 * the former
+	 */
 	struct parse_request req = {.text = s->text, .max = SEARCH_MAX};
 
 	if (s->text && s->text[0] && !s->asked && modules_settled(f))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looks on their way through the parser: raw bytes of a stack become frames, and
- * the look goes into the stream. They wait until the files of the target are read.
- * The bytes go no further.
+ * Thread snapshots that wait for the parser, which unwinds the raw stack into frames; then
+ * the snapshot enters the stream of records. They wait until the modules of the target are
+ * loaded. The raw bytes are dropped afterwards, because they may hold secrets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
 
-/* One look with all that it points to. */
+/* One snapshot with copies of everything that it points to. */
 struct stored_snapshot {
 	struct stored_snapshot *next;
 	struct rec_thread_snapshot snapshot;
@@ -137,7 +137,7 @@ void snapshots_take(struct front *f, const struct rec_raw_snapshot *raw_snapshot
 	s->nr_waiting++;
 }
 
-/* The parser has unwound the stack of the look in slot `slot`. */
+/* Called when the parser has unwound the stack of the snapshot in slot `slot`. */
 static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
 {
 	const struct parsed_frames *p = &answer->frames;

@@ -213,7 +213,7 @@ static bool blame(struct parser *p, const char *how)
 	return true;
 }
 
-/* A worker has died or must: say so to who asked, go on with another. */
+/* The worker died or must be killed: answer its request with an error and start another one. */
 static int replace_worker(struct parser *p, const char *why, struct parsed *answer)
 {
 	int sig = parser_worker_end(p), given = 0;

@@ -60,7 +60,7 @@ struct pending *parser_pop_front(struct parser *p);
 /* At the end, with a new id, which is returned; or a negative errno. */
 int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request,
 		       const struct parser_reply *reply);
-/* Drop all whose answer nobody waits for. */
+/* Drop all requests without a reply callback. */
 void parser_drop_silent(struct parser *p);
 bool parser_is_waiting(const struct parser *p, enum parse_type type, uint32_t module);
 

@@ -21,7 +21,7 @@ struct entry {
 	char user[32], comm[NAME], command[COMMAND];
 };
 
-/* CPU time of the last list, by pid, to tell shares. */
+/* CPU time by pid in the previous list, to compute CPU shares. */
 static struct {
 	uint32_t pid;
 	uint64_t ticks;

@@ -90,8 +90,10 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		watch_refuse(f, w, "%s: out of memory", w->text);
 		return;
 	}
-	/* called once, from a place that only its return tells: its exits cannot wait and cost
-	 * nothing */
+	/*
+	 * main is called once, from an address that only its return shows: arm its exits at
+	 * once, because they cost nothing.
+	 */
 	w->keep_exits |= !strcmp(fn->symbol, "main");
 	w->nr_sites = 0;
 	w->plans_left = 1;

@@ -48,7 +48,7 @@ static bool is_stub(struct context *c, uint64_t target)
 	return to && to->flags & CODE_PART_PLT;
 }
 
-/* Who is called: a function of this module, or an import. */
+/* The callee: a function of this module, or an import. */
 static void fill_callee(struct context *c, const struct call_site *site,
 			struct parsed_call_site *out)
 {

@@ -119,7 +119,7 @@ int serve_plan(struct server *s)
 		return decline(s, -ENOTSUP, PLACE_NO_START,
 			       "this IFUNC resolver only selects the function that runs; watch the "
 			       "selected function");
-	/* frames of Go are told from inside of the function only */
+	/* Go frames can be identified only inside the function. */
 	if (s->request.policy & POLICY_AT_CALLS && !module_identity(m)->is_go)
 		err = plan_function_at_calls(placer, vaddr, &plan);
 	else

@@ -22,12 +22,15 @@ struct process {
 
 struct server_unwind {
 	struct unwinder *unwinder;
-	uint32_t announced; /* the module that the client was told last */
+	uint32_t announced; /* the module that was last announced to the client */
 	struct process processes[MAX_PROCESSES];
 	size_t nr_mappings;
 };
 
-/* A module that a stack leads into. If reading it ends us, the client must know which it was. */
+/*
+ * The module of a stack frame. Announce it first: if reading it crashes this process, the
+ * client must know which module it was.
+ */
 static struct module *module_on_stack(void *context, uint32_t number)
 {
 	struct server *s = context;
@@ -95,7 +98,7 @@ static struct process *process_find(struct server_unwind *u, uint32_t pid)
 	return NULL;
 }
 
-/* A free place for so many mappings; for its sake those asked for longest ago are forgotten. */
+/* A free slot for this many mappings; evicts the least recently used processes. */
 static struct process *process_place(struct server_unwind *u, size_t nr_mappings)
 {
 	struct process *unused, *oldest;

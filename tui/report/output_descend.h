@@ -67,7 +67,7 @@ void report_cause(struct buf *out, const struct cause *c);
 void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p);
 /* "7" or "6.5" */
 void report_mean_count(struct buf *out, double mean);
-/* Who ended a wait, sanitised: "ended by its timer", "woken by redis 812". */
+/* What ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
 void report_wait_end(struct buf *out, const struct hop *h);
 /* A name without parameters, sanitised. */
 void report_short_name(struct buf *out, const char *name);

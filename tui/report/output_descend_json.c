@@ -95,8 +95,10 @@ static json_t *inlined_json(const struct descend *d, const struct descent_path *
 	return o;
 }
 
-/* What a frame, a sibling and an fnode of the tree have in common: who it is and from where it is
- * called. */
+/*
+ * The fields that a frame, a sibling and an fnode have in common: the function and its call
+ * site.
+ */
 static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n,
 			 bool *failed)
 {
@@ -228,7 +230,7 @@ static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *f
 	return frames;
 }
 
-/* Who ended the wait, as a layer; NULL: it is not known. */
+/* What ended the wait, as a layer; NULL if not known. */
 static json_t *ended_by_json(const struct hop *h, bool *failed)
 {
 	static const char *const states[ENDED_KINDS] = {
@@ -266,7 +268,7 @@ static const char *wait_state(const struct hop *h)
 									: "sleep";
 }
 
-/* The first hop: the thread that waited, then who ended it. */
+/* The first hop: the thread that waited, then what ended the wait. */
 static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
 {
 	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),

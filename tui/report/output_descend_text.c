@@ -16,10 +16,10 @@ enum {
 	SENTENCE_CAUSES = 3
 };
 
-/* Of the peak's time: causes so close to each other are told together. */
+/* Causes whose shares of the peak's time differ by less than this are reported together. */
 #define AS_LARGE 0.1
 #define HOST_WORTH_SAYING 0.1
-/* Times what the program itself takes: then what the host does is the first to be told. */
+/* If the host's share exceeds this multiple of the program's own, it is reported first. */
 #define HOST_LEADS 3
 
 static unsigned int width_of(const struct output_options *o)
@@ -142,8 +142,9 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 }
 
 /*
- * What the program does, and what the host adds to it: waiting for a CPU is told beside the
- * program's own path, never instead of it, and first only where it is by far the largest part.
+ * Report the program's own causes and what the host adds. Waiting for a CPU is reported in
+ * addition to the program's own path, never instead of it; it comes first only if it is by
+ * far the largest part.
  */
 static void put_causes(struct buf *out, const struct descend_report *r,
 		       const struct descent_result *result)
@@ -372,7 +373,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 	buf_release(&line);
 }
 
-/* Who calls a system call. */
+/* The callers of a system call. */
 static void put_callers(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result, const struct output_options *o)
 {

@@ -294,7 +294,7 @@ static json_t *related_json(struct model *m, const struct peak *p)
 	return finish(&all);
 }
 
-/* What is told of every peak, listed or folded. */
+/* The fields of every peak, listed or folded. */
 static void put_peak_figures(struct object *o, const struct peak *p)
 {
 	put_u64(o, "low_ns", p->low_ns);
@@ -481,7 +481,10 @@ static int write_op(struct model *m, const struct op *op, const struct output_op
 	if (!err)
 		err = write_text(f, ",\"slices\":[");
 	for (i = 0; i < op->nr_slices && !err; i++) {
-		/* one that was watched in bursts may tell of a longer time, late */
+		/*
+		 * a slice of an operation that is sampled in bursts may be longer and arrive
+		 * late
+		 */
 		if (o->json_lines && op->slices[i].end_ns <= o->since_ns)
 			continue;
 		err = write_text(f, separator);

@@ -132,8 +132,10 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 
 enum { TABLE_FIGURES = 41 }; /* columns before the name, without the open calls */
 
-/* The time that an operation's figures cover: a function is armed later, one in bursts is told of
- * later. */
+/*
+ * The time that the figures of an operation cover: a function may be armed later than the
+ * start, and a burst is reported after its end.
+ */
 static double covered_ns(const struct op *op, double elapsed)
 {
 	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;

@@ -8,11 +8,16 @@
 
 #include "analysis/base/format.h"
 
-#define BULK 0.5	   /* of the work, to be worth a descent */
-#define ENOUGH 0.6	   /* of the time that leads must be on told paths, to call it explained */
+#define BULK 0.5 /* of the work, to be worth a descent */
+#define ENOUGH                                                                                     \
+	0.6 /* fraction of the leading class that the reported paths must cover to be called       \
+	       explained */
 #define QUEUE_REPORTED 0.1 /* of the work */
 
-/* Of the time that leads, without the wait for a CPU: the part that lies on told paths, 0..1. */
+/*
+ * The fraction of the leading class's time, without waiting for a CPU, that is on reported
+ * paths (0..1).
+ */
 static double walk_explained(const struct walk_result *result)
 {
 	double all =
@@ -50,7 +55,7 @@ const char *walk_cause_text(const struct walk_path *p)
 {
 	if (p->flat)
 		return "flat";
-	/* which of the things that it waits for would come first, nobody can know */
+	/* it waits for several things, and any of them may come first */
 	if (p->class == WALK_IDLE && p->cause.kind == CAUSE_UNKNOWN)
 		return "idle";
 	return cause_kind_text(p->cause.kind);

@@ -37,7 +37,7 @@ const char *walk_status(const struct walk_result *result);
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size);
 const char *walk_class_text(enum walk_class class);
-/* What these looks are and are not, one line each; NULL after the last. */
+/* The remarks about how the figures were obtained, one per call; NULL after the last. */
 const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
 			unsigned int i, char *out, size_t size);
 

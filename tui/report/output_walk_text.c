@@ -207,8 +207,7 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 				   p->snapshots == 1 ? "sample" : "samples");
 		buf_putc(out, '\n');
 		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
-		/* which code it was that did not run is not looked at: these shares would be those
-		 * of code that did */
+		/* No frames: the snapshots do not show which code waited for the CPU. */
 		if (p->cause.kind == CAUSE_RUN_QUEUE)
 			continue;
 		buf_printf(out, " of %-6s of all\n", walk_class_text(p->class));

@@ -48,7 +48,7 @@ const char *words_fold(enum peak_fold fold)
 	return (size_t)fold < sizeof(fold_words) / sizeof(fold_words[0]) ? fold_words[fold] : "";
 }
 
-/* What the calls of a shadow met. */
+/* What made the calls of a shadow longer. */
 static const char *shadow_cause(enum peak_fold fold)
 {
 	switch (fold) {
@@ -85,7 +85,7 @@ int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *
 	return out->err;
 }
 
-/* What the peaks that are not listed hold, those of one kind in a line. */
+/* Summarise the folded peaks, one line per kind. */
 static void folded_words(struct buf *out, const struct op *op, bool tail)
 {
 	uint64_t calls = 0;
@@ -114,7 +114,7 @@ static void folded_words(struct buf *out, const struct op *op, bool tail)
 		   format_percent(of_time).s, tail ? " (--all-peaks lists them)" : "");
 }
 
-/* A period is told with what is known to come in it. */
+/* The period of a peak, with the known constant that equals it. */
 static void period_words(struct buf *out, const struct peak *p)
 {
 	buf_printf(out, "recurs every %s", format_time((uint64_t)p->period_ns).s);
@@ -155,7 +155,7 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 
 enum {
 	ERROR_SHARE = 10
-}; /* an error of a latency is told if it is at least this part of the median */
+}; /* an error of the latency is reported from this fraction of the median on */
 
 /* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
 #define WIDE_INTERVAL 1.5

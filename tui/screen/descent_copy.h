@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A sanitised copy of a struct screen_descent, shared by counting who holds it. Not thread-safe. */
+/* A sanitised, reference-counted copy of a struct screen_descent. Not thread-safe. */
 #ifndef PEAKTOP_DESCENT_COPY_H
 #define PEAKTOP_DESCENT_COPY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Key tables: which key asks for which request, where. The only place that
- * knows keys; help and documentation are written from it.
+ * Key tables: the request of each key in each view. No other file names keys; the help and
+ * docs/tui.md are generated from these tables.
  */
 #ifndef PEAKTOP_KEYS_H
 #define PEAKTOP_KEYS_H

@@ -162,7 +162,7 @@ void screen_set_candidates(struct screen *s, const char *searched,
 
 void screen_set_processes(struct screen *s, const struct picker_process *list, size_t n);
 
-/* Layers that are measured now, as told by the collector. */
+/* Layers that the collector measures now. */
 void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available);
 /* Of a replay: where it stands, and whether it runs. */
 void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the front tells the screen of a descent: plain values, so that the view
- * knows nothing of how it is done. Text is not trusted and need not be
- * sanitised; everything is copied. Times in ns, shares 0..1.
+ * A descent as the screen shows it: plain values, so that the view does not depend on the
+ * engine. Text is untrusted and need not be sanitised. Everything is copied. Times in ns,
+ * shares 0..1.
  */
 #ifndef PEAKTOP_SCREEN_DESCENT_H
 #define PEAKTOP_SCREEN_DESCENT_H
@@ -74,7 +74,7 @@ struct screen_insn {
 
 struct screen_code {
 	const char *title;
-	uint64_t start; /* of the function's code: positions are told from there */
+	uint64_t start; /* start of the function's code: offsets are relative to it */
 	uint32_t site;	/* index of the one to mark */
 	uint32_t nr;
 	const struct screen_insn *insns;

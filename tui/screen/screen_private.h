@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside the screen: for screen*.c and the views, nobody else.
- */
+/* Private to screen*.c and the views. */
 #ifndef PEAKTOP_SCREEN_PRIVATE_H
 #define PEAKTOP_SCREEN_PRIVATE_H
 

@@ -39,8 +39,10 @@ static const struct style style_256[ROLE_MAX] = {
     [HEAT(8)] = {.fg = -1, .bg = 226, .blank = true},
 };
 
-/* The eight colours of every colour terminal, bold for the brighter eight; shades tell levels apart
- * too. */
+/*
+ * The eight colours that every colour terminal has, bold for the brighter eight; shades
+ * distinguish levels too.
+ */
 static const struct style style_16[ROLE_MAX] = {
     [ROLE_TEXT] = {NONE},
     [ROLE_DIM] = {NONE},

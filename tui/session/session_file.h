@@ -15,7 +15,7 @@
 #include "analysis/session/container.h"
 #include "analysis/session/record.h"
 
-#define SESSION_MAX_BYTES (8ULL << 30) /* a writer stops there, unless told otherwise */
+#define SESSION_MAX_BYTES (8ULL << 30) /* default limit of a session file */
 
 /* ---- writing ---- */
 

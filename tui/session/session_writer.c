@@ -273,7 +273,10 @@ static int sync_folder(const char *path)
 	return err;
 }
 
-/* What stands under that name must be replaceable, and nobody may be writing it. */
+/*
+ * An existing file of this name must be replaceable and must not be in use by another
+ * writer.
+ */
 static int check_target(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asking on the screen what is open now: a look at all threads, then names, then a view. Private to
- * tui/cli/live.c. */
+/*
+ * The view of open calls on the live screen: take snapshots of all threads, look up names,
+ * show the view. Private to tui/cli/live.c.
+ */
 #ifndef PEAKTOP_LIVE_OPEN_H
 #define PEAKTOP_LIVE_OPEN_H
 

@@ -53,7 +53,7 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 			span_ns = last->end_ns - last->start_ns;
 		else if (op->share_seen < 1 && last->end_ns > op->slices[0].start_ns)
 			span_ns = last->end_ns -
-				  op->slices[0].start_ns; /* the rest is told with the next burst */
+				  op->slices[0].start_ns; /* the rest arrives with the next burst */
 		else if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
 			 op->slices[0].start_ns < elapsed_ns)
 			span_ns = elapsed_ns - op->slices[0].start_ns; /* armed when asked for */

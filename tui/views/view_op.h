@@ -40,9 +40,9 @@ bool view_op_detailed(const struct view_op *v, const struct peak *p);
 
 /* One line of the pane of peaks. */
 struct op_line {
-	int peak;	    /* index */
-	bool head;	    /* the peak's own row of figures; else a remark */
-	int related;	    /* index of the related peak that the line begins to tell of, -1 */
+	int peak;    /* index */
+	bool head;   /* the peak's own row of figures; else a remark */
+	int related; /* index of the related peak whose remark starts on this line, -1 if none */
 	const char *text;   /* remark: not NUL-terminated */
 	unsigned int bytes; /* of text */
 	bool first;	    /* first line of its remark */

@@ -126,7 +126,7 @@ static void fill(struct process *to, const struct picker_process *from)
 	else
 		snprintf(raw, sizeof(raw), "[%s]", from->comm);
 	sanitise(to->command, sizeof(to->command), raw);
-	/* arguments can hide the name that the kernel knows it by */
+	/* the arguments may not contain the process name */
 	if (from->cmdline[0] && !strstr(from->cmdline, from->comm)) {
 		snprintf(raw, sizeof(raw), "%s (%.64s)", from->cmdline, from->comm);
 		sanitise(to->command, sizeof(to->command), raw);
