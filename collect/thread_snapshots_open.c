@@ -10,7 +10,7 @@
 #include "collect/thread_snapshots_state.h"
 
 enum {
-	OPEN_PASSES = 4, /* looks at a thread that moves all the time */
+	OPEN_PASSES = 4, /* snapshots of a thread that never stays asleep long enough */
 };
 
 struct found {
@@ -21,7 +21,7 @@ struct found {
 
 struct opening {
 	struct collector *c;
-	bool last; /* of the passes: what does not stand still is told without its stack */
+	bool last; /* the last pass: send threads that keep moving without their stacks */
 	uint32_t reported[MAX_THREADS];
 	uint32_t nr_reported;
 	struct found *found;
@@ -101,7 +101,7 @@ static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 		kernel_side_activations(c->kernel, age_of, &age);
 		return age.start;
 	}
-	/* one that was going on when we came began before, nobody knows when */
+	/* the call was already open when peaktop started; its begin is not known */
 	if (kernel_side_thread(c->kernel, now->tid, &t) || t.sys_open == PT_SYS_NONE ||
 	    t.sys_open == PT_SYS_BEFORE ||
 	    t.sys_burst != kernel_side_control(c->kernel)->sys_burst ||
@@ -155,7 +155,7 @@ void open_done(struct collector *c)
 	struct thread_snapshots *l = c->thread_snapshots;
 	struct record ack = {.type = REC_ACK};
 
-	/* who ran and was not met by any clock: that much is known of it */
+	/* threads that ran and were not sampled: send what is known of them */
 	for (uint32_t i = 0; i < l->nr_running; i++)
 		open_report_call(c, &l->running[i], WITNESS_RUN, NULL, 0);
 	l->nr_running = 0;
@@ -164,7 +164,7 @@ void open_done(struct collector *c)
 	send_record(c, &ack);
 }
 
-/* Everybody who sleeps now; those who run are left for the clocks. */
+/* Take snapshots of all sleeping threads; the sampling timers take the running ones. */
 void open_begin(struct collector *c)
 {
 	struct thread_snapshots *l = c->thread_snapshots;

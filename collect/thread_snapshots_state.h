@@ -18,9 +18,9 @@ enum {
 struct snapshot_thread {
 	struct pt_task_now now;	  /* at the last scan; while `held`: as it went to sleep */
 	uint64_t at;		  /* of the last scan */
-	uint64_t wall, cpu, runq; /* since they were told last */
-	uint64_t carried;	  /* slept, and not known where */
-	uint64_t pending;	  /* ns that the held look stands for and that were not told */
+	uint64_t wall, cpu, runq; /* since the last record of this thread */
+	uint64_t carried;	  /* time asleep whose stack is not known */
+	uint64_t pending; /* ns that the last snapshot stands for and that were not sent yet */
 	uint64_t reported;
 	uint32_t scan; /* in which it was seen */
 	uint32_t next; /* in its bucket: index + 1 */
@@ -54,7 +54,7 @@ struct thread_snapshots {
 /* looks.c */
 uint32_t snapshots_letter(uint32_t state);
 uint64_t snapshots_since_start(const struct collector *c, uint64_t at);
-/* Send a look, with its stack if there is one. */
+/* Send a snapshot, with its stack if there is one. */
 void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes);
 uint32_t snapshots_only_pid(const struct collector *c);
