@@ -323,7 +323,7 @@ enum pt_doing {
 	PT_DOING_RECLAIM = 1 << 0,	 /* frees pages because the host is short of memory */
 	PT_DOING_GROUP_RECLAIM = 1 << 1, /* ... because a cgroup is */
 	PT_DOING_COMPACTION = 1 << 2,
-	PT_DOING_DIRTY = 1 << 3, /* waits until dirty pages were written */
+	PT_DOING_DIRTY = 1 << 3, /* waits for dirty pages to be written */
 	PT_DOING_LOCK = 1 << 4,	 /* contends for a lock of the kernel */
 };
 

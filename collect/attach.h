@@ -38,8 +38,8 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 		  const struct attach_point *points, size_t n, size_t *bad);
 
 /*
- * Run `prog` with this cookie whenever one thread executes `address`: a hardware
- * breakpoint, of which a thread has four. Negative errno.
+ * Run `prog` with this cookie whenever this thread executes `address`. Uses a hardware
+ * breakpoint, of which a thread has four. Returns 0 or a negative errno.
  */
 int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a probe costs on this host. */
+/* Measures the cost of probes on this host. */
 #ifndef PEAKTOP_COLLECT_CALIBRATE_H
 #define PEAKTOP_COLLECT_CALIBRATE_H
 
@@ -10,7 +10,7 @@
 
 struct collector;
 
-/* What probes cost, ns; measured at start on this host. */
+/* Cost of probes in ns, measured on this host at the start. */
 struct probe_cost {
 	bool measured;
 	uint32_t hit[SITE_CLASSES];	/* one hit, in all */
@@ -28,7 +28,10 @@ struct probe_cost {
 };
 
 int calibrate(struct collector *c);
-/* What a tick of the clocks that run at `hz` takes of the code under it, ns. Takes 32 ticks. */
+/*
+ * CPU time that one tick of the sampling timers at `hz` takes from the code that it
+ * interrupts, ns. Measures 32 ticks.
+ */
 uint64_t calibrate_tick(unsigned int hz);
 
 #endif

@@ -17,16 +17,15 @@ void descend_request(struct collector *c, const struct req_descend *req);
 void descend_attach(struct collector *c, struct function *f);
 void descend_detach(struct collector *c, const struct function *f);
 bool descend_is_of(const struct collector *c, const struct function *f);
-/* The function of the descent; NULL: none goes on. */
+/* The function of the running descent, or NULL. */
 struct function *descend_f0(const struct collector *c);
 uint32_t descend_epoch(const struct collector *c);
 /* Index + 1 of a node of the armed set; 0: it is not armed. */
 uint32_t descend_node_index(const struct collector *c, uint32_t node);
-/* Does a probe of the armed set stand there already? */
+/* True if the armed set already has a probe at this site. */
 bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
 uint64_t descend_spending(struct collector *c, const struct function *f);
-/* What the armed fnodes took of each of these calls of f0, on average, since this was asked last.
- */
+/* Mean cost of the armed fnodes per call of f0 since the last query. */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
 /* A site's fuse has blown: true if it was one of the descent's. */
 bool descend_blown(struct collector *c, uint32_t site_index);

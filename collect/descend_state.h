@@ -24,7 +24,7 @@ struct node_site {
 	uint32_t renewed;    /* ... at the last look at all of the set */
 	uint64_t outside_ns; /* what hits cost that began no fnode */
 	bool dead;
-	bool shared; /* stands where f0 itself begins: f0's own entry of the table, its link and its
+	bool shared; /* the site is f0's entry: it shares f0's entry in the table, its link and its
 			fuse */
 };
 

@@ -30,7 +30,7 @@ enum {
 	BURST_MIN_MS = 4,
 	OFF_MIN_MS = 45,
 	BURST_NS = 200000, /* a burst may cost this much whatever is left */
-	HITS_MIN = 64,	   /* of one site in a burst */
+	HITS_MIN = 64,	   /* limits of the hits of one site in a burst */
 	HITS_MAX = 40000,
 	CALLERS_QUIET_MS = 30,
 	DRAIN_MAX_MS = 1500,

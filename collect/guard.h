@@ -32,9 +32,9 @@ void guard_beat(void);
 bool guard_has_fired(void);
 void guard_reset(void);
 
-/* A descriptor that holds a probe. */
+/* Register a descriptor that keeps a probe attached. */
 void guard_own(int fd);
-/* Close one; or only forget it, before something else closes it. */
+/* Close a registered descriptor; or unregister it, because other code closes it. */
 void guard_close(int fd);
 void guard_forget(int fd);
 

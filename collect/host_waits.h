@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a call of f0 waited for although it could have run: the kernel's account as records. Pure.
- */
+/* Makes records of the waits of a call of f0 during which its thread was runnable. Pure. */
 #ifndef PEAKTOP_COLLECT_HOST_WAITS_H
 #define PEAKTOP_COLLECT_HOST_WAITS_H
 
@@ -15,7 +14,7 @@ enum {
 	GROUP_PATH = PT_GROUP_LEVELS * (PT_GROUP_NAME + 1) + 8,
 };
 
-/* Texts that `wait` points to are kept beside it: not to be copied. */
+/* Holds the strings that `wait` points to. Do not copy this struct. */
 struct host_waits {
 	uint32_t nr;
 	struct rec_host_wait wait[HOST_WAITS_MAX];

@@ -18,7 +18,7 @@
 #define MS 1000000ull
 
 enum {
-	CHECK_FAST_MS = 20, /* while calls are still open after a burst */
+	CHECK_FAST_MS = 20, /* interval of checks while calls are open after a burst */
 	CHECK_MS = 40,
 	BURST_MIN_MS = 5,
 	OFF_MIN_MS = 60,

@@ -18,7 +18,7 @@ struct kernel_place {
 /* The function with its first byte; false: not known. */
 bool kernel_place_of(uint64_t address, struct kernel_place *out);
 size_t kernel_names_count(void);
-/* Where the kernel's text begins; 0: not known. */
+/* Start address of the kernel's text; 0 if not known. */
 uint64_t kernel_names_base(void);
 /* A stack in one line, outermost first, a semicolon between: "do_syscall_64;ksys_read;...". */
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size);

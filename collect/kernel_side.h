@@ -40,8 +40,10 @@ int kernel_side_new(struct kernel_side **out);
 int kernel_side_load(struct kernel_side *k);
 void kernel_side_free(struct kernel_side *k);
 
-/* Attach the tracepoints of these layers (1 << enum layer) and detach the others. Returns the
- * layers that run. */
+/*
+ * Attach the tracepoints of these layers (1 << enum layer) and detach all others. Returns
+ * the layers that are attached.
+ */
 uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted);
 /* Detach what begins system calls of the layers attached now, and keep what ends them. */
 void kernel_side_syscalls_drain(struct kernel_side *k);
@@ -59,8 +61,7 @@ bool kernel_side_own_locks(const struct kernel_side *k);
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
 /* The table of struct pt_dirtier, by process. */
 int kernel_side_dirtiers(const struct kernel_side *k);
-/* Whether the running kernel is older than what peaktop is made for; only a reason to look for when
- * it refuses something. */
+/* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 int kernel_side_site_program(const struct kernel_side *k);
@@ -70,9 +71,8 @@ int kernel_side_snapshot_program(const struct kernel_side *k);
 int kernel_side_share_program(const struct kernel_side *k);
 
 /*
- * Show every thread of the targets as it is now; of one process, where it is the
- * only one asked about (`pid`, else 0). Negative errno: -EOPNOTSUPP where the kernel has no
- * iterators.
+ * Call `fn` for every thread of the targets, or of the process `pid` if it is not 0.
+ * Returns 0 or a negative errno; -EOPNOTSUPP if the kernel has no task iterators.
  */
 typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
@@ -122,7 +122,7 @@ typedef void (*kernel_side_act_fn)(void *ctx, uint32_t index, const struct pt_ac
 void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx);
 /* Drop the one that was copied as `a`. False: it has ended in the meantime, and was counted. */
 bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const struct pt_act *a);
-/* What is known of one thread: 0 or -ENOENT. */
+/* Look up the state of one thread. 0 or -ENOENT. */
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 

@@ -16,7 +16,7 @@ void kernel_symbols_load(struct collector *c);
 void kernel_symbols_free(struct collector *c);
 /* The kernel's part of a stack, the system call first; at most PT_KERNEL_FRAMES + 1. */
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
-/* Whether a probe is why the thread is in the kernel. */
+/* True if the thread is in the kernel because of a probe. */
 bool kernel_in_probe(const struct pt_record_stack *r);
 
 #endif

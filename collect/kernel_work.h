@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel was doing for a thread that a stack was taken of: freeing memory, swapping,
- * throttling a writer, spinning for a lock. Told by the functions of the kernel on the stack, and
- * by pairs of tracepoints where there are any.
+ * Finds what the kernel was doing for a thread when its stack was sampled: freeing memory,
+ * swapping, throttling a writer, spinning for a lock. It uses the kernel functions on the
+ * stack and, if available, pairs of tracepoints.
  */
 #ifndef PEAKTOP_COLLECT_KERNEL_WORK_H
 #define PEAKTOP_COLLECT_KERNEL_WORK_H

@@ -49,7 +49,7 @@ void modules_forget(struct collector *c, pid_t pid);
 /* The process runs another program, or another process has its pid: the map of the code it made is
  * another file. */
 void perf_map_forget(struct collector *c, pid_t pid);
-/* Descriptor of a module's file, kept by the table. */
+/* Descriptor of a module's file; owned by the table. */
 int module_file(struct collector *c, uint32_t module);
 /* A descriptor of its content, for the parser; the caller's. */
 int module_content(struct collector *c, uint32_t module);

@@ -29,7 +29,9 @@ enum { MAX_HUNG = 16, GIVE_UP_S = 5, CODE_CPU_S = 20, SOCKET = 3 };
 
 typedef int (*code_serve_fn)(int socket, int fd);
 
-/* What the helper is asked for, with a descriptor: of a root folder, or of a file of machine code.
+/*
+ * Requests to the helper. Each comes with a descriptor: of a root directory, or of a file
+ * with machine code.
  */
 enum request_kind { REQUEST_OPEN, REQUEST_CODE };
 

@@ -34,13 +34,13 @@ struct opener *opener_start(const struct collector_options *options);
 int opener_open(struct opener *o, pid_t pid, const char *path);
 
 /*
- * Start a process that answers questions about the machine code in `file` (the options'
- * `code_serve`): it has that file and a socket, and nothing else. Returns the other end of the
- * socket, which ends the process when it is closed, or a negative errno.
+ * Start a process that answers queries about the machine code in `file` (the options'
+ * `code_serve`). It has only that file and a socket. Returns the other end of the socket or
+ * a negative errno; closing the socket ends the process.
  */
 int opener_code(struct opener *o, int file);
 
-/* Its process, for the account of peaktop's own CPU time; 0: none. */
+/* Pid of the opener, to account for peaktop's own CPU time; 0 if there is none. */
 pid_t opener_pid(const struct opener *o);
 /* End the helper. `o` may be NULL. */
 void opener_stop(struct opener *o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the privileged processes give up. The capabilities and what they are for
- * are listed in analysis/base/capability_set.h. All of it is for good.
+ * Drops privileges of the privileged processes, permanently. The capabilities and their
+ * uses are listed in analysis/base/capability_set.h.
  */
 #ifndef PEAKTOP_PRIVILEGES_H
 #define PEAKTOP_PRIVILEGES_H

@@ -33,7 +33,7 @@ enum {
 	READER_MAX_PIECES = 512,
 };
 
-/* What a request is about; each kind hangs by itself. */
+/* The kind of a request; each kind has its own list of hanging processes. */
 enum reader_kind { READER_MEMORY = 0, READER_PROC, READER_FILES, READER_KINDS };
 
 /*
@@ -46,7 +46,10 @@ typedef int64_t (*reader_work)(void *argument, int *fd);
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
 		    size_t size, int *fd);
 
-/* In `work`: this process is read from now on; it is to blame if the reader does not answer. */
+/*
+ * For use in `work`: declare which process is read from now on. It is blamed if the reader
+ * does not respond.
+ */
 void reader_reads(pid_t pid);
 
 /*
@@ -81,8 +84,10 @@ uint64_t reader_cpu_ns(void);
 /* A process that did not answer for the first time since the last call; 0: none. */
 pid_t reader_next_hung(enum reader_kind *kind);
 
-/* In a child process: close every descriptor but `keep`, which becomes 3; standard input, output
- * and error are /dev/null. */
+/*
+ * For use in a child process: close every descriptor except `keep`, which becomes 3.
+ * Standard input, output and error are opened on /dev/null.
+ */
 int reader_close_all_but(int keep);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of the threads of a new target before they do anything. */
+/* Initialises the state of the threads of a new target before their first event. */
 #ifndef PEAKTOP_COLLECT_SEED_H
 #define PEAKTOP_COLLECT_SEED_H
 

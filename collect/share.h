@@ -12,7 +12,7 @@ struct collector;
 /* Look from now on at the share of this slot's function, if `h` says that its calls are too short.
  */
 void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
-/* Only while nothing is armed: probes would be seen. */
+/* Call this only while nothing is armed, because probes would be visible. */
 void share_hold(struct collector *c);
 void share_end(struct collector *c);
 

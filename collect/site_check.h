@@ -19,8 +19,8 @@ struct rec_site;
 enum { SITE_CHECK_WAIT_MS = 5000 };
 
 /*
- * Check sites that lie in mapped code. Returns NULL if a probe may stand on each of them, else the
- * reason in words, which lives until the next call.
+ * Check sites in mapped code. Returns NULL if all of them may be probed, else the reason in
+ * words, which is valid until the next call.
  */
 const char *sites_check(struct collector *c, const struct rec_site *const *sites, size_t nr);
 void site_check_release(struct collector *c);

@@ -22,12 +22,20 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 		  struct rec_sleep *s, char *name, size_t n);
 /* "irq 11", "softirq NET_RX", ...; enum PT_IRQ_... of bpf/records.h. */
 const char *irq_name(uint32_t number, char *out, size_t n);
-/* As the kernel numbers it: the line, the soft interrupt, or the local timer's vector. */
+/*
+ * The kernel's number of an interrupt: the line, the soft interrupt, or the vector of the
+ * local timer.
+ */
 uint32_t irq_number(uint32_t number);
-/* The goroutine in f0 waits by itself: what its thread sleeps in, having nothing else to do, says
- * nothing. False: it does not. */
+/*
+ * True if the goroutine in f0 is parked. Then the sleep of its thread is unrelated, because
+ * the thread only has nothing else to run.
+ */
 bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s);
-/* What the waker, or the owner of the mutex, did meanwhile: `doing`; `text` is where it is kept. */
+/*
+ * Describe what the waker, or the owner of the mutex, did meanwhile. Sets `doing`, which
+ * points into `text`.
+ */
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);
 /* enum sleep_end. */
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);

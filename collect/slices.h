@@ -14,7 +14,7 @@
 struct collector;
 struct function;
 
-/* What a slot counts. */
+/* The operation that a slot counts. */
 struct slot_info {
 	uint32_t op; /* 0: not announced yet */
 	enum layer layer;
@@ -51,7 +51,7 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 /* Count from now on. */
 void slots_begin(struct collector *c);
 void slice_end(struct collector *c, bool last);
-/* Say so when the budget was not held. */
+/* Send a note if the budget was exceeded. */
 void cost_note(struct collector *c);
 void tokens_refill(struct collector *c);
 void sample_take(struct collector *c, const struct pt_record_sample *s);

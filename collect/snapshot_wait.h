@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread that sleeps waits for, from its system call and /proc: descriptor, lock and holder,
- * peer. */
+/*
+ * Finds what a sleeping thread waits for, from its system call and /proc: descriptor, lock
+ * and holder, peer.
+ */
 #ifndef PEAKTOP_SNAPSHOT_WAIT_H
 #define PEAKTOP_SNAPSHOT_WAIT_H
 

@@ -26,7 +26,7 @@ struct target {
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
 	uint64_t cpu_ns;      /* CPU time when it was last asked for */
-	bool requested;	      /* by the user; else followed */
+	bool requested;	      /* named by the user; if false, a followed child */
 	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
 };
@@ -85,7 +85,7 @@ typedef void (*thread_fn)(void *ctx, pid_t tid);
 int target_threads(pid_t pid, thread_fn each, void *ctx);
 void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n);
 
-/* What /proc/PID/task/TID/syscall says of a thread. */
+/* The contents of /proc/PID/task/TID/syscall. */
 struct thread_now {
 	pid_t pid, tid; /* asked about */
 	bool known;	/* false: it is gone, or its process does not answer (see `error`) */

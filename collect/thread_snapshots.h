@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the threads of the targets are. */
+/* Takes snapshots of the targets' threads. */
 #ifndef PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
 #define PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
 
@@ -15,7 +15,7 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size);
 /* Allow some more stacks of running threads to be copied. */
 void snapshots_refill(struct collector *c);
-/* What is due now; the time of the next turn. */
+/* Do what is due now. Returns the time of the next turn. */
 uint64_t snapshots_turn(struct collector *c, uint64_t now);
 void snapshots_end(struct collector *c);
 

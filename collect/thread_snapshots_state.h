@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What looks.c and looks_open.c share: the threads that are followed, and the question of what is
- * open. */
+/*
+ * State that thread_snapshots.c and thread_snapshots_open.c share: the followed threads,
+ * and the request for open calls.
+ */
 #ifndef PEAKTOP_COLLECT_THREAD_SNAPSHOTS_STATE_H
 #define PEAKTOP_COLLECT_THREAD_SNAPSHOTS_STATE_H
 
@@ -16,7 +18,7 @@ enum {
 };
 
 struct snapshot_thread {
-	struct pt_task_now now;	  /* at the last scan; while `held`: as it went to sleep */
+	struct pt_task_now now;	  /* at the last scan; while `held`, from when it fell asleep */
 	uint64_t at;		  /* of the last scan */
 	uint64_t wall, cpu, runq; /* since the last record of this thread */
 	uint64_t carried;	  /* time asleep whose stack is not known */
@@ -35,13 +37,13 @@ struct thread_snapshots {
 	struct req_thread_snapshots open; /* the question that is being answered */
 	bool opening;
 	uint64_t open_since;
-	struct pt_task_now running[MAX_RUNNING]; /* and not met by a clock yet */
+	struct pt_task_now running[MAX_RUNNING]; /* not sampled by a timer yet */
 	uint32_t nr_running;
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks, hz;
 	uint64_t next;
 	uint64_t done, dropped; /* of the samples, as of the last refill */
-	double scale;		/* what one sample stands for, in periods */
+	double scale;		/* number of periods that one sample stands for */
 	struct snapshot_thread threads[MAX_THREADS];
 	uint32_t bucket[BUCKETS]; /* index + 1 */
 	uint32_t nr_threads, scan, moving;

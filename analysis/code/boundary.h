@@ -21,7 +21,7 @@
 enum boundary {
 	BOUNDARY_YES = 1,
 	BOUNDARY_INSIDE,    /* in the middle of an instruction */
-	BOUNDARY_NO_CODE,   /* outside of the code of the file, or bytes that are no instruction */
+	BOUNDARY_NO_CODE,   /* outside the code of the file, or not a valid instruction */
 	BOUNDARY_NO_ANSWER, /* the file cannot be read, or is no ELF file of this machine */
 };
 

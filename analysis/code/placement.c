@@ -91,7 +91,7 @@ static enum place_why check_start(struct placer *p, uint64_t function)
 	return PLACE_OK;
 }
 
-/* Go on from the start of the function until a place is found that costs no more than need be. */
+/* Search from the start of the function for a place that costs no more than necessary. */
 static bool search_entry(struct probe_search *s, uint64_t function, struct place *out)
 {
 	bool repeats = flow_is_target(&s->p->flow, function), found = false, crossing;

@@ -21,7 +21,7 @@ struct probe_search {
 	uint8_t args_written; /* by those before it */
 	bool ret_written;
 	struct insn insn;
-	enum place_why why; /* the last reason for passing one over */
+	enum place_why why; /* the reason why the last place was rejected */
 };
 
 /* Start at `vaddr`, where stack pointer + cfa == CFA; false (and `why`): no instruction there. */

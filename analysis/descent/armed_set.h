@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What follows from a set of armed call sites alone. Pure. */
+/* Properties of a set of armed call sites. Pure. */
 #ifndef PEAKTOP_ARMED_SET_H
 #define PEAKTOP_ARMED_SET_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What threads slept on, by the innermost armed fnode that was open. Kept beside the frames of
- * witnesses because a stack cannot always be read or unwound (assembler of a static C library, a
- * jump), while the open fnode is always known. Internal to analysis/descent/. Pure; memory is
- * bounded.
+ * Sleeps of threads, by the innermost armed fnode that was open. Stored in addition to
+ * stack samples, because a stack cannot always be read or unwound (assembler of a static C
+ * library, a jump), but the open fnode is always known. Internal to analysis/descent/.
+ * Pure; memory is bounded.
  */
 #ifndef PEAKTOP_DESCENT_BLOCKED_H
 #define PEAKTOP_DESCENT_BLOCKED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What time goes into that is no callee: the kinds of causes of a descent, and
- * what a sleep was for (DESIGN 5.3; WAITS section 3, its first hop).
+ * The causes of time that is not spent in a callee, and the classification of sleeps.
+ * Documented in docs/descent.md, "Causes".
  */
 #ifndef PEAKTOP_CAUSES_H
 #define PEAKTOP_CAUSES_H
@@ -50,16 +50,18 @@ struct cause {
 	char detail[CAUSE_TEXT]; /* "" if none */
 };
 
-/* What the kernel worked at (SLEEP_IN_...) when a sample met it: true with *out filled. False:
- * nothing that has a name. */
+/*
+ * The work of the kernel (SLEEP_IN_...) at the time of a sample. True with *out filled;
+ * false if the work has no name of its own.
+ */
 bool cause_of_work(const struct rec_sleep *s, struct cause *out);
-/* What a call of f0 waited for although it could have run. */
+/* The cause of a wait during which the thread was runnable. */
 void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out);
 
-/* What a sleep was for, with name and detail ("nanosleep", "woken by redis 812"). */
+/* The cause of a sleep, with name and detail ("nanosleep", "woken by redis 812"). */
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
 
-/* The names under which one kind of time came, with their weights; the heaviest are kept. */
+/* Names of one kind of cause with their weights; keeps the heaviest. */
 struct cause_tally {
 	unsigned int nr;
 	struct {

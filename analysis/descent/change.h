@@ -13,7 +13,7 @@
 struct change {
 	struct profile start;  /* until the first sites were armed */
 	struct profile window; /* since the last comparison */
-	uint64_t probes_ns;    /* what probes took of a call in it, at most */
+	uint64_t probes_ns;    /* the most time that probes took from one call */
 	bool fixed;	       /* sites were armed: `start` does not grow any more */
 	unsigned int strikes;  /* windows in a row that differ */
 	unsigned int
@@ -30,8 +30,8 @@ void change_add(struct change *c, const struct profile *delta, uint64_t enough, 
 /* From one call, too, this much was subtracted. */
 void change_probes(struct change *c, uint64_t probes_ns);
 /*
- * What was measured since the last comparison says nothing: probes moved it. Nor do the slice that
- * is going on and the next one, in which these may still be on their way out.
+ * Ignore what was measured since the last comparison, the present slice and the next one,
+ * because attaching or removing probes changed it.
  */
 void change_forget_window(struct change *c);
 /* Two windows in a row differ from the start; `words` then says how. */

@@ -143,7 +143,7 @@ static void take_peak(const struct op *op, const struct peak *p, struct choose_a
 		out->high_ns = bucket_low_ns(tail_begin(p), PT_RESOLUTION);
 }
 
-/* The calls above all peaks, or far above the mode of the last one: rare and heavy. */
+/* The rare, slow calls above all peaks, or far above the mode of the last peak. */
 static struct bucket_range heavy_calls(const struct op *op)
 {
 	struct bucket_range heavy = {0, PT_BUCKETS};

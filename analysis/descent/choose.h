@@ -43,7 +43,7 @@ struct choose_answer {
  */
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out);
 
-/* What a person asks of a descent: the options of `peaktop descend`. */
+/* The options of `peaktop descend` that choose the calls. */
 struct descent_question {
 	int peak; /* rank, from 1; 0: not given */
 	uint64_t peak_low_ns,
@@ -59,9 +59,9 @@ struct descent_question {
 /* Does it say which calls are meant? */
 bool question_names_calls(const struct descent_question *q);
 /*
- * What to ask about operation `number`, which has been watched for `waited_s` seconds. 0; -EAGAIN:
- * too early, or there are too few calls; -ENOENT: there is no such peak. After a third of the
- * timeout what there is decides.
+ * Choose the calls to explain, for operation `number`, which was watched for `waited_s`
+ * seconds. 0; -EAGAIN: too early or too few calls; -ENOENT: there is no such peak. After a
+ * third of the timeout it decides with the calls that there are.
  */
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask);

@@ -10,7 +10,7 @@
 #include "analysis/descent/descent_impl.h"
 
 enum {
-	PATIENCE = 3,	/* windows of decision_ops to wait for a candidate near the threshold */
+	PATIENCE = 3,	/* how many decisions to wait while a candidate is near the threshold */
 	MIN_VOTES = 10, /* a callee that is kept for its time has 1/10 of the votes */
 	LIMIT = 5,	/* and for a function that few of the calls go through */
 };

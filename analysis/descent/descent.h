@@ -63,9 +63,9 @@ struct descent *descent_new(void);
 void descent_free(struct descent *d);
 
 /*
- * Take one record. 0, or -EINVAL (the record contradicts itself: options out of
- * range, unknown node; nothing is changed), -ENOMEM, -ENOSPC (a maximum is reached;
- * the descent goes on with what it has).
+ * Process one record. Returns 0, -EINVAL (invalid record: options out of range, unknown
+ * node; it has no effect), -ENOMEM, or -ENOSPC (a limit is reached; the descent continues
+ * with what it has).
  */
 int descent_feed(struct descent *d, const struct record *rec);
 
@@ -125,11 +125,10 @@ struct descent_action {
 	const struct descent_armed *armed; /* DESCENT_LEARN: the one, to know its site */
 };
 
-/* What to do now. Each is said once, DESCENT_WAIT and DESCENT_DONE any number of times. */
+/* The next action. Each action is returned once, except DESCENT_WAIT and DESCENT_DONE. */
 void descent_next(struct descent *d, struct descent_action *action);
 
-/* What f0 did before any of its callees was timed: the calls that were seen. Valid until the
- * descent is fed. */
+/* The profile of f0 before any callee was timed. Valid until the descent is fed. */
 const struct profile *descent_start_profile(const struct descent *d);
 
 /* For the screen; cheap. */
@@ -216,8 +215,10 @@ struct descent_path {
 	    siblings[DESCENT_SIBLINGS]; /* of the last frame; indices in `nodes`, largest first */
 	unsigned int nr_pcs;		/* on-CPU samples in the last frame's own code */
 	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
-	/* Of calls that were not timed one by one, the last frame's loop around them for instance:
-	 * where samples ended. */
+	/*
+	 * Functions in which samples ended, for calls that were not timed individually, such as
+	 * the callees of the last frame's loop.
+	 */
 	unsigned int nr_below;
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
 	/* A loop: the callee that most of its time goes into, if its calls are long enough to
@@ -231,7 +232,8 @@ struct descent_path {
 	/* Below the last frame, in the kernel: from the system call, or page fault, down. */
 	unsigned int nr_kernel;
 	struct rec_frame kernel[DESCENT_KERNEL];
-	enum evidence kernel_evidence; /* of these: witnessed or sampled */
+	enum evidence
+	    kernel_evidence; /* evidence of the kernel frames: stack samples or CPU samples */
 	/* CAUSE_KERNEL: the frame of `kernel` that most of it goes through, number + 1; its
 	 * function names the cause. */
 	unsigned int kernel_trunk;
@@ -249,13 +251,14 @@ struct descent_interval {
 	double low, high;
 };
 
-/* Shares of the peak's time of which nothing that can be named was found. */
+/* Shares of the peak's time without a cause that has a name. */
 struct descent_missing {
 	double unmeasured; /* in callees that were not measured */
-	double unknown;	   /* of which it is not known what for */
+	double unknown;	   /* cause not known */
 	double host;	   /* waiting for a CPU or in interrupts, in no path */
 	double other;	   /* in callees and code that are not on a path */
-	uint32_t largest;  /* of those callees; index in `nodes`, 0: none stands out */
+	uint32_t largest;  /* the largest of those callees, an index in `nodes`; 0: none is much
+			      larger than the others */
 	double largest_share;
 };
 

@@ -14,13 +14,15 @@ enum {
 	DESCENT_HANDLERS = 8,
 };
 
-/* Of the calls' time: where the program itself has less, beside the host, its part needs no
- * explanation. */
+/*
+ * If the program's own share of the calls' time is smaller than this, beside the host's
+ * share, it needs no explanation.
+ */
 #define PROGRAM_LEAST 0.25
 
 enum descent_phase { PHASE_IDLE = 0, PHASE_START, PHASE_RUN, PHASE_DONE };
 
-/* What one armed fnode took in the call at hand, corrected. */
+/* The corrected times of one armed fnode in the present call. */
 struct vector {
 	bool present;
 	uint64_t count, max, net, blocked, fault, runqueue, interrupt;
@@ -132,29 +134,34 @@ struct means {
 	double net, blocked, fault, runqueue, interrupt, repeated;
 	double net_when_called; /* of the calls that called it; 0: none did */
 };
-/* Of one fnode, inclusive; from the calls since the last arming when these are enough. */
+/*
+ * The inclusive means of one fnode, from the calls since the last arming if these are
+ * enough.
+ */
 void fnode_means(const struct descent *d, uint32_t node, struct means *out);
-/* What a function took itself, beside its callees; they are disjoint. */
+/* The time of a function without its callees, in disjoint parts. */
 struct own_times {
 	double self; /* its code; in `loop` too */
 	double loop; /* callees called again and again, of those that are no root cause */
 	double blocked, fault;
 	double loop_blocked; /* the part of `loop` in which these callees were blocked */
 	double spread;	     /* its callees that are no root cause */
-	double dropped;	     /* of these, those that are not armed any more */
+	double dropped;	     /* callees that are no longer armed */
 	double undecided;    /* ... and those that are armed since the last decision */
 };
 void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *out);
-/* Of `loop`, a part of what the calls of one callee took (`net`): what they were blocked for, if
- * all were alike. */
+/*
+ * The blocked part of `loop`, which is a part of the time `net` of one callee's calls,
+ * assuming that all calls are alike.
+ */
 double loop_blocked_ns(double loop, double blocked, double net);
 /* The calls that the means are taken over. */
 const struct totals *descent_totals(const struct descent *d);
-/* Of the time of these calls: what the host took, waiting for a CPU and interrupts. */
+/* The host's part of the calls' time: waiting for a CPU and interrupts. */
 double descent_host_ns(const struct totals *t);
 /*
- * ... and what the program took, with which its parts are compared: on a busy host the host's part
- * may be most of a call, and the rest is still to be found. At least PROGRAM_LEAST of all.
+ * The program's part of the calls' time, with which its parts are compared. On a busy host
+ * the host's part may be most of a call. At least PROGRAM_LEAST of all.
  */
 double descent_program_ns(const struct totals *t);
 
@@ -162,7 +169,7 @@ double descent_program_ns(const struct totals *t);
 int descent_take_callees(struct descent *d, const struct rec_callees *r);
 int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_callees *r);
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
-/* What is armed moves the peak itself: do without all of it. */
+/* Drop all armed fnodes, because their probes change the peak itself. */
 void descent_lose_armed(struct descent *d);
 
 /*
@@ -180,7 +187,7 @@ int descent_restore(struct descent *d, const struct rec_fnode *saved);
  */
 bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node);
 
-/* The frames of a stack that stand for a fnode. */
+/* The frames of stack samples that belong to an fnode. */
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);
 
 #endif

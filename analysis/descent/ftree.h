@@ -34,7 +34,7 @@ struct function {
 	bool cut;		     /* there are more of them */
 };
 
-/* What a function can spend its time in but its callees, on the callees' scale. */
+/* What competes with the callees of a function, on the same scale. */
 enum candidate {
 	CANDIDATE_SELF =
 	    0,		   /* its own code and loops; as long as it is not complete, all the rest */
@@ -105,7 +105,7 @@ struct fnode {
 	bool self_kept[CANDIDATES];
 	bool undecided;
 	bool opened;	     /* callees were armed after the last decision */
-	unsigned int spread; /* callees that would be kept, each taken by few calls */
+	unsigned int spread; /* callees that would be followed if more of the calls executed them */
 	uint64_t maxcount, votes, own[CANDIDATES];
 	unsigned int decisions;
 	uint64_t own_ns, loop_ns; /* of its own votes: code against loops */
@@ -149,7 +149,7 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 /* Were the callees of this site of `parent` learnt, and are they more than one? */
 bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site);
 
-/* What its function is; NULL when the callee is not known. */
+/* The callee of an fnode; NULL if not known. */
 struct function *fnode_function(const struct ftree *t, uint32_t node);
 /* Make the bits of its sites, with those that never need arming set. 0, -ENOMEM, -ENOSPC. */
 int ftree_open(struct ftree *t, uint32_t node);

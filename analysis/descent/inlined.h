@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where in the last function of a path the time went: the on-CPU samples in its own
- * code, followed through the calls that the compiler inlined into it, narrowed to a
- * line or a loop. Pure.
+ * Narrows the time in the last function of a path to inlined functions and to a line or a
+ * loop, using CPU samples of its own code. Pure.
  */
 #ifndef PEAKTOP_INLINED_H
 #define PEAKTOP_INLINED_H
@@ -28,7 +27,7 @@ struct inlined {
 	struct inlined_level level[INLINED_LEVELS];
 };
 
-/* What is known of a place, NULL: nothing. */
+/* Returns the inlined calls at a place, or NULL if not known. */
 typedef const struct rec_inlines *inlined_lookup(const void *ctx, struct rec_code place);
 
 /* A function is followed into while at least half of the samples are in it; nr 0: nothing is known.

@@ -36,7 +36,7 @@ void pick_learn(struct pick *p, uint32_t node);
 void pick_untried(struct pick *p, uint32_t node, uint32_t max);
 /* Take the chain below `node` that witnesses propose; false: they have nothing to say. */
 bool pick_witnessed(struct pick *p, uint32_t node);
-/* Take callees next to `node`, to be shown beside it. */
+/* Select siblings of `node`, to be listed beside it. */
 void pick_siblings(struct pick *p, uint32_t node);
 
 #endif

@@ -16,8 +16,7 @@ struct builder {
 	uint32_t *index; /* of a fnode in the result's nodes, or NO_INDEX */
 	double latency;	 /* mean of an in-peak call */
 	int err;
-	/* Of the function at hand: what samples showed in page faults, and the heaviest stack of
-	 * it. */
+	/* The present function: samples in page faults, and their heaviest stack. */
 	struct {
 		double ns, heaviest_ns;
 		uint32_t nr;
@@ -37,8 +36,10 @@ void result_add_looped(const struct builder *b, struct descent_path *path, uint3
 /* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last
  * frame. */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
-/* What of a path's own code is the kernel's becomes paths of their own, by the samples; page faults
- * go to b->faults. */
+/*
+ * Split the kernel's part off a path's own code into separate paths, according to the
+ * samples. Page faults go to b->faults.
+ */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
 /*
  * result_handlers.c: what of a path's own code was a handler of signals, which the program does not
@@ -66,8 +67,10 @@ void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor v
 const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node);
 /* All root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
-/* verdict.c: what is missing, how sure the figures are, and what may be said of the paths. The
- * paths are sorted. */
+/*
+ * verdict.c: find what is missing, check the figures, and set the status. The paths are
+ * sorted.
+ */
 void result_judge(struct builder *b);
 
 #endif

@@ -26,7 +26,9 @@ struct stack_entry {
 	struct rec_frame frame[STACK_DEPTH];
 };
 
-/* The heaviest are kept; a newcomer takes the place of the lightest (space saving), and its weight.
+/*
+ * Keeps the heaviest entries. A new entry replaces the lightest and inherits its weight
+ * (space saving algorithm).
  */
 struct stack_tally {
 	uint32_t nr;

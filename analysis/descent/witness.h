@@ -27,17 +27,17 @@ enum {
 	WITNESS_KERNEL = 256, /* frames with kernel stacks of their own */
 	WITNESS_RAN = -2,     /* tag of a sample in a tally of stacks; of a sleep: its kind */
 	WITNESS_WORK =
-	    -100, /* less the kind of cause: of a sample that met the kernel at such work */
+	    -100, /* minus the kind of cause: tag of a sample while the kernel did such work */
 };
 
-/* What ended in one frame, beyond its weight; only where something did. */
+/* Details of the stack samples that ended in one frame; NULL if none did. */
 struct witness_own {
 	struct cause_tally sleeps;
 	struct cause_tally partial; /* sleeps in it, or somewhere below */
 	unsigned int nr_pcs;
 	struct descent_pc pcs[DESCENT_PCS];
 	uint64_t kernel_run_ns;	    /* of the samples: in the kernel */
-	struct cause_tally work;    /* of these: at work that has a name of its own */
+	struct cause_tally work;    /* the part of these samples whose work has a name */
 	struct stack_tally *kernel; /* may be NULL */
 };
 
@@ -68,17 +68,17 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
 uint64_t witnesses_count(const struct witnesses *w); /* whole ones, inside in-peak calls */
-uint64_t
-witnesses_stacks(const struct witnesses *w); /* of any: with what lies in the kernel or above f0 */
+uint64_t witnesses_stacks(
+    const struct witnesses *w); /* all stack samples, including those in the kernel or above f0 */
 /* The callers of f0, innermost first, by place. NULL if not known. */
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
-/* What was slept on by the innermost open fnode, whether a stack was read or not. */
+/* Sleeps by the innermost open fnode, including sleeps without a stack. */
 const struct blocked *witnesses_blocked(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
 
 /*
- * The witnessed frames that stand for one fnode: `at` are frames of its function; `beyond`
- * are frames below its site in another function, which a tail call has led to.
+ * The frames of stack samples that belong to one fnode. `at`: frames of its function.
+ * `beyond`: frames below its site in another function that a tail call entered.
  */
 struct witness_set {
 	unsigned int nr_at, nr_beyond;
@@ -88,8 +88,8 @@ struct witness_set {
 /* Of f0. */
 void witness_set_root(const struct witnesses *w, struct witness_set *out);
 /*
- * Of a callee: called from `caller` with this return address; ret.offset == 0: by
- * a tail call. `callee` with module 0: any.
+ * The set of a callee: called from `caller` with this return address; ret.offset 0: by a
+ * tail call. `callee` with module 0: any callee.
  */
 void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
 			struct rec_code ret, struct rec_code callee, struct witness_set *out);

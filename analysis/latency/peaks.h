@@ -23,9 +23,9 @@ struct peak_span {
 };
 
 /*
- * The peaks of `p` in ascending latency, disjoint; at most `max`: of more, the
- * least prominent ones are joined to a neighbour. A few stray calls far from
- * every peak may belong to none. Returns their number; 0 without calls.
+ * Find the peaks of `p`: disjoint, in ascending order of latency, at most `max` (the least
+ * prominent ones are merged with a neighbour). A few calls far from every peak may belong
+ * to none. Returns their number; 0 without calls.
  */
 unsigned int peaks_find(const struct profile *p, struct peak_span *out, unsigned int max);
 /*

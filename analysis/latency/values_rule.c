@@ -8,7 +8,7 @@
 
 /* Below this nothing is said. */
 static const double min_separation = 0.25;
-/* Nor if luck gives so good a separation more often than this. */
+/* Reject a rule if chance alone separates as well with a higher probability than this. */
 static const double max_chance = 1e-4;
 /* What a rule must be better by, to be preferred over a simpler one. */
 static const double price_of_value = 0.03, price_of_not = 0.03, price_of_threshold = 0.01;

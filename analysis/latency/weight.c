@@ -37,9 +37,9 @@ static uint64_t scale(struct weight w, uint64_t count, uint32_t *fraction)
 }
 
 /*
- * Round the largest fractions up, of equal ones the first, until less than a
- * call is left over. Buckets that are not in this slice may hold much of it:
- * then one that is in it gets up to a call more than its own.
+ * Round the largest fractions up (the first of equal ones) until less than one call is
+ * left. If buckets outside this slice hold much of it, a bucket of this slice may get up to
+ * one call more than its own.
  */
 static void round_up(unsigned int n, const uint32_t *bucket, struct weight_carry *carry,
 		     uint64_t *out)

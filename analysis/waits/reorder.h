@@ -54,7 +54,7 @@ int reorder_put(struct reorder *r, struct wait_event *event);
 bool reorder_get(struct reorder *r, bool all, struct wait_event *out);
 /* Sequences begin anew. */
 void reorder_restart(struct reorder *r);
-/* Of what this CPU said last, what is missing up to `sequence`. */
+/* Number of records of this CPU that are missing before `sequence`. */
 uint32_t reorder_missing(const struct reorder *r, uint32_t cpu, uint32_t sequence,
 			 uint64_t *since_ns);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the unprivileged processes give up before they touch anything hostile.
+ * Drops the privileges of the unprivileged processes before they process untrusted input.
  *
- * These functions change the calling process for good and are called once,
- * before it starts threads. All return 0 or a negative errno; after an error
- * the process is half way and must end.
+ * These functions change the calling process permanently. Call them once, before starting
+ * threads. All return 0 or a negative errno; after an error the process must exit, because
+ * it is only partly confined.
  */
 #ifndef PEAKTOP_SANDBOX_H
 #define PEAKTOP_SANDBOX_H

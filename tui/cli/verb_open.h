@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `peaktop descend --open`: what is open now. */
+/* `peaktop descend --open`: list the calls that are open now. */
 #ifndef PEAKTOP_VERB_OPEN_H
 #define PEAKTOP_VERB_OPEN_H
 

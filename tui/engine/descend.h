@@ -23,7 +23,7 @@
 
 struct descend;
 
-/* What it needs of the front. */
+/* Callbacks into the front. */
 struct descend_host {
 	void *ctx;
 	/*
@@ -41,8 +41,8 @@ struct descend_host {
 };
 
 /*
- * A place of this offset stands for what the call site at (offset without the bit)
- * calls, where that is no known function but has a name: of an import, an IFUNC.
+ * An offset with this bit stands for the callee of the call site at the offset without the
+ * bit, if the callee is not a known function but has a name (an import, an IFUNC).
  */
 #define DESCEND_CALLEE_OF (1ull << 63)
 
@@ -79,9 +79,9 @@ void descend_stop(struct descend *d);
 
 /* f0 is a system call: the place of it is REC_KERNEL_CALL of REC_KERNEL_MODULE. */
 bool descend_of_syscall(const struct descend *d);
-/* What is asked; NULL: nothing yet. */
+/* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *descend_asked(const struct descend *d);
-/* It has an end, or was given up. */
+/* True if the descent has ended or was stopped. */
 bool descend_over(const struct descend *d);
 const struct descent *descend_state(const struct descend *d);
 /*
@@ -112,9 +112,12 @@ struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost);
 
 /* ---- inlined calls (descend_inlines.c) ---- */
 
-/* What was inlined at a place; NULL: not known. Valid until the next record. */
+/* The inlined calls at a place; NULL if not known. Valid until the next record. */
 const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_code place);
-/* Where in the last function of a path its time went; as long valid. */
+/*
+ * Narrow the time in the last function of a path to inlined functions. Valid until the next
+ * record.
+ */
 void descend_narrow(const struct descend *d, const struct descent_path *p, struct inlined *out);
 
 #endif

@@ -44,7 +44,7 @@ struct import {
 	struct rec_code code; /* module 0: not found, or ambiguous */
 };
 
-/* Where a function is entered. */
+/* The entry site of a function. */
 struct entry {
 	struct rec_code function;
 	enum lookup state;
@@ -52,7 +52,7 @@ struct entry {
 	struct rec_site site;
 };
 
-/* What one function did before a descent was asked of it. */
+/* The profile of a function before its descent. */
 struct start {
 	uint32_t op;
 	struct profile profile;

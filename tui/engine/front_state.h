@@ -83,7 +83,7 @@ struct watch {
 	enum watch_stage stage;
 	bool from_command_line;
 	bool edge;	    /* only begins or ends phases: its own calls are not shown */
-	struct watch *same; /* WATCH_SAME: the one that stands for it */
+	struct watch *same; /* WATCH_SAME: the watch of the same function */
 	uint32_t op;
 	uint32_t epoch; /* of the last REQ_ARM */
 	uint32_t module;
@@ -96,7 +96,7 @@ struct watch {
 	uint32_t plans_left;	/* IFUNC: candidates still to be planned */
 	uint32_t nr_returns;	/* learnt */
 	uint32_t returns_asked; /* learnt, and being planned by the parser */
-	uint64_t discovered_ns; /* when a return address was last met for the first time */
+	uint64_t discovered_ns; /* when the last new return address was seen */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
 	uint64_t calls_now; /* in the last slice */
 };
@@ -210,8 +210,8 @@ int front_request(struct front *f, const struct record *rec);
 bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 	       const struct parser_reply *reply);
 /*
- * Give a record to the model, the recording and whoever else takes the stream. If one of them is
- * taking a record at this moment, the new one waits until all have taken that.
+ * Pass a record to the model, the recording and all other consumers. If a consumer is
+ * processing a record now, the new one is queued until all consumers have processed that.
  */
 void front_feed(struct front *f, const struct record *rec);
 
@@ -221,7 +221,7 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 void collector_heard(struct front *f, const struct record *rec);
 /* Called once a turn: end the stream if the collector has died or does not answer. */
 void collector_take_snapshots(struct front *f, uint64_t now_ns);
-/* Its end of the stream was closed. */
+/* Called when the collector closed its end of the stream. */
 void collector_closed(struct front *f);
 /* Wait until it has ended, but not for ever. */
 void collector_wait(struct front *f);
@@ -246,7 +246,7 @@ const char *phases_option(const struct front *f, const struct watch *w);
 void stacks_take(struct front *f, const struct rec_stack *stack);
 /* The parser has the mappings of this process, or gets them first. */
 bool stacks_mappings(struct front *f, uint32_t pid);
-/* It is a new one: it has none. */
+/* A new parser has no mappings: send all again. */
 void stacks_mappings_forget(struct front *f);
 
 /* front_snapshots.c */
@@ -268,7 +268,10 @@ struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from
 struct watch *watch_by_op(struct front *f, uint32_t op);
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* There are new files or a new process image: look again for what was not there. */
+/*
+ * New files were mapped or the process executed a program: search again for functions that
+ * were not found.
+ */
 void watches_wake(struct front *f);
 void watches_module(struct front *f, const struct rec_module *m);
 void watches_mapping(struct front *f, const struct rec_mapping *m);
@@ -287,14 +290,14 @@ void watch_find(struct front *f, struct watch *w);
 /* Have the parser plan where to probe this function; then arm it. */
 void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
 void watch_arm_kernel(struct front *f, struct watch *w);
-/* A return address of a caller was met for the first time. */
+/* Called for a new return address of a watched function. */
 void watches_new_return(struct front *f, const struct rec_new_return *l);
 /* A slice has ended: change over to ends on the callers' side where it pays. */
 void watches_tick(struct front *f);
 
 /* watch_modules.c: files of the target on their way to the parser. */
 void modules_want(struct front *f);
-/* Forget the mappings that were only kept. */
+/* Drop the mappings that were unmapped. */
 void mappings_purge(struct front *f);
 /* Base name; "" if unknown. */
 const char *module_name(const struct front *f, uint32_t module);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user asked for on the command line (docs/peaktop.1; tui/cli/command_line.h reads it). */
+/* The options of the command line (docs/peaktop.1), parsed by tui/cli/command_line.h. */
 #ifndef PEAKTOP_OPTIONS_H
 #define PEAKTOP_OPTIONS_H
 

@@ -45,7 +45,7 @@ uint64_t parser_deadline_ns(const struct parser *p);
 pid_t parser_pid(const struct parser *p);
 /* How often a worker had to be replaced. */
 unsigned int parser_restarts(const struct parser *p);
-/* What the last one that was lost was reading: base name of the module, "" if none. */
+/* Base name of the module that the last worker was reading when it died; "" if none. */
 const char *parser_lost_on(const struct parser *p);
 
 /*
@@ -80,7 +80,10 @@ int64_t parser_remove_module(struct parser *p, uint32_t module);
 int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
 		   const struct parser_reply *reply);
 
-/* Send, read, watch the deadline; give each answer that has come to its reply. */
+/*
+ * Send requests, read answers, enforce the deadline, and call the reply of each answer that
+ * has arrived.
+ */
 void parser_run(struct parser *p, uint64_t now_ns);
 /*
  * The same for at most one answer, which is returned and given to nobody. 1: there was one (call

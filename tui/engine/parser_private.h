@@ -32,7 +32,7 @@ struct parser {
 	struct channel *channel; /* NULL: no worker */
 	uint64_t limit_ns;
 	unsigned int restarts, deaths;
-	bool broken; /* no worker can be kept alive */
+	bool broken; /* workers keep dying: do not start another */
 	uint32_t last_id;
 	struct pending *first, **last; /* waiting */
 	unsigned int nr_pending;
@@ -66,7 +66,7 @@ bool parser_is_waiting(const struct parser *p, enum parse_type type, uint32_t mo
 
 /* ---- parser_answer.c ---- */
 int parser_worker_start(struct parser *p);
-/* Make sure that it is gone, and say how it ended: a signal, or 0. */
+/* Kill the worker if it still runs. Returns the signal that ended it, or 0. */
 int parser_worker_end(struct parser *p);
 
 #endif

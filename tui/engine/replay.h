@@ -10,14 +10,14 @@
 
 struct replay;
 
-/* Open; an exit status with one line in `why` on failure, else 0. Nothing is fed yet. */
+/* Open a session. Returns 0, or an exit status with one line in `why`. Feeds no record yet. */
 int replay_open(struct replay **out, const char *path, char *why, size_t n);
 void replay_free(struct replay *r);
 
 struct model *replay_model(struct replay *r);
 /* The descent of the session (tui/engine/descend.h), as far as it was fed. */
 struct descend *replay_descend(struct replay *r);
-/* Its walk (tui/engine/walker.h). */
+/* The recorded walk (tui/engine/walker.h). */
 struct walker *replay_walker(struct replay *r);
 /*
  * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX:

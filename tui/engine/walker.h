@@ -23,7 +23,7 @@ void walker_take(struct walker *w, const struct record *rec);
 
 /* Begin: goes into the stream. -EINVAL: out of range. */
 int walker_begin(struct walker *w, const struct rec_walk *ask);
-/* What still comes counts no more: goes into the stream too. */
+/* End the walk: later snapshots do not count. Adds a record to the stream. */
 void walker_end(struct walker *w);
 bool walker_asked(const struct walker *w);
 bool walker_settled(const struct walker *w);
@@ -31,7 +31,10 @@ bool walker_settled(const struct walker *w);
 bool walker_names(struct walker *w);
 /* The same for what is open now. */
 bool walker_names_open(struct walker *w, const struct open_calls *calls);
-/* With the starts of programs and threads passed over. 0 or -ENOMEM; walk_result_release(). */
+/*
+ * The result, with roots below the start functions of programs and threads. 0 or -ENOMEM;
+ * release with walk_result_release().
+ */
 int walker_result(const struct walker *w, struct walk_result *out);
 
 #endif

@@ -73,7 +73,7 @@ long output_sorted_ops(struct model *m, const struct op ***ops);
 uint64_t output_cost_target_ns(const struct rec_cost *c);     /* what the targets lost, estimated */
 double output_cost_target_percent(const struct rec_cost *c);  /* probes on the targets' CPU time */
 double output_cost_one_cpu_percent(const struct rec_cost *c); /* the same on the time of one CPU */
-double
-output_cost_host_percent(const struct rec_cost *c); /* probes and peaktop itself on the host's */
+double output_cost_host_percent(const struct rec_cost *c);    /* CPU time of probes and of peaktop
+								 itself, in percent of all CPUs */
 
 #endif

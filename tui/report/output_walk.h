@@ -27,8 +27,10 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 const char *walk_cause_text(const struct walk_path *p);
 /* Does this path end in code without a name (made at run time)? */
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
-/* The second path, if its share is within a tenth of the first's: neither is the one cause. NULL:
- * it is not. */
+/*
+ * The second path, if its share is within a tenth of the first one's, so that neither is
+ * the single cause; else NULL.
+ */
 const struct walk_path *walk_beside(const struct walk_result *result);
 /* Is the wait for a CPU so large a part of the work that the first sentence names it? */
 bool walk_queue_reported(const struct walk_result *result);

@@ -63,7 +63,7 @@ void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r);
 /* Latencies at the left: labels end at column x + width - 2, ticks stand in x + width - 1. */
 void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect r,
 			    struct bucket_range chosen);
-/* Times below: r.x is where column 0 is, one row. The line goes as far as time has come. */
+/* Draw the time axis in one row; column 0 is at r.x. The line ends at the present time. */
 void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r);
 
 #endif

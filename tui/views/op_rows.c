@@ -37,7 +37,10 @@ static void row_histogram(struct op_row *row, const struct profile *p)
 	}
 }
 
-/* Calls open for as long as we look are as old as that, give or take the attaching. */
+/*
+ * A call that is open since peaktop started counts as that old, within the time that
+ * attaching takes.
+ */
 enum { ATTACH_NS = 500000000 };
 
 static void row_fill(struct op_row *row, const struct op *op, bool last_slice, uint64_t elapsed_ns)
