@@ -37,8 +37,9 @@ enum {
 	FRONT_MAX_WATCHES = 64,
 	FRONT_MAX_STACKS = 64, /* at the parser */
 	FRONT_MAX_SNAPSHOTS = 1024,
-	SNAPSHOT_ROUNDS = 1u << 30, /* epochs of looks are above it, those of arming below */
-	WATCH_MAX_RETURNS = 128,    /* return addresses learnt for one function */
+	SNAPSHOT_ROUNDS =
+	    1u << 30, /* rounds of snapshots have epochs above this, rounds of arming below */
+	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
 	WATCH_FIRST_OP = 1024, /* numbers of functions begin here; the collector's own lie below */
 };
 
@@ -60,7 +61,7 @@ struct front_module {
 struct front_mapping {
 	uint32_t pid, module;
 	uint64_t start, end, offset;
-	bool gone; /* kept for the looks that were taken while it was there */
+	bool gone; /* the module was unmapped; kept for snapshots that were taken before */
 };
 
 enum watch_stage {
@@ -145,7 +146,7 @@ struct front_said {
 	char **messages;
 	size_t nr_messages;
 	char *message_out;
-	unsigned int parser_deaths; /* that were told */
+	unsigned int parser_deaths; /* deaths that were already reported */
 };
 
 /* The files that the targets map, and where. */
