@@ -279,7 +279,7 @@ static void learn(uint32_t op, uint64_t offset)
 {
 	say((struct record){
 	    .type = REC_NEW_RETURN,
-	    .learned = {.op = op, .pid = PID, .address = CODE_START - CODE_OFFSET + offset}});
+	    .new_return = {.op = op, .pid = PID, .address = CODE_START - CODE_OFFSET + offset}});
 }
 
 /* The answer to what was asked for one watch reaches it also when another one was removed
