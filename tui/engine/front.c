@@ -279,8 +279,7 @@ int front_snapshot(struct front *f, const char *path)
 
 	if (!f->stream.recording)
 		return f->stream.recording_error ? f->stream.recording_error : -ENODATA;
-	mark.mark =
-	    (struct rec_mark){.at_ns = model_elapsed_ns(f->stream.model), .label = path};
+	mark.mark = (struct rec_mark){.at_ns = model_elapsed_ns(f->stream.model), .label = path};
 	front_feed(f, &mark);
 	return f->stream.recording_error ? f->stream.recording_error
 					 : session_writer_save_as(f->stream.recording, path);
