@@ -24,25 +24,25 @@
 
 enum record_type {
 	/* saved in a session */
-	REC_META = 1,	/* first record of every stream */
-	REC_TARGET,	/* one per target process; again at exec (same pid) */
-	REC_TARGET_END, /* a target process ended */
-	REC_MODULE,	/* a file of which the target maps code */
-	REC_MAPPING,	/* one executable mapping of a module in a target */
-	REC_OP,		/* an operation and its number */
-	REC_PROFILE,	/* what one operation did in one slice */
-	REC_SAMPLE,	/* one call with its values */
-	REC_OPEN,	/* one activation that is open at the end of a slice */
-	REC_TICK,	/* end of a slice; everything of the slice came before */
-	REC_COST,	/* what measuring cost so far */
-	REC_LOSS,	/* what was lost so far */
-	REC_NOTE,	/* a line for a person: anything that makes the result less than it looks */
-	REC_SITE,	/* a site: planned, armed, blown, removed */
-	REC_ACK,	/* a request was carried out; no older activation counts after it */
-	REC_REFUSED,	/* a request was refused, with the reason */
-	REC_CHECK,	/* one finding of doctor */
-	REC_CONSTANT,	/* a characteristic time of this host */
-	REC_MARK,	/* a mark set by a person */
+	REC_META = 1,	      /* first record of every stream */
+	REC_TARGET,	      /* one per target process; again at exec (same pid) */
+	REC_TARGET_END,	      /* a target process ended */
+	REC_MODULE,	      /* a file of which the target maps code */
+	REC_MAPPING,	      /* one executable mapping of a module in a target */
+	REC_OP,		      /* an operation and its number */
+	REC_PROFILE,	      /* what one operation did in one slice */
+	REC_SAMPLE,	      /* one call with its values */
+	REC_OPEN,	      /* one call that is open at the end of a slice */
+	REC_TICK,	      /* end of a slice; everything of the slice came before */
+	REC_COST,	      /* what measuring cost so far */
+	REC_LOSS,	      /* what was lost so far */
+	REC_NOTE,	      /* a sentence for the user about anything that limits the result */
+	REC_SITE,	      /* a site: planned, armed, blown, removed */
+	REC_ACK,	      /* a request was carried out; no older activation counts after it */
+	REC_REFUSED,	      /* a request was refused, with the reason */
+	REC_CHECK,	      /* one finding of doctor */
+	REC_CONSTANT,	      /* a characteristic time of this host */
+	REC_MARK,	      /* the user saved the session at this time */
 	REC_RESERVED_SCREEN,  /* never sent; the number stays reserved */
 	REC_SYMBOL,	      /* a resolved code address, so that a replay needs no binaries */
 	REC_DESCENT,	      /* a descent begins, or goes on with another peak: what was asked */
@@ -53,15 +53,15 @@ enum record_type {
 	REC_WITNESS,	      /* a stack inside a call of f0: where it slept or ran */
 	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
-	REC_PHASES,	/* the phases that alone were measured, so far */
+	REC_PHASES,	/* the phases of --begin and --end so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
 	REC_WALK,	/* a walk by share of wall time begins: what was asked; or is over */
-	REC_THREAD_SNAPSHOT, /* a thread as it was found: where it is, what it waits for */
-	REC_THREAD,	     /* how a thread has spent its time since it was last told of */
+	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	REC_THREAD,	     /* how a thread spent its time since its last record */
 	/* facts about waits: record_waits.h */
 	REC_WINDOW, /* a time in which all switches of the tasks of interest are seen begins, ends
 		     */
-	REC_TASK,   /* a task of interest: who it is, and its state */
+	REC_TASK,   /* a task of interest: its identity and its state */
 	REC_SWITCH, /* a CPU goes from one task to another */
 	REC_ASLEEP, /* what the task that is switched out next sleeps in */
 	REC_WAKING, /* a task is woken: by whom, in which interrupt */
@@ -80,11 +80,11 @@ enum record_type {
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
-	REC_NEW_RETURN = 0x80, /* an entry probe met a return address that it did not know */
+	REC_NEW_RETURN = 0x80, /* an entry probe was hit with a new return address */
 	REC_FILE,	       /* answer to REQ_FILE; the descriptor travels with the frame */
 	REC_BYE,	       /* the collector is about to end in order */
 	REC_STACK,	       /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
-	REC_RAW_SNAPSHOT, /* a look with raw bytes of the stack: becomes a REC_THREAD_SNAPSHOT */
+	REC_RAW_SNAPSHOT, /* a thread snapshot with the raw stack; becomes a REC_THREAD_SNAPSHOT */
 	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
 
 	/* requests */
@@ -100,7 +100,7 @@ enum record_type {
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
 	REQ_TARGET, /* measure this process (only once, only when none was named at the start) */
 	REQ_PHASES, /* which operations begin and end a phase */
-	REQ_THREAD_SNAPSHOTS, /* look at all threads: once, or again and again for a walk */
+	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 };
 
@@ -421,10 +421,10 @@ struct rec_call_node {
 
 /* Why a call of f0 did not run although it could have. */
 enum host_wait {
-	HOST_WAIT_QUEUE = 0, /* woken, and waiting for a CPU; name: who had it */
-	HOST_WAIT_PREEMPTED, /* name: who ran instead */
+	HOST_WAIT_QUEUE = 0, /* woken and waiting for a CPU; name: the task that had it */
+	HOST_WAIT_PREEMPTED, /* name: the task that ran instead */
 	HOST_WAIT_QUOTA,     /* name: the cgroup whose CPU quota was used up, detail: the quota */
-	HOST_WAIT_STOPPED,   /* name: who stopped it, detail: by which signal */
+	HOST_WAIT_STOPPED,   /* name: the sender, detail: the signal */
 	HOST_WAIT_TRACED,    /* name: the debugger */
 	HOST_WAIT_FROZEN,    /* name: the cgroup */
 	HOST_WAITS
@@ -462,7 +462,7 @@ struct rec_call {
 	uint64_t minor_faults, major_faults;
 	uint64_t fault_ns; /* in the handling of page faults; sleeps there count as blocked */
 	uint32_t preempted_by_pid;
-	const char *preempted_by; /* comm of who took the CPU for the longest time */
+	const char *preempted_by; /* comm of the task that took the CPU for the longest time */
 	uint32_t interrupt;	  /* number of the one that took the longest */
 	const char *interrupt_name;
 	uint64_t chance_ppm; /* chance that this call had of being seen; 0 = all */
@@ -494,7 +494,7 @@ struct rec_witness {
 	uint32_t nr_kernel;
 	const struct rec_frame *kernel; /* from the system call, or page fault, down */
 	uint32_t nr_callers;
-	const struct rec_frame *callers; /* f0 a system call: who called it, innermost first */
+	const struct rec_frame *callers; /* if f0 is a system call: its callers, innermost first */
 };
 
 enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
