@@ -73,7 +73,8 @@ def not_dumpable():
     t = here.start(sys.executable, "-c", "import ctypes, sys; print('ready', flush=True); sys.stdin.readline();"
                    " ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print('done', flush=True); sys.stdin.readline()")
     t.line(lambda s: s == "ready")
-    program = here.watch((t.pid,), "-f", "syscalls", "--json", "--for", 600)
+    # without bursts, in which links come and go
+    program = here.watch((t.pid,), "-f", "syscalls", "--json", "--for", 600, "--max-overhead", 100)
     ready(program)
     t.say()
     t.line(lambda s: s == "done")
