@@ -334,16 +334,24 @@ static void window_begin(struct waits *w, uint64_t now)
 	critical_window_begin(w, now);
 }
 
+static void window_end(struct waits *w, uint64_t now)
+{
+	critical_window_end(w, now);
+	waits_close_all(w, now);
+	w->in_window = false;
+	w->stats.observed_ns += now - w->window_ns;
+	w->stats.elapsed_ns = now - w->first_ns;
+}
+
 static void on_window(struct waits *w, const struct wait_event *e)
 {
-	if (e->window.edge == WINDOW_BEGIN && !w->in_window) {
+	if (e->window.edge == WINDOW_BEGIN) {
+		/* the end of the one before was not told: nothing was seen since its last event */
+		if (w->in_window)
+			window_end(w, w->event_ns);
 		window_begin(w, e->at_ns);
 	} else if (e->window.edge == WINDOW_END && w->in_window) {
-		critical_window_end(w, e->at_ns);
-		waits_close_all(w, e->at_ns);
-		w->in_window = false;
-		w->stats.observed_ns += e->at_ns - w->window_ns;
-		w->stats.elapsed_ns = e->at_ns - w->first_ns;
+		window_end(w, e->at_ns);
 	}
 }
 
@@ -417,4 +425,5 @@ void waits_event(struct waits *w, const struct wait_event *e)
 		handlers[e->type](w, e);
 	if (e->cpu < MAX_CPUS)
 		w->cpu[e->cpu].event_ns = e->at_ns;
+	w->event_ns = e->at_ns;
 }

@@ -148,6 +148,8 @@ static void leave_to_sleep(struct waits *w, uint32_t task, const struct wait_eve
 		return;
 	/* it was woken on its way to sleep */
 	t->now.cause = t->early;
+	if (t->now.lock && t->early.kind == ENDER_TASK)
+		lock_released(w, t->now.lock, t->early.task, t->early_ns);
 	w->stats.sleeps[t->early.kind] += (t->flags & TASK_TARGET) != 0;
 	now_ready(w, task, e->at_ns, READY_WOKEN, &t->early);
 }

@@ -86,7 +86,7 @@ struct waits {
 	uint8_t own_timer[NO_NAME];		/* a function that ends its owner's sleep */
 	struct cpu cpu[MAX_CPUS];
 	bool in_window;
-	uint64_t now_ns, window_ns, first_ns, swept_ns;
+	uint64_t now_ns, event_ns, window_ns, first_ns, swept_ns;
 	uint64_t fed_window_ns; /* begin of the window that records arrive for */
 	struct gap gaps[GAPS];	/* a ring */
 	uint32_t nr_gaps;

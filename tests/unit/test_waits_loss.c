@@ -224,6 +224,17 @@ static void test_windows(void **state)
 	/* the wait in the second window began before it, and says so */
 	expect_layer("waiter", WAIT_UNKNOWN, NOTE_BEFORE);
 	expect("waiter>worker", ACCOUNT_RUN_UNSAMPLED, 20);
+	/* the same if the end of the first one was not told: it ends with its last event */
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		if (sim.records[i].type == REC_WINDOW && sim.records[i].window.edge == WINDOW_END) {
+			sim.records[i].type = REC_BYE;
+			break;
+		}
+	}
+	feed_all(NULL);
+	assert_int_equal(stats.windows, 2);
+	assert_true(account.total_ns > 40 * MS && account.total_ns < 61 * MS);
+	expect("waiter>worker", ACCOUNT_RUN_UNSAMPLED, 20);
 }
 
 /* A task that is followed only when it wakes the target: its short memory completes the chain. */
