@@ -501,8 +501,7 @@ struct pt_control {
 	pt_s32 stacks_left; /* that may be copied until the collector says so again */
 	pt_u32 snapshots;   /* stacks of running threads are wanted, wherever they are */
 	pt_s32 snapshots_left;
-	pt_u64 snapshots_done, snapshots_dropped,
-	    snapshot_ns; /* thread snapshots: taken, dropped, and the time that they cost */
+	pt_u64 snapshots_done, snapshots_dropped, snapshot_ns; /* their cost */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
 	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
 	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */

@@ -91,10 +91,7 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
 	    starts_with(name, "anon_inode:"))
 		return WALK_IDLE;
-	/*
-	 * If the process has ended, its descriptors are gone; the kernel stack still shows what
-	 * it waited for.
-	 */
+	/* the kernel stack shows the wait even if the process has ended */
 	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") ||
 	    strstr(kernel, "eventfd_read"))
 		return WALK_IDLE;
@@ -224,10 +221,7 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 			d->site = (struct rec_code){f->module, f->offset};
 			continue;
 		}
-		/*
-		 * Merge adjacent frames in generated code: it has no module, so they cannot be
-		 * distinguished.
-		 */
+		/* generated code has no module: merge its adjacent frames */
 		if (!f->module && i && !snapshot->frames[i - 1].module) {
 			d->site = (struct rec_code){0, f->offset};
 			continue;

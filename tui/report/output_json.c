@@ -481,10 +481,7 @@ static int write_op(struct model *m, const struct op *op, const struct output_op
 	if (!err)
 		err = write_text(f, ",\"slices\":[");
 	for (i = 0; i < op->nr_slices && !err; i++) {
-		/*
-		 * a slice of an operation that is sampled in bursts may be longer and arrive
-		 * late
-		 */
+		/* slices of bursts may be longer and arrive late */
 		if (o->json_lines && op->slices[i].end_ns <= o->since_ns)
 			continue;
 		err = write_text(f, separator);
