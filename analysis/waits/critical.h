@@ -59,7 +59,7 @@ struct critical_edge_sum {
 
 struct critical_path {
 	uint64_t length_ns;
-	uint64_t elapsed_ns; /* since the first event */
+	uint64_t elapsed_ns; /* since the first event; of a blocked machine until it was blocked */
 	uint64_t deficit_ns; /* elapsed - length: what no path explains */
 	bool approximate;    /* a part of the path was forgotten for want of memory */
 	uint32_t nr_states, nr_edges;

@@ -273,17 +273,6 @@ uint32_t critical_end(struct waits *w, uint64_t now)
 	return best;
 }
 
-static bool any_target_lives(const struct waits *w)
-{
-	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
-		const struct wait_task *t = task_at(w, i);
-
-		if (t->flags & TASK_TARGET && t->tid && !t->dead_ns)
-			return true;
-	}
-	return false;
-}
-
 int critical_sum_add(struct critical_path *sum, const struct critical_path *p)
 {
 	struct critical_edge_sum *edges = realloc(sum->edges, (p->nr_edges + 1) * sizeof(*edges));
@@ -336,9 +325,6 @@ void critical_window_end(struct waits *w, uint64_t now)
 	if (!w->feed)
 		return;
 	end = critical_end(w, now);
-	/* after the end of the last target there is nothing to explain */
-	if (end && task_at(w, end)->dead_ns && !any_target_lives(w))
-		now = task_at(w, end)->dead_ns;
 	if (critical_result(w->feed->critical, end ? machine_of(w, end) : 0, now, &path))
 		return;
 	critical_sum_add(&w->feed->sum, &path);

@@ -31,6 +31,9 @@ int critical_result(struct critical *c, uint32_t machine, uint64_t t, struct cri
 	if (!machine || !m->used)
 		return 0;
 	out->length_ns = critical_length(c, machine, t);
+	/* what it is still blocked for has not ended: no path could explain it yet */
+	if (!m->counts && m->since < t)
+		out->elapsed_ns = m->since > c->first_ns ? m->since - c->first_ns : 0;
 	out->deficit_ns = out->elapsed_ns > out->length_ns ? out->elapsed_ns - out->length_ns : 0;
 	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent)
 		detached |= (c->nodes[i].children & PATH_DETACHED) != 0;

@@ -107,6 +107,7 @@ static void state_begin(struct waits *w, uint32_t task, const struct wait_event 
 	} else if (t->now.state == SEGMENT_RUN) {
 		t->now.state = SEGMENT_UNKNOWN;
 	}
+	critical_turn(w, task, from);
 }
 
 static void on_task(struct waits *w, const struct wait_event *e)
