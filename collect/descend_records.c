@@ -251,6 +251,9 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	sleep_fill(r, stack, &w->sleep, &text);
 	kernel_work_of_sleep(c, r, stack, &work);
 	kernel_work_send(&work, &w->sleep);
+	/* Without peaktop the program would not have waited: this is no cause of its latency. */
+	if (stack && kernel_in_probe(stack))
+		w->sleep.object = SLEEP_IN_PROBE;
 	if (!stack) {
 		send_record(c, &rec);
 		return;

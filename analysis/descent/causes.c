@@ -197,20 +197,24 @@ bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 	    [SLEEP_IN_SWAP] = CAUSE_SWAP,	[SLEEP_IN_HUGE_PAGE] = CAUSE_HUGE_PAGE,
 	    [SLEEP_IN_DIRTY] = CAUSE_THROTTLED, [SLEEP_IN_SPIN] = CAUSE_LOCK,
 	    [SLEEP_STOPPED] = CAUSE_STOPPED,	[SLEEP_TRACED] = CAUSE_STOPPED,
-	    [SLEEP_FROZEN] = CAUSE_STOPPED,
+	    [SLEEP_FROZEN] = CAUSE_STOPPED,	[SLEEP_IN_PROBE] = CAUSE_UNKNOWN,
 	};
 	const char *holder = text_or_empty(s->holder), *about = text_or_empty(s->about);
 	bool holder_is_name =
 	    s->object == SLEEP_IN_SPIN || s->object == SLEEP_STOPPED || s->object == SLEEP_TRACED;
+	const char *name = s->object == SLEEP_IN_PROBE ? "" : s->name;
 
 	memset(out, 0, sizeof(*out));
 	if (s->object < SLEEP_IN_RECLAIM || s->object >= SLEEP_OBJECTS)
 		return false;
-	set(out, kinds[s->object], holder_is_name ? holder : s->name);
+	set(out, kinds[s->object], holder_is_name ? holder : name);
 	if (s->object == SLEEP_FROZEN)
 		set_frozen(out, s->name);
 	if (s->object == SLEEP_IN_DIRTY && *holder)
 		snprintf(out->detail, sizeof(out->detail), "%s, most of them by %s", about, holder);
+	else if (s->object == SLEEP_IN_PROBE)
+		snprintf(out->detail, sizeof(out->detail),
+			 "a probe of peaktop waited for a lock of the kernel");
 	else if (s->object == SLEEP_TRACED)
 		snprintf(out->detail, sizeof(out->detail), "traced: held by a debugger");
 	else

@@ -55,6 +55,7 @@ enum sleep_object {
 	SLEEP_STOPPED,	/* by a signal; holder: the sender */
 	SLEEP_TRACED,	/* by a debugger; holder: which */
 	SLEEP_FROZEN,	/* name: the cgroup */
+	SLEEP_IN_PROBE, /* for a lock of the kernel that a probe of peaktop takes */
 	SLEEP_OBJECTS
 };
 

@@ -127,6 +127,13 @@ static void test_causes_of_sleeps(void **state)
 	     CAUSE_UNKNOWN,
 	     "nvme0q1",
 	     "ioctl, ended by interrupt nvme0q1"},
+	    {{.object = SLEEP_IN_PROBE,
+	      .holder = "other",
+	      .ended_by = ENDED_TASK,
+	      .waker = "other"},
+	     CAUSE_UNKNOWN,
+	     "",
+	     "a probe of peaktop waited for a lock of the kernel"},
 	    {{.call = NULL, .object = 999}, CAUSE_UNKNOWN, "", ""},
 	    /* What is known of the other end, of the timer, and of who had the lock. */
 	    {{.call = "recvfrom",
