@@ -145,7 +145,9 @@ PT_MAP struct {
 	__type(value, struct pt_descent);
 } descents SEC(".maps");
 
-/* Room to build a record with a stack in: 0 for switches, 1 for samples, which may interrupt them.
+/*
+ * Buffers for building a record with a stack: 0 for context switches, 1 for samples, which
+ * may interrupt them.
  */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -39,7 +39,7 @@ INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct 
 	u64 cpu = task->se.sum_exec_runtime, nvcsw = task->nvcsw, nivcsw = task->nivcsw;
 	u64 ran = cpu - p->cpu, sleeps = nvcsw - p->nvcsw;
 
-	/* the thread that had this number has ended */
+	/* an earlier thread with this id has ended */
 	if (cpu < p->cpu || nvcsw < p->nvcsw) {
 		p->at = p->ahead = p->calls = 0;
 		p->slept = 0;

@@ -24,7 +24,7 @@ enum {
 	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault
 				   and empty caches */
 	BURST_NS = 3000000,
-	BURST_PART = 4, /* of a second's allowance */
+	BURST_PART = 4, /* fraction of one second's budget */
 };
 
 bool budget_is_unlimited(const struct collector *c)

@@ -29,9 +29,9 @@ struct constants {
 /* The well-known ones. */
 void constants_init(struct constants *set);
 /*
- * Add one of this host. A measured one takes the place of all known ones of its
- * name (up to " ("): a measured "timer tick" removes the ticks of other HZ.
- * The same name again updates it. What is empty or beyond the maximum is ignored.
+ * Add a constant of this host. A measured constant replaces all built-in ones with the same
+ * name (up to " ("): a measured "timer tick" removes the ticks of other HZ. A constant with
+ * the same name is updated. Empty constants and those beyond the maximum are ignored.
  */
 void constants_add(struct constants *set, const struct rec_constant *rec);
 

@@ -30,9 +30,9 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 		  unsigned int nr_calls, struct shadow_verdict *out);
 
 /*
- * The profile without the calls that the host made longer than the core of
- * their peak: as `seen`, less in every bucket the share of the sampled calls
- * there, and in the buckets beside it, that were.
+ * The profile without the calls that the host made longer than the core of their peak. From
+ * each bucket of `seen` it subtracts the share of the sampled calls in that bucket and its
+ * neighbours that were made longer.
  */
 void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		   const struct call_sample *const *call, const double *weight,

@@ -171,7 +171,7 @@ static bool define_cfa(struct machine *x, uint8_t op)
 	}
 }
 
-/* Address advances: the operand, or false if `op` is none. */
+/* Compute the address after an advance operation. False if `op` is not one. */
 static bool advance(struct machine *x, uint8_t op, uint64_t *to)
 {
 	uint64_t delta;

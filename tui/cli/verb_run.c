@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the verbs that measure have in common: their beginning, their messages, their end. */
+/* The common parts of the verbs that measure: start, messages, end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 
 enum { REMARKS_MAX = 16384, ALIGNMENT = 16, CHUNK_MIN = 1 << 16 };
 
-/* Memory that is freed as one. */
+/* A block of memory; all blocks are freed together. */
 struct chunk {
 	struct chunk *next;
 	size_t used, size;
