@@ -7,12 +7,18 @@
 #include "analysis/waits/critical_impl.h"
 #include "analysis/waits/critical_names.h"
 
+/* Time only goes back, so the search in a task's segments goes on where it stopped. */
+enum { CURSORS = 64, MAX_BACK = 10 * MAX_STEPS };
 struct back {
 	struct waits *w;
 	struct critical_path *sum;
 	uint64_t entry;
 	uint32_t caller; /* the task that made the call */
 	uint32_t steps;
+	struct {
+		uint32_t task;
+		uint64_t number; /* + 1 */
+	} cursor[CURSORS];
 };
 
 static void add(struct back *b, uint32_t state, uint64_t from, uint64_t to)
@@ -26,19 +32,27 @@ static void add(struct back *b, uint32_t state, uint64_t from, uint64_t to)
 }
 
 /* The segment of a task in which `t` lies, or that ends there. */
-static const struct segment *segment_before(const struct waits *w, uint32_t task, uint64_t t,
-					    struct segment *open, uint32_t *steps)
+static const struct segment *segment_before(struct back *b, uint32_t task, uint64_t t,
+					    struct segment *open)
 {
-	const struct wait_task *k = task_at(w, task);
-	const struct segment *s = NULL;
+	const struct wait_task *k = task_at(b->w, task);
+	const struct segment *s;
+	uint64_t number = k->tail;
 
 	*open = k->now;
 	open->to = UINT64_MAX;
 	if (open->state != SEGMENT_NONE && open->state != SEGMENT_GONE && open->from < t)
 		return open;
-	for (uint64_t n = k->tail; n && (s = segment_get(w, n - 1)); n = s->prev) {
-		if (s->from < t || ++*steps > MAX_STEPS)
-			return *steps > MAX_STEPS || s->to < t ? NULL : s;
+	if (b->cursor[task % CURSORS].task == task)
+		number = b->cursor[task % CURSORS].number;
+	for (; number && (s = segment_get(b->w, number - 1)); number = s->prev) {
+		if (++b->steps > MAX_BACK)
+			return NULL;
+		if (s->from >= t)
+			continue;
+		b->cursor[task % CURSORS].task = task;
+		b->cursor[task % CURSORS].number = number;
+		return s->to < t ? NULL : s;
 	}
 	return NULL;
 }
@@ -80,12 +94,12 @@ static bool go_back(struct back *b, uint64_t t)
 	struct segment open;
 
 	while (t > b->entry) {
-		s = segment_before(b->w, task, t, &open, &b->steps);
+		s = segment_before(b, task, t, &open);
 		if (!s && task_at(b->w, task)->birth_ns >= t - 1 && task_at(b->w, task)->parent) {
 			task = task_at(b->w, task)->parent;
 			continue;
 		}
-		if (!s || ++b->steps > MAX_STEPS)
+		if (!s || ++b->steps > MAX_BACK)
 			return false;
 		if (s->state == SEGMENT_SLEEP) {
 			task = back_from_sleep(b, s, &t);

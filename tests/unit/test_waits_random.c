@@ -73,6 +73,23 @@ static uint64_t own_run_ns(const char *comm)
 	return chain_ns(comm, ACCOUNT_RUN_UNSAMPLED) + chain_ns(comm, ACCOUNT_RUN_SAMPLED);
 }
 
+/* Back from any instant to any earlier one: all of the time between lies on the path. */
+static void expect_calls(const struct sim_task *t, uint64_t begin)
+{
+	for (unsigned int i = 0; i < 10; i++) {
+		uint64_t entry = begin + MS + random_below(40 * MS),
+			 back = entry + 1 + random_below(30 * MS), sum = 0;
+		struct critical_path p = {0};
+
+		assert_int_equal(waits_call_path(waits, t->tid, t->start_ns, entry, back, &p), 1);
+		assert_true(p.length_ns == back - entry && p.deficit_ns == 0);
+		for (uint32_t k = 0; k < p.nr_states; k++)
+			sum += p.states[k].critical_ns;
+		assert_true(sum == p.length_ns);
+		critical_path_release(&p);
+	}
+}
+
 static void one_program(uint64_t seed)
 {
 	const char *const names[TASKS] = {"a", "b", "c", "d", "e", "f", "g"};
@@ -107,6 +124,8 @@ static void one_program(uint64_t seed)
 		}
 	}
 	expect_sound();
+	for (uint64_t i = 0; i < targets; i++)
+		expect_calls(&sim.task[i], sim.now - 80 * MS);
 	sim_release(&sim);
 }
 
