@@ -88,6 +88,7 @@ bench:
 	@$(MAKE_ALL) all $(T)/demo $(T)/rates $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py; a=$$?; \
 	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/budget.py || a=$$?; \
+	$(B)/bench/waits_rate || a=$$?; \
 	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/descend.py && exit $$a
 
 # --- tools of the tests

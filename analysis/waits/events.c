@@ -147,7 +147,7 @@ static void on_fork(struct waits *w, const struct wait_event *e, uint32_t parent
 	t->flags = r->flags;
 	t->parent = parent;
 	t->birth_ns = e->at_ns;
-	if (task_at(w, parent)->flags & TASK_TARGET)
+	if (task_at(w, parent)->flags & TASK_TARGET && !(t->flags & TASK_TARGET))
 		t->started_by = parent;
 	if (!(t->flags & TASK_FOLLOWED))
 		return;

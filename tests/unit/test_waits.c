@@ -483,17 +483,19 @@ static void test_samples(void **state)
 /* Work that the target starts and does not wait for stands apart. */
 static void test_started(void **state)
 {
-	static const struct sim_op script[] = {
-	    {RUN, 1 * MS}, {POST, 1}, {FORK, 2}, {RUN, 40 * MS}, {EXIT}};
+	static const struct sim_op script[] = {{RUN, 1 * MS}, {POST, 1},      {FORK, 2},
+					       {FORK, 3},     {RUN, 40 * MS}, {EXIT}};
 	static const struct sim_op logger[] = {
 	    {WAIT, 1, HOW_PIPE}, {RUN, 9 * MS}, {WAIT, 1, HOW_PIPE}, {EXIT}};
 	static const struct sim_op child[] = {{RUN, 6 * MS}, {EXIT}};
 	struct waits_started started[4];
 
-	sim_begin(&sim, 3);
+	sim_begin(&sim, 4);
 	sim_task(&sim, "target", TARGET, 0, script);
 	sim_task(&sim, "logger", 0, 1, logger);
 	sim_task(&sim, "child", 0, 2, child);
+	/* a thread of its own is no such work */
+	sim_task(&sim, "thread", TARGET, 3, child);
 	play(60 * MS, 2);
 	assert_int_equal(waits_started(waits, started, 4), 2);
 	assert_string_equal(started[0].comm, "logger");
