@@ -118,6 +118,24 @@ static uint32_t machine_of(struct waits *w, uint32_t task)
 	return t->machine;
 }
 
+/* Most turns are of two states, which are the same as long as the task's name is. */
+static uint32_t state_of_turn(struct waits *w, uint32_t task, const struct segment *s)
+{
+	struct wait_task *t = task_at(w, task);
+	uint32_t *known = s->state == SEGMENT_RUN ? &t->state_run : &t->state_ready;
+
+	if (s->sampled)
+		return state_of_segment(w, s);
+	if (t->state_comm != t->comm || t->state_target != (t->flags & TASK_TARGET)) {
+		t->state_comm = t->comm;
+		t->state_target = t->flags & TASK_TARGET;
+		t->state_run = t->state_ready = 0;
+	}
+	if (!*known)
+		*known = state_of_segment(w, s);
+	return *known;
+}
+
 void critical_turn(struct waits *w, uint32_t task, uint64_t now)
 {
 	struct wait_task *t = task_at(w, task);
@@ -128,7 +146,8 @@ void critical_turn(struct waits *w, uint32_t task, uint64_t now)
 	switch ((enum segment_state)s->state) {
 	case SEGMENT_RUN:
 	case SEGMENT_READY:
-		critical_enter(w->feed->critical, machine_of(w, task), now, state_of_segment(w, s));
+		critical_enter(w->feed->critical, machine_of(w, task), now,
+			       state_of_turn(w, task, s));
 		return;
 	case SEGMENT_GONE:
 		/* the path may end at a target; whoever else waits for its end has been woken */

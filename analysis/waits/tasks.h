@@ -84,6 +84,8 @@ struct wait_task {
 	uint64_t started_ns, charged_ns;
 	struct pending_sleep *pending; /* of a target */
 	uint32_t machine;	       /* of the critical path; 0: none */
+	/* states of the critical path for a run and for a wait for a CPU, under this name */
+	uint32_t state_comm, state_target, state_run, state_ready;
 };
 
 struct tasks {
