@@ -6,11 +6,28 @@
 
 #include "analysis/waits/critical_impl.h"
 
+/* The states of the machine's list; what is folded stays only if the list goes on from there. */
+static void add_list(const struct critical *c, const struct machine *m, struct critical_path *out)
+{
+	bool detached = m->node == NO_NODE;
+	uint32_t i;
+
+	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent)
+		detached |= (c->nodes[i].children & PATH_DETACHED) != 0;
+	for (i = 0; detached && i < c->nr_states; i++)
+		out->states[i].critical_ns = 0;
+	for (i = 0; detached && i < c->nr_edges; i++)
+		out->edges[i].critical_ns = 0;
+	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent) {
+		out->states[c->nodes[i].state].critical_ns += c->nodes[i].ns;
+		if (c->nodes[i].edge != NO_EDGE)
+			out->edges[c->nodes[i].edge].critical_ns += c->nodes[i].ns;
+	}
+}
+
 int critical_result(struct critical *c, uint32_t machine, uint64_t t, struct critical_path *out)
 {
 	struct machine *m = &c->machines[machine];
-	uint32_t i;
-	bool detached = false;
 
 	memset(out, 0, sizeof(*out));
 	out->nr_states = c->nr_states;
@@ -35,19 +52,7 @@ int critical_result(struct critical *c, uint32_t machine, uint64_t t, struct cri
 	if (!m->counts && m->since < t)
 		out->elapsed_ns = m->since > c->first_ns ? m->since - c->first_ns : 0;
 	out->deficit_ns = out->elapsed_ns > out->length_ns ? out->elapsed_ns - out->length_ns : 0;
-	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent)
-		detached |= (c->nodes[i].children & PATH_DETACHED) != 0;
-	detached |= m->node == NO_NODE;
-	/* what is folded is not of this path */
-	for (i = 0; detached && i < c->nr_states; i++)
-		out->states[i].critical_ns = 0;
-	for (i = 0; detached && i < c->nr_edges; i++)
-		out->edges[i].critical_ns = 0;
-	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent) {
-		out->states[c->nodes[i].state].critical_ns += c->nodes[i].ns;
-		if (c->nodes[i].edge != NO_EDGE)
-			out->edges[c->nodes[i].edge].critical_ns += c->nodes[i].ns;
-	}
+	add_list(c, m, out);
 	if (m->counts && t > m->since) {
 		out->states[m->state].critical_ns += t - m->since;
 		out->states[m->state].ns += t - m->since;
