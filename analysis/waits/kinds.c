@@ -271,15 +271,9 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	}
 }
 
-enum wait_kind wait_kind_of(const struct wait_facts *f)
+/* What the kernel does for the thread says more than what was called. WAIT_UNKNOWN: nothing. */
+static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 {
-	if (f->state & SWITCH_FROZEN)
-		return WAIT_FROZEN;
-	if (f->state & SWITCH_TRACED)
-		return WAIT_TRACED;
-	if (f->state & SWITCH_STOPPED)
-		return WAIT_STOPPED;
-	/* what the kernel does for the thread says more than what was called */
 	if (f->hints & HINT_SWAP)
 		return WAIT_SWAP;
 	if (f->hints & HINT_COMPACTION)
@@ -294,14 +288,28 @@ enum wait_kind wait_kind_of(const struct wait_facts *f)
 		return WAIT_WRITEBACK;
 	if (f->in_fault || (f->syscall < 0 && f->hints & HINT_PAGE))
 		return WAIT_PAGE;
-	if (f->hints & HINT_VFORK)
-		return WAIT_VFORK;
+	return f->hints & HINT_VFORK ? WAIT_VFORK : WAIT_UNKNOWN;
+}
+
+enum wait_kind wait_kind_of(const struct wait_facts *f)
+{
+	bool io = f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT;
+	enum wait_kind kind;
+
+	if (f->state & SWITCH_FROZEN)
+		return WAIT_FROZEN;
+	if (f->state & SWITCH_TRACED)
+		return WAIT_TRACED;
+	if (f->state & SWITCH_STOPPED)
+		return WAIT_STOPPED;
+	kind = kind_of_kernel_work(f);
+	if (kind != WAIT_UNKNOWN)
+		return kind;
 	if (f->syscall >= 0)
 		return kind_of_call(f);
-	if (f->kernel_thread)
-		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE
-									 : WAIT_KERNEL_IDLE;
-	if (f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT)
+	if (io)
 		return WAIT_FILE;
+	if (f->kernel_thread)
+		return WAIT_KERNEL_IDLE;
 	return f->hints ? WAIT_OTHER : WAIT_UNKNOWN;
 }

@@ -126,11 +126,19 @@ static bool fits(const struct walker *k, const struct segment *s, uint64_t lo, u
 	       (s->from + FIT_NS >= lo && (!s->to || s->to <= hi + FIT_NS));
 }
 
+/* The segment that is going on has no end yet; NULL: there is none. */
+static const struct segment *open_segment(const struct wait_task *t, struct segment *open)
+{
+	*open = t->now;
+	open->to = UINT64_MAX;
+	return open->state == SEGMENT_NONE || open->state == SEGMENT_GONE ? NULL : open;
+}
+
 static void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
 		      unsigned int depth, unsigned int notes)
 {
 	const struct wait_task *t = task_at(k->w, task);
-	const struct segment *s = &t->now;
+	const struct segment *s;
 	uint64_t cursor = hi, birth = t->birth_ns, number = t->tail;
 	uint32_t mother = t->parent;
 	struct segment open;
@@ -142,10 +150,7 @@ static void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t
 		walk_hole(k, parent, task, lo, hi, notes | NOTE_LIMIT);
 		return;
 	}
-	/* the segment that is going on has no end yet */
-	open = *s;
-	open.to = UINT64_MAX;
-	s = open.state == SEGMENT_NONE || open.state == SEGMENT_GONE ? NULL : &open;
+	s = open_segment(t, &open);
 	for (;;) {
 		if (s && s->from < cursor && s->to > lo) {
 			uint64_t a = s->from > lo ? s->from : lo,
