@@ -48,7 +48,7 @@ struct question {
 
 static struct {
 	struct model *model;
-	struct descend *descend;
+	struct descent_driver *driver;
 	struct session_writer *session;
 	struct record_queue queue; /* records that are made while one is taken */
 	bool taking;
@@ -73,7 +73,7 @@ static inline void host_feed(void *ctx, const struct record *rec)
 	do {
 		model_feed(t.model, rec);
 		assert_int_equal(session_writer_append(t.session, rec), 0);
-		descend_take(t.descend, rec);
+		driver_take(t.driver, rec);
 	} while ((rec = record_queue_pop(&t.queue)));
 	t.taking = false;
 }
@@ -150,7 +150,7 @@ static inline void give_profile(uint64_t slow)
 
 static inline int setup(void **state)
 {
-	static const struct descend_host host = {
+	static const struct driver_host host = {
 	    .feed = host_feed, .request = host_request, .ask = host_ask, .message = host_message};
 	int fd;
 
@@ -160,7 +160,7 @@ static inline int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	t.model = model_new();
-	t.descend = descend_new(&host);
+	t.driver = driver_new(&host);
 	assert_int_equal(record_queue_init(&t.queue), 0);
 	assert_int_equal(session_writer_create(&t.session, t.path), 0);
 	give((struct record){.type = REC_META,
@@ -198,7 +198,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	descend_free(t.descend);
+	driver_free(t.driver);
 	model_free(t.model);
 	record_queue_release(&t.queue);
 	if (t.session)
@@ -298,7 +298,7 @@ static inline void answer_names(void)
 	struct parsed a = {.type = PARSED_SYMBOLS};
 	const struct question *q;
 
-	while (!descend_names(t.descend)) {
+	while (!driver_names(t.driver)) {
 		if (answer_inlines())
 			continue;
 		q = question(PARSE_SYMBOLS);
@@ -386,7 +386,7 @@ static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int n
 	uint64_t rest = latency / 80, small = latency / 400;
 	struct rec_call_node nodes[16];
 
-	for (unsigned int k = 0; k < nr && !descend_over(t.descend); k++) {
+	for (unsigned int k = 0; k < nr && !driver_over(t.driver); k++) {
 		struct rec_call c = {.epoch = t.last.epoch,
 				     .op = F0,
 				     .pid = 9,
@@ -439,7 +439,7 @@ static inline void begin(void)
 
 	give_profile(100);
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
-	assert_int_equal(descend_begin(t.descend, &ask), 0);
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
 }
 
 /* serve() > usleep(), to the end. */
@@ -450,7 +450,7 @@ static inline void whole_descent(void)
 	answer_find(usleep_found, 2);
 	answer_find(NULL, 0);
 	assert_true(is_armed(0x1010) && is_armed(0x1020));
-	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		const struct question *q;
 
 		give_calls(0x1020, 20);
@@ -460,14 +460,14 @@ static inline void whole_descent(void)
 				answer_call_sites(NULL, 0);
 		}
 	}
-	assert_true(descend_over(t.descend));
+	assert_true(driver_over(t.driver));
 	answer_names();
 	give_profile(100);
 }
 
 static inline struct descend_report report(void)
 {
-	return (struct descend_report){.model = t.model, .descend = t.descend, .op = F0};
+	return (struct descend_report){.model = t.model, .driver = t.driver, .op = F0};
 }
 
 __attribute__((noinline, unused)) static char *

@@ -311,9 +311,9 @@ static void an_ifunc_stays_unknown(void **state)
 	for (unsigned int i = 0; i < t.nr_asked; i++)
 		assert_false(t.asked[i].type == PARSE_CALL_SITES && t.asked[i].module == LIBRARY);
 	answer_names();
-	assert_non_null(descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF));
-	assert_string_equal(
-	    descend_symbol(t.descend, PROGRAM, 0x1020 | DESCEND_CALLEE_OF)->function, "usleep");
+	assert_non_null(driver_symbol(t.driver, PROGRAM, 0x1020 | DRIVER_CALLEE_OF));
+	assert_string_equal(driver_symbol(t.driver, PROGRAM, 0x1020 | DRIVER_CALLEE_OF)->function,
+			    "usleep");
 }
 
 /* serve() calls through a pointer at 0x1030, read from memory, and helper(). */
@@ -425,16 +425,16 @@ static void what_an_ifunc_chose_has_the_name_of_the_import(void **state)
 	give((struct record){
 	    .type = REC_INDIRECT_CALLEES,
 	    .discovered = {.node = t.learn.node, .nr_callees = 1, .callees = &chosen}});
-	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
+	assert_int_equal(descent_result(driver_descent(t.driver), &r), 0);
 	assert_true(r.nr_nodes >= 2);
 	descent_result_release(&r);
-	descend_names(t.descend);
+	driver_names(t.driver);
 	give((struct record){.type = REC_SYMBOL, .symbol = nameless});
-	assert_string_equal(descend_function(t.descend, &n, name, sizeof(name)), "memcpy");
+	assert_string_equal(driver_function(t.driver, &n, name, sizeof(name)), "memcpy");
 	/* with a symbol of its own it has that name */
 	nameless.symbol = nameless.function = "__memcpy_avx";
 	give((struct record){.type = REC_SYMBOL, .symbol = nameless});
-	assert_string_equal(descend_function(t.descend, &n, name, sizeof(name)), "__memcpy_avx");
+	assert_string_equal(driver_function(t.driver, &n, name, sizeof(name)), "__memcpy_avx");
 }
 
 static void what_no_probe_can_read_is_not_asked_for(void **state)
@@ -449,7 +449,7 @@ static void a_deaf_parser_ends_it(void **state)
 	begin();
 	give_calls(0x1020, 60);
 	assert_int_equal(t.last.nr_nodes, 0);
-	assert_true(descend_names(t.descend) || t.nr_asked == 0);
+	assert_true(driver_names(t.driver) || t.nr_asked == 0);
 }
 
 static void a_refusal_ends_it(void **state)
@@ -462,11 +462,11 @@ static void a_refusal_ends_it(void **state)
 	    .type = REC_REFUSED,
 	    .refused = {
 		.epoch = t.last.epoch + 1, .op = F0, .error = -EPERM, .reason = "another"}});
-	assert_false(descend_over(t.descend));
+	assert_false(driver_over(t.driver));
 	give((struct record){
 	    .type = REC_REFUSED,
 	    .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
-	assert_true(descend_over(t.descend));
+	assert_true(driver_over(t.driver));
 	assert_int_equal(t.nr_stops, 1);
 }
 
@@ -480,7 +480,7 @@ static void a_refusal_after_the_ack_is_another(void **state)
 	give((struct record){
 	    .type = REC_REFUSED,
 	    .refused = {.epoch = t.last.epoch, .op = F0, .error = -EPERM, .reason = "no"}});
-	assert_false(descend_over(t.descend));
+	assert_false(driver_over(t.driver));
 }
 
 /* Each answer is of the request that its reply was passed with, whatever the order. */
@@ -503,7 +503,7 @@ static void answers_come_in_any_order(void **state)
 	reply(usleep_asked, &a);
 	assert_true(is_armed(0x1010) && is_armed(0x1020));
 	give_calls(0x1020, 25);
-	assert_int_equal(descent_result(descend_state(t.descend), &r), 0);
+	assert_int_equal(descent_result(driver_descent(t.driver), &r), 0);
 	for (unsigned int i = 0; i < r.nr_nodes; i++) {
 		const struct descent_fnode *n = &r.nodes[i];
 
@@ -524,10 +524,10 @@ static void stop_is_said_once(void **state)
 	answer_find(usleep_found, 2);
 	answer_find(NULL, 0);
 	give_calls(0x1020, 21);
-	descend_stop(t.descend);
-	descend_stop(t.descend);
+	driver_stop(t.driver);
+	driver_stop(t.driver);
 	assert_int_equal(t.nr_stops, 1);
-	assert_true(descend_over(t.descend));
+	assert_true(driver_over(t.driver));
 }
 
 /* A site that the kernel steps over is not for calls that are hardly longer than the step. */
@@ -544,7 +544,7 @@ static void steps_in_short_calls(void **state)
 		assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 		ask.high_ns = ask.low_ns * 4;
 		ask.step_ns = is_short ? ask.low_ns + 1 : ask.low_ns - 1;
-		assert_int_equal(descend_begin(t.descend, &ask), 0);
+		assert_int_equal(driver_begin(t.driver, &ask), 0);
 		if (!is_short)
 			answer_call_sites(sites, 2);
 		assert_true(is_armed(0x1020));
@@ -557,13 +557,13 @@ static void out_of_range(void **state)
 	struct rec_descent ask;
 
 	descent_options_init(&ask);
-	assert_int_equal(descend_begin(t.descend, &ask), -EINVAL);
+	assert_int_equal(driver_begin(t.driver, &ask), -EINVAL);
 	ask.op = F0;
 	ask.function = (struct rec_code){PROGRAM, SERVE};
 	ask.low_ns = 5;
 	ask.high_ns = 5;
-	assert_int_equal(descend_begin(t.descend, &ask), -EINVAL);
-	assert_null(descend_asked(t.descend));
+	assert_int_equal(driver_begin(t.driver, &ask), -EINVAL);
+	assert_null(driver_asked(t.driver));
 }
 
 /* --- the answer */
@@ -625,9 +625,9 @@ static void the_peak_that_was_asked(void **state)
 	assert_int_equal(now.rank, 2);
 	assert_int_equal(now.calls, op->peaks[1].calls);
 	assert_int_equal(now.low_ns, op->peaks[1].low_ns);
-	ask = *descend_asked(t.descend);
+	ask = *driver_asked(t.driver);
 	ask.low_ns = op->peaks[0].low_ns;
-	assert_int_equal(descend_begin(t.descend, &ask), 0);
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
 	assert_true(report_peak(&r, op, &both));
 	assert_int_equal(both.low_ns, ask.low_ns);
 	assert_int_equal(both.high_ns, ask.high_ns);
@@ -688,7 +688,7 @@ static void a_stopped_one_replays_too(void **state)
 	answer_find(usleep_found, 2);
 	answer_find(NULL, 0);
 	give_calls(0x1020, 25);
-	descend_stop(t.descend);
+	driver_stop(t.driver);
 	/* comes late, changes nothing */
 	give_calls(0x1010, 40);
 	answer_names();
@@ -717,8 +717,8 @@ static void another_peak_afterwards(void **state)
 	asked = t.nr_asked;
 	o.peak = 1;
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
-	assert_int_equal(descend_begin(t.descend, &ask), 0);
-	assert_false(descend_over(t.descend));
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
+	assert_false(driver_over(t.driver));
 	/* the call sites are known already */
 	for (unsigned int i = asked; i < t.nr_asked; i++)
 		assert_int_not_equal(t.asked[i].type, PARSE_CALL_SITES);

@@ -63,14 +63,14 @@ static void write_session(void)
 	give_calls(0x1020, 5);
 	answer_names();
 	give_profile(10);
-	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		give_calls(0x1020, 20);
 		for (unsigned int k = 0; k < t.nr_asked; k++) {
 			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
 				answer_call_sites(NULL, 0);
 		}
 	}
-	assert_true(descend_over(t.descend));
+	assert_true(driver_over(t.driver));
 	answer_names();
 	give_profile(10);
 	assert_int_equal(session_writer_close(t.session), 0);
@@ -121,7 +121,7 @@ static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_
 			      uint64_t slow)
 {
 	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
-	for (int i = 0; i < 20 && !descend_over(t.descend); i++) {
+	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		if (!t.last.nr_nodes) {
 			answer_serve();
 			answer_find(usleep_found, 2);
@@ -133,7 +133,7 @@ static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_
 				answer_call_sites(NULL, 0);
 		}
 	}
-	assert_true(descend_over(t.descend));
+	assert_true(driver_over(t.driver));
 	answer_names();
 	live_descent_turn(l, l->next_ns);
 	screen_tick(l->screen, 1);
@@ -143,7 +143,7 @@ static void peaks_with_the_same_path(void **state)
 {
 	const struct screen_options so = {.root = SCREEN_OPERATIONS};
 	struct descent_question o = options();
-	struct live_descent l = {.model = t.model, .descend = t.descend, .question = &o};
+	struct live_descent l = {.model = t.model, .driver = t.driver, .question = &o};
 
 	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);

@@ -120,7 +120,7 @@ void parser_run(struct parser *p, uint64_t now_ns)
 
 /* ---- a walk that only notes what it is given, after the descent ---- */
 
-struct walker *walker_new(const struct descend *names, const struct descend_host *host)
+struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host)
 {
 	return (struct walker *)&t;
 }
@@ -457,14 +457,14 @@ static void records_made_meanwhile_come_after(void **state)
 	ask.low_ns = 3000000;
 	ask.high_ns = 5000000;
 	t.nr_walked = 0;
-	assert_int_equal(descend_begin(front_descend(t.front), &ask), 0);
+	assert_int_equal(driver_begin(front_driver(t.front), &ask), 0);
 	assert_int_equal(t.nr_walked, 3);
 	assert_int_equal(t.walked[0], REC_DESCENT);
 	assert_int_equal(t.walked[1], REC_SYMBOL);
 	assert_int_equal(t.walked[2], REC_CALLEES);
 	/* the descent itself has taken them */
 	assert_string_equal(
-	    descend_symbol(front_descend(t.front), REC_KERNEL_MODULE, REC_KERNEL_CALL)->function,
+	    driver_symbol(front_driver(t.front), REC_KERNEL_MODULE, REC_KERNEL_CALL)->function,
 	    "syscall:read");
 }
 

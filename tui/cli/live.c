@@ -168,10 +168,10 @@ static void live_descent(struct live *l)
 	l->descent.question = &l->options->question;
 	l->descent.replay = l->replay != NULL;
 	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
-	l->descent.descend = l->front ? front_descend(l->front) : replay_descend(l->replay);
+	l->descent.driver = l->front ? front_driver(l->front) : replay_driver(l->replay);
 	l->source.screen = l->screen;
 	l->source.front = l->front;
-	l->source.descend = l->descent.descend;
+	l->source.driver = l->descent.driver;
 }
 
 static void live_action(struct live *l, const struct screen_action *a)

@@ -23,8 +23,8 @@ static void scripted_turn(struct scripted *x)
 {
 	x->descent.screen = x->source.screen = x->screen;
 	x->descent.model = replay_model(x->replay);
-	x->descent.descend = replay_descend(x->replay);
-	x->source.descend = x->descent.descend;
+	x->descent.driver = replay_driver(x->replay);
+	x->source.driver = x->descent.driver;
 	x->turn_ns += 1000000000;
 	live_descent_turn(&x->descent, x->turn_ns);
 }

@@ -19,7 +19,7 @@ enum { NAMES_MS = 20000 };
 
 struct run {
 	struct front *front;
-	struct descend *descend;
+	struct descent_driver *driver;
 	const struct options *options;
 	struct descend_report report;
 	struct verb_loop loop;
@@ -61,7 +61,7 @@ static bool try_begin(struct run *r, uint64_t now)
 		r->report.no_such_peak = true;
 		return false;
 	}
-	err = descend_begin(r->descend, &ask);
+	err = driver_begin(r->driver, &ask);
 	if (err)
 		verb_complain(
 		    "descend: --start-ops, --decision-ops, --maxcount-percentage, --max-depth or "
@@ -73,16 +73,16 @@ static bool try_begin(struct run *r, uint64_t now)
  * of now. */
 static void begin_again(struct run *r, uint64_t now)
 {
-	const struct rec_descent *asked = descend_asked(r->descend);
+	const struct rec_descent *asked = driver_asked(r->driver);
 	struct descent_progress p;
 	struct rec_descent ask;
 
-	if (descend_over(r->descend))
+	if (driver_over(r->driver))
 		return;
-	descent_progress(descend_state(r->descend), &p);
+	descent_progress(driver_descent(r->driver), &p);
 	if (choose_again(r->report.model, &r->options->question, asked, p.calls_used, now,
 			 &r->progress, &ask))
-		descend_begin(r->descend, &ask);
+		driver_begin(r->driver, &ask);
 }
 
 /* ---- the run ---- */
@@ -104,7 +104,7 @@ static bool print_progress(struct run *r)
 
 	if (!r->options->json_lines)
 		return true;
-	descent_progress(descend_state(r->descend), &p);
+	descent_progress(driver_descent(r->driver), &p);
 	if (p.decisions == r->decisions && p.rounds == r->rounds)
 		return true;
 	r->decisions = p.decisions;
@@ -122,11 +122,11 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		r->began_ns = now;
 	if (!r->began_ns)
 		return true;
-	if (ticks > 0 && !descend_asked(r->descend) && !try_begin(r, now))
+	if (ticks > 0 && !driver_asked(r->driver) && !try_begin(r, now))
 		return false;
-	if (descend_asked(r->descend)) {
-		descend_names(r->descend);
-		if (!print_progress(r) || descend_over(r->descend))
+	if (driver_asked(r->driver)) {
+		driver_names(r->driver);
+		if (!print_progress(r) || driver_over(r->driver))
 			return false;
 		if (ticks > 0)
 			begin_again(r, now);
@@ -141,8 +141,8 @@ static void run_end(struct run *r)
 
 	front_settle(r->front);
 	verb_messages(r->front);
-	descend_stop(r->descend);
-	while (!descend_names(r->descend) && front_now_ns() < until)
+	driver_stop(r->driver);
+	while (!driver_names(r->driver) && front_now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
 }
@@ -156,8 +156,7 @@ static int answer_status(const struct descend_report *report, bool command)
 	bool found;
 	int status = EXIT_NO_ANSWER;
 
-	if (report->no_such_peak || !descend_asked(report->descend) ||
-	    report_result(report, &result))
+	if (report->no_such_peak || !driver_asked(report->driver) || report_result(report, &result))
 		return EXIT_NO_ANSWER;
 	found = result.nr_paths && result.calls_used;
 	switch (result.status) {
@@ -205,7 +204,7 @@ static void explain(const struct run *r)
 			 b.data ? b.data : "there is no such peak");
 	} else if (phases_missing(r->front)) {
 		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
-	} else if (!descend_asked(r->descend)) {
+	} else if (!driver_asked(r->driver)) {
 		const struct op *op = model_op_by_number(report.model, report.op);
 		unsigned long long seen = op ? op->seen_calls : 0;
 		bool left = report_left(&b, op),
@@ -280,9 +279,9 @@ static int descend_live(struct options *o)
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
-	r.descend = front_descend(r.front);
+	r.driver = front_driver(r.front);
 	r.report = (struct descend_report){.model = front_model(r.front),
-					   .descend = r.descend,
+					   .driver = r.driver,
 					   .wanted_peak = o->question.peak,
 					   .wanted_low_ns = o->question.peak_low_ns,
 					   .wanted_high_ns = o->question.peak_high_ns,
@@ -340,10 +339,10 @@ static int descend_file(struct options *o)
 
 struct descend_report descend_report_of(struct replay *r)
 {
-	const struct rec_descent *ask = descend_asked(replay_descend(r));
+	const struct rec_descent *ask = driver_asked(replay_driver(r));
 
 	return (struct descend_report){
-	    .model = replay_model(r), .descend = replay_descend(r), .op = ask ? ask->op : 0};
+	    .model = replay_model(r), .driver = replay_driver(r), .op = ask ? ask->op : 0};
 }
 
 int verb_descend(struct options *o)

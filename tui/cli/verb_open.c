@@ -73,7 +73,7 @@ int verb_open(struct options *o)
 	if (status)
 		return status;
 	r.model = front_model(f);
-	r.names = front_descend(f);
+	r.names = front_driver(f);
 	r.calls = front_open_calls(f);
 	if (o->nr_ops && o->ops[0].kind == OP_SYSCALL)
 		r.ask.syscall = o->ops[0].name;

@@ -119,9 +119,9 @@ static void answer_nobody(const struct options *o)
 {
 	struct output_options oo = {.resolution = o->resolution};
 	struct record note = {.type = REC_NOTE};
-	struct descend *none = descend_new(NULL);
+	struct descent_driver *none = driver_new(NULL);
 	struct descend_report report = {.model = model_new(),
-					.descend = none,
+					.driver = none,
 					.asked = o->nr_ops ? o->ops[0].text : "(process)"};
 	char line[128];
 
@@ -133,7 +133,7 @@ static void answer_nobody(const struct options *o)
 		else
 			output_watch_json(report.model, &oo, stdout);
 	}
-	descend_free(none);
+	driver_free(none);
 	model_free(report.model);
 }
 

@@ -147,7 +147,7 @@ int verb_walk(struct options *o)
 	if (status)
 		return status;
 	r.report = (struct walk_report){.model = front_model(r.front),
-					.names = front_descend(r.front),
+					.names = front_driver(r.front),
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
 		verb_complain("descend: --maxcount-percentage or --max-depth is out of range; "
@@ -178,7 +178,7 @@ int verb_walk(struct options *o)
 struct walk_report walk_report_of(struct replay *r)
 {
 	return (struct walk_report){
-	    .model = replay_model(r), .names = replay_descend(r), .walker = replay_walker(r)};
+	    .model = replay_model(r), .names = replay_driver(r), .walker = replay_walker(r)};
 }
 
 int verb_walk_replayed(struct replay *r, const struct options *o)

@@ -125,7 +125,7 @@ struct front *front_new(const struct front_options *fo)
 		return NULL;
 	f->collector.pidfd = -1;
 	f->stream.model = model_new();
-	if (!f->stream.model || record_queue_init(&f->stream.made) || front_descend_init(f)) {
+	if (!f->stream.model || record_queue_init(&f->stream.made) || front_driver_init(f)) {
 		front_free(f);
 		return NULL;
 	}
@@ -197,7 +197,7 @@ void front_free(struct front *f)
 	snapshots_release(f);
 	walker_free(f->stream.walker);
 	open_calls_free(f->stream.open_calls);
-	descend_free(f->stream.descend);
+	driver_free(f->stream.driver);
 	free(f->stacks);
 	model_free(f->stream.model);
 	if (f->stream.recording)

@@ -106,8 +106,8 @@ void front_search(struct front *f, const char *text);
 bool front_take_candidates(struct front *f, const char **searched,
 			   const struct function_candidate **list, size_t *nr);
 
-/* The descent of this run (tui/engine/descend.h). */
-struct descend *front_descend(struct front *f);
+/* The descent of this run (tui/engine/descent_driver.h). */
+struct descent_driver *front_driver(struct front *f);
 /* Wait for answers of the parser alone, also when the stream is over. */
 void front_parser_turn(struct front *f, int timeout_ms);
 

@@ -24,7 +24,7 @@ static int refused_status(int error)
 static int take_record(struct front *f, const struct record *rec, int fd)
 {
 	if (rec->type == REC_WITNESS)
-		descend_witness(f->stream.descend, &rec->witness);
+		driver_witness(f->stream.driver, &rec->witness);
 	else if ((int)rec->type < REC_SAVED_MAX)
 		front_feed(f, rec);
 	switch ((int)rec->type) {

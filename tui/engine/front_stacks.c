@@ -86,12 +86,12 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 
 	if (a->frames.error)
 		stacks_mappings_forget(f);
-	else if (descend_of_syscall(f->stream.descend))
+	else if (driver_of_syscall(f->stream.driver))
 		/* f0 is a system call, and all of them are its callers */
 		n = frames_innermost_first(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
-	descend_stack(f->stream.descend, &p->stack, frames, n);
+	driver_stack(f->stream.driver, &p->stack, frames, n);
 	p->used = false;
 }
 
@@ -114,7 +114,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 		reply.tag++;
 	if (!s || reply.tag == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid) ||
 	    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
-		descend_stack(f->stream.descend, stack, NULL, 0);
+		driver_stack(f->stream.driver, stack, NULL, 0);
 		return;
 	}
 	p = &s->pending[reply.tag];

@@ -6,7 +6,7 @@
  * front_loop.c       the event loop
  * front_stream.c     the stream of records and who takes it
  * front_collector.c  the collector as a process
- * front_descend.c    the front as the host of a descent and a walk
+ * front_driver.c    the front as the host of a descent and a walk
  * front_stacks.c     stacks on their way through the parser
  * front_snapshots.c      looks on their way through the parser
  * front_search.c     functions whose names are like a text
@@ -23,7 +23,7 @@
 #include "analysis/parser/protocol.h"
 #include "analysis/session/collector_options.h"
 #include "collect/process/channel.h"
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
 #include "tui/engine/record_queue.h"
@@ -131,7 +131,7 @@ struct front_stream {
 	struct session_writer
 	    *recording; /* the file asked for, or one without a name for snapshots */
 	int recording_error;
-	struct descend *descend;
+	struct descent_driver *driver;
 	struct walker *walker;
 	struct open_calls *open_calls;
 	bool feeding; /* a record is being taken: those made meanwhile wait in `made` */
@@ -256,8 +256,8 @@ void snapshots_move(struct front *f);
 void snapshots_acknowledged(struct front *f, uint32_t round);
 void snapshots_release(struct front *f);
 
-/* front_descend.c */
-int front_descend_init(struct front *f);
+/* front_driver.c */
+int front_driver_init(struct front *f);
 
 /* front_search.c */
 void search_release(struct front *f);

@@ -83,7 +83,7 @@ static void feed(struct front *f, const struct record *from)
 			    strerror(-err));
 		}
 	}
-	descend_take(f->stream.descend, &rec);
+	driver_take(f->stream.driver, &rec);
 	walker_take(f->stream.walker, &rec);
 	open_calls_feed(f->stream.open_calls, &rec);
 }

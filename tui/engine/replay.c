@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
 #include "tui/engine/walker.h"
 #include "tui/session/session_file.h"
@@ -18,7 +18,7 @@ enum { MAX_TICKS = 1 << 20 };
 struct replay {
 	struct session_reader *reader;
 	struct model *model;
-	struct descend *descend;
+	struct descent_driver *driver;
 	struct walker *walker;
 	uint64_t at_ns, total_ns, interval_ns;
 	uint64_t *ticks; /* ends of the slices read so far, ascending */
@@ -40,8 +40,8 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	struct replay *r = calloc(1, sizeof(*r));
 	int err;
 
-	if (!r || !(r->model = model_new()) || !(r->descend = descend_new(NULL)) ||
-	    !(r->walker = walker_new(r->descend, NULL))) {
+	if (!r || !(r->model = model_new()) || !(r->driver = driver_new(NULL)) ||
+	    !(r->walker = walker_new(r->driver, NULL))) {
 		replay_free(r);
 		snprintf(why, n, "out of memory");
 		return EXIT_NO_ANSWER;
@@ -73,7 +73,7 @@ void replay_free(struct replay *r)
 	if (r->reader)
 		session_reader_close(r->reader);
 	walker_free(r->walker);
-	descend_free(r->descend);
+	driver_free(r->driver);
 	model_free(r->model);
 	free(r->ticks);
 	free(r);
@@ -84,9 +84,9 @@ struct model *replay_model(struct replay *r)
 	return r->model;
 }
 
-struct descend *replay_descend(struct replay *r)
+struct descent_driver *replay_driver(struct replay *r)
 {
-	return r->descend;
+	return r->driver;
 }
 
 struct walker *replay_walker(struct replay *r)
@@ -96,21 +96,21 @@ struct walker *replay_walker(struct replay *r)
 
 int replay_rewind(struct replay *r)
 {
-	struct descend *d = descend_new(NULL);
+	struct descent_driver *d = driver_new(NULL);
 	struct walker *w = d ? walker_new(d, NULL) : NULL;
 	struct model *m = w ? model_new() : NULL;
 
 	if (!m) {
 		walker_free(w);
-		descend_free(d);
+		driver_free(d);
 		return -ENOMEM;
 	}
 	model_list_all_peaks(m, model_lists_all_peaks(r->model));
 	walker_free(r->walker);
-	descend_free(r->descend);
+	driver_free(r->driver);
 	r->walker = w;
 	model_free(r->model);
-	r->descend = d;
+	r->driver = d;
 	r->model = m;
 	r->at_ns = 0;
 	r->ended = false;
@@ -143,7 +143,7 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		 */
 		if (err == -ENOMEM && rec->type != REC_TARGET)
 			return err;
-		descend_take(r->descend, rec);
+		driver_take(r->driver, rec);
 		walker_take(r->walker, rec);
 		if (rec->type == REC_META && rec->meta.interval_ns)
 			r->interval_ns = rec->meta.interval_ns;

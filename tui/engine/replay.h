@@ -15,8 +15,8 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n);
 void replay_free(struct replay *r);
 
 struct model *replay_model(struct replay *r);
-/* The descent of the session (tui/engine/descend.h), as far as it was fed. */
-struct descend *replay_descend(struct replay *r);
+/* The descent of the session (tui/engine/descent_driver.h), as far as it was fed. */
+struct descent_driver *replay_driver(struct replay *r);
 /* The recorded walk (tui/engine/walker.h). */
 struct walker *replay_walker(struct replay *r);
 /*

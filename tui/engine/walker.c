@@ -11,8 +11,8 @@
 enum { BATCH = 256, MAX_ASKED = 256, MAX_PLACES = 1 << 16 };
 
 struct walker {
-	const struct descend *names;
-	struct descend_host host;
+	const struct descent_driver *names;
+	struct driver_host host;
 	bool live;
 	struct walk *walk;
 	struct rec_code *asked; /* places whose names were asked for, ascending */
@@ -20,7 +20,7 @@ struct walker {
 	unsigned int nr_requests; /* of the parser without an answer so far */
 };
 
-struct walker *walker_new(const struct descend *names, const struct descend_host *host)
+struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host)
 {
 	struct walker *w = calloc(1, sizeof(*w));
 
@@ -83,19 +83,19 @@ bool walker_settled(const struct walker *w)
 static bool only_starts(void *ctx, struct rec_code function)
 {
 	const struct walker *w = ctx;
-	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
+	const struct driver_symbol *s = driver_symbol(w->names, function.module, function.offset);
 
 	/* the functions of libc that a stripped one does not name: what it exports is called from
 	 * elsewhere */
 	if (s && !s->symbol[0])
-		return walk_name_is_libc(descend_module(w->names, function.module));
+		return walk_name_is_libc(driver_module(w->names, function.module));
 	return s && walk_name_starts(s->function);
 }
 
 static bool takes_lock(void *ctx, struct rec_code function)
 {
 	const struct walker *w = ctx;
-	const struct descend_symbol *s = descend_symbol(w->names, function.module, function.offset);
+	const struct driver_symbol *s = driver_symbol(w->names, function.module, function.offset);
 
 	return s && walk_name_takes_lock(s->function);
 }

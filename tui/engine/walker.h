@@ -9,13 +9,13 @@
 
 #include "analysis/walk/open.h"
 #include "analysis/walk/walk.h"
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 
 struct walker;
 
 /* `names`: who keeps the names of the stream (REC_SYMBOL); it must outlive this. `host` NULL: a
  * replay. */
-struct walker *walker_new(const struct descend *names, const struct descend_host *host);
+struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host);
 void walker_free(struct walker *w);
 
 /* Every saved record of the stream, in its order. */

@@ -14,14 +14,14 @@
 /* Of the time: less is not worth a word. */
 #define WORTH_SAYING 0.03
 
-static const char *kernel_function(const struct descend *d, const struct rec_frame *f)
+static const char *kernel_function(const struct descent_driver *d, const struct rec_frame *f)
 {
-	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+	const struct driver_symbol *s = driver_symbol(d, f->module, f->function);
 
 	return s ? s->function : "";
 }
 
-void report_name_kernel(const struct descend *d, struct descent_result *r)
+void report_name_kernel(const struct descent_driver *d, struct descent_result *r)
 {
 	static const char prefix[] = "syscall:";
 
@@ -51,10 +51,10 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 {
 	int err;
 
-	if (descend_asked(r->descend)) {
-		err = descend_result(r->descend, out);
+	if (driver_asked(r->driver)) {
+		err = driver_result(r->driver, out);
 		if (!err)
-			report_name_kernel(r->descend, out);
+			report_name_kernel(r->driver, out);
 		return err;
 	}
 	memset(out, 0, sizeof(*out));
@@ -115,7 +115,7 @@ static double part_of(uint64_t part, uint64_t whole)
 static void shares_of(const struct descend_report *r, const struct op *op,
 		      struct bucket_range range, double *calls, double *time)
 {
-	const struct profile *p = descent_start_profile(descend_state(r->descend));
+	const struct profile *p = descent_start_profile(driver_descent(r->driver));
 
 	if (!profile_range_calls(p, range))
 		p = &op->total;
@@ -125,7 +125,7 @@ static void shares_of(const struct descend_report *r, const struct op *op,
 
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out)
 {
-	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct rec_descent *ask = driver_asked(r->driver);
 	const struct peak *now;
 	struct bucket_range asked;
 
@@ -158,7 +158,7 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
  * latencies. */
 static bool is_that_peak(const struct descend_report *r, const struct peak *p)
 {
-	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct rec_descent *ask = driver_asked(r->driver);
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct bucket_range asked = {pt_bucket(ask->low_ns), pt_bucket(ask->high_ns - 1) + 1},
 			    both = asked;
@@ -177,7 +177,7 @@ static bool is_that_peak(const struct descend_report *r, const struct peak *p)
 /* The slowest calls, of which no peak is known. */
 static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out)
 {
-	const struct rec_descent *ask = descend_asked(r->descend);
+	const struct rec_descent *ask = driver_asked(r->driver);
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct bucket_range range;
 	double calls, time;
@@ -245,7 +245,7 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 		return;
 	buf_printf(out, ", most of it %s in ", format_percent(m->largest_share).s);
 	report_short_name(
-	    out, descend_function(r->descend, &result->nodes[m->largest], name, sizeof(name)));
+	    out, driver_function(r->driver, &result->nodes[m->largest], name, sizeof(name)));
 }
 
 bool report_left(struct buf *out, const struct op *op)
@@ -360,9 +360,9 @@ void report_wait_end(struct buf *out, const struct hop *h)
 	}
 }
 
-void report_function(struct buf *out, const struct descend *d, struct rec_code function)
+void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function)
 {
-	const struct descend_symbol *s = descend_symbol(d, function.module, function.offset);
+	const struct driver_symbol *s = driver_symbol(d, function.module, function.offset);
 
 	if (s && s->function[0]) {
 		report_short_name(out, s->function);
@@ -372,7 +372,7 @@ void report_function(struct buf *out, const struct descend *d, struct rec_code f
 		buf_puts(out, NO_FILE);
 		return;
 	}
-	append_safe(out, descend_module(d, function.module));
+	append_safe(out, driver_module(d, function.module));
 	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
 }
 
@@ -384,7 +384,8 @@ void report_mean_count(struct buf *out, double mean)
 		buf_printf(out, "%.1f", mean);
 }
 
-void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p)
+void report_path_cause(struct buf *out, const struct descent_driver *d,
+		       const struct descent_path *p)
 {
 	if (!p->looped.calls) {
 		report_cause(out, &p->cause);
@@ -409,15 +410,15 @@ bool report_line(struct buf *out, const char *file, uint32_t line)
 	return true;
 }
 
-bool report_place(struct buf *out, const struct descend *d, struct rec_code place)
+bool report_place(struct buf *out, const struct descent_driver *d, struct rec_code place)
 {
-	const struct descend_symbol *s =
-	    place.module ? descend_symbol(d, place.module, place.offset) : NULL;
+	const struct driver_symbol *s =
+	    place.module ? driver_symbol(d, place.module, place.offset) : NULL;
 
 	return s && report_line(out, s->file, s->line);
 }
 
-bool report_where(struct buf *out, const struct descend *d, const struct descent_path *p)
+bool report_where(struct buf *out, const struct descent_driver *d, const struct descent_path *p)
 {
 	const struct inlined_level *l;
 	struct inlined in;
@@ -427,12 +428,12 @@ bool report_where(struct buf *out, const struct descend *d, const struct descent
 		report_function(out, d, p->below[0].function);
 		return true;
 	}
-	descend_narrow(d, p, &in);
+	driver_narrow(d, p, &in);
 	l = in.nr ? &in.level[in.nr - 1] : NULL;
 	if (!l || !l->file[0] || !l->line) {
 		if (!p->nr_pcs ||
-		    !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset) ||
-		    !descend_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset)->line)
+		    !driver_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset) ||
+		    !driver_symbol(d, p->pcs[0].place.module, p->pcs[0].place.offset)->line)
 			return false;
 		buf_puts(out, "at ");
 		return report_place(out, d, p->pcs[0].place);
@@ -449,9 +450,9 @@ bool report_where(struct buf *out, const struct descend *d, const struct descent
 	return true;
 }
 
-bool report_inlined_at(struct buf *out, const struct descend *d, struct rec_code site)
+bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct rec_code site)
 {
-	const struct rec_inlines *in = descend_inlines(d, site);
+	const struct rec_inlines *in = driver_inlines(d, site);
 	bool any = false;
 
 	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++) {

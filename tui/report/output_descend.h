@@ -11,13 +11,13 @@
 
 #include <stdio.h>
 
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/report/output.h"
 
 /* What is to be printed. */
 struct descend_report {
 	struct model *model;
-	const struct descend *descend;
+	const struct descent_driver *driver;
 	uint32_t op;	   /* f0, also where nothing could be asked */
 	bool no_such_peak; /* that is why nothing was asked */
 	int wanted_peak;   /* the rank that was asked for; 0: none */
@@ -41,7 +41,7 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
  * -ENOMEM. */
 int report_result(const struct descend_report *r, struct descent_result *out);
 /* The functions of the kernel that causes in it are named by. */
-void report_name_kernel(const struct descend *d, struct descent_result *r);
+void report_name_kernel(const struct descent_driver *d, struct descent_result *r);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
 /*
  * The peak that the descent asked about: its range as it was asked, its calls as they are now.
@@ -64,7 +64,8 @@ const char *report_evidence_words(enum evidence evidence);
 /* A cause in words, sanitised: "timed sleep (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
 /* The cause of a path; of a loop with what it calls: "in 7 calls of dlopen, 107 us each (88%)". */
-void report_path_cause(struct buf *out, const struct descend *d, const struct descent_path *p);
+void report_path_cause(struct buf *out, const struct descent_driver *d,
+		       const struct descent_path *p);
 /* "7" or "6.5" */
 void report_mean_count(struct buf *out, double mean);
 /* What ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
@@ -77,16 +78,16 @@ void report_short_name(struct buf *out, const char *name);
  */
 bool report_left(struct buf *out, const struct op *op);
 /* The short name of a function, sanitised; "module+0x..." where it has none. */
-void report_function(struct buf *out, const struct descend *d, struct rec_code function);
+void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function);
 /* "store.c:88", sanitised; nothing where the source is not known. */
-bool report_place(struct buf *out, const struct descend *d, struct rec_code place);
+bool report_place(struct buf *out, const struct descent_driver *d, struct rec_code place);
 /* "store.c:88", sanitised; nothing without a line. */
 bool report_line(struct buf *out, const char *file, uint32_t line);
 /* Where the time of a path's last function went: "in the loop at hash.c:40-44 of mix (inlined)";
  * nothing if unknown. */
-bool report_where(struct buf *out, const struct descend *d, const struct descent_path *p);
+bool report_where(struct buf *out, const struct descent_driver *d, const struct descent_path *p);
 /* The functions inlined at a call site, innermost first, of which the site is in the first: none,
  * or "mix < fold". */
-bool report_inlined_at(struct buf *out, const struct descend *d, struct rec_code site);
+bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct rec_code site);
 
 #endif

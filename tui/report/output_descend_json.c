@@ -28,7 +28,7 @@ static void put_address(json_t *o, uint64_t offset, bool *failed)
 	json_put(o, "address", json_string(text), failed);
 }
 
-static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
+static void put_line(json_t *o, const struct driver_symbol *s, bool *failed)
 {
 	if (!s || !s->file[0])
 		return;
@@ -38,9 +38,10 @@ static void put_line(json_t *o, const struct descend_symbol *s, bool *failed)
 }
 
 /* Names of what is inlined where a call site stands, innermost first. */
-static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code site, bool *failed)
+static void put_inlined_at(json_t *o, const struct descent_driver *d, struct rec_code site,
+			   bool *failed)
 {
-	const struct rec_inlines *in = descend_inlines(d, site);
+	const struct rec_inlines *in = driver_inlines(d, site);
 	json_t *names = json_array();
 
 	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
@@ -52,13 +53,13 @@ static void put_inlined_at(json_t *o, const struct descend *d, struct rec_code s
 		json_decref(names);
 }
 
-static json_t *call_site_json(const struct descend *d, struct rec_code site, bool *failed)
+static json_t *call_site_json(const struct descent_driver *d, struct rec_code site, bool *failed)
 {
 	json_t *o = json_object();
 
-	put_line(o, descend_symbol(d, site.module, site.offset), failed);
+	put_line(o, driver_symbol(d, site.module, site.offset), failed);
 	put_address(o, site.offset, failed);
-	json_put_text(o, "module", descend_module(d, site.module), failed);
+	json_put_text(o, "module", driver_module(d, site.module), failed);
 	put_inlined_at(o, d, site, failed);
 	return o;
 }
@@ -76,14 +77,14 @@ static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
 }
 
 /* A function that is only inlined into the last frame. */
-static json_t *inlined_json(const struct descend *d, const struct descent_path *p,
+static json_t *inlined_json(const struct descent_driver *d, const struct descent_path *p,
 			    const struct inlined *in, unsigned int i, bool *failed)
 {
 	const struct inlined_level *l = &in->level[i];
 	json_t *o = json_object();
 
 	json_put(o, "function", json_text(l->function, NAME_MAX_BYTES), failed);
-	json_put_text(o, "module", descend_module(d, l->place.module), failed);
+	json_put_text(o, "module", driver_module(d, l->place.module), failed);
 	json_put(o, "inlined", json_true(), failed);
 	json_put_text(o, "file", l->file, failed);
 	if (l->line)
@@ -99,30 +100,31 @@ static json_t *inlined_json(const struct descend *d, const struct descent_path *
  * The fields that a frame, a sibling and an fnode have in common: the function and its call
  * site.
  */
-static void put_function(json_t *o, const struct descend *d, const struct descent_fnode *n,
+static void put_function(json_t *o, const struct descent_driver *d, const struct descent_fnode *n,
 			 bool *failed)
 {
-	const struct descend_symbol *s =
-	    n->function.module ? descend_symbol(d, n->function.module, n->function.offset) : NULL;
+	const struct driver_symbol *s =
+	    n->function.module ? driver_symbol(d, n->function.module, n->function.offset) : NULL;
 	char name[NAME_MAX_BYTES];
 
 	json_put(o, "function",
-		 json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+		 json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
 	if (n->function.module)
-		json_put_text(o, "module", descend_module(d, n->function.module), failed);
+		json_put_text(o, "module", driver_module(d, n->function.module), failed);
 	if (n->site.module)
 		json_put(o, "call_site", call_site_json(d, n->site, failed), failed);
 }
 
-static json_t *frame_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+static json_t *frame_json(const struct descent_driver *d, const struct descent_fnode *n,
+			  bool *failed)
 {
 	json_t *o = json_object();
 
 	put_function(o, d, n, failed);
 	if (n->function.module) {
-		put_line(o, descend_symbol(d, n->function.module, n->function.offset), failed);
+		put_line(o, driver_symbol(d, n->function.module, n->function.offset), failed);
 		put_address(o, n->function.offset, failed);
 	}
 	put_share(o, "share", n->share, failed);
@@ -136,13 +138,14 @@ static json_t *frame_json(const struct descend *d, const struct descent_fnode *n
 	return o;
 }
 
-static json_t *sibling_json(const struct descend *d, const struct descent_fnode *n, bool *failed)
+static json_t *sibling_json(const struct descent_driver *d, const struct descent_fnode *n,
+			    bool *failed)
 {
 	char name[NAME_MAX_BYTES];
 	json_t *o = json_object();
 
 	json_put(o, "function",
-		 json_text(descend_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
+		 json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES), failed);
 	if (n->records) {
 		json_put_u64(o, "latency_ns", n->latency_ns, failed);
 		json_put_u64(o, "maxcount", n->maxcount, failed);
@@ -151,8 +154,8 @@ static json_t *sibling_json(const struct descend *d, const struct descent_fnode 
 }
 
 /* The callee of a loop: "dlopen", "7 calls, 107 us each". */
-static void put_looped(json_t *o, const struct descend *d, const struct descent_looped *looped,
-		       bool *failed)
+static void put_looped(json_t *o, const struct descent_driver *d,
+		       const struct descent_looped *looped, bool *failed)
 {
 	struct buf text;
 
@@ -168,7 +171,8 @@ static void put_looped(json_t *o, const struct descend *d, const struct descent_
 	buf_release(&text);
 }
 
-static json_t *cause_json(const struct descend *d, const struct descent_path *p, bool *failed)
+static json_t *cause_json(const struct descent_driver *d, const struct descent_path *p,
+			  bool *failed)
 {
 	const struct cause *c = &p->cause;
 	json_t *o = json_object();
@@ -190,7 +194,7 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 	} else if (p->nr_pcs) {
 		struct inlined in;
 
-		descend_narrow(d, p, &in);
+		driver_narrow(d, p, &in);
 		buf_init(&where, TEXT_MAX);
 		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line)
 			  : report_place(&where, d, p->pcs[0].place))
@@ -201,29 +205,29 @@ static json_t *cause_json(const struct descend *d, const struct descent_path *p,
 }
 
 /* What has no name is called by its place. */
-static void code_name(const struct descend *d, struct rec_code code, char *out, size_t size)
+static void code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size)
 {
-	const struct descend_symbol *s = descend_symbol(d, code.module, code.offset);
+	const struct driver_symbol *s = driver_symbol(d, code.module, code.offset);
 
 	if (s && s->function[0])
 		snprintf(out, size, "%s", s->function);
 	else
-		snprintf(out, size, "%s+0x%" PRIx64, descend_module(d, code.module), code.offset);
+		snprintf(out, size, "%s+0x%" PRIx64, driver_module(d, code.module), code.offset);
 }
 
-static json_t *wait_frames(const struct descend *d, const struct hop *h, bool *failed)
+static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, bool *failed)
 {
 	json_t *frames = json_array();
 
 	for (uint32_t i = 0; i < h->nr_frames; i++) {
-		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct descend_symbol *s = descend_symbol(d, place.module, place.offset);
+		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct driver_symbol *s = driver_symbol(d, place.module, place.offset);
 		char at[NAME_MAX_BYTES];
 		json_t *o = json_object();
 
 		code_name(d, place, at, sizeof(at));
 		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
-		json_put_text(o, "module", descend_module(d, place.module), failed);
+		json_put_text(o, "module", driver_module(d, place.module), failed);
 		put_line(o, s, failed);
 		*failed |= json_array_append_new(frames, o);
 	}
@@ -286,7 +290,7 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 	}
 	json_put(layer, "state", json_string(wait_state(h)), failed);
 	json_put_text(layer, "detail", detail, failed);
-	json_put(layer, "frames", wait_frames(report->descend, h, failed), failed);
+	json_put(layer, "frames", wait_frames(report->driver, h, failed), failed);
 	*failed |= json_array_append_new(layers, layer);
 	if (ended)
 		*failed |= json_array_append_new(layers, ended);
@@ -298,10 +302,10 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 
 /* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system
  * call. */
-static json_t *stack_frame_json(const struct descend *d, const struct rec_frame *f, bool place,
-				bool *failed)
+static json_t *stack_frame_json(const struct descent_driver *d, const struct rec_frame *f,
+				bool place, bool *failed)
 {
-	const struct descend_symbol *s = descend_symbol(d, f->module, f->function);
+	const struct driver_symbol *s = driver_symbol(d, f->module, f->function);
 	json_t *o = json_object();
 	char name[NAME_MAX_BYTES];
 
@@ -309,15 +313,15 @@ static json_t *stack_frame_json(const struct descend *d, const struct rec_frame 
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
-	json_put_text(o, "module", descend_module(d, f->module), failed);
+	json_put_text(o, "module", driver_module(d, f->module), failed);
 	if (place) {
-		put_line(o, descend_symbol(d, f->module, f->offset - 1), failed);
+		put_line(o, driver_symbol(d, f->module, f->offset - 1), failed);
 		put_address(o, f->offset, failed);
 	}
 	return o;
 }
 
-static json_t *kernel_frame_json(const struct descend *d, const struct descent_path *p,
+static json_t *kernel_frame_json(const struct descent_driver *d, const struct descent_path *p,
 				 const struct rec_frame *f, bool *failed)
 {
 	json_t *o = stack_frame_json(d, f, false, failed);
@@ -328,7 +332,8 @@ static json_t *kernel_frame_json(const struct descend *d, const struct descent_p
 }
 
 /* Outermost first, as everywhere. */
-static json_t *callers_json(const struct descend *d, const struct descent_callers *c, bool *failed)
+static json_t *callers_json(const struct descent_driver *d, const struct descent_callers *c,
+			    bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array();
 
@@ -340,7 +345,8 @@ static json_t *callers_json(const struct descend *d, const struct descent_caller
 	return o;
 }
 
-static json_t *below_json(const struct descend *d, const struct descent_path *p, bool *failed)
+static json_t *below_json(const struct descent_driver *d, const struct descent_path *p,
+			  bool *failed)
 {
 	json_t *list = json_array();
 
@@ -353,7 +359,7 @@ static json_t *below_json(const struct descend *d, const struct descent_path *p,
 			code_name(d, f->function, name, sizeof(name));
 		json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 		json_put(o, "module",
-			 json_text(descend_module(d, f->function.module), NAME_MAX_BYTES), failed);
+			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES), failed);
 		put_share(o, "share", f->share, failed);
 		*failed |= json_array_append_new(list, o);
 	}
@@ -364,11 +370,11 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 			 const struct descent_path *p, bool *failed)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
-	const struct descend *d = report->descend;
-	const struct hop *wait = descend_wait(d, r, p);
+	const struct descent_driver *d = report->driver;
+	const struct hop *wait = driver_wait(d, r, p);
 	struct inlined in;
 
-	descend_narrow(d, p, &in);
+	driver_narrow(d, p, &in);
 	put_share(o, "share", p->share, failed);
 	json_put(o, "cause", cause_json(d, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
@@ -395,7 +401,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 }
 
 /* The tree: parents come before their children. */
-static json_t *ftree_json(const struct descend *d, const struct descent_result *r, bool *failed)
+static json_t *ftree_json(const struct descent_driver *d, const struct descent_result *r,
+			  bool *failed)
 {
 	json_t **children = calloc(r->nr_nodes + 1, sizeof(*children)), *root = NULL;
 
@@ -465,7 +472,8 @@ static json_t *intervals_json(const struct op *op, const struct peak *peak,
 	return o;
 }
 
-static json_t *missing_json(const struct descend *d, const struct descent_result *r, bool *failed)
+static json_t *missing_json(const struct descent_driver *d, const struct descent_result *r,
+			    bool *failed)
 {
 	json_t *o = json_object();
 	char name[NAME_MAX_BYTES];
@@ -475,11 +483,11 @@ static json_t *missing_json(const struct descend *d, const struct descent_result
 	put_share(o, "host", r->missing.host, failed);
 	put_share(o, "other", r->missing.other, failed);
 	if (r->missing.largest) {
-		json_put(o, "largest",
-			 json_text(
-			     descend_function(d, &r->nodes[r->missing.largest], name, sizeof(name)),
-			     NAME_MAX_BYTES),
-			 failed);
+		json_put(
+		    o, "largest",
+		    json_text(driver_function(d, &r->nodes[r->missing.largest], name, sizeof(name)),
+			      NAME_MAX_BYTES),
+		    failed);
 		put_share(o, "largest_share", r->missing.largest_share, failed);
 	}
 	return o;
@@ -517,7 +525,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	char name[NAME_MAX_BYTES];
 
 	if (result->nr_nodes)
-		descend_function(r->descend, &result->nodes[0], name, sizeof(name));
+		driver_function(r->driver, &result->nodes[0], name, sizeof(name));
 	else
 		snprintf(name, sizeof(name), "%s",
 			 op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label
@@ -525,7 +533,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 			 : r->asked					   ? r->asked
 									   : "");
 	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] &&
-	    !descend_symbol(r->descend, op->module_id, op->offset))
+	    !driver_symbol(r->driver, op->module_id, op->offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (op) {
@@ -545,7 +553,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		json_put_u64(o, "mean_ns", result->latency_ns, failed);
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result, failed),
 			 failed);
-		json_put(o, "missing", missing_json(r->descend, result, failed), failed);
+		json_put(o, "missing", missing_json(r->driver, result, failed), failed);
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		*failed |=
@@ -556,11 +564,11 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 
 		for (unsigned int i = 0; i < result->nr_callers; i++)
 			*failed |= json_array_append_new(
-			    callers, callers_json(r->descend, &result->callers[i], failed));
+			    callers, callers_json(r->driver, &result->callers[i], failed));
 		json_put(o, "callers", callers, failed);
 	}
 	if (result->nr_nodes)
-		json_put(o, "ftree", ftree_json(r->descend, result, failed), failed);
+		json_put(o, "ftree", ftree_json(r->driver, result, failed), failed);
 	put_notes(json_object_get(o, "notes"), op, result, failed);
 	return o;
 }

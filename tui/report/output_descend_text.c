@@ -35,10 +35,10 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 	char name[NAME_BYTES];
 
 	if (!n->site.module && op && op->label[0] &&
-	    !descend_symbol(r->descend, n->function.module, n->function.offset))
+	    !driver_symbol(r->driver, n->function.module, n->function.offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	else
-		descend_function(r->descend, n, name, sizeof(name));
+		driver_function(r->driver, n, name, sizeof(name));
 	report_short_name(out, name);
 }
 
@@ -75,12 +75,12 @@ static void put_path(struct buf *out, const struct descend_report *r,
 		put_name(out, r, &result->nodes[p->frames[i]]);
 	}
 	buf_init(&place, NAME_BYTES * 4);
-	if (report_place(&place, r->descend, last->site))
+	if (report_place(&place, r->driver, last->site))
 		buf_printf(out, " at %s", place.data);
 	buf_puts(out, ", ");
-	report_path_cause(out, r->descend, p);
+	report_path_cause(out, r->driver, p);
 	buf_reset(&place);
-	if (report_where(&place, r->descend, p))
+	if (report_where(&place, r->driver, p))
 		buf_printf(out, ", mostly %s", place.data);
 	buf_release(&place);
 }
@@ -94,7 +94,7 @@ static void put_doubt(struct buf *out, const struct descend_report *r,
 	if (result->status == DESCENT_PARTLY)
 		buf_printf(out,
 			   "partly explained (%s of the time): ", format_percent(result->named).s);
-	else if (result->status == DESCENT_IN_PROGRESS && descend_over(r->descend))
+	else if (result->status == DESCENT_IN_PROGRESS && driver_over(r->driver))
 		buf_printf(out, "not finished, %s of the time explained so far: ",
 			   format_percent(result->explained).s);
 	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END ||
@@ -205,7 +205,7 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 		put_no_peak(out, r);
 		return;
 	}
-	if (!descend_asked(r->descend)) {
+	if (!driver_asked(r->driver)) {
 		buf_puts(out, "not enough calls to choose a peak");
 		return;
 	}
@@ -244,10 +244,10 @@ static void put_frame(struct buf *out, const struct descend_report *r,
 	buf_printf(out, " %-9s %*s", report_evidence_words(report_evidence(n)), (int)level, "");
 	put_name(out, r, n);
 	buf_init(&place, NAME_BYTES * 4);
-	if (report_place(&place, r->descend, n->site))
+	if (report_place(&place, r->driver, n->site))
 		buf_printf(out, " at %s", place.data);
 	buf_reset(&place);
-	if (report_inlined_at(&place, r->descend, n->site))
+	if (report_inlined_at(&place, r->driver, n->site))
 		buf_printf(out, " in %s (inlined)", place.data);
 	buf_release(&place);
 	if (n->in_loop)
@@ -261,7 +261,7 @@ static void put_inlined(struct buf *out, const struct descend_report *r,
 {
 	struct inlined in;
 
-	descend_narrow(r->descend, p, &in);
+	driver_narrow(r->driver, p, &in);
 	for (unsigned int i = 1; i < in.nr; i++) {
 		const struct inlined_level *l = &in.level[i];
 
@@ -287,21 +287,21 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p,
 		     const struct output_options *o)
 {
-	const struct hop *h = descend_wait(r->descend, result, p);
+	const struct hop *h = driver_wait(r->driver, result, p);
 	struct buf line;
 
 	if (!h)
 		return;
 	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < h->nr_frames; i++) {
-		struct rec_code place = descend_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct descend_symbol *s =
-		    descend_symbol(r->descend, place.module, place.offset);
+		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct driver_symbol *s =
+		    driver_symbol(r->driver, place.module, place.offset);
 
 		buf_puts(&line, i ? " > " : "");
 		report_short_name(&line, s && s->function[0]
 					     ? s->function
-					     : descend_module(r->descend, place.module));
+					     : driver_module(r->driver, place.module));
 	}
 	buf_puts(&line, h->nr_frames ? "; " : "");
 	report_wait_end(&line, h);
@@ -333,7 +333,8 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-static void put_stack_frame(struct buf *out, const struct descend *d, const struct rec_frame *f)
+static void put_stack_frame(struct buf *out, const struct descent_driver *d,
+			    const struct rec_frame *f)
 {
 	report_function(out, d, (struct rec_code){f->module, f->function});
 }
@@ -349,7 +350,7 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_kernel; i++) {
 		buf_puts(&line, i ? " > " : "");
-		put_stack_frame(&line, r->descend, &p->kernel[i]);
+		put_stack_frame(&line, r->driver, &p->kernel[i]);
 	}
 	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
@@ -367,7 +368,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_below; i++) {
 		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
-		report_function(&line, r->descend, p->below[i].function);
+		report_function(&line, r->driver, p->below[i].function);
 	}
 	words_wrap(out, line.err ? "" : line.data, width_of(o), "  CPU samples: ", 14);
 	buf_release(&line);
@@ -388,7 +389,7 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 				      "Called by (% of the time of these calls):\n");
 		buf_reset(&line);
 		for (unsigned int k = c->nr_frames; k > 0; k--) {
-			put_stack_frame(&line, r->descend, &c->frame[k - 1]);
+			put_stack_frame(&line, r->driver, &c->frame[k - 1]);
 			buf_puts(&line, k > 1 ? " > " : "");
 		}
 		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
@@ -409,7 +410,7 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		buf_reset(&line);
 		buf_printf(&line, "Path %u: %s of the time of these calls, ", i + 1,
 			   format_percent(p->share).s);
-		report_path_cause(&line, r->descend, p);
+		report_path_cause(&line, r->driver, p);
 		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s,
 			   report_evidence_words(p->evidence));
 		buf_putc(out, '\n');
@@ -435,8 +436,8 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
-	if (result->status == DESCENT_IN_PROGRESS && !descend_over(r->descend))
-		descent_progress(descend_state(r->descend), &now);
+	if (result->status == DESCENT_IN_PROGRESS && !driver_over(r->driver))
+		descent_progress(driver_descent(r->driver), &now);
 	if (now.armed)
 		buf_printf(&line, "%u call sites probed now; ", now.armed);
 	if (now.until_next)

@@ -138,14 +138,14 @@ static void put_frame(struct buf *out, const struct open_report *r,
 	const struct rec_frame *f = &snapshot->frames[i];
 	const struct rec_code function = {f->module, f->function},
 			      place = {f->module, f->offset - (i + 1 < snapshot->nr_frames)};
-	const struct descend_symbol *s = descend_symbol(r->names, function.module, function.offset);
+	const struct driver_symbol *s = driver_symbol(r->names, function.module, function.offset);
 	struct buf where;
 
 	buf_puts(out, asked ? "  > " : "    ");
 	if (s && s->function[0])
 		report_short_name(out, s->function);
 	else if (f->module) {
-		put_safe(out, descend_module(r->names, f->module));
+		put_safe(out, driver_module(r->names, f->module));
 		buf_printf(out, "+0x%" PRIx64, f->function ? f->function : f->offset);
 	} else
 		buf_printf(out, "0x%" PRIx64 " (code without a file)", f->offset);
@@ -245,20 +245,20 @@ static json_t *frame_json(const struct open_report *r, const struct rec_thread_s
 			  uint32_t i, bool *failed)
 {
 	const struct rec_frame *f = &snapshot->frames[i];
-	const struct descend_symbol *s = descend_symbol(r->names, f->module, f->function);
-	const struct descend_symbol *at =
-	    descend_symbol(r->names, f->module, f->offset - (i + 1 < snapshot->nr_frames));
+	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
+	const struct driver_symbol *at =
+	    driver_symbol(r->names, f->module, f->offset - (i + 1 < snapshot->nr_frames));
 	json_t *o = json_object();
 	char name[NAME_BYTES];
 
 	snprintf(name, sizeof(name), "%s+0x%" PRIx64,
-		 f->module ? descend_module(r->names, f->module) : "",
+		 f->module ? driver_module(r->names, f->module) : "",
 		 f->function ? f->function : f->offset);
 	json_put_text(o, "function", s && s->function[0] ? s->function : name, failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
 	if (f->module)
-		json_put_text(o, "module", descend_module(r->names, f->module), failed);
+		json_put_text(o, "module", driver_module(r->names, f->module), failed);
 	if (at && at->file[0]) {
 		json_put_text(o, "file", at->file, failed);
 		if (at->line)

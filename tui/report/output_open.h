@@ -11,12 +11,12 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/walk/open.h"
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/report/output.h"
 
 struct open_report {
 	struct model *model;
-	const struct descend *names;
+	const struct descent_driver *names;
 	const struct open_calls *calls;
 	struct open_ask ask;
 	const char *what; /* as the user named it; NULL: whatever is open */

@@ -93,7 +93,7 @@ const char *walk_class_text(enum walk_class class)
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size)
 {
-	const struct descend_symbol *s;
+	const struct driver_symbol *s;
 
 	switch (n->kind) {
 	case WALK_PROCESS:
@@ -102,12 +102,12 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 						    : "(process)");
 		break;
 	case WALK_FUNCTION:
-		s = descend_symbol(r->names, n->function.module, n->function.offset);
+		s = driver_symbol(r->names, n->function.module, n->function.offset);
 		if (s && s->function[0])
 			snprintf(out, size, "%s", s->function);
 		else
 			snprintf(out, size, "%s+0x%" PRIx64,
-				 descend_module(r->names, n->function.module), n->function.offset);
+				 driver_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
 		snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
@@ -138,7 +138,7 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 {
 	const struct walk_node *best = NULL;
 	const struct walk_path *p = NULL;
-	const struct descend_symbol *s;
+	const struct driver_symbol *s;
 	double work;
 	uint32_t program;
 	char name[400];
@@ -165,12 +165,12 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 	}
 	if (!best)
 		return false;
-	s = descend_symbol(r->names, best->function.module, best->function.offset);
+	s = driver_symbol(r->names, best->function.module, best->function.offset);
 	if (s && s->symbol[0])
 		snprintf(name, sizeof(name), "%s", s->symbol);
 	else
 		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
-			 descend_module(r->names, best->function.module));
+			 driver_module(r->names, best->function.module));
 	target = target_of(r->model, best->pid);
 	if (model_target_ended(r->model, target))
 		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);

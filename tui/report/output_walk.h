@@ -14,7 +14,7 @@
 
 struct walk_report {
 	struct model *model;
-	const struct descend *names;
+	const struct descent_driver *names;
 	const struct walker *walker;
 };
 

@@ -27,8 +27,8 @@ static double share_of(const struct walk_node *n)
 
 static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, bool *failed)
 {
-	const struct descend_symbol *s =
-	    c.module ? descend_symbol(r->names, c.module, c.offset) : NULL;
+	const struct driver_symbol *s =
+	    c.module ? driver_symbol(r->names, c.module, c.offset) : NULL;
 
 	if (!s || !s->file[0])
 		return;
@@ -40,14 +40,14 @@ static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, 
 static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n,
 			 bool *failed)
 {
-	const struct descend_symbol *s = NULL;
+	const struct driver_symbol *s = NULL;
 	char name[NAME_BYTES];
 	json_t *site;
 
 	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES), failed);
 	if (n->kind == WALK_FUNCTION) {
-		s = descend_symbol(r->names, n->function.module, n->function.offset);
-		json_put_text(o, "module", descend_module(r->names, n->function.module), failed);
+		s = driver_symbol(r->names, n->function.module, n->function.offset);
+		json_put_text(o, "module", driver_module(r->names, n->function.module), failed);
 	} else if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL) {
 		json_put_text(o, "module", "kernel", failed);
 	}
@@ -57,7 +57,7 @@ static void put_function(json_t *o, const struct walk_report *r, const struct wa
 		return;
 	site = json_object();
 	put_line(site, r, n->site, failed);
-	json_put_text(site, "module", descend_module(r->names, n->site.module), failed);
+	json_put_text(site, "module", driver_module(r->names, n->site.module), failed);
 	json_put(o, "call_site", site, failed);
 }
 
@@ -234,7 +234,7 @@ static json_t *document(const struct walk_report *r, const struct output_options
 		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES),
 		 failed);
 	if (root && root->kind == WALK_FUNCTION)
-		json_put_text(o, "module", descend_module(r->names, root->function.module), failed);
+		json_put_text(o, "module", driver_module(r->names, root->function.module), failed);
 	json_put(o, "status", json_string(walk_status(result)), failed);
 	json_put(o, "rounds", json_integer(0), failed);
 	json_put(o, "calls_used", json_integer(0), failed);

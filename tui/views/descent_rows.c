@@ -96,7 +96,7 @@ static int order_init(struct order *o, const struct descent_result *r)
 struct rows {
 	const struct descend_report *report;
 	const struct descent_result *result;
-	const struct descend *descend;
+	const struct descent_driver *driver;
 	bool over;
 	uint32_t nr, max;
 	char (*name)[NAME_BYTES], (*remark)[REMARK_BYTES]; /* of each row */
@@ -126,10 +126,10 @@ static void name_of(const struct rows *t, const struct descent_fnode *n, char *o
 	char name[1024];
 
 	if (!n->site.module && op && op->label[0] &&
-	    !descend_symbol(t->descend, n->function.module, n->function.offset))
+	    !driver_symbol(t->driver, n->function.module, n->function.offset))
 		snprintf(name, sizeof(name), "%s", op->label);
 	else
-		descend_function(t->descend, n, name, sizeof(name));
+		driver_function(t->driver, n, name, sizeof(name));
 	short_name(name, out);
 }
 
@@ -153,7 +153,7 @@ static void remark_of(const struct rows *t, const struct descent_fnode *n, char 
 
 	buf_init(&b, 16384);
 	buf_puts(&b, "called in ");
-	if (report_inlined_at(&b, t->descend, n->site))
+	if (report_inlined_at(&b, t->driver, n->site))
 		buf_printf(&b, " (inlined)%s%s", state[0] ? ", " : "", state);
 	else
 		buf_reset(&b);
@@ -165,8 +165,8 @@ static void remark_of(const struct rows *t, const struct descent_fnode *n, char 
 
 static void place_of(const struct rows *t, struct rec_code place, const char **file, uint32_t *line)
 {
-	const struct descend_symbol *s =
-	    place.module ? descend_symbol(t->descend, place.module, place.offset) : NULL;
+	const struct driver_symbol *s =
+	    place.module ? driver_symbol(t->driver, place.module, place.offset) : NULL;
 
 	*file = s ? s->file : "";
 	*line = s ? s->line : 0;
@@ -208,7 +208,7 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 {
 	struct inlined in;
 
-	descend_narrow(t->descend, p, &in);
+	driver_narrow(t->driver, p, &in);
 	for (unsigned int i = in.nr > 1 ? 1 : 0; i < in.nr && t->nr < t->max; i++) {
 		const struct inlined_level *l = &in.level[i];
 		char *name = t->name[t->nr], *remark = t->remark[t->nr];
@@ -271,10 +271,10 @@ static void add_paths(struct rows *t)
 		struct buf b;
 
 		buf_init(&b, 4096);
-		report_path_cause(&b, t->descend, p);
+		report_path_cause(&b, t->driver, p);
 		copy_buf(t->cause[i], CAUSE_BYTES, &b);
 		buf_reset(&b);
-		report_where(&b, t->descend, p);
+		report_where(&b, t->driver, p);
 		copy_buf(t->where[i], CAUSE_BYTES, &b);
 		buf_release(&b);
 		t->path[i] = (struct screen_descent_path){
@@ -290,9 +290,9 @@ static void add_paths(struct rows *t)
 /* The answer so far; while there is none, what is being looked for. */
 static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
 {
-	const struct rec_descent *ask = descend_asked(t->descend);
+	const struct rec_descent *ask = driver_asked(t->driver);
 
-	if (descend_over(t->descend) || !ask) {
+	if (driver_over(t->driver) || !ask) {
 		output_descend_sentence(t->report, out);
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
 		return;
@@ -319,7 +319,7 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 
 	buf_init(&sentence, SENTENCE_BYTES);
 	buf_init(&status, SENTENCE_BYTES);
-	descent_progress(descend_state(t->descend), &progress);
+	descent_progress(driver_descent(t->driver), &progress);
 	sentence_of(t, remark, &sentence);
 	buf_printf(&status, "%s%s%s",
 		   t->over && r->status == DESCENT_IN_PROGRESS ? "stopped"
@@ -349,8 +349,8 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 {
 	struct rows t = {.report = report,
 			 .result = r,
-			 .descend = report->descend,
-			 .over = descend_over(report->descend),
+			 .driver = report->driver,
+			 .over = driver_over(report->driver),
 			 .max = r->nr_nodes + r->nr_paths * INLINED_LEVELS};
 	struct order o;
 	int err = order_init(&o, r);

@@ -21,7 +21,7 @@ static void say(struct live_descent *l, enum note_level level, const char *text)
 
 static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 {
-	const struct rec_descent *ask = descend_asked(l->descend);
+	const struct rec_descent *ask = driver_asked(l->driver);
 
 	if (!ask || ask->op != op) {
 		say(l, NOTE_WARNING, "this saved session contains no descent of this peak");
@@ -74,8 +74,8 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 				   : "there is no such peak");
 		return;
 	}
-	descend_stop(l->descend);
-	err = descend_begin(l->descend, &ask);
+	driver_stop(l->driver);
+	err = driver_begin(l->driver, &ask);
 	if (err) {
 		say(l, NOTE_ERROR,
 		    "cannot descend: --start-ops, --decision-ops, --maxcount-percentage, "
@@ -92,7 +92,7 @@ void live_descent_stop(struct live_descent *l)
 {
 	l->op = 0;
 	if (!l->replay)
-		descend_stop(l->descend);
+		driver_stop(l->driver);
 }
 
 /* ---- answers of before ---- */
@@ -122,7 +122,7 @@ static bool is_wait(enum cause_kind kind)
 static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out,
 		       size_t size)
 {
-	const struct rec_descent *ask = descend_asked(l->descend);
+	const struct rec_descent *ask = driver_asked(l->driver);
 	size_t n = 0;
 
 	out[0] = '\0';
@@ -144,8 +144,8 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 /* Keep an answer, to be compared with those of other peaks. Takes the result over. */
 static void keep_answer(struct live_descent *l, struct descent_result *r)
 {
-	const struct rec_descent *ask = descend_asked(l->descend);
-	struct descend_report report = {.model = l->model, .descend = l->descend, .op = ask->op};
+	const struct rec_descent *ask = driver_asked(l->driver);
+	struct descend_report report = {.model = l->model, .driver = l->driver, .op = ask->op};
 	struct peak peak;
 	bool known = report_peak(&report, model_op_peaks(l->model, ask->op), &peak);
 	struct live_answer *a = NULL;
@@ -180,7 +180,7 @@ void live_descent_release(struct live_descent *l)
 
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 {
-	struct descend_report report = {.model = l->model, .descend = l->descend, .op = l->op};
+	struct descend_report report = {.model = l->model, .driver = l->driver, .op = l->op};
 	struct descent_result r;
 	char remark[512] = "";
 	bool over, named;
@@ -189,16 +189,16 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
 	/* a replay may step on or back */
-	over = descend_over(l->descend) && !l->replay;
-	named = descend_names(l->descend);
-	if (!descend_asked(l->descend) || descend_result(l->descend, &r))
+	over = driver_over(l->driver) && !l->replay;
+	named = driver_names(l->driver);
+	if (!driver_asked(l->driver) || driver_result(l->driver, &r))
 		return false;
-	report_name_kernel(l->descend, &r);
+	report_name_kernel(l->driver, &r);
 	if (r.status == DESCENT_ROOT_CAUSE)
 		same_paths(l, &r, remark, sizeof(remark));
 	if (!descent_rows_show(l->screen, &report, &r, remark))
 		l->reported = over && named;
-	if (r.status == DESCENT_ROOT_CAUSE && descend_over(l->descend))
+	if (r.status == DESCENT_ROOT_CAUSE && driver_over(l->driver))
 		keep_answer(l, &r);
 	descent_result_release(&r);
 	return true;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "analysis/descent/choose.h"
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/screen/screen.h"
 
 /* One that was given before, while this screen was open. */
@@ -22,7 +22,7 @@ enum { LIVE_ANSWERS = 16 };
 struct live_descent {
 	struct screen *screen;
 	struct model *model; /* of the session, or of the replay as it is now */
-	struct descend *descend;
+	struct descent_driver *driver;
 	const struct descent_question *question; /* which calls, and how the descent decides */
 	bool replay;
 

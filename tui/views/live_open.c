@@ -44,7 +44,7 @@ bool live_open_turn(struct live_open *l)
 	if (!late && !front_snapshots_complete(l->front, l->round))
 		return false;
 	r = (struct open_report){.model = front_model(l->front),
-				 .names = front_descend(l->front),
+				 .names = front_driver(l->front),
 				 .calls = front_open_calls(l->front),
 				 .what = op->label[0] ? op->label : op->name};
 	if (op->layer == LAYER_SYSCALL)

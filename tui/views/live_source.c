@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
 #include "tui/views/views.h"
 
@@ -137,8 +137,7 @@ static void show_code(struct live_source *l, const struct parsed_code *a)
 
 	if (!insns)
 		return;
-	if (l->descend && descend_asked(l->descend) &&
-	    descent_result(descend_state(l->descend), &r))
+	if (l->driver && driver_asked(l->driver) && descent_result(driver_descent(l->driver), &r))
 		r = (struct descent_result){0};
 	for (uint32_t i = 0; i < a->nr; i++) {
 		const struct parsed_insn *from = &a->insns[i];
@@ -152,7 +151,7 @@ static void show_code(struct live_source *l, const struct parsed_code *a)
 						.share = share_at(&r, a->module, from->offset)};
 	}
 	snprintf(title, sizeof(title), "%s%s%s%s%s", a->function[0] ? a->function : "code",
-		 l->descend ? " in " : "", l->descend ? descend_module(l->descend, a->module) : "",
+		 l->driver ? " in " : "", l->driver ? driver_module(l->driver, a->module) : "",
 		 l->no_source[0] ? "; no source: " : "", l->no_source);
 	c.title = title;
 	screen_show_code(l->screen, &c);

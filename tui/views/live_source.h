@@ -6,14 +6,14 @@
 
 #include "tui/screen/screen.h"
 
-struct descend;
+struct descent_driver;
 struct front;
 
 struct live_source {
 	struct screen *screen;
 	struct front *front; /* NULL: a saved session, of which only the source can be shown */
-	const struct descend *descend; /* NULL: none */
-	char no_source[512];	       /* why the last one could not be shown */
+	const struct descent_driver *driver; /* NULL: none */
+	char no_source[512];		     /* why the last one could not be shown */
 };
 
 /* SCREEN_SOURCE and SCREEN_CODE: show it, now or when the parser has answered, or say why not. */

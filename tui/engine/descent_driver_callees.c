@@ -7,11 +7,11 @@
 #include "analysis/base/array.h"
 #include "analysis/base/syscall_names.h"
 #include "analysis/descent/imports.h"
-#include "tui/engine/descend_private.h"
+#include "tui/engine/descent_driver_private.h"
 
 enum { FIND_MAX = 16 };
 
-static struct callees *function_at(const struct descend *d, struct rec_code function)
+static struct callees *function_at(const struct descent_driver *d, struct rec_code function)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		if (code_equal(d->functions[i].function, function))
@@ -20,7 +20,7 @@ static struct callees *function_at(const struct descend *d, struct rec_code func
 	return NULL;
 }
 
-const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site)
+const struct parsed_call_site *callees_site(const struct descent_driver *d, struct rec_code site)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		const struct callees *c = &d->functions[i];
@@ -37,7 +37,7 @@ const struct parsed_call_site *callees_site(const struct descend *d, struct rec_
 
 /* ---- telling the state machine ---- */
 
-static struct rec_call_site reported_site(const struct descend *d, const struct callees *c,
+static struct rec_call_site reported_site(const struct descent_driver *d, const struct callees *c,
 					  uint32_t i)
 {
 	const struct parsed_call_site *s = &c->sites[i];
@@ -54,7 +54,7 @@ static struct rec_call_site reported_site(const struct descend *d, const struct 
 	return out;
 }
 
-static bool imports_known(const struct descend *d, const struct callees *c)
+static bool imports_known(const struct descent_driver *d, const struct callees *c)
 {
 	for (uint32_t i = 0; i < c->nr; i++) {
 		if (c->import[i] && d->imports[c->import[i] - 1].state == LOOKUP_ASKED)
@@ -64,7 +64,7 @@ static bool imports_known(const struct descend *d, const struct callees *c)
 }
 
 /* Feed REC_CALLEES. The feeding may move d->functions. */
-static void tell(struct descend *d, struct callees *c)
+static void tell(struct descent_driver *d, struct callees *c)
 {
 	struct rec_call_site *sites = calloc(c->nr + 1, sizeof(*sites));
 	struct record rec = {.type = REC_CALLEES};
@@ -83,7 +83,7 @@ static void tell(struct descend *d, struct callees *c)
 	free(sites);
 }
 
-static void report_failure(struct descend *d, struct rec_code function, int error)
+static void report_failure(struct descent_driver *d, struct rec_code function, int error)
 {
 	struct record rec = {.type = REC_CALLEES};
 
@@ -92,7 +92,7 @@ static void report_failure(struct descend *d, struct rec_code function, int erro
 }
 
 /* Tell of every function whose call sites and imports are all known by now. */
-static void report_ready(struct descend *d)
+static void report_ready(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		struct callees *c = &d->functions[i];
@@ -106,7 +106,7 @@ static void report_ready(struct descend *d)
 
 /* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone.
  */
-static void report_syscall(struct descend *d, struct rec_code function)
+static void report_syscall(struct descent_driver *d, struct rec_code function)
 {
 	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
 	const char *known = syscall_name((unsigned int)(function.offset & ~REC_KERNEL_CALL));
@@ -126,7 +126,7 @@ static void report_syscall(struct descend *d, struct rec_code function)
 
 static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer);
 
-void callees_want(struct descend *d, struct rec_code function)
+void callees_want(struct descent_driver *d, struct rec_code function)
 {
 	const struct parser_reply reply = {answer_sites, d, d->nr_functions};
 	struct parse_request req = {.module = function.module, .offset = function.offset};
@@ -143,7 +143,7 @@ void callees_want(struct descend *d, struct rec_code function)
 			tell(d, c);
 		return;
 	}
-	err = array_grow(d->functions, d->nr_functions, d->cap_functions, DESCEND_MAX_FUNCTIONS);
+	err = array_grow(d->functions, d->nr_functions, d->cap_functions, DRIVER_MAX_FUNCTIONS);
 	req.text = "";
 	if (!err) {
 		d->functions[d->nr_functions] = (struct callees){.function = function};
@@ -158,7 +158,7 @@ void callees_want(struct descend *d, struct rec_code function)
 static void answer_import(void *ctx, uint64_t index, const struct parsed *answer);
 
 /* The number of an import (from 1), which is asked for if it is new; 0: none. */
-static uint32_t import_want(struct descend *d, const char *name)
+static uint32_t import_want(struct descent_driver *d, const char *name)
 {
 	const struct parser_reply reply = {answer_import, d, d->nr_imports};
 	struct parse_request req = {.text = name, .max = FIND_MAX};
@@ -170,7 +170,7 @@ static uint32_t import_want(struct descend *d, const char *name)
 		if (!strcmp(d->imports[i].name, name))
 			return (uint32_t)i + 1;
 	}
-	if (array_grow(d->imports, d->nr_imports, d->cap_imports, DESCEND_MAX_IMPORTS))
+	if (array_grow(d->imports, d->nr_imports, d->cap_imports, DRIVER_MAX_IMPORTS))
 		return 0;
 	m = &d->imports[d->nr_imports];
 	*m = (struct import){.name = strdup(name)};
@@ -181,7 +181,8 @@ static uint32_t import_want(struct descend *d, const char *name)
 	return (uint32_t)++d->nr_imports;
 }
 
-static int sites_copy(struct descend *d, struct callees *c, const struct parsed_call_sites *a)
+static int sites_copy(struct descent_driver *d, struct callees *c,
+		      const struct parsed_call_sites *a)
 {
 	c->sites = calloc(a->nr + 1, sizeof(*c->sites));
 	c->import = calloc(a->nr + 1, sizeof(*c->import));
@@ -199,7 +200,7 @@ static int sites_copy(struct descend *d, struct callees *c, const struct parsed_
 static void answer_sites(void *ctx, uint64_t index, const struct parsed *answer)
 {
 	const struct parsed_call_sites *a = &answer->call_sites;
-	struct descend *d = ctx;
+	struct descent_driver *d = ctx;
 	struct callees *c = &d->functions[index];
 
 	c->state = LOOKUP_KNOWN;
@@ -214,7 +215,7 @@ static void answer_import(void *ctx, uint64_t index, const struct parsed *answer
 {
 	const struct parsed_functions *a = &answer->functions;
 	struct import_definition list[FIND_MAX];
-	struct descend *d = ctx;
+	struct descent_driver *d = ctx;
 	struct import *m = &d->imports[index];
 	uint32_t nr = a->nr < FIND_MAX ? a->nr : FIND_MAX;
 
@@ -222,7 +223,7 @@ static void answer_import(void *ctx, uint64_t index, const struct parsed *answer
 		const struct parsed_function *f = &a->functions[i];
 
 		list[i] = (struct import_definition){.code = {f->module, f->offset},
-						     .module = descend_module(d, f->module),
+						     .module = driver_module(d, f->module),
 						     .exported = f->exported,
 						     .ifunc = f->ifunc};
 	}
@@ -235,7 +236,7 @@ static void answer_import(void *ctx, uint64_t index, const struct parsed *answer
 
 static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer);
 
-const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait)
+const struct rec_site *entry_want(struct descent_driver *d, struct rec_code function, bool *wait)
 {
 	const struct parser_reply reply = {answer_entry, d, d->nr_entries};
 	struct parse_request req = {
@@ -249,7 +250,7 @@ const struct rec_site *entry_want(struct descend *d, struct rec_code function, b
 		*wait = e->state == LOOKUP_ASKED;
 		return e->valid ? &e->site : NULL;
 	}
-	if (array_grow(d->entries, d->nr_entries, d->cap_entries, DESCEND_MAX_ENTRIES))
+	if (array_grow(d->entries, d->nr_entries, d->cap_entries, DRIVER_MAX_ENTRIES))
 		return NULL;
 	d->entries[d->nr_entries] = (struct entry){.function = function};
 	if (!d->host.ask(d->host.ctx, PARSE_PLAN, &req, &reply))
@@ -262,7 +263,7 @@ const struct rec_site *entry_want(struct descend *d, struct rec_code function, b
 static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer)
 {
 	const struct parsed_plan *a = &answer->plan;
-	struct descend *d = ctx;
+	struct descent_driver *d = ctx;
 	struct entry *e = &d->entries[index];
 
 	e->state = LOOKUP_KNOWN;
@@ -272,10 +273,10 @@ static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer)
 			e->valid = true;
 		}
 	}
-	descend_arm(d);
+	driver_arm(d);
 }
 
-void callees_release(struct descend *d)
+void callees_release(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
 		free(d->functions[i].sites);

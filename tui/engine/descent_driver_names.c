@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
-#include "tui/engine/descend_private.h"
+#include "tui/engine/descent_driver_private.h"
 
 enum { BATCH = 512 };
 
 /* ---- the table ---- */
 
-static size_t place_of(const struct descend *d, uint32_t module, uint64_t offset)
+static size_t place_of(const struct descent_driver *d, uint32_t module, uint64_t offset)
 {
 	const struct rec_code place = {.module = module, .offset = offset};
 
@@ -22,7 +22,8 @@ static size_t place_of(const struct descend *d, uint32_t module, uint64_t offset
 					  place));
 }
 
-static struct descend_symbol *lookup(const struct descend *d, uint32_t module, uint64_t offset)
+static struct driver_symbol *lookup(const struct descent_driver *d, uint32_t module,
+				    uint64_t offset)
 {
 	size_t i = place_of(d, module, offset);
 
@@ -31,31 +32,31 @@ static struct descend_symbol *lookup(const struct descend *d, uint32_t module, u
 	return NULL;
 }
 
-const struct descend_symbol *descend_symbol(const struct descend *d, uint32_t module,
-					    uint64_t offset)
+const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32_t module,
+					  uint64_t offset)
 {
-	const struct descend_symbol *s = lookup(d, module, offset);
+	const struct driver_symbol *s = lookup(d, module, offset);
 
 	return s && s->function ? s : NULL;
 }
 
 /* The entry of this place, new if need be: its texts are NULL until a name has come. */
-static struct descend_symbol *entry_of(struct descend *d, uint32_t module, uint64_t offset)
+static struct driver_symbol *entry_of(struct descent_driver *d, uint32_t module, uint64_t offset)
 {
-	struct descend_symbol *s = lookup(d, module, offset);
+	struct driver_symbol *s = lookup(d, module, offset);
 	size_t i = place_of(d, module, offset);
 
 	if (s)
 		return s;
-	if (array_grow(d->symbols, d->nr_symbols, d->cap_symbols, DESCEND_MAX_SYMBOLS))
+	if (array_grow(d->symbols, d->nr_symbols, d->cap_symbols, DRIVER_MAX_SYMBOLS))
 		return NULL;
 	s = d->symbols + i;
 	memmove(s + 1, s, (d->nr_symbols++ - i) * sizeof(*s));
-	*s = (struct descend_symbol){.module = module, .offset = offset};
+	*s = (struct driver_symbol){.module = module, .offset = offset};
 	return s;
 }
 
-static void symbol_release(struct descend_symbol *s)
+static void symbol_release(struct driver_symbol *s)
 {
 	free((char *)(uintptr_t)s->symbol);
 	free((char *)(uintptr_t)s->function);
@@ -63,9 +64,9 @@ static void symbol_release(struct descend_symbol *s)
 	s->symbol = s->function = s->file = NULL;
 }
 
-void names_symbol(struct descend *d, const struct rec_symbol *r)
+void names_symbol(struct descent_driver *d, const struct rec_symbol *r)
 {
-	struct descend_symbol *s = entry_of(d, r->module, r->offset);
+	struct driver_symbol *s = entry_of(d, r->module, r->offset);
 
 	if (!s)
 		return;
@@ -78,13 +79,13 @@ void names_symbol(struct descend *d, const struct rec_symbol *r)
 		symbol_release(s);
 }
 
-void names_module(struct descend *d, const struct rec_module *m)
+void names_module(struct descent_driver *d, const struct rec_module *m)
 {
 	const char *slash = strrchr(m->path, '/');
 	char **grown, *name;
 	size_t n;
 
-	if (!m->module || m->module > DESCEND_MAX_MODULES)
+	if (!m->module || m->module > DRIVER_MAX_MODULES)
 		return;
 	if (m->module > d->nr_modules) {
 		grown = realloc(d->modules, m->module * sizeof(*grown));
@@ -102,7 +103,7 @@ void names_module(struct descend *d, const struct rec_module *m)
 	d->modules[m->module - 1] = name;
 }
 
-const char *descend_module(const struct descend *d, uint32_t module)
+const char *driver_module(const struct descent_driver *d, uint32_t module)
 {
 	const char *name = module && module <= d->nr_modules ? d->modules[module - 1] : NULL;
 
@@ -111,24 +112,24 @@ const char *descend_module(const struct descend *d, uint32_t module)
 	return name ? name : "";
 }
 
-const char *descend_function(const struct descend *d, const struct descent_fnode *n, char *out,
-			     size_t size)
+const char *driver_function(const struct descent_driver *d, const struct descent_fnode *n,
+			    char *out, size_t size)
 {
 	const struct rec_code *f = &n->function, *at = &n->site;
-	const struct descend_symbol *s = f->module ? descend_symbol(d, f->module, f->offset) : NULL;
+	const struct driver_symbol *s = f->module ? driver_symbol(d, f->module, f->offset) : NULL;
 
 	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a
 	 * stripped library */
 	if (!s || !s->symbol[0]) {
-		const struct descend_symbol *import =
-		    descend_symbol(d, at->module, at->offset | DESCEND_CALLEE_OF);
+		const struct driver_symbol *import =
+		    driver_symbol(d, at->module, at->offset | DRIVER_CALLEE_OF);
 
 		s = import ? import : s;
 	}
 	if (s && s->function[0])
 		snprintf(out, size, "%s", s->function);
 	else if (f->module)
-		snprintf(out, size, "%s+0x%" PRIx64, descend_module(d, f->module), f->offset);
+		snprintf(out, size, "%s+0x%" PRIx64, driver_module(d, f->module), f->offset);
 	else
 		snprintf(out, size, "(unknown function)");
 	return out;
@@ -138,7 +139,7 @@ const char *descend_function(const struct descend *d, const struct descent_fnode
 
 static void answer_names(void *ctx, uint64_t tag, const struct parsed *a)
 {
-	struct descend *d = ctx;
+	struct descent_driver *d = ctx;
 
 	d->names_asked--;
 	for (uint32_t i = 0; i < a->symbols.nr; i++) {
@@ -149,7 +150,8 @@ static void answer_names(void *ctx, uint64_t tag, const struct parsed *a)
 	}
 }
 
-static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offsets, uint32_t nr)
+static void batch_ask(struct descent_driver *d, uint32_t module, const uint64_t *offsets,
+		      uint32_t nr)
 {
 	const struct parser_reply reply = {answer_names, d, 0};
 	struct parse_request req = {
@@ -160,8 +162,8 @@ static void batch_ask(struct descend *d, uint32_t module, const uint64_t *offset
 }
 
 /* Note a place whose name is needed, unless it is known or already requested. */
-static void want(struct descend *d, struct rec_code code, struct rec_code *list, uint32_t *nr,
-		 uint32_t max)
+static void want(struct descent_driver *d, struct rec_code code, struct rec_code *list,
+		 uint32_t *nr, uint32_t max)
 {
 	/* the kernel's names come by themselves */
 	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max ||
@@ -171,36 +173,36 @@ static void want(struct descend *d, struct rec_code code, struct rec_code *list,
 		list[(*nr)++] = code;
 }
 
-struct rec_code descend_frame_place(const struct rec_frame *f, bool innermost)
+struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost)
 {
 	/* a return address may already be of the next line, or function */
 	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
 }
 
-static void want_wait(struct descend *d, const struct hop *h, struct rec_code *list, uint32_t *nr,
-		      uint32_t max)
+static void want_wait(struct descent_driver *d, const struct hop *h, struct rec_code *list,
+		      uint32_t *nr, uint32_t max)
 {
 	for (uint32_t i = 0; h && i < h->nr_frames; i++)
-		want(d, descend_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
+		want(d, driver_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
 }
 
 /* Whether or not its function is known, a call of an import has that name. */
-static void name_import(struct descend *d, const struct descent_fnode *n)
+static void name_import(struct descent_driver *d, const struct descent_fnode *n)
 {
 	const struct parsed_call_site *s = callees_site(d, n->site);
 	struct record rec = {.type = REC_SYMBOL};
 
-	if (!s || !s->import[0] || lookup(d, n->site.module, n->site.offset | DESCEND_CALLEE_OF))
+	if (!s || !s->import[0] || lookup(d, n->site.module, n->site.offset | DRIVER_CALLEE_OF))
 		return;
 	rec.symbol = (struct rec_symbol){.module = n->site.module,
-					 .offset = n->site.offset | DESCEND_CALLEE_OF,
+					 .offset = n->site.offset | DRIVER_CALLEE_OF,
 					 .symbol = s->import,
 					 .function = s->import,
 					 .file = ""};
 	d->host.feed(d->host.ctx, &rec);
 }
 
-static void ask_all(struct descend *d, const struct rec_code *list, uint32_t nr)
+static void ask_all(struct descent_driver *d, const struct rec_code *list, uint32_t nr)
 {
 	uint64_t offsets[BATCH];
 	bool *done = calloc(nr + 1, sizeof(*done));
@@ -220,7 +222,7 @@ static void ask_all(struct descend *d, const struct rec_code *list, uint32_t nr)
 	free(done);
 }
 
-bool descend_names(struct descend *d)
+bool driver_names(struct descent_driver *d)
 {
 	struct descent_result r;
 	struct rec_code *list;
@@ -262,7 +264,7 @@ bool descend_names(struct descend *d)
 	return settled && !d->names_asked;
 }
 
-void names_release(struct descend *d)
+void names_release(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_symbols; i++)
 		symbol_release(&d->symbols[i]);

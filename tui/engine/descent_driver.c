@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 #include "analysis/base/array.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/parked.h"
-#include "tui/engine/descend_private.h"
+#include "tui/engine/descent_driver_private.h"
 
 enum {
 	MAX_ACTIONS = 1 << 16, /* in a row */
 };
 
-struct descend *descend_new(const struct descend_host *host)
+struct descent_driver *driver_new(const struct driver_host *host)
 {
-	struct descend *d = calloc(1, sizeof(*d));
+	struct descent_driver *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
@@ -34,7 +34,7 @@ struct descend *descend_new(const struct descend_host *host)
 	return d;
 }
 
-void descend_free(struct descend *d)
+void driver_free(struct descent_driver *d)
 {
 	if (!d)
 		return;
@@ -47,34 +47,34 @@ void descend_free(struct descend *d)
 	free(d);
 }
 
-const struct rec_descent *descend_asked(const struct descend *d)
+const struct rec_descent *driver_asked(const struct descent_driver *d)
 {
 	return d->asked ? &d->ask : NULL;
 }
 
-bool descend_of_syscall(const struct descend *d)
+bool driver_of_syscall(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
 }
 
-bool descend_over(const struct descend *d)
+bool driver_over(const struct descent_driver *d)
 {
 	return d->over;
 }
 
-const struct descent *descend_state(const struct descend *d)
+const struct descent *driver_descent(const struct descent_driver *d)
 {
 	return d->descent;
 }
 
 static const char *name_of(const void *ctx, struct rec_code function)
 {
-	const struct descend_symbol *s = descend_symbol(ctx, function.module, function.offset);
+	const struct driver_symbol *s = driver_symbol(ctx, function.module, function.offset);
 
 	return s ? s->function : NULL;
 }
 
-int descend_result(const struct descend *d, struct descent_result *out)
+int driver_result(const struct descent_driver *d, struct descent_result *out)
 {
 	int err = descent_result(d->descent, out);
 
@@ -83,15 +83,15 @@ int descend_result(const struct descend *d, struct descent_result *out)
 	return err;
 }
 
-const struct hop *descend_wait(const struct descend *d, const struct descent_result *r,
-			       const struct descent_path *p)
+const struct hop *driver_wait(const struct descent_driver *d, const struct descent_result *r,
+			      const struct descent_path *p)
 {
 	return hops_find(d->hops, r, p);
 }
 
 /* ---- actions ---- */
 
-static void lose(struct descend *d, uint32_t epoch, uint32_t node)
+static void lose(struct descent_driver *d, uint32_t epoch, uint32_t node)
 {
 	struct record rec = {.type = REC_FNODE_LOST};
 
@@ -102,7 +102,7 @@ static void lose(struct descend *d, uint32_t epoch, uint32_t node)
 
 /* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do.
  */
-static int places_of(struct descend *d, const struct descent_armed *a, struct req_fnode *out)
+static int places_of(struct descent_driver *d, const struct descent_armed *a, struct req_fnode *out)
 {
 	const struct rec_code last = {a->site.module, a->last_site};
 	const struct parsed_call_site *first = callees_site(d, a->site), *end = first;
@@ -139,7 +139,7 @@ static bool parent_is_there(const struct req_fnode *nodes, uint32_t nr, uint32_t
 	return !parent;
 }
 
-void descend_arm(struct descend *d)
+void driver_arm(struct descent_driver *d)
 {
 	static struct req_fnode nodes[DESCENT_MAX_SITES];
 	uint32_t lost[DESCENT_MAX_SITES], nr = 0, nr_lost = 0, epoch = d->epoch;
@@ -169,7 +169,7 @@ void descend_arm(struct descend *d)
 		lose(d, epoch, lost[i]);
 }
 
-static void take_arm(struct descend *d, const struct descent_action *a)
+static void take_arm(struct descent_driver *d, const struct descent_action *a)
 {
 	d->epoch = a->epoch;
 	d->unacknowledged = true;
@@ -177,10 +177,10 @@ static void take_arm(struct descend *d, const struct descent_action *a)
 	if (d->nr_armed)
 		memcpy(d->armed, a->armed, d->nr_armed * sizeof(*d->armed));
 	d->arm_waits = d->live;
-	descend_arm(d);
+	driver_arm(d);
 }
 
-static void finish(struct descend *d)
+static void finish(struct descent_driver *d)
 {
 	struct record rec = {.type = REQ_DESCEND};
 
@@ -198,7 +198,7 @@ static void finish(struct descend *d)
 }
 
 /* Have the collector watch what an indirect call calls: it answers with REC_INDIRECT_CALLEES. */
-static void learn(struct descend *d, const struct descent_armed *a)
+static void learn(struct descent_driver *d, const struct descent_armed *a)
 {
 	const struct parsed_call_site *s = callees_site(d, a->site);
 	struct record rec = {.type = REC_INDIRECT_CALLEES};
@@ -219,7 +219,7 @@ static void learn(struct descend *d, const struct descent_armed *a)
 }
 
 /* Carry out what the state machine wants now. */
-static void pump(struct descend *d)
+static void pump(struct descent_driver *d)
 {
 	struct descent_action a;
 
@@ -244,7 +244,7 @@ static void pump(struct descend *d)
 
 /* ---- the start profile: what was seen before the question ---- */
 
-static struct start *start_of(struct descend *d, uint32_t op)
+static struct start *start_of(struct descent_driver *d, uint32_t op)
 {
 	for (size_t i = 0; i < d->nr_starts; i++) {
 		if (d->starts[i].op == op)
@@ -253,17 +253,17 @@ static struct start *start_of(struct descend *d, uint32_t op)
 	return NULL;
 }
 
-static void start_op(struct descend *d, const struct rec_op *op)
+static void start_op(struct descent_driver *d, const struct rec_op *op)
 {
 	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
 		return;
-	if (array_grow(d->starts, d->nr_starts, d->cap_starts, DESCEND_MAX_STARTS))
+	if (array_grow(d->starts, d->nr_starts, d->cap_starts, DRIVER_MAX_STARTS))
 		return;
 	d->starts[d->nr_starts].op = op->op;
 	profile_init(&d->starts[d->nr_starts++].profile);
 }
 
-static void start_profile(struct descend *d, const struct rec_profile *p)
+static void start_profile(struct descent_driver *d, const struct rec_profile *p)
 {
 	struct start *s = start_of(d, p->op);
 
@@ -282,7 +282,7 @@ static void start_profile(struct descend *d, const struct rec_profile *p)
 }
 
 /* The state machine counts from the question on: hand it what came before as one slice. */
-static void start_feed(struct descend *d)
+static void start_feed(struct descent_driver *d)
 {
 	static uint32_t bucket[PT_BUCKETS];
 	static uint64_t count[PT_BUCKETS];
@@ -309,7 +309,7 @@ static void start_feed(struct descend *d)
 
 /* ---- records ---- */
 
-static void take_descent(struct descend *d, const struct rec_descent *ask)
+static void take_descent(struct descent_driver *d, const struct rec_descent *ask)
 {
 	/* no operation: this is where it was given up */
 	if (!ask->op) {
@@ -324,7 +324,7 @@ static void take_descent(struct descend *d, const struct rec_descent *ask)
 	d->over = false;
 }
 
-static void take_refused(struct descend *d, const struct rec_refused *r)
+static void take_refused(struct descent_driver *d, const struct rec_refused *r)
 {
 	if (!d->asked || d->over || !d->unacknowledged || r->op != d->ask.op ||
 	    r->epoch != d->epoch)
@@ -333,7 +333,7 @@ static void take_refused(struct descend *d, const struct rec_refused *r)
 	finish(d);
 }
 
-void descend_take(struct descend *d, const struct record *rec)
+void driver_take(struct descent_driver *d, const struct record *rec)
 {
 	bool first = rec->type == REC_DESCENT && (!d->asked || rec->descent.op != d->ask.op);
 	int err;
@@ -387,7 +387,7 @@ void descend_take(struct descend *d, const struct record *rec)
 	pump(d);
 }
 
-int descend_begin(struct descend *d, const struct rec_descent *ask)
+int driver_begin(struct descent_driver *d, const struct rec_descent *ask)
 {
 	struct record rec = {.type = REC_DESCENT, .descent = *ask};
 
@@ -397,7 +397,7 @@ int descend_begin(struct descend *d, const struct rec_descent *ask)
 	return d->asked ? 0 : -EINVAL;
 }
 
-void descend_stop(struct descend *d)
+void driver_stop(struct descent_driver *d)
 {
 	struct record rec = {.type = REC_DESCENT};
 
@@ -406,5 +406,5 @@ void descend_stop(struct descend *d)
 	if (d->live)
 		d->host.feed(d->host.ctx, &rec);
 	else
-		descend_take(d, &rec);
+		driver_take(d, &rec);
 }

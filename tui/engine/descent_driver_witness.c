@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Witnesses: where a thread was inside f0 when it slept. */
 #include "analysis/descent/armed_set.h"
-#include "tui/engine/descend_private.h"
+#include "tui/engine/descent_driver_private.h"
 
-void descend_witness(struct descend *d, const struct rec_witness *w)
+void driver_witness(struct descent_driver *d, const struct rec_witness *w)
 {
 	struct rec_frame frames[DESCENT_MAX_DEPTH + 1];
 	struct record rec = {.type = REC_WITNESS, .witness = *w};
@@ -17,14 +17,14 @@ void descend_witness(struct descend *d, const struct rec_witness *w)
 		    armed_set_frames(d->armed, d->nr_armed, d->ask.function, w->node, frames);
 		rec.witness.frames = frames;
 		/* below a system call there is nothing that could be armed */
-		rec.witness.partial = !descend_of_syscall(d);
+		rec.witness.partial = !driver_of_syscall(d);
 	}
 	if (rec.witness.nr_frames)
 		d->host.feed(d->host.ctx, &rec);
 }
 
-void descend_stack(struct descend *d, const struct rec_stack *s, const struct rec_frame *frames,
-		   uint32_t nr)
+void driver_stack(struct descent_driver *d, const struct rec_stack *s,
+		  const struct rec_frame *frames, uint32_t nr)
 {
 	struct rec_witness w = {.op = s->op,
 				.tid = s->tid,
@@ -39,16 +39,16 @@ void descend_stack(struct descend *d, const struct rec_stack *s, const struct re
 				.nr_kernel = s->nr_kernel,
 				.kernel = s->kernel};
 
-	if (descend_of_syscall(d)) {
+	if (driver_of_syscall(d)) {
 		w.nr_callers = nr;
 		w.callers = frames;
 		w.nr_frames = 0;
 		w.epoch = d->epoch;
-		descend_witness(d, &w);
+		driver_witness(d, &w);
 		return;
 	}
 	/* a sample says where it was only by its stack; a sleep also by the fnodes that were open
 	 */
 	if (nr || s->kind == WITNESS_SLEEP)
-		descend_witness(d, &w);
+		driver_witness(d, &w);
 }

@@ -28,24 +28,24 @@ static void host_message(void *ctx, const char *line)
 	front_message(ctx, "%s", line);
 }
 
-int front_descend_init(struct front *f)
+int front_driver_init(struct front *f)
 {
-	const struct descend_host host = {.ctx = f,
-					  .feed = host_feed,
-					  .request = host_request,
-					  .ask = host_ask,
-					  .message = host_message};
+	const struct driver_host host = {.ctx = f,
+					 .feed = host_feed,
+					 .request = host_request,
+					 .ask = host_ask,
+					 .message = host_message};
 
-	f->stream.descend = descend_new(&host);
-	if (f->stream.descend)
-		f->stream.walker = walker_new(f->stream.descend, &host);
+	f->stream.driver = driver_new(&host);
+	if (f->stream.driver)
+		f->stream.walker = walker_new(f->stream.driver, &host);
 	f->stream.open_calls = open_calls_new();
 	return f->stream.walker && f->stream.open_calls ? 0 : -ENOMEM;
 }
 
-struct descend *front_descend(struct front *f)
+struct descent_driver *front_driver(struct front *f)
 {
-	return f->stream.descend;
+	return f->stream.driver;
 }
 
 static void code_answered(void *ctx, uint64_t number, const struct parsed *answer)

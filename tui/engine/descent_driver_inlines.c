@@ -6,16 +6,16 @@
 
 #include "analysis/base/array.h"
 #include "analysis/session/frame.h"
-#include "tui/engine/descend_private.h"
+#include "tui/engine/descent_driver_private.h"
 
 enum { BATCH = 64 };
 
-static size_t index_of(const struct descend *d, struct rec_code p)
+static size_t index_of(const struct descent_driver *d, struct rec_code p)
 {
 	return lower_bound(i, d->nr_inlines, code_is_before(d->inlines[i].place, p));
 }
 
-static struct rec_inlines *lookup(const struct descend *d, struct rec_code p)
+static struct rec_inlines *lookup(const struct descent_driver *d, struct rec_code p)
 {
 	size_t i = index_of(d, p);
 
@@ -25,7 +25,7 @@ static struct rec_inlines *lookup(const struct descend *d, struct rec_code p)
 	return NULL;
 }
 
-const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_code place)
+const struct rec_inlines *driver_inlines(const struct descent_driver *d, struct rec_code place)
 {
 	const struct rec_inlines *r = place.module ? lookup(d, place) : NULL;
 
@@ -34,23 +34,24 @@ const struct rec_inlines *descend_inlines(const struct descend *d, struct rec_co
 
 static const struct rec_inlines *lookup_any(const void *ctx, struct rec_code place)
 {
-	return descend_inlines(ctx, place);
+	return driver_inlines(ctx, place);
 }
 
-void descend_narrow(const struct descend *d, const struct descent_path *p, struct inlined *out)
+void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
+		   struct inlined *out)
 {
 	inlined_narrow(p, lookup_any, d, out);
 }
 
 /* The entry of this place, new and empty if need be. */
-static struct rec_inlines *entry_of(struct descend *d, struct rec_code place)
+static struct rec_inlines *entry_of(struct descent_driver *d, struct rec_code place)
 {
 	struct rec_inlines *r = lookup(d, place);
 	size_t i = index_of(d, place);
 
 	if (r)
 		return r;
-	if (array_grow(d->inlines, d->nr_inlines, d->cap_inlines, DESCEND_MAX_INLINES))
+	if (array_grow(d->inlines, d->nr_inlines, d->cap_inlines, DRIVER_MAX_INLINES))
 		return NULL;
 	r = d->inlines + i;
 	memmove(r + 1, r, (d->nr_inlines++ - i) * sizeof(*r));
@@ -70,7 +71,7 @@ static void entry_release(struct rec_inlines *r)
 	*r = (struct rec_inlines){.place = r->place};
 }
 
-void inlines_take(struct descend *d, const struct rec_inlines *from)
+void inlines_take(struct descent_driver *d, const struct rec_inlines *from)
 {
 	struct rec_inlines *r =
 	    from->nr_calls && from->place.module ? entry_of(d, from->place) : NULL;
@@ -110,7 +111,7 @@ struct batch {
 
 static void answer_inlines(void *ctx, uint64_t tag, const struct parsed *a);
 
-static void batch_send(struct descend *d, struct batch *b)
+static void batch_send(struct descent_driver *d, struct batch *b)
 {
 	const struct parser_reply reply = {answer_inlines, d, 0};
 	struct parse_request req = {
@@ -121,7 +122,7 @@ static void batch_send(struct descend *d, struct batch *b)
 	b->nr = 0;
 }
 
-static void want(struct descend *d, struct batch *b, struct rec_code place)
+static void want(struct descent_driver *d, struct batch *b, struct rec_code place)
 {
 	if (!place.module || lookup(d, place) || !entry_of(d, place))
 		return;
@@ -131,7 +132,7 @@ static void want(struct descend *d, struct batch *b, struct rec_code place)
 	b->offset[b->nr++] = place.offset;
 }
 
-bool inlines_ask(struct descend *d, const struct descent_result *r)
+bool inlines_ask(struct descent_driver *d, const struct descent_result *r)
 {
 	struct batch b = {0};
 
@@ -147,7 +148,7 @@ bool inlines_ask(struct descend *d, const struct descent_result *r)
 	return !d->inlines_asked;
 }
 
-static void feed_chain(struct descend *d, uint32_t module, const struct parsed_chain *c)
+static void feed_chain(struct descent_driver *d, uint32_t module, const struct parsed_chain *c)
 {
 	struct rec_inline calls[FRAME_MAX_INLINES];
 	struct record rec = {.type = REC_INLINES};
@@ -168,14 +169,14 @@ static void feed_chain(struct descend *d, uint32_t module, const struct parsed_c
 
 static void answer_inlines(void *ctx, uint64_t tag, const struct parsed *a)
 {
-	struct descend *d = ctx;
+	struct descent_driver *d = ctx;
 
 	d->inlines_asked--;
 	for (uint32_t j = 0; j < a->inlines.nr; j++)
 		feed_chain(d, a->inlines.module, &a->inlines.chains[j]);
 }
 
-void inlines_release(struct descend *d)
+void inlines_release(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_inlines; i++)
 		entry_release(&d->inlines[i]);

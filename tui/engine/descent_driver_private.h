@@ -2,26 +2,26 @@
 /*
  * What the files of the driver of a descent share.
  *
- * descend.c          records, actions
- * descend_callees.c  call sites of functions, imports, places of fnodes
- * descend_names.c    names of places
- * descend_inlines.c  inlined calls at places
+ * descent_driver.c          records, actions
+ * descent_driver_callees.c  call sites of functions, imports, places of fnodes
+ * descent_driver_names.c    names of places
+ * descent_driver_inlines.c  inlined calls at places
  */
-#ifndef PEAKTOP_DESCEND_PRIVATE_H
-#define PEAKTOP_DESCEND_PRIVATE_H
+#ifndef PEAKTOP_DESCENT_DRIVER_PRIVATE_H
+#define PEAKTOP_DESCENT_DRIVER_PRIVATE_H
 
 #include "analysis/descent/first_hop.h"
 #include "analysis/latency/profile.h"
-#include "tui/engine/descend.h"
+#include "tui/engine/descent_driver.h"
 
 enum {
-	DESCEND_MAX_FUNCTIONS = 4096,
-	DESCEND_MAX_IMPORTS = 16384,
-	DESCEND_MAX_ENTRIES = 4096,
-	DESCEND_MAX_SYMBOLS = 32768,
-	DESCEND_MAX_MODULES = 4096,
-	DESCEND_MAX_STARTS = 256,
-	DESCEND_MAX_INLINES = 8192,
+	DRIVER_MAX_FUNCTIONS = 4096,
+	DRIVER_MAX_IMPORTS = 16384,
+	DRIVER_MAX_ENTRIES = 4096,
+	DRIVER_MAX_SYMBOLS = 32768,
+	DRIVER_MAX_MODULES = 4096,
+	DRIVER_MAX_STARTS = 256,
+	DRIVER_MAX_INLINES = 8192,
 };
 
 enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
@@ -58,8 +58,8 @@ struct start {
 	struct profile profile;
 };
 
-struct descend {
-	struct descend_host host;
+struct descent_driver {
+	struct driver_host host;
 	bool live;
 	struct descent *descent;
 	struct hops *hops;
@@ -81,7 +81,7 @@ struct descend {
 	struct entry *entries;
 	size_t nr_entries, cap_entries;
 
-	struct descend_symbol *symbols; /* ascending (module, offset) */
+	struct driver_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
 	unsigned int names_asked;    /* requests of the parser without an answer so far */
 	struct rec_inlines *inlines; /* ascending places; no calls: asked for */
@@ -92,26 +92,26 @@ struct descend {
 };
 
 /* Answer DESCENT_EXPAND, now or when the parser has answered. */
-void callees_want(struct descend *d, struct rec_code function);
+void callees_want(struct descent_driver *d, struct rec_code function);
 /* The call site at this place, if the call sites of its function are known. */
-const struct parsed_call_site *callees_site(const struct descend *d, struct rec_code site);
+const struct parsed_call_site *callees_site(const struct descent_driver *d, struct rec_code site);
 /*
  * The entry site of a function. NULL with *wait set: the answer is pending; NULL without:
  * not known.
  */
-const struct rec_site *entry_want(struct descend *d, struct rec_code function, bool *wait);
-void callees_release(struct descend *d);
+const struct rec_site *entry_want(struct descent_driver *d, struct rec_code function, bool *wait);
+void callees_release(struct descent_driver *d);
 
-void names_symbol(struct descend *d, const struct rec_symbol *s);
-void names_module(struct descend *d, const struct rec_module *m);
-void names_release(struct descend *d);
+void names_symbol(struct descent_driver *d, const struct rec_symbol *s);
+void names_module(struct descent_driver *d, const struct rec_module *m);
+void names_release(struct descent_driver *d);
 
 /* True: none is awaited. */
-bool inlines_ask(struct descend *d, const struct descent_result *r);
-void inlines_take(struct descend *d, const struct rec_inlines *r);
-void inlines_release(struct descend *d);
+bool inlines_ask(struct descent_driver *d, const struct descent_result *r);
+void inlines_take(struct descent_driver *d, const struct rec_inlines *r);
+void inlines_release(struct descent_driver *d);
 
-/* descend.c: arm what was to wait for entries, if nothing is missing any more. */
-void descend_arm(struct descend *d);
+/* descent_driver.c: arm what was to wait for entries, if nothing is missing any more. */
+void driver_arm(struct descent_driver *d);
 
 #endif
