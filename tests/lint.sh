@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the compiler does not say. Prints TAP. The house rule is DESIGN's: a folder says where its
-# code runs and what it may touch. What is over a limit today and known to be stands in
+# What the compiler does not say. Prints TAP. The house rule: a folder says where its
+# code runs and what it may touch (docs/architecture.md). What is over a limit today and known to be stands in
 # tests/lint.baseline ("lines PATH MAX" or "complexity PATH FUNCTION MAX"); it may only shrink.
 set -u
 shopt -s lastpipe # `check` counts, at the end of a pipe
@@ -177,5 +177,16 @@ files '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.md' '*.mk' Makefile |
 	case $f in tests/unit/*) continue ;; esac # what sanitisers must stand
 	grep -nHP '[\x{1F300}-\x{1FAFF}\x{2705}\x{274C}\x{2728}]' "$f" | head -3
 done 2>/dev/null | check 'tidy text'
+
+# --- references: a path that a comment or a document names exists; NAME stands for any name
+files '*.c' '*.h' '*.cc' '*.py' '*.sh' '*.md' '*.mk' Makefile docs/peaktop.1 tests/layers | grep -vE '^(tests/lint\.sh$|tests/fuzz/corpus/)' |
+	xargs grep -noE '(^|[^A-Za-z0-9_/.<-])(analysis|bpf|collect|tui|tests|docs)/[A-Za-z0-9_/-]+(\.bpf)?\.(c|h|cc|md|py|sh|mk|json|1)\b' |
+	while IFS=: read -r f line path; do
+		path=${path#[^a-z]}
+		case $path in *NAME*) continue ;; esac
+		[ -e "$path" ] || echo "$f:$line: $path does not exist"
+	done | check 'every file that is named exists'
+files '*.c' '*.h' '*.py' '*.sh' '*.md' Makefile | grep -vE '^tests/lint\.sh$' |
+	xargs grep -nE '\b(DESIGN|UI\.md|WAITS\.md|FACTS\.md|STYLE\.md|CLI\.md|TEST-GUEST\.md)\b' | head -20 | check 'no document is named that users do not have'
 
 echo "1..$n"

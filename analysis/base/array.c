@@ -2,6 +2,7 @@
 #include "analysis/base/array.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { FIRST_ROOM = 16 };
@@ -19,6 +20,8 @@ int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max)
 		room = room > max / 2 ? max : 2 * room;
 	if (room > max)
 		room = max;
+	if (room > SIZE_MAX / size)
+		return -ENOMEM;
 	grown = reallocarray(*array, room, size);
 	if (!grown)
 		return -ENOMEM;

@@ -4,7 +4,7 @@
  * what stands behind the descriptor) into a kind, and a table says what each kind means: its
  * words, how its time is accounted, and whether a program that waits so is at work or idle.
  *
- * Who ended a sleep is another question: ender.h.
+ * Who ended a sleep is another question: ender.c.
  */
 #ifndef PEAKTOP_WAIT_KINDS_H
 #define PEAKTOP_WAIT_KINDS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the fuzz targets share. Each tests/fuzz/fuzz_NAME.c defines
- * LLVMFuzzerTestOneInput for libFuzzer, or for tests/fuzz/driver.c where there
- * is none; its seeds are in tests/fuzz/corpus/NAME.
+ * What the fuzz targets share. Each fuzz_NAME.c defines LLVMFuzzerTestOneInput
+ * for libFuzzer; its seeds are in tests/fuzz/corpus/NAME.
  */
 #ifndef PEAKTOP_FUZZ_H
 #define PEAKTOP_FUZZ_H

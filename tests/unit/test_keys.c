@@ -37,7 +37,7 @@ static void test_names_are_unique(void **state)
 			assert_string_not_equal(request_info(a)->name, request_info(b)->name);
 }
 
-/* The keys of UI.md's list, which people of other tools know. */
+/* The keys that docs/tui.md promises: people know them from other tools. */
 static void test_the_promised_keys(void **state)
 {
 	static const struct {

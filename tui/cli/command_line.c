@@ -2,6 +2,7 @@
 #include "tui/cli/command_line.h"
 
 #include "analysis/base/syscall_names.h"
+#include "analysis/descent/descent.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -343,9 +344,11 @@ static int option_number(struct options *o, int opt, const char *arg, char *e, s
 		return number(arg, "--maxcount-percentage", 0.001, 1,
 			      &o->question.maxcount_percentage, e, n);
 	case OPT_DEPTH:
-		return whole(arg, "--max-depth", 1, 64, &o->question.max_depth, e, n);
+		return whole(arg, "--max-depth", 1, DESCENT_MAX_DEPTH, &o->question.max_depth, e,
+			     n);
 	case OPT_SITES:
-		return whole(arg, "--max-sites", 1, 512, &o->question.max_sites, e, n);
+		return whole(arg, "--max-sites", 1, DESCENT_MAX_SITES, &o->question.max_sites, e,
+			     n);
 	default:
 		return -ENOENT;
 	}

@@ -64,8 +64,9 @@ static bool try_begin(struct run *r, uint64_t now)
 	err = driver_begin(r->driver, &ask);
 	if (err)
 		verb_complain(
-		    "descend: --start-ops, --decision-ops, --maxcount-percentage, --max-depth or "
-		    "--max-sites is out of range; leave them out to use the defaults");
+		    "descend: the cause of this peak cannot be looked for: its function's module "
+		    "or "
+		    "its range of latencies is not known; ask again, or name the function with -f");
 	return !err;
 }
 

@@ -150,8 +150,7 @@ int verb_walk(struct options *o)
 					.names = front_driver(r.front),
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
-		verb_complain("descend: --maxcount-percentage or --max-depth is out of range; "
-			      "leave them out to use the defaults");
+		verb_complain("descend: there is not enough memory to begin");
 		front_free(r.front);
 		return EXIT_USAGE;
 	}

@@ -145,7 +145,8 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 	all[2] = (struct pollfd){.fd = f->collector.pidfd, .events = POLLIN};
 	if (nr_fds > MAX_FDS - OWN_FDS)
 		nr_fds = MAX_FDS - OWN_FDS;
-	memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
+	if (nr_fds)
+		memcpy(all + OWN_FDS, fds, nr_fds * sizeof(*fds));
 	if (poll(all, OWN_FDS + nr_fds, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	for (size_t i = 0; i < nr_fds; i++)

@@ -78,8 +78,9 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	err = driver_begin(l->driver, &ask);
 	if (err) {
 		say(l, NOTE_ERROR,
-		    "cannot descend: --start-ops, --decision-ops, --maxcount-percentage, "
-		    "--max-depth or --max-sites is out of range");
+		    "cannot find the cause: this function's module or the peak's range is not "
+		    "known "
+		    "yet; try again");
 		return;
 	}
 	l->op = number;
