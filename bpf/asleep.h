@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread sleeps on. What stands in its memory (the descriptors of a poll(), the time of a
- * nanosleep(), the words of a mutex) is noted as it falls asleep, because its memory can be read
- * only while it is the current task; what a descriptor stands for is read from the kernel when it
- * wakes up.
+ * Find out what a thread sleeps on. Its memory (the descriptors of a poll(), the time of a
+ * nanosleep(), the words of a mutex) can be read only while it is the current task, so it is
+ * read when the thread falls asleep. What a descriptor refers to is read from the kernel when
+ * the thread wakes up.
  */
 #ifndef PEAKTOP_BPF_ASLEEP_H
 #define PEAKTOP_BPF_ASLEEP_H
@@ -76,7 +76,7 @@ INLINE struct sock *sock_of(struct file *file)
 	return BPF_CORE_READ(socket, sk);
 }
 
-/* A server's socket has the name; of a client's the other end has it. */
+/* Only the server's socket has a path: for a client's socket, use the path of its peer. */
 INLINE void unix_fill(struct pt_object *o, struct sock *sk)
 {
 	struct unix_sock *here, *there;
@@ -127,7 +127,7 @@ INLINE void socket_fill(struct pt_object *o, struct file *file)
 	}
 }
 
-/* What a file is: a socket with its peer, a file by the last part of its name. */
+/* Describe a file: a socket by its peer, a regular file or FIFO by the last part of its name. */
 INLINE void object_fill(struct pt_object *o, struct file *file)
 {
 	o->mode = mode_of(file);
@@ -138,7 +138,7 @@ INLINE void object_fill(struct pt_object *o, struct file *file)
 					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
-/* The file that is ready first, which has ended the wait for an epoll. */
+/* The first file on the ready list of an epoll: it ended the wait. NULL: none. */
 INLINE struct file *epoll_ready(struct file *epoll)
 {
 	struct eventpoll *ep = BPF_CORE_READ(epoll, private_data);
@@ -160,8 +160,8 @@ INLINE bool is_epoll_wait(u64 call)
 	return call == CALL_EPOLL_WAIT || call == CALL_EPOLL_PWAIT || call == CALL_EPOLL_PWAIT2;
 }
 
-/* Of the two descriptors of a copying call: the file if it waits for a device, else the other one.
- */
+/* One of the two descriptors of a copying system call: the regular file if the call waits for
+ * a device, else the other descriptor. */
 INLINE u32 copied_fd(struct task_struct *task, u32 a, u32 b, bool io)
 {
 	return (mode_of(file_of(task, a)) == S_IFREG) == io ? a : b;
@@ -276,9 +276,9 @@ INLINE u32 awaited_fd(struct pt_asleep *a, u64 call, struct task_struct *task, s
 }
 
 /*
- * The state of a goroutine stands in its struct g (runtime2.go): an integer for the status, a lock,
- * the number of the goroutine, its next one, since when it waits, and why. Where this begins
- * depends on the version. 0: it is not parked.
+ * Returns the wait reason + 1 of a parked goroutine, else 0. The fields are part of its struct
+ * g (runtime2.go): status, a lock, its number, the next goroutine, the start of the wait, and
+ * the reason. The offset of the status depends on Go's version.
  */
 INLINE u32 parked_at(u64 at)
 {
@@ -304,7 +304,8 @@ INLINE u32 parked(u64 goroutine)
 	return reason ? reason : parked_at(goroutine + GO_STATUS_1_23);
 }
 
-/* `task` is the current one and leaves its CPU to sleep; it was in a call of f0 since `now`. */
+/* Record what `task` waits for: it is the current task and leaves its CPU at `now` to sleep
+ * inside a call of f0. */
 INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goroutine, u64 now)
 {
 	struct pt_asleep *a = asleep_of(task->pid);
@@ -330,7 +331,8 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 
 /* ---- waking up */
 
-/* A time off its CPU is over: those that waited for this thread will ask what it did. */
+/* Remember the off-CPU interval that ended now: it may explain the sleep of a thread that
+ * waits for this one. */
 INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -348,13 +350,14 @@ INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 	__builtin_memcpy(p->preempt_comm, t->next_comm, PT_COMM);
 }
 
-/* What the thread that a sleep from `since` to `until` waited for did meanwhile. */
+/* Fill in what thread `tid` did between `since` and `until`, while another thread slept
+ * waiting for it. */
 INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 {
 	struct pt_asleep *a = bpf_map_lookup_elem(&asleep, &tid);
 	u64 all = 0, oldest = until;
 
-	/* of one that was never seen to leave its CPU, or is no target, nothing is known */
+	/* nothing is known of a thread that is no target or never left its CPU */
 	if (!a || until <= since)
 		return;
 	for (int i = 0; i < PT_PASTS; i++) {
@@ -375,15 +378,16 @@ INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 		r->did_pid = p->preempt_pid;
 		__builtin_memcpy(r->did_comm, p->preempt_comm, PT_COMM);
 	}
-	/* the times kept last cover most of the sleep, or it ran most of the time */
+	/* one remembered interval covers most of the sleep; else the thread ran most of the
+	 * time */
 	if (r->did_ns * 2 >= until - since)
 		return;
 	r->did = all * 2 < until - since && oldest <= since ? PT_DID_RUN : PT_DID_UNKNOWN;
 	r->did_ns = until - since - all;
 }
 
-/* Who owns the mutex that a futex call waited for; 0: it is none, or not of a C library that says
- * so. */
+/* The thread that owns the mutex of a futex call; 0: no mutex, or its layout does not name the
+ * owner. */
 INLINE u32 mutex_owner(struct pt_asleep *a, struct pt_regs *regs)
 {
 	u64 operation = regs->si & FUTEX_OPERATION;
@@ -396,7 +400,7 @@ INLINE u32 mutex_owner(struct pt_asleep *a, struct pt_regs *regs)
 	return a->words[3] < 1 << 16 && a->words[4] < 1 << 9 ? a->words[2] : 0;
 }
 
-/* The rest of the record of a sleep that has ended. */
+/* Fill in what the sleep that has ended waited for, in `r`. */
 INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, struct pt_regs *regs,
 			u64 since, u64 until)
 {

@@ -9,9 +9,9 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * The frame that an activation is known by: its CFA. A goroutine's stack may
- * be moved while a call is open, but what a frame is away from its top stays:
- * r14 holds the goroutine, which holds the top of its stack.
+ * The frame address that identifies an activation: its CFA. In Go a stack may be moved while a
+ * call is open, but a frame keeps its distance from the stack's top. r14 points to the
+ * goroutine, which holds the top of its stack.
  */
 INLINE u64 frame_of(struct pt_site *s, struct pt_regs *regs, s64 cfa)
 {
@@ -24,7 +24,7 @@ INLINE u64 frame_of(struct pt_site *s, struct pt_regs *regs, s64 cfa)
 	return (regs->r14 << 20) ^ (top - frame);
 }
 
-/* A latency less what the probes of other functions took of it: calls inside this one. */
+/* A call's latency without the time of other functions' probes inside it. */
 INLINE u64 without_probes(struct pt_act *a, struct pt_thread *t, u32 tid, u64 ns)
 {
 	u64 probes;
@@ -32,11 +32,12 @@ INLINE u64 without_probes(struct pt_act *a, struct pt_thread *t, u32 tid, u64 ns
 	if (!t || a->tid != tid || t->probe_ns < a->snap.probe_ns)
 		return ns;
 	probes = t->probe_ns - a->snap.probe_ns;
-	/* the estimate is not exact: it never takes all */
+	/* the estimate is not exact: leave at least an eighth */
 	return probes < ns - (ns >> 3) ? ns - probes : (ns >> 3) + !ns;
 }
 
-/* What this hit costs goes to the thread's account: an end's when it is done, a start's before. */
+/* Add the cost of this hit to the thread's probe time: after the end of a call is handled, but
+ * before a start. */
 INLINE void charge_hit(struct pt_control *c, struct pt_site *s, u32 tid)
 {
 	struct pt_thread *t;
@@ -62,8 +63,8 @@ INLINE struct pt_act *act_at(u32 hash, u32 i)
 	return bpf_map_lookup_elem(&activations, &index);
 }
 
-/* One frame of one process is entered and left by one thread at a time: no two look for the same
- * key at once. */
+/* The open activation with this key; NULL: none. No two CPUs search the same key at once,
+ * because one frame is entered and left by one thread at a time. */
 INLINE struct pt_act *act_find(struct pt_act_key *key, u32 hash)
 {
 	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
@@ -119,8 +120,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	ns = hist_count(c, key->slot, ns);
 	r = sample_begin(c, key->slot, key->tgid, tid, a->start, ns);
 	if (r) {
-		/* a coroutine may end on another thread than it began on: its counters do not
-		 * compare */
+		/* if a coroutine has changed threads, the counters cannot be compared */
 		if (a->tid == tid)
 			sample_deltas(r, c, &a->snap, bpf_get_current_task_btf(),
 				      bpf_map_lookup_elem(&threads, &tid));
@@ -135,7 +135,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	}
 }
 
-/* End the activation with this frame, if there is one. Returns whether there was. */
+/* End the activation with this key. Returns false if there is none. */
 INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid,
 			   u64 now, u32 tid)
 {
@@ -172,8 +172,8 @@ INLINE void site_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ct
 }
 
 /*
- * Does a site stand where this call will return to? Unknown return addresses
- * are reported once each.
+ * True if an armed site stands at the return address. An unknown return address is reported to
+ * the collector once.
  */
 INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, u32 tid)
 {
@@ -188,9 +188,9 @@ INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, 
 }
 
 /*
- * The entry for an activation that begins. One that stands at this frame already
- * was left by a throw or a longjmp, unless it was seen to pass an exit; at a site that
- * may be passed again it goes on (NULL).
+ * The entry for an activation that begins; NULL: the table is full, or an open activation goes
+ * on. If the frame already has an activation, a throw or longjmp left it open, unless it passed
+ * an exit. At a site with PT_SITE_REPEATS the open activation goes on.
  */
 INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, struct pt_hist *h,
 				       struct pt_act_key *key)
@@ -218,9 +218,9 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 }
 
 /*
- * How a call of this slot that begins now counts: 0, or PT_ACT_OUTSIDE. Where the same
- * function ends phases, its own begin is told by nest_begin(), once it is sure that its end will be
- * seen.
+ * Returns 0 if a call of this slot that begins now counts, else PT_ACT_OUTSIDE. If the function
+ * both begins and ends phases, nest_begin() begins the phase later, when it is certain that the
+ * call's end will be seen.
  */
 INLINE u32 phase_of_start(struct pt_control *c, u32 slot, u32 tgid)
 {
@@ -241,7 +241,7 @@ INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
 		phase_begin(c, tgid);
 }
 
-/* `now`: when the program came to it. */
+/* `now`: when this program, or its part for starts, began. */
 INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now,
 		       u64 id)
 {
@@ -265,7 +265,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 		else if (bpf_probe_read_user(&ret, sizeof(ret),
 					     (void *)(ctx->sp + (s64)s->start_cfa - 8)))
 			ret = 0;
-		/* most calls come from where the last one came from */
+		/* most calls have the same caller as the last call */
 		if (ret && ret == s->last_ret && c->nr_targets == 1) {
 			mask = PT_ACT_RETURNS;
 		} else if (return_known(c, ret, key.tgid, key.slot, tid)) {
@@ -280,8 +280,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a = activation_begin(c, s, h, &key);
 	if (!a)
 		return;
-	/* what stood at this frame is done with; the end of this one says something only if it
-	 * closes a phase */
+	/* an older activation of this frame is closed; an activation outside of a phase is
+	 * kept only if its end closes a phase */
 	if (outside && key.slot != c->phase_end_slot) {
 		act_state(a, 0);
 		return;
@@ -312,8 +312,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 }
 
-/* Too many hits? Told by the program itself: the collector may be busy, and a probe is hit from the
- * moment it stands. */
+/* Count a hit; true if it blows the site's fuse. The BPF program decides this itself, because
+ * the collector may be busy and hits begin as soon as the probe is attached. */
 INLINE bool fuse_blows(struct pt_site *s)
 {
 	u64 hits = __sync_fetch_and_add(&s->hits, 1), now;
@@ -331,9 +331,9 @@ INLINE bool fuse_blows(struct pt_site *s)
 	return !__sync_fetch_and_add(&s->blown, 1);
 }
 
-enum { COLD_NS = 50000 }; /* without a hit: the caches hold something else by then */
+enum { COLD_NS = 50000 }; /* after so long without a hit, assume cold caches */
 
-/* A hit costs several times as much when the kernel's code and data for it have left the caches. */
+/* Count hits with cold caches: they cost several times as much. */
 INLINE void count_cold(u64 now)
 {
 	u32 key = PT_LAST_HIT;
@@ -356,12 +356,12 @@ INLINE int site_hit(struct pt_regs *ctx)
 	s = bpf_map_lookup_elem(&sites, &index);
 	if (!c || !s || !is_target(c, id >> 32))
 		return 0;
-	/* an end reads the clock first, a start last, once more */
+	/* an end uses the time before its own work; a start reads the clock again after its
+	 * work */
 	now = bpf_ktime_get_ns();
 	count_hit(s->class ? PT_HIT_STEPPED : PT_HIT_EMULATED);
 	count_cold(now);
-	/* a descent's fnodes begin no more when their fuse has blown; the governor only hears of it
-	 */
+	/* after a blown fuse no fnode begins here; for other sites the governor decides */
 	if (fuse_blows(s)) {
 		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
 		if (s->start_slot &&
@@ -387,8 +387,8 @@ INLINE int site_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* One program for uprobe_multi links (kernel 6.6), one for perf events: the attach type is fixed at
- * load. */
+/* Two copies of one program: for uprobe_multi links (kernel 6.6) and for perf events, because
+ * the attach type is fixed at load. */
 SEC("uprobe")
 int on_site_multi(struct pt_regs *ctx)
 {
@@ -402,8 +402,8 @@ int on_site(struct pt_regs *ctx)
 }
 
 /*
- * A hardware breakpoint at the return address of one open call, in its thread
- * only: how a slow call is seen to end after a burst, when nothing else is armed.
+ * A hardware breakpoint at the return address of one open call, in its thread only. It shows
+ * the end of a slow call after a burst, when no probe is attached.
  */
 SEC("perf_event")
 int on_break(struct bpf_perf_event_data *ctx)
@@ -423,8 +423,8 @@ int on_break(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * The activation of a kernel function is identified by thread and operation; in a recursion
- * the outermost call counts.
+ * The key of a kernel function's activation: thread and operation. In a recursion only the
+ * outermost call counts.
  */
 INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 {
@@ -434,8 +434,8 @@ INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 }
 
 /*
- * The site of a kernel function whose probe was hit by whomever; NULL if the hit is none of the
- * target's. Every hit counts for the fuse: all who call the function pay for its probes.
+ * The site of a kernel function whose probe was hit; NULL if the caller is not a target. Hits
+ * of all processes count for the fuse, because all callers pay for the probe.
  */
 INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64 id)
 {

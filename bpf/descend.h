@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descents (DARC, SIGMETRICS 2008, section 3): inside calls of f0, times the call
- * sites that are armed, each in the context of its path, and sends one record
- * per in-peak call with the sums of all. All votes are taken in user space.
+ * Descents (DARC, SIGMETRICS 2008, section 3): time the armed call sites inside calls of f0,
+ * each in the context of its call path, and send their sums. User space votes.
  */
 #ifndef PEAKTOP_BPF_DESCEND_H
 #define PEAKTOP_BPF_DESCEND_H
 
 #include "bpf/measure.h"
 
-/* Sleeps and interrupts are sent only for calls that last at least this long. */
+/* Shorter sleeps are not sent. */
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
 
 /*
- * How often one call of f0 passes a site before that may be a loop too hot to be timed, and the
- * part of the call that its probes may take by their nominal cost: on a busy host they cost twice
- * that, and nobody corrects the difference.
+ * A site may be in a loop too hot to be timed if one call of f0 hits it DESCEND_HOT_COUNT times
+ * and the probes take more than 1/DESCEND_HOT_PART of the call by their nominal cost. The limit
+ * is low because probes cost twice their nominal cost on a busy host, which is not corrected.
  */
 enum { DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
 
-/* The part of a call below which what probes and samples took of it may be left out of account. */
+/* If probes and samples took less than 1/PROBED_PART of a call, the call may be judged by its
+ * latency with or without them. */
 enum { PROBED_PART = 4 };
 
-/* What a hit inside f0 costs, wherever it belongs, is not time of the program. */
+/* Charge the cost of a hit inside f0: it is not time of the program, whichever function was
+ * probed. */
 INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt_site *s)
 {
 	d->cost += c->hit_ns[s->class ? 1 : 0];
 }
 
 /*
- * The call of f0 that a thread is in; NULL: none. Where one was left open by a burst that ended,
- * its end was missed. It may have begun before this set was armed: see its epoch.
+ * The call of f0 that a thread is in; NULL: none. A call that an earlier burst left open is
+ * ignored, because its end was missed. The call may have begun before the present set was
+ * armed: compare its epoch.
  */
 INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *task)
 {
@@ -39,15 +41,15 @@ INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *t
 	return d && d->active && d->burst == c->descend_burst ? d : 0;
 }
 
-/* What is not time of the program, so far. */
+/* Time that probes and samples took from the call so far. */
 INLINE u64 taken(struct pt_descent *d)
 {
 	return d->cost + d->sampled;
 }
 
 /*
- * Close the fnode on top of the stack: its time goes to its sum. One that was left by a throw ends
- * with the first event above it: the handler's first call.
+ * Close the innermost open fnode and add its time to its sum. An fnode that an exception left
+ * open is closed at the next event above it, usually the first call of the exception handler.
  */
 SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
@@ -91,7 +93,7 @@ SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 	return 0;
 }
 
-/* Close what is open deeper than that. */
+/* Close all open fnodes that are deeper than `depth`. */
 SEPARATE int fnodes_close(struct pt_descent *d, u32 depth, u64 now, u32 tid)
 {
 	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
@@ -124,8 +126,8 @@ INLINE u64 top_cfa(struct pt_descent *d)
 	return o ? o->cfa : ~0ull;
 }
 
-/* Let `look` stand on the innermost open fnode whose frame lies above `cfa`; with `same`, or is at
- * it. */
+/* Set `look` to the depth of the innermost open fnode whose frame is above `cfa`, or, with
+ * `same`, at `cfa`. */
 INLINE void look_above(struct pt_descent *d, u64 cfa, bool same)
 {
 #pragma nounroll
@@ -138,7 +140,8 @@ INLINE void look_above(struct pt_descent *d, u64 cfa, bool same)
 	}
 }
 
-/* The fnode (index + 1) that begins at this site under the one that `look` stands on; 0: none. */
+/* The index + 1 of the fnode that begins at this site with the fnode at depth `look` as its
+ * parent; 0: none. */
 INLINE u32 fnode_choose(struct pt_descent *d, u32 site, u64 ret)
 {
 	struct pt_fnode_open *o = open_at(d, d->look);
@@ -155,7 +158,8 @@ INLINE struct pt_fnode *fnode_at(u32 index)
 	return index ? bpf_map_lookup_elem(&fnodes, &key) : 0;
 }
 
-/* A jump to another function, or its arrival there: the frame is that of who jumps. */
+/* The fnode of a tail call, hit at the jump or at the entry of its target; NULL: none. A tail
+ * call has the frame of the function that jumps. */
 INLINE struct pt_fnode *tail_chosen(struct pt_descent *d, u32 site, u64 cfa, u32 *index)
 {
 	struct pt_fnode_open *o;
@@ -170,7 +174,8 @@ INLINE struct pt_fnode *tail_chosen(struct pt_descent *d, u32 site, u64 cfa, u32
 	return f && f->tail ? f : 0;
 }
 
-/* A call: of the site itself, or its arrival at the entry of the callee. */
+/* The fnode of a call, hit at the call instruction or, with `entry`, at the entry of the
+ * callee; NULL: none. */
 INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 *index)
 {
 	struct pt_fnode *f;
@@ -185,13 +190,13 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
 }
 
 /*
- * A site that one call of f0 passes again and again while probes take much of that call: timing
- * this loop would move the very peak that is asked for. On whatever path it is passed: a probe
- * costs the same where it does not count.
+ * True if one call of f0 hits the site many times and probes take much of that call: timing
+ * such a loop would shift the peak that is being analysed. Hits on any path count, because a
+ * probe costs the same where no fnode begins.
  */
 INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 {
-	/* threads share it: a pass more or less is all one */
+	/* threads share the counter without a lock: an error of a few hits does not matter */
 	if (s->of_call != d->start) {
 		s->of_call = d->start;
 		s->passes = 0;
@@ -200,7 +205,8 @@ INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
 	       !(s->flags & PT_SITE_START);
 }
 
-/* Open what begins here with this frame, if it is on the path. Returns the number of fnodes. */
+/* Open the fnode that begins at this site with this frame, if the call is on its path. Returns
+ * the number of fnodes opened. */
 SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
 {
 	struct pt_fnode_open *o;
@@ -217,7 +223,7 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 		f = call_chosen(d, entry, site, cfa, &index);
 	if (!f)
 		return 0;
-	/* what lies below this frame is gone: it was left by a throw */
+	/* frames below this one are gone: an exception left them */
 	if (d->depth > d->look)
 		fnodes_close(d, d->look, bpf_ktime_get_ns(), tid);
 	d->record.hits++;
@@ -240,7 +246,8 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 	return 1;
 }
 
-/* False: it is passed too often in this call to be timed at all. */
+/* Handle a hit of a site where fnodes begin. Returns false if one call hits the site too often
+ * to time it. */
 INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site,
 				struct pt_regs *ctx, u32 tid)
 {
@@ -249,10 +256,11 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 	if (!d)
 		return true;
 	descent_charge(c, d, s);
-	/* of a call that began before this set only the loops are of interest */
+	/* in a call that began before this set was armed, only check for hot loops */
 	if (d->record.epoch != c->descend_epoch)
 		return !site_too_hot(s, d, bpf_ktime_get_ns());
-	/* a function may begin with a call: its own fnode first, then that of the call, below it */
+	/* a function may begin with a call: open its own fnode first, then the call's as its
+	 * child */
 	if (s->flags & PT_SITE_FNODE_ENTRY)
 		s->opened += fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
 	if (s->flags & PT_SITE_FNODE_CALL)
@@ -272,7 +280,7 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 		look_above(d, ctx->sp + (s64)s->end_cfa, false);
 		fnodes_close(d, d->look, now, tid);
 	}
-	/* one that begins something here as well is charged there */
+	/* if an fnode begins here, it charges the hit */
 	if (!(s->flags & PT_SITE_FNODE_START))
 		descent_charge(c, d, s);
 }
@@ -286,7 +294,7 @@ INLINE u32 innermost(struct pt_descent *d)
 
 /* ---- the callees of an indirect call ---------------------------------- */
 
-/* Is it the function of the path that calls here? */
+/* True if the indirect call at hand is made by the fnode that the entry is for. */
 INLINE bool learn_context(struct pt_descent *d, struct pt_learn *l, u64 cfa)
 {
 	u32 top = innermost(d);
@@ -294,7 +302,7 @@ INLINE bool learn_context(struct pt_descent *d, struct pt_learn *l, u64 cfa)
 
 	if (l->parent == PT_ANY_PARENT || top == l->parent)
 		return true;
-	/* or it is timed too, and its fnode was opened a moment ago */
+	/* or the call itself is timed, and its fnode was opened just before */
 	f = fnode_at(top);
 	return f && f->parent == l->parent && top_cfa(d) == cfa;
 }
@@ -313,7 +321,7 @@ INLINE u64 register_of(struct pt_regs *ctx, u64 number)
 	return value;
 }
 
-/* Where the call at hand goes; 0: the pointer could not be read. */
+/* Target address of the call at hand; 0: the pointer could not be read. */
 INLINE u64 learn_target(struct pt_learn *l, struct pt_regs *ctx)
 {
 	u64 at = register_of(ctx, l->base), value = 0;
@@ -384,7 +392,7 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A call of f0 begins. When f0 calls itself, the outermost one is meant. */
+/* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
 INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snapshot *snap)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -394,8 +402,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 
 	if (!d)
 		return;
-	/* one further down the stack is inside the one that is open; else that one was left by a
-	 * throw */
+	/* a call further down the stack is a recursion; else an exception left the open call */
 	if (descent_of(c, task) && cfa < d->cfa && d->record.epoch == c->descend_epoch &&
 	    !c->descend_call)
 		return;
@@ -424,7 +431,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	d->active = 1;
 }
 
-/* Whose call of f0 has begun. */
+/* Record which goroutine has called f0. */
 INLINE void descent_goroutine(struct pt_control *c, u64 goroutine)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
@@ -466,7 +473,7 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot,
 		callees_send(c, d);
 }
 
-/* What the kernel does for the thread just now. */
+/* Copy the kernel work that is going on for the thread. */
 INLINE void work_copy(struct pt_kernel_work *to, struct pt_descent *d)
 {
 	to->doing = d->work.doing;
@@ -474,7 +481,7 @@ INLINE void work_copy(struct pt_kernel_work *to, struct pt_descent *d)
 		__builtin_memcpy(to, &d->work, sizeof(*to));
 }
 
-/* The thread that runs has ended this work of the kernel. */
+/* The kernel work `doing` has ended for the current thread. */
 INLINE void work_end(struct pt_control *c, u32 doing)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
@@ -483,7 +490,8 @@ INLINE void work_end(struct pt_control *c, u32 doing)
 		d->work.doing &= ~doing;
 }
 
-/* Who holds this lock for writing. Its lower bits are flags: 1 says that readers hold it. */
+/* The thread that holds a lock for writing, from the lock's owner word. The lower bits of the
+ * word are flags; bit 0 says that readers hold the lock. */
 INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
 {
 	struct task_struct *owner = (struct task_struct *)(word & ~7ull);
@@ -495,8 +503,8 @@ INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
 	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
 }
 
-/* Who holds the locks that a thread in the kernel is most often seen to spin for: of its memory, of
- * the file that it was called for. */
+/* The owners of two locks for which threads often spin in the kernel: that of the address
+ * space, and that of the file with descriptor `fd`. */
 INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64 fd)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -515,9 +523,10 @@ INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64
 }
 
 /*
- * Copy registers and the part of the stack that lies inside f0, where this thread is in a call of
- * it (f0 a system call: what called it), and the addresses of the kernel's part; `ctx`: of the
- * program. In room 0 it goes to sleep.
+ * Send a stack sample of a thread inside f0: its user registers `regs`, its user stack down to
+ * the frame of f0's caller (up to PT_STACK bytes if f0 is a system call), and the kernel's
+ * return addresses. `ctx` is the context of the BPF program. `room` is the buffer's index; 0
+ * means that the thread falls asleep.
  */
 INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task,
 			  struct pt_regs *regs, u32 room, bool in_kernel)
@@ -550,13 +559,13 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		fill_owners(r, task, r->regs[PT_REG_DI]);
 	else
 		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
-	/* with the return address of f0 and a little of its caller's frame */
+	/* include f0's return address and 64 bytes of its caller's frame */
 	bytes = c->descend_call ? PT_STACK : d->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;
 	if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP])) {
-		/* it ends sooner */
+		/* the stack ends before that: try less */
 		bytes = 2048;
 		if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
 			bytes = 512;
@@ -571,12 +580,12 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
 			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
-	/* a sample is timed as a whole */
+	/* sample_charge() adds the time of samples */
 	if (sleeps)
 		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
 }
 
-/* Never more than three quarters, as in hist_count(). */
+/* Subtract the cost of probes, at most three quarters as in hist_count(). */
 INLINE u64 less_probes(u64 raw, u64 cost)
 {
 	u64 least = (raw >> 2) + !raw;
@@ -585,8 +594,9 @@ INLINE u64 less_probes(u64 raw, u64 cost)
 }
 
 /*
- * Is the call in the peak? What a sample takes is known to a half: where that is much of the call,
- * it may be, and its latency counts for nothing.
+ * True if the call may be in the peak. The time that samples took is known to within a half. If
+ * that is much of the call, accept the call within this error and mark it as blurred, so that
+ * only its stacks are used.
  */
 INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 {
@@ -598,7 +608,7 @@ INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 	return latency + unsure >= c->descend_low && latency < c->descend_high + unsure;
 }
 
-/* A call of f0 has returned. Returns what probes and looks inside it took of its latency. */
+/* A call of f0 has returned. Returns the part of its latency that probes and samples took. */
 SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -610,14 +620,15 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64
 	if (!c || !d || d->cfa != cfa)
 		return 0;
 	d->active = 0;
-	/* what ends with f0: tail calls, and a call whose own end stands at the same address */
+	/* close fnodes that end with f0: tail calls, and a call that returns to the address at
+	 * which f0 ends */
 	fnodes_close(d, 0, now, tid);
 	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(index);
 	index &= PT_SLOTS - 1;
 	latency = less_probes(raw, c->correction[index] + taken(d));
-	/* a call that goes on until a time has come is no longer for its probes: where these took
-	 * little, it counts with either length */
+	/* probes do not lengthen a call that waits until a point in time: if they took little,
+	 * count the call if either length is in the peak */
 	if (latency < c->descend_low && taken(d) < raw / PROBED_PART &&
 	    less_probes(raw, c->correction[index]) >= c->descend_low)
 		latency = c->descend_low;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cgroups of a task: their names, and which of their limits it has reached. */
+/* The names of a task's cgroups, and the limits that they have reached. */
 #ifndef PEAKTOP_BPF_GROUPS_H
 #define PEAKTOP_BPF_GROUPS_H
 
@@ -31,7 +31,7 @@ INLINE void fill_group(struct pt_group *out, struct cgroup *cgroup)
 	}
 }
 
-/* The state of a controller for this task; NULL: there is none. */
+/* The state of a cgroup v1 or v2 controller for this task; NULL: none. */
 INLINE struct cgroup_subsys_state *group_state(struct task_struct *task, u64 controller)
 {
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
@@ -46,7 +46,7 @@ INLINE struct cgroup_subsys_state *group_state(struct task_struct *task, u64 con
 	return css;
 }
 
-/* Is the CPU quota of one of its cgroups used up? */
+/* True if a cgroup of the task has used up its CPU quota. */
 INLINE bool is_throttled(struct task_struct *task)
 {
 	struct cfs_rq *queue = 0;
@@ -60,8 +60,8 @@ INLINE bool is_throttled(struct task_struct *task)
 	return queue && BPF_CORE_READ(queue, throttle_count) > 0;
 }
 
-/* The group of a task whose quota counts, as a number: the verifier lets no other address into a
- * function of its own. */
+/* The address of the task's scheduling group, as a number: the verifier does not allow other
+ * pointers as arguments of a separate function. */
 INLINE u64 quota_group(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_task_group))
@@ -69,8 +69,8 @@ INLINE u64 quota_group(struct task_struct *task)
 	return (u64)BPF_CORE_READ(task, sched_task_group);
 }
 
-/* The cgroup whose quota it is: the innermost one that is throttled on this CPU; else the innermost
- * that has a quota. */
+/* Describe the cgroup whose quota is used up: the innermost one throttled on this CPU, else
+ * the innermost one that has a quota. */
 SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
 {
 	struct task_group *group = (struct task_group *)address, *found = 0;
@@ -101,7 +101,7 @@ SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
 	return 0;
 }
 
-/* The innermost cgroup of the task that runs whose memory is at its limit. */
+/* Describe the innermost cgroup of the current task whose memory is at its limit. */
 SEPARATE int fill_memory_limit(struct pt_kernel_work *out)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel and other tasks do to a thread inside a call of f0: signals, requests of other
- * CPUs, freeing and moving memory, throttling of writers. Attached during descents only; a kernel
- * may lack any of these tracepoints.
+ * What the kernel and other tasks do to a thread inside a call of f0: signals, interrupts from
+ * other CPUs, reclaim and compaction of memory, throttling of writers. Attached during descents
+ * only. A kernel may lack any of these tracepoints.
  */
 #include "bpf/descend.h"
 #include "bpf/groups.h"
@@ -10,7 +10,7 @@
 
 /* ---- signals */
 
-enum { SIGNAL_STOP = 19, SIGNAL_TTOU = 22 }; /* and those between */
+enum { SIGNAL_STOP = 19, SIGNAL_TTOU = 22 }; /* SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU */
 
 SEC("tp_btf/signal_generate")
 int BPF_PROG(on_signal_sent, int sig, void *info, struct task_struct *task)
@@ -39,7 +39,7 @@ int BPF_PROG(on_signal, int sig, void *info, struct k_sigaction *action)
 	if (!d)
 		return 0;
 	handler = (u64)BPF_CORE_READ(action, sa.sa_handler);
-	/* 0 and 1: the default, and ignored */
+	/* SIG_DFL and SIG_IGN */
 	if (handler <= 1)
 		return 0;
 	d->record.handlers++;
@@ -171,8 +171,8 @@ int BPF_PROG(on_compaction_end)
 	return 0;
 }
 
-/* A writer is made to wait, or could have been: each process is noted with what it has dirtied, in
- * order to say who writes most. */
+/* A writer may be throttled. Count the pages that each process dirties, in order to name the
+ * process that writes most. */
 SEC("tp_btf/balance_dirty_pages")
 int BPF_PROG(on_dirty, struct bdi_writeback *wb)
 {

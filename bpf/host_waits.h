@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a thread inside a call of f0 does not run although it could: who has its CPU, its quota, who
- * has stopped it. */
+/* Why a thread inside a call of f0 is not running although it could: another task has its CPU,
+ * its CPU quota is used up, or it was stopped. */
 #ifndef PEAKTOP_BPF_HOST_WAITS_H
 #define PEAKTOP_BPF_HOST_WAITS_H
 
 #include "bpf/descend.h"
 #include "bpf/groups.h"
 
-/* Bits of task_struct.__state and, before 6.1, of its flags: macros of the kernel, not in its BTF.
- */
+/* Bits of task_struct.__state and, before 6.1, of its flags. They are macros of the kernel, so
+ * BTF does not have them. */
 enum { STATE_STOPPED = 4, STATE_TRACED = 8, STATE_FROZEN = 0x8000, FLAG_FROZEN = 0x10000 };
 
 INLINE struct pt_cpu *cpu_of(u32 cpu)
@@ -18,7 +18,7 @@ INLINE struct pt_cpu *cpu_of(u32 cpu)
 
 /* ---- who runs on a CPU that a thread waits for */
 
-/* Add a task's time to a few; where there is no room, to that of others. */
+/* Add a task's time to its entry in `list`; if there is no room, to other_ns. */
 SEPARATE int runner_add(struct pt_runners *list, struct pt_runner *task)
 {
 	if (!list || !task)
@@ -60,8 +60,8 @@ SEPARATE int runners_join(struct pt_runners *to, struct pt_runners *from)
 	return 0;
 }
 
-/* A task has run on this CPU until now: each thread that waits for the CPU has waited for that
- * task. */
+/* Charge the time of the task that ran on this CPU until now to each thread that waits for the
+ * CPU. */
 SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 {
 	struct pt_runner task = {};
@@ -94,8 +94,8 @@ SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 }
 
 /*
- * From now on this thread waits for the CPU. If too many threads wait already, the tasks
- * that run meanwhile are not recorded for it.
+ * Note that the thread waits for the CPU from now on. If too many threads wait already, the
+ * tasks that run meanwhile are not recorded for it.
  */
 SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 {
@@ -109,8 +109,7 @@ SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 		if (i >= PT_WAITING)
 			break;
 		w = &cpu->waiting[i];
-		/* one that waits for 10 s was forgotten, by a thread that has ended or waits
-		 * elsewhere */
+		/* an entry older than 10 s is stale: its thread has ended or waits elsewhere */
 		if (w->tid && w->tid != tid && now - w->since < 10000000000ull)
 			continue;
 		__builtin_memset(w, 0, sizeof(*w));
@@ -122,8 +121,8 @@ SEPARATE int waiting_begin(struct pt_cpu *cpu, u32 tid, u64 now)
 	return 0;
 }
 
-/* The thread has got a CPU: what others ran meanwhile is added to its own account, or with `to`
- * NULL forgotten. */
+/* The thread has got a CPU: add the time of the tasks that ran meanwhile to `to`; NULL: drop
+ * it. */
 SEPARATE int waiting_end(struct pt_cpu *cpu, u32 tid, struct pt_runners *to)
 {
 	if (!cpu)
@@ -146,7 +145,7 @@ SEPARATE int waiting_end(struct pt_cpu *cpu, u32 tid, struct pt_runners *to)
 	return 0;
 }
 
-/* On every switch during a descent. */
+/* Called at every context switch during a descent. */
 INLINE void cpu_switched(struct task_struct *next, u64 now)
 {
 	struct pt_cpu *cpu = cpu_of(bpf_get_smp_processor_id());
@@ -167,7 +166,7 @@ INLINE u32 cpu_of_task(struct task_struct *task)
 	return BPF_CORE_READ(task, cpu);
 }
 
-/* This thread begins to wait for that CPU. */
+/* The thread begins to wait for `cpu` because of `wait` (enum pt_wait). */
 INLINE void wait_begin(struct pt_thread *t, u32 tid, u32 wait, u32 cpu, u64 now)
 {
 	t->wait = wait;
@@ -178,7 +177,7 @@ INLINE void wait_begin(struct pt_thread *t, u32 tid, u32 wait, u32 cpu, u64 now)
 	t->wait_cpu = cpu + 1;
 }
 
-/* It has waited for `ns` and runs now. */
+/* The thread has waited for `ns` and runs now. */
 INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns, u64 now)
 {
 	struct pt_cpu *cpu = t->wait_cpu ? cpu_of(t->wait_cpu - 1) : 0;
@@ -194,7 +193,7 @@ INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns,
 	}
 	if (!cpu)
 		return;
-	/* where it waited another one may be running on: it got its CPU elsewhere */
+	/* it got another CPU than it waited for, where the running task is not charged yet */
 	if (t->wait_cpu - 1 != bpf_get_smp_processor_id())
 		waiting_charge(cpu, now);
 	waiting_end(cpu, tid,
@@ -206,7 +205,7 @@ INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns,
 
 /* ---- who has stopped it */
 
-/* Is it stopped, rather than asleep? PT_WAIT_STOPPED, _TRACED, _FROZEN; else 0. */
+/* Why a task is stopped: PT_WAIT_STOPPED, _TRACED or _FROZEN; 0: it sleeps. */
 INLINE u32 stop_of(struct task_struct *task, u32 state)
 {
 	if (state & STATE_TRACED)
@@ -220,8 +219,8 @@ INLINE u32 stop_of(struct task_struct *task, u32 state)
 	return 0;
 }
 
-/* The cgroup by which it is frozen: of version 2, where that says so, else of the controller of
- * version 1. */
+/* Describe the cgroup that froze the task: of version 2 if the task's `frozen` bit is set,
+ * else of the freezer of version 1. */
 INLINE void fill_frozen(struct pt_host_waits *waits, struct task_struct *task)
 {
 	struct cgroup_subsys_state *css;
@@ -237,7 +236,7 @@ INLINE void fill_frozen(struct pt_host_waits *waits, struct task_struct *task)
 		fill_group(&waits->frozen, BPF_CORE_READ(css, cgroup));
 }
 
-/* It has stopped inside a call of f0: by whom. */
+/* The task was stopped inside a call of f0: fill in by whom. */
 INLINE void fill_stop(struct pt_descent *d, struct task_struct *task, u32 wait)
 {
 	struct pt_host_waits *waits = &d->record.waits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interrupts that hold up a thread of a target inside a call of f0. */
+/* Times the interrupts that interrupt a target's thread inside a call of f0. */
 #ifndef PEAKTOP_BPF_IRQ_H
 #define PEAKTOP_BPF_IRQ_H
 
@@ -27,7 +27,7 @@ INLINE void irq_leave(void)
 	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
 	struct pt_thread *t;
 
-	/* the first exit after attaching may come without its entry */
+	/* the first exit after attaching may have no entry */
 	if (!c || !irq || !irq->depth || --irq->depth)
 		return;
 	count_hit(PT_HIT_SCHED_OTHER);

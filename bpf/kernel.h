@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few kernel types that the programs read, by hand. Field offsets are
- * relocated at load time (CO-RE), so only names and types matter here.
+ * Minimal hand-written definitions of the kernel types that the BPF programs read. CO-RE
+ * relocates the field offsets at load time, so only names and types matter.
  */
 #ifndef PEAKTOP_KERNEL_H
 #define PEAKTOP_KERNEL_H
@@ -28,7 +28,7 @@ typedef _Bool bool;
 #define true 1
 #define false 0
 
-/* uapi constants, which are not in BTF as macros */
+/* uapi constants: BTF does not contain macros */
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
@@ -50,7 +50,7 @@ enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
-/* Registers of x86-64: fixed by the ABI of perf events, no relocation. */
+/* Registers of x86-64. The ABI of perf events fixes the layout, so offsets need no relocation. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
@@ -215,7 +215,7 @@ struct task_struct {
 	struct thread_info thread_info; /* has `cpu` since 5.16 */
 	unsigned int cpu;		/* until then */
 	unsigned int flags;
-	bool throttled;	     /* 6.18: a task is throttled, not a queue */
+	bool throttled;	     /* since 6.18 tasks are throttled, not queues */
 	unsigned int frozen; /* a bit; only of the freezer of cgroup v2 */
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The maps. calls.bpf.c defines them, the other objects are linked against it. */
+/* The BPF maps. calls.bpf.c defines them; the other objects declare them extern and are linked
+ * with it. */
 #ifndef PEAKTOP_MAPS_H
 #define PEAKTOP_MAPS_H
 
@@ -13,12 +14,12 @@
 #define PT_MAP extern
 #endif
 
-/* The interrupt that a CPU is in: the outermost one. An interrupt never spans a switch. */
+/* The outermost interrupt that a CPU is handling. An interrupt never spans a context switch. */
 struct irq_context {
 	u64 start;
 	u32 depth;
 	u32 number; /* of the line, or PT_IRQ_... */
-	u64 looked; /* ns of it that are this tool's */
+	u64 looked; /* ns of the interrupt that peaktop's samples took */
 };
 
 PT_MAP struct {
@@ -29,7 +30,7 @@ PT_MAP struct {
 	__type(value, struct pt_control);
 } control SEC(".maps");
 
-/* Index: slot * PT_MAX_SHARDS + shard; the collector lowers max_entries where fewer shards are
+/* Index: slot * PT_MAX_SHARDS + shard. The collector lowers max_entries if fewer shards are
  * used. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -84,8 +85,8 @@ PT_MAP struct {
 	__type(value, struct pt_pace);
 } paces SEC(".maps");
 
-/* One thread of which nothing is known; never written. A copy on the stack would take most of its
- * 512 bytes. */
+/* The initial value of a thread's record; never written. A copy on the BPF stack would take
+ * most of its 512 bytes. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -122,7 +123,7 @@ PT_MAP struct {
 	__type(value, struct pt_fnode);
 } fnodes SEC(".maps");
 
-/* Which fnode begins: written by the collector for each armed set. */
+/* Finds the fnode that begins at a site. The collector fills it for each armed set. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 2 * PT_FNODES);
@@ -146,8 +147,8 @@ PT_MAP struct {
 } descents SEC(".maps");
 
 /*
- * Buffers for building a record with a stack: 0 for context switches, 1 for samples, which
- * may interrupt them.
+ * Buffers for building a record with a stack. Index 0 is used at context switches, index 1 by
+ * samples, because a sample may interrupt a switch.
  */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -156,7 +157,7 @@ PT_MAP struct {
 	__type(value, struct pt_record_stack);
 } stacks SEC(".maps");
 
-/* By thread; during a descent. */
+/* Key: thread id. Filled only during a descent. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -178,7 +179,7 @@ PT_MAP struct {
 	__type(value, struct pt_cpu);
 } cpus SEC(".maps");
 
-/* By process. */
+/* Key: process id. */
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PT_TARGETS);

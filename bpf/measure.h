@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every program does: who is a target, count a latency, sample a call. */
+/* Helpers of all BPF programs: recognise targets, count a latency, sample a call. */
 #ifndef PEAKTOP_MEASURE_H
 #define PEAKTOP_MEASURE_H
 
@@ -11,18 +11,18 @@
 #include <bpf/bpf_tracing.h>
 
 /*
- * clang drops a check or a mask that it can prove redundant, and the verifier,
- * which cannot, then refuses: hide the value from the compiler first.
+ * clang drops a check or a mask that it can prove redundant. The verifier cannot prove the same
+ * and then rejects the program, so hide the value from the compiler first.
  */
 #define HIDE(x) asm volatile("" : "+r"(x))
 
 #define INLINE static inline __attribute__((always_inline))
-/* Verified once, not once for each state that it is called in: what has loops. Its pointers may be
- * NULL for all it knows. */
+/* For functions with loops: the verifier checks a separate function once instead of once per
+ * calling state. It assumes that pointer arguments may be NULL. */
 #define SEPARATE __attribute__((noinline, weak))
 
-/* enum sample_known and enum layer of analysis/session/record.h; checked by the collector at build
- * time */
+/* Copies of enum sample_known and enum layer of analysis/session/record.h; the collector
+ * compares them at build time. */
 enum {
 	KNOWN_RET = 1 << 0,
 	KNOWN_ARG0 = 1 << 1,
@@ -34,8 +34,8 @@ enum {
 	KNOWN_INTERRUPTS = 1 << 12,
 };
 enum { ON_SYSCALL = 1 << 0, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
-/* Numbers of enum layer, for their gates. Functions have gates of their own (`closed` of pt_site).
- */
+/* Values of enum layer, as indices of gate_ns. Functions have their own gates
+ * (pt_site.closed). */
 enum { GATE_SYSCALL = 0, GATE_KERNEL = 2, GATE_BLOCK = 3, GATE_LOCK = 4, GATE_RUNQUEUE = 5 };
 
 INLINE struct pt_control *the_control(void)
@@ -45,7 +45,7 @@ INLINE struct pt_control *the_control(void)
 	return bpf_map_lookup_elem(&control, &zero);
 }
 
-/* Does a call of this layer that began at `at` count? */
+/* True if a call of this layer that began at `at` counts. */
 INLINE bool gate_is_open(struct pt_control *c, u32 gate, u64 at)
 {
 	u64 since = *(volatile u64 *)&c->gate_ns[gate];
@@ -73,7 +73,7 @@ INLINE bool is_target(struct pt_control *c, u32 tgid)
 	return state && *state & PT_TARGET_WATCHED;
 }
 
-/* The record of a thread of a target, made on first sight. */
+/* The record of a target's thread. Creates it if it does not exist; NULL: the map is full. */
 INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 {
 	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid), *fresh;
@@ -147,8 +147,8 @@ INLINE struct pt_hist *hist_of(struct pt_control *c, u32 slot)
 	return bpf_map_lookup_elem(&hists, &index);
 }
 
-/* Count one latency; returns its corrected value. Buckets first: a reader never sees calls without
- * them. */
+/* Count one latency; returns its corrected value. The bucket is updated before `calls`, so
+ * that a reader never sees more calls than bucket entries. */
 INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 {
 	struct pt_hist *h = hist_of(c, slot);
@@ -159,8 +159,8 @@ INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 	HIDE(index);
 	index &= PT_SLOTS - 1;
 	correction = c->correction[index];
-	/* never more than three quarters: below that the correction's own error would be the figure
-	 */
+	/* subtract at most three quarters: beyond that the result would be mostly the
+	 * correction's error */
 	ns = ns > correction + (ns >> 2) ? ns - correction : (ns >> 2) + !ns;
 	bucket = pt_bucket(ns);
 	HIDE(bucket);
@@ -173,7 +173,7 @@ INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 	return ns;
 }
 
-/* May this call be sampled? The collector fills the allowances up again and again. */
+/* Take one sampling token; false if there is none. The collector refills the tokens. */
 INLINE bool token_take(u32 slot, u64 ns)
 {
 	u32 index = slot * PT_TOKENS + pt_bucket(ns) / PT_RESOLUTION;
@@ -181,7 +181,7 @@ INLINE bool token_take(u32 slot, u64 ns)
 
 	if (!left || *left <= 0)
 		return false;
-	/* two at once may take the last one: the collector tolerates an extra sample */
+	/* two CPUs may take the last token at once: the collector tolerates an extra sample */
 	__sync_fetch_and_add(left, -1);
 	return true;
 }
@@ -208,7 +208,8 @@ INLINE struct pt_record_sample *sample_begin(struct pt_control *c, u32 slot, u32
 	return r;
 }
 
-/* What has happened to the thread since `from`; returns what is known (enum sample_known). */
+/* Compute how the thread's counters changed since `from`. Returns which of them are valid
+ * (enum sample_known). */
 INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struct pt_snapshot *from,
 			  struct task_struct *task, struct pt_thread *t)
 {
@@ -224,12 +225,12 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	delta->nvcsw = now.nvcsw - from->nvcsw;
 	delta->nivcsw = now.nivcsw - from->nivcsw;
 	delta->delay_ns = now.delay_ns - from->delay_ns;
-	/* time off the CPU is known only if the scheduler was watched all the while */
+	/* off-CPU time is known only if the scheduler was watched during the whole call */
 	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst &&
 	    now.sched_burst == c->sched_burst)
 		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU |
 		       KNOWN_RUNQUEUE | KNOWN_INTERRUPTS;
-	/* but of that the waits for a CPU are what the kernel counts, where it does */
+	/* otherwise take the wait for a CPU from the kernel's own counter, if it has one */
 	delta->runq_ns = delta->delay_ns;
 	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES |
 	       (now.delay_ns ? KNOWN_RUNQUEUE : 0);
@@ -255,7 +256,8 @@ INLINE void record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 
 	r->head.tid = tid;
 	r->head.at = bpf_ktime_get_ns();
 	r->address = address;
-	/* probes that are hit too often cost the target until the collector removes them */
+	/* wake the collector at once: a probe hit too often slows the target until it is
+	 * removed */
 	bpf_ringbuf_submit(r, kind == PT_RECORD_BLOWN ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 

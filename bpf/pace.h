@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a thread got to a call from its last call of the same function: in the same burst, or through
- * a gap in which nobody looked. From this follows what it would have done without the probes
- * (analysis/latency/scale.h).
+ * Records the pace of a thread's calls of a function: what the thread did since its previous
+ * call, in the same burst or over a gap without probes. analysis/latency/scale.h estimates from
+ * it how the program would run without probes.
  */
 #ifndef PEAKTOP_PACE_H
 #define PEAKTOP_PACE_H
 
 #include "bpf/measure.h"
 
-/* The thread slept since its last call. From a sleep to a sleep it has gone once through what it
- * does. */
+/* The thread slept since its last call. The calls between two sleeps are one cycle of its
+ * work. */
 INLINE void pace_sleep(struct pt_hist *h, struct pt_pace *p, u64 sleeps)
 {
 	if (p->slept) {
@@ -39,7 +39,7 @@ INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct 
 	u64 cpu = task->se.sum_exec_runtime, nvcsw = task->nvcsw, nivcsw = task->nivcsw;
 	u64 ran = cpu - p->cpu, sleeps = nvcsw - p->nvcsw;
 
-	/* an earlier thread with this id has ended */
+	/* the counters went back: the thread id was reused */
 	if (cpu < p->cpu || nvcsw < p->nvcsw) {
 		p->at = p->ahead = p->calls = 0;
 		p->slept = 0;
@@ -71,17 +71,18 @@ INLINE void pace_count(struct pt_hist *h, struct pt_pace *p, struct task_struct 
 
 enum { LONG_PROGRAM_NS = 20000 };
 
-/* A hit whose program took so long. */
+/* Count a hit whose BPF program took `ns`. */
 INLINE void pace_hit(struct pt_hist *h, struct pt_site *s, u64 ns)
 {
-	/* it was interrupted for long, or lost its CPU */
+	/* the program was interrupted, or the thread lost its CPU */
 	if (ns > LONG_PROGRAM_NS)
 		return;
 	__sync_fetch_and_add(&h->pace_hits[s->class ? 1 : 0], 1);
 	__sync_fetch_and_add(&h->program_ns, ns);
 }
 
-/* The program has done the end's part since `began`. Returns the time. */
+/* Count the time that the program spent on an end since `began`. Returns the present time, or
+ * `began` if the pace is not recorded. */
 INLINE u64 pace_end(struct pt_control *c, struct pt_site *s, u64 began)
 {
 	struct pt_hist *h = s->pace ? hist_of(c, s->end_slot) : 0;

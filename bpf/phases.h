@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Phases (DARC, SIGMETRICS 2008, section 4.2): only what begins between a call of one
- * operation and the end of a call of another counts, in all threads of a process.
+ * Phases (DARC, SIGMETRICS 2008, section 4.2): a phase of a process lasts from the begin of one
+ * operation's call to the end of another's. Only calls that begin within a phase count, in all
+ * threads.
  */
 #ifndef PEAKTOP_BPF_PHASES_H
 #define PEAKTOP_BPF_PHASES_H
 
 #include "bpf/measure.h"
 
-/* Does what this process begins now count? */
+/* True if a call that this process begins now counts. */
 INLINE bool in_phase(struct pt_control *c, u32 tgid)
 {
 	struct pt_phase *p;
@@ -19,13 +20,13 @@ INLINE bool in_phase(struct pt_control *c, u32 tgid)
 	return p && p->depth && p->epoch == *(volatile u32 *)&c->phase_epoch && !c->phase_blind;
 }
 
-/* The same operation begins and ends phases: its open calls are counted. */
+/* True if the same operation begins and ends phases: then its open calls are counted. */
 INLINE bool phase_nests(struct pt_control *c)
 {
 	return c->phase_begin_slot == c->phase_end_slot && c->phase_begin_call == c->phase_end_call;
 }
 
-/* A call of the operation that opens phases begins. */
+/* A call of the operation that begins phases has begun. */
 INLINE void phase_begin(struct pt_control *c, u32 tgid)
 {
 	struct pt_phase *p = bpf_map_lookup_elem(&phases, &tgid), fresh = {};
@@ -51,7 +52,7 @@ INLINE void phase_begin(struct pt_control *c, u32 tgid)
 	}
 }
 
-/* A call of the operation that closes them has ended. */
+/* A call of the operation that ends phases has ended. */
 INLINE void phase_end(struct pt_control *c, u32 tgid)
 {
 	struct pt_phase *p = bpf_map_lookup_elem(&phases, &tgid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The contract between the programs in the kernel and the collector: maps,
- * their values and the records in the ring buffer. Plain layouts, shared by
- * both compilers; times in nanoseconds of CLOCK_MONOTONIC.
+ * The interface between the BPF programs and the collector: map values and ring buffer records.
+ * Both compilers lay the structs out in the same way. All times are nanoseconds of
+ * CLOCK_MONOTONIC.
  */
 #ifndef PEAKTOP_RECORDS_H
 #define PEAKTOP_RECORDS_H
@@ -31,33 +31,32 @@ enum {
 	PT_THREADS = 16384,
 	PT_TARGETS = 1024,
 	PT_RING_BYTES = 1 << 20,
-	PT_FNODES = 256, /* armed in one descent */
-	PT_DEPTH = 64,	 /* fnodes open at once in a thread */
-	PT_LEARNS = 32,	 /* sites whose callees are learnt at the same time */
+	PT_FNODES = 256, /* most fnodes armed in one descent */
+	PT_DEPTH = 64,	 /* most fnodes open at once in one thread */
+	PT_LEARNS = 32,	 /* indirect calls whose callees are recorded at once */
 	PT_CALLEES = 16, /* callees in the record of one call of f0 */
 	PT_COMM = 16,
 	PT_FILE_NAME = 64,
 	PT_SOCKET_PATH = 108, /* sun_path */
-	PT_FUTEX_WORDS = 5,   /* of a pthread_mutex_t: lock, count, owner, users, kind */
-	PT_PASTS = 4,	      /* times off a CPU that are kept of a thread */
+	PT_FUTEX_WORDS = 5,   /* words of a pthread_mutex_t: lock, count, owner, users, kind */
+	PT_PASTS = 4,	      /* last off-CPU intervals kept per thread */
 	PT_RUNNERS = 4,	      /* tasks remembered that ran while a thread waited for the CPU */
 	PT_GROUP_LEVELS = 3,
-	PT_GROUP_NAME = 32, /* of the path of a cgroup, the innermost ones */
+	PT_GROUP_NAME = 32, /* bytes of one part of a cgroup's path */
 	PT_DEVICE_NAME = 16,
 	PT_DIRTIERS = 256,
-	PT_WAITING =
-	    4, /* threads of targets that wait for one CPU, of which it is known who runs there */
+	PT_WAITING = 4, /* waiting target threads tracked per CPU */
 	PT_CPUS = 1024,
-	PT_REGS = 21,		   /* of struct pt_regs, in its order */
-	PT_STACK = 8192,	   /* bytes of a stack copied at most */
+	PT_REGS = 21,		   /* registers in struct pt_regs */
+	PT_STACK = 8192,	   /* most bytes of a stack in a stack sample */
 	PT_SNAPSHOT_STACK = 16384, /* most bytes of a stack in a thread snapshot */
 	PT_SNAPSHOT_STEP = 256,
 	PT_SNAPSHOT_KERNEL = 32, /* frames in the kernel */
 	PT_KERNEL_FRAMES = 32,
 	PT_ARGS = 6,
-	PT_SHARES = 8,		  /* functions too short to be timed whose share is sampled */
-	PT_CLASSES = 2,		  /* of sites: enum site_class */
-	PT_GATES = 8,		  /* layers that have a gate: enum layer */
+	PT_SHARES = 8,		  /* functions too short to be timed; samples find their share */
+	PT_CLASSES = 2,		  /* values of enum site_class */
+	PT_GATES = 8,		  /* values of enum layer */
 	PT_TOKENS = PT_DOUBLINGS, /* per slot: one sampling allowance per doubling */
 };
 
@@ -71,44 +70,44 @@ struct pt_hist {
 	pt_u64 unseen;
 	pt_u64 entries; /* activations begun */
 	/*
-	 * The pace of the threads that call a function, from one call's begin to the next one's in
-	 * the same thread. In one burst: intervals in which it kept its CPU, and those in which it
-	 * was switched out.
+	 * Pace: the intervals between the starts of two successive calls in the same thread.
+	 * Within a burst, count the intervals in which the thread kept its CPU apart from those
+	 * in which it was switched out.
 	 */
 	pt_u64 run_calls, run_ns;
 	pt_u64 switch_calls, switch_cpu_ns; /* CPU time only */
 	pt_u64 cycle_calls,
-	    cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
-	/* From the last call in a burst to the first in a later one. */
+	    cycles; /* calls between two sleeps of a thread; sleeps that ended them */
+	/* Gaps: from a thread's last call in a burst to its first call in a later burst. */
 	pt_u64 gaps, gap_cpu_ns;
-	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* of threads that slept in the earlier burst */
-	/* In bursts: hits of its starts and ends by class, and the time in their programs. That is
-	 * all of a hit but the kernel's way to the program and back. */
+	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* only if the thread slept in the earlier burst */
+	/* Within bursts: hits of the function's probes by site class, and the time in their
+	 * BPF programs. The kernel's way into the program and back is not included. */
 	pt_u64 pace_hits[PT_CLASSES], program_ns;
 	pt_u64 count[PT_BUCKETS];
 };
 
 enum pt_site_flags {
 	PT_SITE_START = 1 << 0,	     /* begins an activation of `start_slot` */
-	PT_SITE_END = 1 << 4,	     /* ends one of `end_slot`, before it begins another */
-	PT_SITE_FNODE_CALL = 1 << 7, /* a call that a descent times; found in `contexts` */
-	PT_SITE_FNODE_END = 1 << 8,  /* its return */
+	PT_SITE_END = 1 << 4,	     /* ends an activation of `end_slot`, before START */
+	PT_SITE_FNODE_CALL = 1 << 7, /* a timed call of a descent; `contexts` has its fnode */
+	PT_SITE_FNODE_END = 1 << 8,  /* the return of such a call */
 	PT_SITE_FNODE_ENTRY =
-	    1 << 10, /* the entry of a callee that a descent times: some want a return address */
-	PT_SITE_LEARN = 1 << 11,  /* a call or jump through a pointer; `learn` */
-	PT_SITE_YIELDS = 1 << 9,  /* an exit before the return value is there: leaves the end to the
-				     caller's side */
-	PT_SITE_REPEATS = 1 << 5, /* may be passed again in the same activation */
-	PT_SITE_GO =
-	    1 << 6, /* Go: stacks move, frames are told by their distance from the stack's top */
-	PT_SITE_READ_RET = 1 << 1,  /* look at the return address; report unknown ones */
-	PT_SITE_NEED_RET = 1 << 2,  /* do not begin one that no armed site would end */
-	PT_SITE_RET_VALID = 1 << 3, /* at the end: rax is the return value */
+	    1 << 10, /* entry of a timed callee; its context may require a return address */
+	PT_SITE_LEARN = 1 << 11,  /* a call or jump through a pointer: record its callees */
+	PT_SITE_YIELDS = 1 << 9,  /* an exit reached before the return value is set: a probe at the
+				     return address, if armed, ends the activation */
+	PT_SITE_REPEATS = 1 << 5, /* may be hit again in the same activation */
+	PT_SITE_GO = 1 << 6, /* Go: stacks move, so a frame is identified by its distance from the
+				stack's top */
+	PT_SITE_READ_RET = 1 << 1,  /* read the return address; report it if it is new */
+	PT_SITE_NEED_RET = 1 << 2,  /* begin no activation that no armed site would end */
+	PT_SITE_RET_VALID = 1 << 3, /* at an end: rax holds the return value */
 	PT_SITE_FNODE_START = PT_SITE_FNODE_CALL | PT_SITE_FNODE_ENTRY,
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
 
-/* What the probe at one address does; found by the probe's cookie. */
+/* What the probe at one address does. The probe's cookie is the index in the site table. */
 struct pt_site {
 	pt_u32 flags;
 	pt_u32 start_slot;
@@ -118,52 +117,52 @@ struct pt_site {
 	pt_u32 arg_mask; /* argument registers that are intact */
 	pt_u32 class;	 /* enum site_class */
 	pt_u32 learn;	 /* index of the entry of `learns` */
-	pt_u32 closed;	 /* begins nothing at the moment */
-	pt_u32 seen;	 /* hits when the governor last read them */
-	pt_s32 call_cfa; /* as start_cfa, of the fnodes: f0 may begin at the same address */
-	pt_u64 last_ret; /* the return address known last; while there is one target */
+	pt_u32 closed;	 /* 1: only ends of calls are handled now */
+	pt_u32 seen;	 /* `hits` when the governor last read it */
+	pt_s32 call_cfa; /* like start_cfa, for FNODE_CALL: f0 may begin here, too */
+	pt_u64 last_ret; /* last return address with an armed site; for one target */
 	pt_u64 hits;
-	pt_u64 fuse;		    /* hits after which the site counts as blown */
-	pt_u64 fuse_since, fuse_ns; /* only if they came within fuse_ns; 0: however slowly */
-	pt_u64 last;		    /* when it began a call last */
-	pt_u64 of_call;		    /* the call of f0 that `passes` are of, by its start */
+	pt_u64 fuse;		    /* value of `hits` at which the fuse may blow */
+	pt_u64 fuse_since, fuse_ns; /* if not 0, blow only if fuse_hits came within fuse_ns */
+	pt_u64 last;		    /* when the last activation began here */
+	pt_u64 of_call;		    /* start of the call of f0 in which `passes` is counted */
 	pt_u32 passes;
-	pt_s32 entry_cfa; /* and a function with the call that is its first */
-	pt_u32 fuse_hits; /* that a fuse_ns allows */
+	pt_s32 entry_cfa; /* like start_cfa, for FNODE_ENTRY */
+	pt_u32 fuse_hits; /* hits allowed within fuse_ns */
 	pt_u32 blown;
-	pt_u32 op;	   /* of the front: for the collector only */
+	pt_u32 op;	   /* the front's number; only the collector reads it */
 	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the
 			      function */
-	pt_u32 burst;	   /* of the function that begins here: counted by the collector */
-	pt_u32 pace;	   /* 1: count the pace of its callers, and its hits and their time */
-	pt_u32 opened;	   /* fnodes that began here; the other hits were outside of their path */
+	pt_u32 burst;	   /* number of the function's burst, set by the collector */
+	pt_u32 pace;	   /* 1: record the pace of callers, and count hits and their time */
+	pt_u32 opened;	   /* hits that opened an fnode; the others were not on its path */
 };
 
-/* One open activation of a user function: address space and CFA, not thread. */
+/* Key of an activation: process and frame, not thread, because a coroutine may change threads. */
 struct pt_act_key {
 	pt_u64 cfa;
 	pt_u32 tgid;
 	pt_u32 slot;
 };
 
-/* What a call's values are measured against. */
+/* Counters of a thread at one moment, or the difference of two such sets. */
 struct pt_snapshot {
 	pt_u64 off_ns;	/* time off the CPU so far */
-	pt_u64 runq_ns; /* of it, runnable */
+	pt_u64 runq_ns; /* part of off_ns in which it was runnable */
 	pt_u64 min_flt, maj_flt;
 	pt_u64 migrations;
 	pt_u64 nvcsw, nivcsw;
-	pt_u32 sched_burst; /* in which off_ns and runq_ns were taken */
+	pt_u32 sched_burst; /* burst in which off_ns and runq_ns were read */
 	pt_u32 spare;
-	pt_u64 probe_ns; /* what probes of functions have cost the thread */
+	pt_u64 probe_ns; /* time that function probes took from the thread */
 	pt_u64 irq_ns;	 /* time in interrupts so far, part of its time on the CPU */
-	pt_u64 delay_ns; /* runnable without a CPU, as the kernel counts it; 0: it does not */
+	pt_u64 delay_ns; /* sched_info.run_delay; 0: the kernel does not count it */
 };
 
-/* In arg_mask: an armed site will see this activation return in its caller. */
+/* In arg_mask: an armed site at the return address will see this activation return. */
 #define PT_ACT_RETURNS (1u << 31)
-/* In arg_mask: it began outside of a phase and counts for nothing; kept because its end closes a
- * phase. */
+/* In arg_mask: the activation began outside of a phase and is not counted. It is kept because
+ * its end closes a phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
 
 enum {
@@ -175,16 +174,17 @@ enum {
 };
 
 /*
- * An entry of the table of activations: an array, found by the hash of the key among
- * PT_ACT_PROBES neighbours. A hash map would cost every call two locked updates.
+ * An entry of the table of open activations. The table is an array: a key is searched in the
+ * PT_ACT_PROBES entries from its hash on. A BPF hash map would cost every call two locked
+ * updates.
  */
 struct pt_act {
-	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` above it, so that no two
-	 * calls have the same */
+	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` in the upper bits,
+	 * which makes the state unique to the call */
 	pt_u64 state;
 	struct pt_act_key key;
 	pt_u64 start;
-	pt_u64 exit; /* when it passed an exit that left the end to the caller's side; 0: not yet */
+	pt_u64 exit; /* when it passed an exit with PT_SITE_YIELDS; 0: not yet */
 	pt_u64 ret;  /* return address, 0 if not read */
 	pt_u32 tid;
 	pt_u32 arg_mask;
@@ -192,29 +192,30 @@ struct pt_act {
 	struct pt_snapshot snap;
 };
 
-/* One fnode of the descent going on: a call site in the context of its path. */
+/* An fnode of the current descent: a call site in the context of its call path. */
 struct pt_fnode {
-	pt_u32 node;   /* the front's number */
+	pt_u32 node;   /* the front's number of the fnode */
 	pt_u32 parent; /* index + 1; 0: f0 */
-	pt_u32 tail;   /* a jump: its frame is its parent's */
+	pt_u32 tail;   /* 1: a tail call, which uses its parent's frame */
 	pt_u32 spare;
 };
 
-/* Which fnode begins where a site is hit: the value is its index + 1. */
+/* Key of `contexts`: a site in the context of the open fnode. The value is the index + 1 of
+ * the fnode that begins there. */
 struct pt_context {
 	pt_u32 parent; /* the innermost open fnode: index + 1; 0: f0 itself */
 	pt_u32 site;   /* index in the site table */
-	pt_u64 ret;    /* return address that counts; 0: any */
+	pt_u64 ret;    /* required return address; 0: not compared */
 };
 
-/* An indirect call of which the callees are to be learnt; struct rec_operand of
+/* An indirect call whose callees are recorded; its operand is like struct rec_operand of
  * analysis/session/record.h. */
 enum { PT_ANY_PARENT = 0xffffffff };
 struct pt_learn {
-	pt_u32 id;	    /* never used again */
-	pt_u32 parent;	    /* index + 1 of the fnode that makes the call; PT_ANY_PARENT */
-	pt_u32 memory;	    /* 0: the target stands in the register `base` */
-	pt_u32 base, index; /* in the order of struct pt_regs; PT_REGS: none */
+	pt_u32 id;	    /* unique, never reused */
+	pt_u32 parent;	    /* index + 1 of the calling fnode; or PT_ANY_PARENT */
+	pt_u32 memory;	    /* 0: register `base` holds the target; else memory does */
+	pt_u32 base, index; /* register numbers as in struct pt_regs; PT_REGS: none */
 	pt_u32 scale;
 	pt_u32 cost; /* ns of one hit */
 	pt_u32 spare;
@@ -223,34 +224,34 @@ struct pt_learn {
 
 struct pt_callee {
 	pt_u64 address;
-	pt_u32 learn; /* id */
+	pt_u32 learn; /* pt_learn.id */
 	pt_u32 count;
 };
 
 struct pt_fnode_open {
 	pt_u64 cfa, start, off_ns, runq_ns, irq_ns;
-	pt_u64 cost;   /* of the thread's probes in this call of f0, as it began */
-	pt_u32 fnode;  /* index */
-	pt_u32 faults; /* minor ones of the thread, as it began */
+	pt_u64 cost;   /* time taken by probes and samples in this call of f0 before it began */
+	pt_u32 fnode;  /* index in `fnodes` */
+	pt_u32 faults; /* minor faults of the thread when it began */
 };
 
 struct pt_fnode_sum {
-	pt_u32 call; /* number of the call that it is of; of an older one it says nothing */
+	pt_u32 call; /* number of the call of f0; ignore the sums of an older call */
 	pt_u32 count;
-	pt_u64 max, sum; /* without what the probes inside took */
+	pt_u64 max, sum; /* ns, without the time of the probes inside */
 	pt_u64 blocked, runq, irq;
-	pt_u64 faults; /* minor ones: how many */
+	pt_u64 faults; /* number of minor faults */
 };
 
-/* Where a thread was when it called a function last. Key: slot and thread. */
+/* Counters of a thread at its last call of a function. Key: slot and thread. */
 struct pt_pace {
-	pt_u64 at;  /* ns; 0: never */
-	pt_u64 cpu; /* CPU time of the thread as the kernel had it: up to its last tick or switch */
-	pt_u64 ahead; /* CPU time that was counted by the clock and that `cpu` did not have yet */
+	pt_u64 at;    /* ns; 0: never */
+	pt_u64 cpu;   /* CPU time of the thread; the kernel updates it at ticks and switches */
+	pt_u64 ahead; /* CPU time already counted by the clock and not yet in `cpu` */
 	pt_u64 nvcsw, nivcsw;
 	pt_u64 calls; /* since it slept last in this burst */
 	pt_u32 burst;
-	pt_u32 slept; /* in this burst */
+	pt_u32 slept; /* 1: the thread slept in this burst */
 };
 
 struct pt_ret_key {
@@ -262,17 +263,17 @@ enum pt_ret_state { PT_RET_REPORTED = 1, PT_RET_ENDED = 2 };
 
 enum pt_sys_open {
 	PT_SYS_NONE = 0,
-	PT_SYS_COUNTS,	/* in a system call */
-	PT_SYS_BEFORE,	/* in one since before we came */
-	PT_SYS_OUTSIDE, /* in one that began outside of a phase */
+	PT_SYS_COUNTS,	/* in a system call that counts */
+	PT_SYS_BEFORE,	/* in a call that began with the gate closed */
+	PT_SYS_OUTSIDE, /* in a call that began outside of a phase */
 };
 
 /*
- * A process while only what begins between two operations counts. Where both are
- * the same, `depth` is the number of its calls that are open.
+ * Phase state of a process. If the same operation begins and ends phases, `depth` is the number
+ * of its open calls.
  */
 struct pt_phase {
-	pt_u32 epoch; /* of pt_control: an older one's state says nothing */
+	pt_u32 epoch; /* pt_control.phase_epoch; ignore the state if it is older */
 	pt_u32 depth; /* 0: outside */
 	pt_u64 since;
 };
@@ -286,10 +287,10 @@ struct pt_runner {
 
 struct pt_runners {
 	struct pt_runner one[PT_RUNNERS];
-	pt_u64 other_ns; /* of those for which there was no room */
+	pt_u64 other_ns; /* time of tasks that did not fit in */
 };
 
-/* The last parts of the path of a cgroup, innermost first; "" where there are no more. */
+/* The last parts of the path of a cgroup, innermost first; unused parts are "". */
 struct pt_group {
 	char part[PT_GROUP_LEVELS][PT_GROUP_NAME];
 };
@@ -306,19 +307,19 @@ enum pt_wait {
 };
 enum { PT_RUNNER_KINDS = PT_WAIT_PREEMPTED + 1 };
 
-/* What the waits for a CPU inside one call of f0 were for. */
+/* How long and why a thread could not run during one call of f0. */
 struct pt_host_waits {
 	pt_u64 ns[PT_WAITS];
 	struct pt_runners runners[PT_RUNNER_KINDS];
 	struct pt_group quota_of;
-	pt_u64 quota_ns, quota_period_ns; /* the limit of that cgroup; 0: not known */
+	pt_u64 quota_ns, quota_period_ns; /* quota of `quota_of`; 0: not known */
 	struct pt_group frozen;		  /* the cgroup that was frozen */
-	pt_u32 stopper_pid;		  /* who stopped or traces it; 0: not known */
+	pt_u32 stopper_pid;		  /* process that stopped or traces it; 0: not known */
 	pt_u32 stop_signal;
 	char stopper[PT_COMM];
 };
 
-/* What the kernel does for a thread, by pairs of tracepoints: bits. */
+/* Bits: kernel work for a thread, between a begin and an end tracepoint. */
 enum pt_doing {
 	PT_DOING_RECLAIM = 1 << 0,	 /* frees pages because the host is short of memory */
 	PT_DOING_GROUP_RECLAIM = 1 << 1, /* ... because a cgroup is */
@@ -327,42 +328,41 @@ enum pt_doing {
 	PT_DOING_LOCK = 1 << 4,	 /* contends for a lock of the kernel */
 };
 
-/* What goes with a sleep or a sample: what the kernel was doing for the thread, and for whose sake.
- */
+/* The kernel work during a sleep or at a stack sample, and its cause. */
 struct pt_kernel_work {
 	pt_u32 doing;
 	pt_u32 holder_pid; /* thread that holds the lock that is contended for; 0: not known */
 	char holder[PT_COMM];
-	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: on which there are too many dirty pages */
-	struct pt_group group;	     /* whose memory limit was reached */
-	pt_u64 limit;		     /* its limit in bytes */
+	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: it has too many dirty pages */
+	struct pt_group group;	     /* cgroup whose memory limit was reached */
+	pt_u64 limit;		     /* memory limit of `group` in bytes */
 };
 
-/* The thread that holds a lock for writing; pid 0: none does, or it is not known. */
+/* The thread that holds a lock for writing; pid 0: no thread, or not known. */
 struct pt_lock_owner {
 	pt_u32 pid, spare;
 	char comm[PT_COMM];
 };
-/* Locks that a thread in the kernel may be spinning for without a tracepoint saying so. */
+/* Locks for which a thread may spin in the kernel without passing a tracepoint. */
 enum { PT_OWNER_MEMORY = 0, PT_OWNER_FILE, PT_OWNERS };
 
-/* A thread that waits for a CPU, and who runs there meanwhile. */
+/* A thread that waits for a CPU, and the tasks that have run there meanwhile. */
 struct pt_waiting {
 	pt_u32 tid, spare; /* tid 0: free */
 	pt_u64 since;
 	struct pt_runners runners;
 };
 
-/* One CPU during a descent. */
+/* State of a CPU during a descent. */
 struct pt_cpu {
-	pt_u64 since; /* when the task that runs there got it */
+	pt_u64 since; /* when the running task got the CPU */
 	pt_u32 pid;
 	pt_u32 nr_waiting;
 	char comm[PT_COMM];
 	struct pt_waiting waiting[PT_WAITING];
 };
 
-/* Who stopped a process last. */
+/* The process that last sent a stop signal to a target. */
 struct pt_stopper {
 	pt_u32 pid, signal;
 	char comm[PT_COMM];
@@ -370,7 +370,7 @@ struct pt_stopper {
 
 /* A process that was throttled because a device has too many dirty pages. */
 struct pt_dirtier {
-	pt_u64 pages; /* it has dirtied since it was seen first */
+	pt_u64 pages; /* pages dirtied since the process was first seen */
 	char comm[PT_COMM];
 	char device[PT_DEVICE_NAME];
 };
@@ -380,60 +380,60 @@ struct pt_thread {
 	pt_u32 tgid;
 	pt_u32 sys_open; /* enum pt_sys_open */
 	pt_u32 sys_nr;
-	pt_u32 lock_open; /* kernel lock contention */
+	pt_u32 lock_open; /* 1: waits for a kernel lock */
 	pt_u64 sys_start;
 	pt_u64 sys_args[PT_ARGS];
 	struct pt_snapshot sys_snap;
-	pt_u64 off_since;  /* 0: on a CPU */
-	pt_u64 wake_since; /* runnable and waiting since; 0: not */
+	pt_u64 off_since;  /* when it left its CPU; 0: on a CPU */
+	pt_u64 wake_since; /* when it began to wait for a CPU; 0: does not wait */
 	pt_u64 off_ns, runq_ns;
-	pt_u64 last_start, last_cfa; /* of the activation that it began last */
+	pt_u64 last_start, last_cfa; /* start and CFA of the last activation it began */
 	pt_u64 lock_start, lock_address;
 	pt_u32 lock_flags;
-	pt_u32 wait;	    /* enum pt_wait: what the wait now going on is for */
-	pt_u32 sys_burst;   /* of control: in which the call now open began */
-	pt_u32 sched_burst; /* in which the scheduling state was written */
-	pt_u64 preempt_ns;  /* waited after preemptions, so far */
+	pt_u32 wait;	    /* enum pt_wait: reason of the current wait for a CPU */
+	pt_u32 sys_burst;   /* control.sys_burst when the open call began */
+	pt_u32 sched_burst; /* control.sched_burst when this state was written */
+	pt_u64 preempt_ns;  /* total wait after preemption, throttling or a stop */
 	pt_u64 irq_ns, irq_longest;
-	pt_u64 probe_ns; /* what probes of functions have cost it so far; kept only with `nested` */
+	pt_u64 probe_ns; /* total time of function probes; counted only if control.nested */
 	pt_u32 irq_number;
 	pt_u32 waker_tid, waker_tgid, waker_irq;
 	char waker_comm[PT_COMM];
-	pt_u32 wake_outside; /* the wait for a CPU now going on began outside of a phase */
+	pt_u32 wake_outside; /* 1: the current wait for a CPU began outside of a phase */
 	pt_u32 spare;
 	pt_u64 fault;	 /* address of its last page fault */
 	pt_u32 wait_cpu; /* number + 1 of the CPU on whose queue it waits; 0: not known */
-	pt_u32 off_wait; /* enum pt_wait: what it left the CPU for, if it was stopped; else 0 */
-	pt_u32 next_pid; /* who ran next on its CPU, when it was preempted */
+	pt_u32 off_wait; /* enum pt_wait: why it was stopped as it left the CPU; 0: not stopped */
+	pt_u32 next_pid; /* task that ran next on its CPU after a preemption */
 	pt_u32 spare2;
 	char next_comm[PT_COMM];
 };
 
 enum { PT_NO_FD = 0xffffffff };
 
-/* One time that a thread was off its CPU. */
+/* An interval in which a thread was off its CPU. */
 struct pt_past {
 	pt_u64 since, until;
-	pt_s32 syscall;	    /* that it slept in; -1: none */
-	pt_u32 preempt_pid; /* 0: it slept; else: who took its CPU */
+	pt_s32 syscall;	    /* system call in which it slept; -1: none */
+	pt_u32 preempt_pid; /* 0: it slept; else the task that took its CPU */
 	char preempt_comm[PT_COMM];
 };
 
 /*
- * What a thread notes about its sleep as it falls asleep inside a call of f0, because its memory
- * can be read only then; and its last times off a CPU, for those that wait for it.
+ * What a thread waits for, recorded as it falls asleep inside a call of f0, because its memory
+ * can be read only while it is the current task. Also its last off-CPU intervals, which explain
+ * the sleeps of threads that wait for it.
  */
 struct pt_asleep {
-	pt_u64 since; /* pt_thread.off_since of the sleep that this is about */
-	pt_u64 asked; /* ns after which its timer ends it; 0: no timer */
-	pt_u32 fd;    /* that it waits for, where that is not the first argument; PT_NO_FD */
-	pt_u32 io;    /* 1: it waits in the kernel for I/O to a device */
-	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex that it waits for */
-	pt_u32 retransmits;	      /* of the connection that it waits for, since it was made */
-	pt_u32
-	    parked; /* the goroutine in f0 waits by itself: its wait reason + 1; 0: it does not */
+	pt_u64 since;		      /* pt_thread.off_since of this sleep */
+	pt_u64 asked;		      /* ns after which a timer ends the sleep; 0: no timer */
+	pt_u32 fd;		      /* descriptor that it waits for; PT_NO_FD: none */
+	pt_u32 io;		      /* 1: it waits in the kernel for I/O to a device */
+	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex it waits for */
+	pt_u32 retransmits;	      /* so far, of the TCP connection it waits for */
+	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
 	pt_u32 spare;
-	pt_u32 uring_fd; /* of the last request that it gave to an io_uring; PT_NO_FD */
+	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };
@@ -441,22 +441,22 @@ struct pt_asleep {
 /* What a descriptor stands for. */
 struct pt_object {
 	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
-	pt_u32 family; /* of a socket; 0: it is none */
+	pt_u32 family; /* address family of a socket; 0: not a socket */
 	pt_u32 protocol;
-	pt_u32 port, own_port; /* of its peer, and its own; 0: not connected */
-	pt_u32 peer_pid;       /* of a Unix socket: who made the other end */
-	pt_u32 retransmits;    /* of a TCP connection, since it was made */
+	pt_u32 port, own_port; /* peer's and own port; 0: not connected */
+	pt_u32 peer_pid;       /* Unix socket: process that made the other end */
+	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
 	pt_u32 spare;
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
-	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract one begins with a 0 */
+	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */
 };
 
 /* What a thread did while another one waited for it. */
 enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
 
 struct pt_request {
-	pt_u64 start; /* 0: it does not count: outside of a phase, or the gate was closed */
+	pt_u64 start; /* 0: not counted: began outside of a phase or with the gate closed */
 	pt_u64 sector;
 	pt_u32 tgid, tid;
 	pt_u32 bytes;
@@ -465,7 +465,7 @@ struct pt_request {
 	pt_u32 spare;
 };
 
-/* Samples of the program counter of a process, and how many of them were in a function. */
+/* Samples of the program counter of a process, and how many fell between `low` and `high`. */
 struct pt_share {
 	pt_u64 low, high;
 	pt_u64 in, ticks;
@@ -474,12 +474,12 @@ struct pt_share {
 };
 
 /*
- * The one control block: written by the collector but for `next_slot`, `sys_slot`, what is lost and
- * what is counted of phases.
+ * The control block. The collector writes the settings. The BPF programs allot slots
+ * (`next_slot`, `sys_slot`), use up the allowances and count.
  */
 struct pt_control {
 	pt_u32 nr_targets; /* 0: measure nothing */
-	pt_u32 only_tgid;  /* the target, when there is one */
+	pt_u32 only_tgid;  /* the target if nr_targets is 1 */
 	pt_u32 follow;	   /* children become targets */
 	pt_u32 check_exec; /* a target that executes a program is suspended until the collector
 			      resumes it */
@@ -487,72 +487,72 @@ struct pt_control {
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
 	pt_u32 nr_cpus;
-	pt_u32 sys_burst, sched_burst; /* number of the burst: state of an older one says nothing */
+	pt_u32 sys_burst, sched_burst; /* number of the burst; state of older bursts is ignored */
 	pt_u32 spare;
 	pt_u32 descend_slot;  /* f0; 0: no descent */
-	pt_u32 descend_burst; /* of f0: what began before it counts no more */
+	pt_u32 descend_burst; /* burst of f0; calls of older bursts are ignored */
 	pt_u32 descend_epoch;
-	pt_u32 descend_fnodes;		  /* armed */
-	pt_u32 descend_call;		  /* f0 is this system call, number + 1; 0: a function */
+	pt_u32 descend_fnodes; /* number of armed fnodes */
+	pt_u32 descend_call;   /* number + 1 if f0 is a system call; 0: f0 is a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested;	    /* several functions are watched: calls may hold probes of others */
-	pt_u32 hit_ns[2];   /* what a hit costs, by class */
-	pt_u32 tick_ns;	    /* what a tick of the clocks costs before it does anything */
-	pt_s32 stacks_left; /* that may be copied until the collector says so again */
-	pt_u32 snapshots;   /* stacks of running threads are wanted, wherever they are */
+	pt_u32 hit_ns[2];   /* cost of a hit by site class */
+	pt_u32 tick_ns;	    /* cost of a sampling interrupt without its BPF program */
+	pt_s32 stacks_left; /* stacks that may be copied until the collector refills this */
+	pt_u32 snapshots;   /* 1: sample the stacks of running threads, inside f0 or not */
 	pt_s32 snapshots_left;
-	pt_u64 snapshots_done, snapshots_dropped, snapshot_ns; /* their cost */
+	pt_u64 snapshots_done, snapshots_dropped, snapshot_ns; /* counts, and total cost in ns */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;
-	pt_u32 phase_mode;  /* only what begins inside of a phase counts */
-	pt_u32 phase_blind; /* an edge is not watched at the moment: no phase is known */
+	pt_u32 phase_mode;  /* 1: count only what begins inside a phase */
+	pt_u32 phase_blind; /* 1: begin or end is not watched now, so no phase is known */
 	pt_u32 phase_epoch;
 	pt_u32 phase_begin_slot, phase_end_slot; /* functions; 0: none */
 	pt_u32 phase_begin_call, phase_end_call; /* system calls, number + 1; 0: none */
 	pt_u32 phase_spare;
-	pt_u64 phases, phase_ns; /* seen to begin; time in those that ended */
+	pt_u64 phases, phase_ns; /* phases begun; total time of those that ended */
 	/*
-	 * By layer: when its gate was opened, 0: closed. Only what begins behind an open gate
-	 * counts. A layer is attached before its gate opens and detached after it closed, so that
-	 * the time armed is exact.
+	 * For each layer: when its gate was opened; 0: closed. Only calls that begin while the
+	 * gate is open are counted. A layer is attached before its gate opens and detached
+	 * after it closes, so that the measured time is exact.
 	 */
 	pt_u64 gate_ns[PT_GATES];
 	struct pt_share shares[PT_SHARES];
-	pt_u32 share_hold; /* 1: functions are armed, samples say nothing */
+	pt_u32 share_hold; /* 1: discard samples, because functions are armed */
 	pt_u32 share_spare;
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };
 
-/* Hits by what they cost. Per CPU. */
+/* Counters of hits by kind, for each CPU. */
 enum pt_counter {
 	PT_HIT_EMULATED = 0,
 	PT_HIT_STEPPED,
-	PT_HIT_SYSCALL,	      /* pairs of a target */
-	PT_HIT_SYSCALL_OTHER, /* pairs of everyone else */
+	PT_HIT_SYSCALL,	      /* enter/exit pairs of targets */
+	PT_HIT_SYSCALL_OTHER, /* ... of other processes */
 	PT_HIT_SCHED,
 	PT_HIT_SCHED_OTHER,
 	PT_HIT_BLOCK,
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
-	PT_HIT_KERNEL_OTHER, /* kernel functions, called by everyone else */
-	PT_HIT_COLD, /* also in one of the first two: other code ran on this CPU since the last one
-		      */
+	PT_HIT_KERNEL_OTHER, /* kernel functions called by other processes */
+	PT_HIT_COLD, /* counted in addition: the last hit on this CPU was long ago, so its caches
+			are cold */
 	PT_COUNTERS,
-	PT_LAST_HIT = PT_COUNTERS, /* no counter: when the last hit of a site was */
+	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
 	PT_COUNTERS_ROOM
 };
 
-/* Numbers of interrupts beside the lines of hard ones. */
+/* Interrupt numbers above those of hardware lines. */
 enum { PT_IRQ_LOCAL_TIMER = 0x10000, PT_IRQ_SOFT = 0x20000, PT_IRQ_VECTOR = 0x30000 };
-/* PT_IRQ_VECTOR + one of these: what another CPU asked this one for. */
+/* Added to PT_IRQ_VECTOR: interrupts that another CPU sends. */
 enum { PT_VECTOR_RESCHEDULE = 0, PT_VECTOR_CALL, PT_VECTOR_CALL_SINGLE, PT_VECTOR_IRQ_WORK };
 
-/* What the map of targets holds for a process. */
+/* Bits of a process in the map `targets`. */
 enum pt_target_state {
 	PT_TARGET_WATCHED = 1 << 0,
 	PT_TARGET_NEW = 1 << 1, /* a child that the collector has not confirmed yet */
 	PT_TARGET_SUSPENDED =
-	    1 << 2, /* it executed a program: the collector checks its rights again */
+	    1 << 2, /* it called execve(): the collector must check its rights again */
 };
 
 #include "bpf/ring.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the programs in the kernel send through the ring buffer, and what the iterator of tasks
- * writes. Part of records.h, which includes it. */
+/* Records that the BPF programs send through the ring buffer or write with the task iterator.
+ * Part of records.h, which includes it. */
 #include "bpf/records.h"
 #ifndef PEAKTOP_RING_H
 #define PEAKTOP_RING_H
@@ -10,15 +10,15 @@ enum pt_record_kind {
 	PT_RECORD_NEW_RETURN,
 	PT_RECORD_FORK,
 	PT_RECORD_EXEC,
-	PT_RECORD_EXIT,	  /* of a thread */
+	PT_RECORD_EXIT,	  /* a thread ended */
 	PT_RECORD_MAPPED, /* code was mapped */
 	PT_RECORD_BLOWN,
-	PT_RECORD_CALL,	   /* an in-peak call of f0 */
+	PT_RECORD_CALL,	   /* an in-peak call of f0, with its fnodes' sums */
 	PT_RECORD_SLEEP,   /* a sleep inside a call of f0 */
-	PT_RECORD_STACK,   /* the stack of a thread inside f0: as it goes to sleep, or sampled */
+	PT_RECORD_STACK,   /* the stack of a thread inside f0, as it falls asleep or sampled */
 	PT_RECORD_CALLEES, /* callees seen in an in-peak call of f0 */
 	PT_RECORD_CLOSED,  /* a hardware breakpoint saw an open call return */
-	PT_RECORD_THREAD_SNAPSHOT, /* the stack of a thread that runs */
+	PT_RECORD_THREAD_SNAPSHOT, /* the stack of a running thread */
 };
 
 struct pt_record {
@@ -43,11 +43,11 @@ struct pt_record_address {
 	pt_u64 address;
 };
 
-/* Sent with the sums of the fnodes that are armed, and no more. */
+/* An in-peak call of f0. Only the sums of armed fnodes are sent; the record ends after them. */
 struct pt_record_call {
-	struct pt_record head; /* at: its start */
+	struct pt_record head; /* at: start of the call */
 	pt_u64 raw;	       /* latency as measured */
-	pt_u32 epoch;	       /* of the armed set when it began */
+	pt_u32 epoch;	       /* epoch of the armed set when the call began */
 	pt_u32 hits;	       /* timed calls inside it */
 	pt_u64 latency;	       /* corrected */
 	struct pt_snapshot delta;
@@ -55,8 +55,8 @@ struct pt_record_call {
 	pt_u32 spare;
 	pt_u64 preempt_ns, irq_ns;
 	pt_u32 irq_number;
-	pt_u32 call;	/* number: of its sums those with this one count */
-	pt_u64 blurred; /* samples took so much of it that it is worth its stacks only */
+	pt_u32 call;	/* number of the call; ignore sums with another number */
+	pt_u64 blurred; /* 1: samples took so much of the call that only its stacks are used */
 	struct pt_host_waits waits;
 	pt_u32 handlers; /* signal handlers that began inside the call */
 	pt_u32 handler_signal;
@@ -64,7 +64,7 @@ struct pt_record_call {
 	struct pt_fnode_sum sums[PT_FNODES];
 };
 
-/* What an in-peak call of f0 called through the pointers that are watched. */
+/* Callees of an in-peak call of f0 that were called through watched pointers. */
 struct pt_record_callees {
 	struct pt_record head;
 	pt_u32 epoch;
@@ -72,7 +72,8 @@ struct pt_record_callees {
 	struct pt_callee callees[PT_CALLEES];
 };
 
-/* A thread inside f0. The record is made in place: 10 KB do not fit on a stack. */
+/* State of a thread inside f0. The record is built in place, because its 10 KB do not fit on a
+ * stack. */
 struct pt_descent {
 	pt_u32 active;
 	pt_u32 depth;
@@ -80,60 +81,60 @@ struct pt_descent {
 	pt_u32 spare;
 	pt_u64 cfa;	  /* of the outermost call of f0 */
 	pt_u64 start;	  /* when it began */
-	pt_u64 cost;	  /* of the probes inside it so far */
-	pt_u64 sampled;	  /* what looking at its stacks has taken so far */
-	pt_u64 goroutine; /* that called f0; 0: it is no function of Go */
+	pt_u64 cost;	  /* time of the probes inside the call so far */
+	pt_u64 sampled;	  /* time of stack samples inside the call so far */
+	pt_u64 goroutine; /* goroutine that called f0; 0: f0 is not a Go function */
 	struct pt_snapshot snap;
-	pt_u64 preempt_ns, irq_ns; /* of the thread, when this call began */
-	pt_u32 look;		   /* scratch: kept here, the verifier need not follow it */
+	pt_u64 preempt_ns, irq_ns; /* totals of the thread when this call began */
+	pt_u32 look; /* scratch depth; kept here so that the verifier need not track it */
 	pt_u32 nr_callees;
 	struct pt_callee callees[PT_CALLEES];
 	pt_u32 waited; /* record.waits is not empty */
 	pt_u32 spare2;
-	struct pt_kernel_work work; /* now */
+	struct pt_kernel_work work; /* work going on now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_call record;
 };
 
 struct pt_record_sleep {
-	struct pt_record head; /* at: its end */
+	struct pt_record head; /* at: end of the sleep */
 	pt_u64 slept;
 	pt_u64 since;	/* when it left the CPU */
 	pt_s64 syscall; /* -1: not in one */
 	pt_u64 args[3];
 	pt_u32 waker_tid, waker_tgid;
-	pt_u32 waker_irq; /* in an interrupt, on top of whoever ran */
-	pt_u32 fnode;	  /* innermost open one: index + 1; 0: f0 itself */
+	pt_u32 waker_irq; /* interrupt number + 1 if an interrupt handler woke it; else 0 */
+	pt_u32 fnode;	  /* innermost open fnode: index + 1; 0: f0 itself */
 	char waker_comm[PT_COMM];
 	pt_u64 fault;  /* address of the page fault that it slept in */
-	pt_u64 asked;  /* ns after which its timer would end it; 0: no timer, or not known */
-	pt_u64 slack;  /* by which timers of this thread may be late */
-	pt_u32 fd;     /* that `object` is about; PT_NO_FD */
+	pt_u64 asked;  /* ns after which a timer would end the sleep; 0: no timer, or not known */
+	pt_u64 slack;  /* timer slack: ns by which timers of this thread may be late */
+	pt_u32 fd;     /* descriptor that `object` describes; PT_NO_FD: none */
 	pt_u32 io;     /* 1: it waited in the kernel for I/O to a device */
-	pt_u32 parked; /* the goroutine in f0 waited, and its thread had nothing else to do: its
-			  wait reason + 1; 0 */
-	pt_u32 owner;  /* of the mutex that it waited for, by its word; 0: not known */
-	pt_u32 retransmits; /* of its TCP connection during the sleep */
-	/* What the thread that woke it, or owned the mutex, did meanwhile for most of the time. */
+	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it was parked while its thread
+			  slept; else 0 */
+	pt_u32 owner;  /* thread that owns the mutex it waited for; 0: not known */
+	pt_u32 retransmits; /* retransmits on its TCP connection during the sleep */
+	/* What the waker or the owner of the mutex did for most of the sleep. */
 	pt_u32 did;	    /* enum pt_did */
-	pt_s32 did_syscall; /* that it slept in; -1: none */
+	pt_s32 did_syscall; /* system call in which it slept; -1: none */
 	pt_u64 did_ns;
-	pt_u32 did_pid; /* who took its CPU */
+	pt_u32 did_pid; /* task that took its CPU */
 	char did_comm[PT_COMM];
 	struct pt_object object;
 	struct pt_kernel_work work;
 };
 
-/* Index of the stack pointer and the instruction pointer in struct pt_regs. */
+/* Indices of registers in struct pt_regs. */
 enum { PT_REG_DI = 14, PT_REG_ORIG_AX = 15, PT_REG_IP = 16, PT_REG_SP = 19 };
 
 struct pt_record_stack {
 	struct pt_record head;
 	pt_u64 regs[PT_REGS];
-	pt_u64 cfa;    /* of f0 */
-	pt_u32 sleeps; /* 1: goes to sleep; 0: a sample of the CPU */
-	pt_u32 fnode;  /* innermost open one: index + 1 */
-	pt_u32 bytes;  /* of the stack that were copied, from the stack pointer up */
+	pt_u64 cfa;    /* CFA of f0 */
+	pt_u32 sleeps; /* 1: the thread falls asleep; 0: sampled while it runs */
+	pt_u32 fnode;  /* innermost open fnode: index + 1; 0: f0 itself */
+	pt_u32 bytes;  /* bytes of the stack copied, from the stack pointer up */
 	pt_u32 epoch;
 	pt_s64 syscall; /* -1: not in one */
 	pt_u32 nr_kernel, spare;
@@ -143,27 +144,27 @@ struct pt_record_stack {
 	unsigned char stack[PT_STACK];
 };
 
-/* A running thread as the clock of its CPU met it. Registers: those of user code. */
+/* A running thread, sampled by the timer of its CPU. The registers are those of user code. */
 struct pt_record_thread_snapshot {
 	struct pt_record head;
 	pt_u64 regs[PT_REGS];
 	pt_u64 kernel[PT_SNAPSHOT_KERNEL]; /* innermost first */
 	pt_u32 nr_kernel;
-	pt_u32 in_kernel; /* 1: it was in the kernel, called by the system call in orig_ax, or
-			     interrupted */
+	pt_u32 in_kernel; /* 1: the thread was in the kernel, by the system call in orig_ax or an
+			     interrupt */
 	pt_u32 bytes;
 	pt_u32 spare;
 	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
-/* A thread as the iterator of tasks shows it. */
+/* A thread as the task iterator reports it. */
 struct pt_task_now {
 	pt_u32 tgid, tid;
-	pt_u32 state; /* 0: runs, or could */
+	pt_u32 state; /* task_struct.__state; 0: running or runnable */
 	pt_u32 nr_kernel;
-	pt_u64 switches; /* unchanged: it has not run in between */
+	pt_u64 switches; /* context switches so far; if unchanged, the thread has not run */
 	pt_u64 cpu_ns, runq_ns;
-	pt_u64 ran_ns; /* when it ran last, on the clock of `clock_ns`; 0: not known */
+	pt_u64 ran_ns; /* when it last ran, on the same clock as clock_ns; 0: not known */
 	pt_u64 clock_ns;
 	pt_u64 regs[PT_REGS];
 	pt_u64 kernel[PT_SNAPSHOT_KERNEL];
@@ -173,8 +174,8 @@ struct pt_task_now {
 struct pt_record_fork {
 	struct pt_record head;
 	pt_u32 child_tgid, child_tid;
-	pt_u64
-	    child_start; /* ns since boot, sleeping included: with the pid this is its identity */
+	pt_u64 child_start; /* start in ns since boot, suspend included; identifies the process
+			       together with the pid */
 };
 
 #endif

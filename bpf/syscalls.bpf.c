@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Latencies of system calls, and of those that wait for a lock. */
+/* Latencies of system calls, and of futex calls that wait for a lock. */
 #include "bpf/descend.h"
 #include "bpf/measure.h"
 #include "bpf/phases.h"
@@ -7,7 +7,7 @@
 enum { SYS_MMAP = 9, SYS_MPROTECT = 10, PROT_CODE = 4, SYS_FUTEX = 202 };
 enum { FUTEX_COMMAND = 127, FUTEX_WAIT_OP = 0, FUTEX_LOCK_PI_OP = 6, FUTEX_LOCK_PI2_OP = 13 };
 
-/* The slot of a system call, allotted on first use. */
+/* The slot of a system call, allotted on first use; 0: none is left. */
 INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
 {
 	u32 slot, was;
@@ -89,8 +89,8 @@ INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* The end of a call closes a phase; one that only ends what it began itself must have been seen to
- * begin. */
+/* Close the phase that this call's end closes. If the same call begins and ends phases, its
+ * begin must have been seen. */
 INLINE void syscall_phase(struct pt_control *c, struct pt_thread *t, u64 nr, u32 tgid)
 {
 	if (c->phase_end_call != (u32)nr + 1)

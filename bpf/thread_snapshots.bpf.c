@@ -5,7 +5,7 @@
  */
 #include "bpf/measure.h"
 
-/* Room for one record of each kind. */
+/* Per-CPU buffers in which records are built. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -20,7 +20,8 @@ struct {
 	__type(value, struct pt_task_now);
 } task_room SEC(".maps");
 
-/* From the stack pointer up, as far as there is a stack. */
+/* Copy the stack from the stack pointer up, until it ends or the buffer is full. Returns the
+ * number of bytes. */
 INLINE u32 stack_copy(unsigned char *to, u64 sp)
 {
 	u32 bytes = 0;
@@ -85,7 +86,8 @@ int on_snapshot(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* A clock of each CPU: how often a function runs that is too short to be timed. */
+/* Runs at each tick of a timer on each CPU: samples how often the target runs in functions
+ * that are too short to be timed. */
 SEC("perf_event")
 int on_share(struct bpf_perf_event_data *ctx)
 {
@@ -97,7 +99,7 @@ int on_share(struct bpf_perf_event_data *ctx)
 	if (!c || c->share_hold || !is_target(c, tgid))
 		return 0;
 	begin = bpf_ktime_get_ns();
-	/* time in the kernel is its callees' */
+	/* a sample in the kernel falls into no function of the program */
 	if (!(ctx->regs.cs & 3))
 		ip = 0;
 	for (int i = 0; i < PT_SHARES; i++) {
@@ -114,12 +116,13 @@ int on_share(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-enum { PRIO_FAIR = 100 }; /* and above; below are the real-time ones */
+enum { PRIO_FAIR = 100 }; /* lower values are real-time priorities */
 
 /*
- * Until when a task has run, or does: since it got its CPU, by a clock that all CPUs share
- * (se.exec_start leaves out what interrupts and the hypervisor took, so that those of two CPUs are
- * seconds apart), and what it ran since then, which is not kept for real-time tasks. 0: not known.
+ * When a task last ran, or now if it runs; 0: not known. This is the time at which it got its
+ * CPU plus its run time since then, which the kernel does not keep for real-time tasks.
+ * se.exec_start is no alternative: it leaves out interrupts and time stolen by the hypervisor,
+ * so the values of two CPUs differ by seconds.
  */
 INLINE u64 ran_until(struct task_struct *task)
 {

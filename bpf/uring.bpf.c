@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which file an io_uring was asked for: io_uring_enter() itself has only the descriptor of the
- * ring. */
+/* Records the file of an io_uring request, because io_uring_enter() has only the descriptor of
+ * the ring. */
 #include "bpf/asleep.h"
 
-/* The first argument differs between kernels. A registered file has no descriptor and does not pass
- * here. */
+/* The type of the first argument differs between kernels. Registered files have no descriptor
+ * and do not pass this tracepoint. */
 SEC("tp_btf/io_uring_file_get")
 int BPF_PROG(on_uring_file, void *request, int fd)
 {

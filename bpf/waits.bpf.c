@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Scheduling, block requests and lock contention; life and death of targets. */
+/* Scheduling, interrupts, block requests and lock contention of targets; fork, exec and exit. */
 #include "bpf/asleep.h"
 #include "bpf/host_waits.h"
 #include "bpf/irq.h"
@@ -25,7 +25,7 @@ INLINE void irq_forget(void)
 		irq->depth = 0;
 }
 
-/* What an earlier burst left says nothing about now. */
+/* Discard timestamps from an earlier burst: the events since then were not observed. */
 INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
 {
 	if (t->sched_burst == c->sched_burst)
@@ -81,8 +81,8 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 }
 
 /*
- * What a thread that is runnable waits for as it leaves the CPU: nothing can have preempted it
- * where the CPU is idle afterwards.
+ * Why a runnable thread waits that leaves the CPU (enum pt_wait). If the CPU is idle
+ * afterwards, nothing has preempted the thread.
  */
 INLINE u32 wait_of(struct task_struct *prev, struct task_struct *next)
 {
@@ -131,7 +131,8 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 }
 
-/* A sleep inside a call of f0 has ended: how long, in which system call, who ended it. */
+/* Send a record of a sleep inside a call of f0 that has ended: its length, its system call and
+ * its waker. */
 INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
 {
 	struct pt_descent *d = descent_of(c, task);
@@ -174,8 +175,8 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A thread that was stopped did not sleep for a reason of its own: that is time of the host, as
- * waiting for a CPU is. */
+/* The thread is no longer stopped. Count the stop as time of the host, like a wait for a CPU,
+ * because the program did not ask for it. */
 INLINE void stop_end(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
 	u64 until = t->wake_since > t->off_since ? t->wake_since : now, wait = t->off_wait;
@@ -206,11 +207,12 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 			stop_end(d, t, now);
 		else if (d && t->wake_since != t->off_since)
 			emit_sleep(c, next, t, now);
-		/* it is throttled one sleep at a time */
+		/* throttling has no end tracepoint: it ends with the sleep */
 		if (d)
 			d->work.doing &= ~PT_DOING_DIRTY;
 	}
-	/* one that was off its CPU before anybody watched has been so since 0 */
+	/* if it left its CPU before the scheduler was watched, off_since is 0: an interval
+	 * from 0 */
 	if (c->descend_slot)
 		past_note(next, t, now);
 	t->off_since = 0;
@@ -246,8 +248,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!c)
 		return 0;
-	/* an interrupt never spans a switch: without this one missed exit spoils everything after
-	 * it */
+	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
 	irq_forget();
 	out = is_target(c, prev->tgid);
 	in = is_target(c, next->tgid);
@@ -266,7 +267,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* The waker's identity comes from here alone: sched_wakeup may fire on another CPU. */
+/* Record the waker here, because sched_wakeup may fire on another CPU. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
@@ -331,7 +332,8 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 	return 0;
 }
 
-/* Where a page was missing: a sleep that follows says so by its file. */
+/* Record the address of a page fault: if the thread then sleeps, the address leads to the
+ * file. */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address)
 {
@@ -360,7 +362,8 @@ INLINE void request_seen(struct request *rq)
 	if (bpf_map_lookup_elem(&requests, &key))
 		return;
 	count_hit(PT_HIT_BLOCK);
-	/* one from outside of a phase is noted, or its next step would be taken for its begin */
+	/* record a request from outside of a phase, too, or its next step would be taken for
+	 * its start */
 	q.start = bpf_ktime_get_ns();
 	if (!in_phase(c, id >> 32) || !gate_is_open(c, GATE_BLOCK, q.start))
 		q.start = 0;
@@ -428,7 +431,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	return 0;
 }
 
-/* During a descent: who holds the lock, where it is one that knows. */
+/* During a descent: record the holder of the lock, if the type of lock names it. */
 INLINE void contention_note(struct pt_control *c, void *lock, unsigned int flags)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
@@ -511,7 +514,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	u32 tgid = child->tgid, state = PT_TARGET_WATCHED | PT_TARGET_NEW;
 	struct pt_record_fork *r;
 
-	/* a new thread is seen when it does something */
+	/* a new thread is recorded at its first event */
 	if (!c || !c->follow || tgid != (u32)child->pid || !is_target(c, parent->tgid))
 		return 0;
 	bpf_map_update_elem(&targets, &tgid, &state, BPF_ANY);
@@ -533,8 +536,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* The program may have given the process rights that the invoking user must not look into: nothing
- * counts until that is known. */
+/* Suspend a target that called execve(): the new program may have rights (setuid) that the
+ * invoking user must not inspect. Count nothing until the collector has checked. */
 INLINE void target_suspend(struct pt_control *c, u32 tgid)
 {
 	u32 *state = bpf_map_lookup_elem(&targets, &tgid);
@@ -558,13 +561,14 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 	if (target && c->phase_mode) {
 		u32 tgid = p->tgid;
 
-		/* another program */
+		/* the new program begins outside of a phase */
 		bpf_map_delete_elem(&phases, &tgid);
 	}
 	return 0;
 }
 
-/* A child that ends before the collector confirmed it: its pid may soon be somebody else's. */
+/* A child ended before the collector confirmed it: forget it, because its pid may soon be
+ * reused. */
 INLINE void new_target_forget(struct task_struct *p)
 {
 	u32 tgid = p->tgid, *state;
@@ -572,7 +576,8 @@ INLINE void new_target_forget(struct task_struct *p)
 	if (p->pid != p->tgid)
 		return;
 	state = bpf_map_lookup_elem(&targets, &tgid);
-	/* the collector, which learns of the fork, counts the targets: it takes the entry out */
+	/* only clear the state: the collector, which receives the fork record, removes the
+	 * entry and counts targets */
 	if (state && *state & PT_TARGET_NEW)
 		*state = 0;
 }
@@ -587,7 +592,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!c || !is_target(c, p->tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
-	/* it dies in the call that is its phase */
+	/* the thread ends inside the system call that is its phase */
 	if (t && c->phase_begin_call && phase_nests(c) && t->sys_nr + 1 == c->phase_begin_call &&
 	    (t->sys_open == PT_SYS_COUNTS || t->sys_open == PT_SYS_OUTSIDE))
 		phase_end(c, p->tgid);
@@ -598,9 +603,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 }
 
 /*
- * What a sample has taken is not time of the call that it fell into, nor of the target's
- * interrupts: a call that is longer for it would not be in the peak any more that its stack is
- * asked for.
+ * Subtract the time of a sample from the interrupted call and from the interrupt it ran in.
+ * Otherwise the call would look longer and fall out of the peak that its stack is sampled for.
  */
 INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 began)
 {
@@ -618,7 +622,8 @@ INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 be
 		irq->looked += ns;
 }
 
-/* A clock of each CPU, during a descent: what runs inside f0. */
+/* Runs at each tick of a timer on each CPU during a descent: samples the stack of a thread
+ * inside f0. */
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
@@ -628,7 +633,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 
 	if (!c || !c->descend_slot || !is_target(c, task->tgid))
 		return 0;
-	/* where it was in user code when the clock, or the kernel before it, interrupted */
+	/* sample the user registers, also if the kernel was interrupted */
 	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1,
 		      !(ctx->regs.cs & 3));
 	sample_charge(c, task, began);
