@@ -4,7 +4,7 @@
 
 #include "analysis/descent/descent_impl.h"
 
-/* An answer came: go on where the planning had to wait for it. */
+/* An answer came: continue the step that waited for it. */
 static int go_on(struct descent *d)
 {
 	if (d->phase != PHASE_RUN)
@@ -87,7 +87,10 @@ int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_c
 	if (caller->tried)
 		fnode_set_tried(caller, n->site, true);
 	if (!r->error && r->nr_callees) {
-		/* What was one is several now: look again, with each of them. */
+		/*
+		 * One candidate has become several: take the votes again, with each callee by
+		 * itself.
+		 */
 		caller->self_kept[CANDIDATE_SELF] |= caller->live;
 		fnode_reset_votes(&d->tree, n->parent);
 		caller->undecided = caller->live && fnode_complete(&d->tree, n->parent);
@@ -107,7 +110,7 @@ static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 	caller->unmeasured = true;
 	caller->hot_loop |= reason == FNODE_BLOWN && n->in_loop;
 	fnode_reset_votes(&d->tree, n->parent);
-	/* until there are votes again the answer ends with its caller */
+	/* Until there are new votes, let the answer end with the caller. */
 	caller->self_kept[CANDIDATE_SELF] |= was_live && caller->live;
 	for (id = n->id + 1; was_live && id < d->tree.nr_nodes; id++)
 		d->tree.node[id].live &= d->tree.node[d->tree.node[id].parent].live;
@@ -139,7 +142,7 @@ int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)
 	if (d->phase != PHASE_RUN || r->epoch > d->epoch || lost->state == FNODE_HOT ||
 	    lost->state == FNODE_UNTIMED || lost->site == NO_INDEX)
 		return 0;
-	/* Its site is the same in every path, and so is what stands against it. */
+	/* The call site is the same in every path: lose all fnodes that share it. */
 	for (i = 1; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 

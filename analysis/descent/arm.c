@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a decision to the next armed set: open what is a root cause candidate and
- * has callees that were not measured yet; when nothing is left to open, the
- * descent is at its end.
+ * After a decision, finds the next set to arm: opens root cause candidates that have callees
+ * without a measurement. When nothing is left to open, the descent ends.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,14 +10,14 @@
 #include "analysis/descent/pick.h"
 
 enum {
-	SECOND_LOOKS = 2,   /* at the callees of one function */
-	LOOK_AGAIN_AT = 24, /* callees */
-	MAX_CHUNKS = 16,    /* times that sites of one function are armed */
+	SECOND_LOOKS = 2,   /* times that the callees of one function are armed again */
+	LOOK_AGAIN_AT = 24, /* at most this many callees are armed again */
+	MAX_CHUNKS = 16,    /* at most this many sets for the call sites of one function */
 	CANDIDATE_PART =
-	    8, /* a callee with 1/8 of its caller's time stays while others are tried */
+	    8, /* a callee with 1/8 of its caller's time stays armed while others are tried */
 };
 
-/* --- the set becomes the armed one */
+/* --- arm a set */
 
 static void disarm(struct descent *d, uint32_t node)
 {
@@ -130,7 +129,7 @@ static void bind_live(struct pick *p)
 	}
 }
 
-/* The live nodes, most votes first among siblings: breadth first is the order of numbers. */
+/* Adds the live nodes, in the order of their numbers. */
 static void pick_live(struct pick *p)
 {
 	uint32_t id;
@@ -167,8 +166,8 @@ void descent_arm_rest(struct descent *d)
 /* --- what to do about each candidate */
 
 /*
- * No (further) callees of it will be measured. Its rest was one candidate and is several
- * from now on: where it has callees the votes are to be taken again.
+ * Stop arming callees of this function. Its rest was one candidate; from now on own code, blocking
+ * and faults are separate candidates. If the function has callees, take its votes again.
  */
 static void close_node(struct descent *d, uint32_t node)
 {
@@ -182,7 +181,7 @@ static void close_node(struct descent *d, uint32_t node)
 	n->undecided = true;
 }
 
-/* A basic block that was kept: its members are to be looked at one by one. */
+/* Opens basic blocks that were kept: their call sites will be armed one by one. */
 static void open_blocks(struct descent *d)
 {
 	uint32_t id, i;
@@ -198,12 +197,15 @@ static void open_blocks(struct descent *d)
 		for (i = n->site; i <= n->last; i++)
 			fnode_set_tried(caller, i, false);
 		caller->self_kept[CANDIDATE_SELF] = true;
-		/* Its share of a path is its members' now. */
+		/* The votes of the block now belong to its members. */
 		fnode_reset_votes(&d->tree, n->parent);
 	}
 }
 
-/* Get ready to arm callees of a candidate. False: it is closed, or an answer is awaited. */
+/*
+ * Prepares to arm callees of a candidate. Returns false if it is closed, or if an answer is
+ * awaited.
+ */
 static bool can_open(struct pick *p, uint32_t node)
 {
 	struct fnode *n = &p->d->tree.node[node];
@@ -236,7 +238,7 @@ static bool can_open(struct pick *p, uint32_t node)
 	}
 	if (!fnode_complete(&p->d->tree, node))
 		return true;
-	/* All its sites need no arming: its rest was one candidate and is several. */
+	/* None of its call sites needs arming. Its rest was one candidate; now it is several. */
 	n = &p->d->tree.node[node];
 	if (n->first_child != NO_INDEX) {
 		fnode_reset_votes(&p->d->tree, node);
@@ -245,7 +247,9 @@ static bool can_open(struct pick *p, uint32_t node)
 	return false;
 }
 
-/* While further callees are tried, those stay that may be among the largest in the end. */
+/*
+ * Keeps those callees armed that may be among the largest in the end, while further ones are tried.
+ */
 static void pick_contenders(struct pick *p, uint32_t node)
 {
 	const struct sums *own = &p->d->tree.node[node].all;
@@ -303,7 +307,10 @@ static void open_candidates(struct pick *p, const uint32_t *list, uint32_t nr)
 	free(witnessed);
 }
 
-/* Of callees that are not armed any more, those that take most, as many as there is room for. */
+/*
+ * Adds the measured but disarmed callees that take most time, as many as there is room for. Returns
+ * their number.
+ */
 static uint32_t pick_dropped(struct pick *p, uint32_t node)
 {
 	const struct ftree *t = &p->d->tree;
@@ -407,7 +414,10 @@ static void finish(struct descent *d)
 		}
 		path |= n->live && n->spread;
 	}
-	/* Votes of a session whose paths no call takes any more: begin anew, once. */
+	/*
+	 * The votes of a saved session may belong to paths that no call takes any more. Start again
+	 * with no votes, once.
+	 */
 	if (!path && !d->restarted) {
 		for (i = 0; i < d->tree.nr_nodes; i++)
 			fnode_reset_votes(&d->tree, i);
@@ -422,7 +432,10 @@ static void finish(struct descent *d)
 		d->status = limit ? DESCENT_DEPTH_REACHED : DESCENT_ROOT_CAUSE;
 }
 
-/* One pass; true when it is to be made again because candidates were closed. */
+/*
+ * Makes one pass of planning. Returns true if another pass is needed because candidates were
+ * closed.
+ */
 static bool plan_once(struct descent *d, int *err)
 {
 	struct pick p = {.d = d};
@@ -438,7 +451,7 @@ static bool plan_once(struct descent *d, int *err)
 		if (fnode_wants_opening(d, id) && can_open(&p, id))
 			list[nr++] = id;
 	if (!p.asked && !nr && !d->epoch_armed) {
-		/* There is nothing to arm at all: what f0 itself does is still to be seen. */
+		/* No callee can be armed: time f0 alone, to measure what f0 itself does. */
 		free(list);
 		descent_arm_nothing(d);
 		return false;

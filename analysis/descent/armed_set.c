@@ -30,7 +30,7 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
 	}
 	for (; depth; depth--) {
 		a = path[depth - 1];
-		/* a tail call leaves no return address behind: its site stands for it */
+		/* a tail call leaves no return address: use the address of the call site */
 		frames[n++] = (struct rec_frame){.module = a->site.module,
 						 .offset = a->ret ? a->ret : a->site.offset,
 						 .function = function.offset};
@@ -50,7 +50,9 @@ bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *
 	double low = (double)ask->low_ns,
 	       high = ask->high_ns == UINT64_MAX ? low : (double)ask->high_ns;
 
-	/* the middle of the peak, as latencies go: a wide one has few calls as short as its
-	 * shortest */
+	/*
+	 * Compare with the middle of the peak on the logarithmic axis, because few calls of a wide
+	 * peak are as short as its lower end.
+	 */
 	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)ask->step_ns;
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Properties of a set of armed call sites. Pure. */
+/* Answers questions about a set of armed call sites. Pure: no I/O, no clock. */
 #ifndef PEAKTOP_ARMED_SET_H
 #define PEAKTOP_ARMED_SET_H
 
 #include "analysis/descent/descent.h"
 
 /*
- * The frames that the open fnodes themselves show, from `f0` down to the callee of `node`. Returns
- * how many; 0 if the node is not one of the armed set.
+ * Fills `frames` with the stack that the open fnodes prove: from `f0` down to the callee of `node`,
+ * outermost first. Returns the number of frames; 0 if `node` or one of its callers is not in the
+ * armed set.
  */
 uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, struct rec_code f0,
 			  uint32_t node, struct rec_frame frames[DESCENT_MAX_DEPTH + 1]);
 
 /*
- * Are the calls in the peak of `ask` too short to be timed at this place? What the kernel takes to
- * step over an instruction is known to some tens of percent: a call that is not longer than two
- * such steps would be shown with the error of the step as its latency.
+ * Returns true if the site `n` is probed by single-stepping an instruction and the calls in the
+ * peak of `ask` are shorter than two such steps. The cost of a step is known to some tens of
+ * percent only, so the latency of such a call would mostly be the error of that cost.
  */
 bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n);
 

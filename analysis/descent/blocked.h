@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sleeps of threads, by the innermost armed fnode that was open. Stored in addition to
- * stack samples, because a stack cannot always be read or unwound (assembler of a static C
- * library, a jump), but the open fnode is always known. Internal to analysis/descent/.
- * Pure; memory is bounded.
+ * Counts the sleeps of threads by the innermost armed fnode that was open. A stack cannot always be
+ * read or unwound (assembler of a static C library, a jump), but the open fnode is always known.
+ * Therefore sleeps are counted here in addition to the stack samples. Internal to
+ * analysis/descent/. Pure; memory is bounded.
  */
 #ifndef PEAKTOP_DESCENT_BLOCKED_H
 #define PEAKTOP_DESCENT_BLOCKED_H
@@ -16,7 +16,7 @@ enum { BLOCKED_NODES = 48 };
 struct blocked_node {
 	uint32_t node;
 	struct cause_tally causes;
-	struct stack_tally kernel; /* tag: kind of the cause */
+	struct stack_tally kernel; /* each stack is tagged with its enum cause_kind */
 };
 
 struct blocked {
@@ -24,10 +24,13 @@ struct blocked {
 	struct blocked_node *entry[BLOCKED_NODES];
 };
 
-/* Count one sleep. Nodes beyond the maximum are ignored. */
+/*
+ * Counts one sleep of `ns` in fnode `node`. Ignores the sleep if BLOCKED_NODES other fnodes are
+ * counted already, or if memory is short.
+ */
 void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns,
 		 const struct rec_frame *kernel, uint32_t nr_kernel);
-/* NULL: no sleep was counted there. */
+/* Returns the sleeps of fnode `node`, or NULL if none was counted. */
 const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node);
 void blocked_release(struct blocked *b);
 

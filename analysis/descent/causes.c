@@ -56,8 +56,10 @@ static void set(struct cause *c, enum cause_kind kind, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", text_or_empty(name));
 }
 
-/* Calls that do nothing but wait for the clock; some of them only where they have nothing else to
- * wait for. */
+/*
+ * Returns true for system calls that wait for the clock alone; select and poll do so if they have
+ * nothing else to wait for.
+ */
 static bool waits_for_the_clock(const char *call)
 {
 	static const char *const calls[] = {"nanosleep", "clock_nanosleep", "pause",	"alarm",
@@ -71,7 +73,7 @@ static bool waits_for_the_clock(const char *call)
 	return false;
 }
 
-/* A goroutine that is parked, by its wait reason. */
+/* Classifies a parked goroutine by its wait reason. */
 static void cause_of_park(const struct rec_sleep *s, struct cause *c)
 {
 	const char *reason = text_or_empty(s->name);
@@ -97,14 +99,17 @@ static void cause_of_futex(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_WAIT, s->waker);
 }
 
-/* Did it last much longer than it was asked to? */
+/* Returns true if the sleep lasted much longer than the program asked for. */
 static bool is_late(const struct rec_sleep *s)
 {
 	return s->asked_ns && s->slept_ns >= 2 * s->asked_ns &&
 	       s->slept_ns - s->asked_ns >= LATE_NS;
 }
 
-/* The kernel may delay a timer by the slack of its thread, to end several at once. */
+/*
+ * Returns true if timer slack explains the delay. The kernel may delay a timer by the slack of its
+ * thread, to expire several timers at once.
+ */
 static bool is_late_by_slack(const struct rec_sleep *s)
 {
 	return is_late(s) && s->slack_ns >= (s->slept_ns - s->asked_ns) / 2;
@@ -181,7 +186,7 @@ static void classify(const struct rec_sleep *s, struct cause *c)
 		set(c, CAUSE_UNKNOWN, s->name);
 }
 
-/* By the freezer of this cgroup; "": not known which. */
+/* Sets the cause: stopped by the freezer of cgroup `group` ("": not known which). */
 static void set_frozen(struct cause *c, const char *group)
 {
 	group = text_or_empty(group);
@@ -256,8 +261,8 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 }
 
 /*
- * What ended the sleep. An interrupt runs on top of an unrelated task: name the interrupt,
- * not the task.
+ * Describes what ended the sleep. If an interrupt ended it, name the interrupt: the task on whose
+ * stack it ran is unrelated.
  */
 static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 {
@@ -276,8 +281,10 @@ static void put_waker(char *out, size_t n, const struct rec_sleep *s)
 		snprintf(out, n, "held by %s, which %s", holder, doing);
 }
 
-/* "recvfrom from 127.0.0.1:80", "write to a full pipe"; only the call where what it waits for is
- * said by the name. */
+/*
+ * Describes the call: "recvfrom from 127.0.0.1:80", "write to a full pipe". Omits the object if the
+ * name of the cause states it.
+ */
 static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_kind kind)
 {
 	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name);
@@ -303,7 +310,10 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_
 		snprintf(out, n, "%s", call);
 }
 
-/* How long it was to be, and was; or what it waited for was lost on the way. */
+/*
+ * Describes the times: how long the program asked to sleep and how long it slept, or how many TCP
+ * segments were retransmitted.
+ */
 static void put_times(char *out, size_t n, const struct rec_sleep *s)
 {
 	out[0] = '\0';
@@ -365,7 +375,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 		t->entry[t->nr++].ns = ns;
 		return;
 	}
-	/* Space saving: the newcomer takes the lightest one's place, with its weight. */
+	/* Space saving: the new cause replaces the lightest and inherits its weight. */
 	t->other_ns += t->entry[lightest].ns;
 	t->entry[lightest].cause = *cause;
 	t->entry[lightest].ns += ns;

@@ -13,37 +13,46 @@
 
 enum cause_kind {
 	CAUSE_OWN_CODE = 0,
-	CAUSE_LOOP,	  /* the function's own loop around calls that are short each */
-	CAUSE_PREEMPTION, /* name: by whom */
+	CAUSE_LOOP,	  /* a loop in the function around calls that are each short */
+	CAUSE_PREEMPTION, /* name: the task that took the CPU */
 	CAUSE_RUN_QUEUE,
 	CAUSE_INTERRUPT, /* name: handler, detail: number */
 	CAUSE_PAGE_FAULT,
 	CAUSE_IO,    /* name: file or device */
 	CAUSE_LOCK,  /* name: holder */
-	CAUSE_SLEEP, /* on purpose */
+	CAUSE_SLEEP, /* the program asked to sleep */
 	CAUSE_TIMEOUT,
 	CAUSE_NETWORK, /* name: peer */
 	CAUSE_WAIT,    /* for another task; name: the task */
 	CAUSE_UNMEASURED,
 	CAUSE_UNKNOWN,
-	CAUSE_QUOTA,	  /* the CPU quota of a cgroup is used up; name: which */
-	CAUSE_STOPPED,	  /* by a signal, a debugger, the freezer; name: by whom */
-	CAUSE_THROTTLED,  /* too many dirty pages; name: the device */
-	CAUSE_RECLAIM,	  /* memory is freed; name: the cgroup whose limit it is; "": the host's */
-	CAUSE_COMPACTION, /* memory is moved */
+	CAUSE_QUOTA, /* a cgroup used up its CPU quota; name: the cgroup */
+	/*
+	 * stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
+	 * thread
+	 */
+	CAUSE_STOPPED,
+	CAUSE_THROTTLED, /* too many dirty pages; name: the device */
+	/* the kernel frees memory; name: the cgroup at its limit, "" for the whole host */
+	CAUSE_RECLAIM,
+	CAUSE_COMPACTION, /* the kernel moves memory to make a large contiguous block */
 	CAUSE_SWAP,	  /* pages are read back from swap */
-	CAUSE_HUGE_PAGE,  /* one is made */
-	CAUSE_KERNEL,	  /* in the kernel; name: the function, detail: the system call */
-	CAUSE_SIGNAL,	  /* in a handler of signals; name: the handler */
+	CAUSE_HUGE_PAGE,  /* the kernel allocates a huge page */
+	/* other kernel code; name: the kernel function, detail: the system call */
+	CAUSE_KERNEL,
+	CAUSE_SIGNAL, /* a signal handler ran; name: the handler */
 	CAUSE_KINDS
 };
 
-/* The word of the JSON: "own code", "run queue", ... */
+/* Returns the name of the kind in the JSON output: "own code", "run queue", ... */
 const char *cause_kind_text(enum cause_kind kind);
 
 enum { CAUSE_TEXT = 192, CAUSE_NAMES = 8 };
 
-/* A cause with its name. Text is of the host: not trusted, cut to fit. */
+/*
+ * A cause with its name. Both texts come from the target and the host: sanitise them before
+ * printing. A longer text is truncated.
+ */
 struct cause {
 	enum cause_kind kind;
 	char name[CAUSE_TEXT];	 /* "" if none */
@@ -51,33 +60,37 @@ struct cause {
 };
 
 /*
- * The work of the kernel (SLEEP_IN_...) at the time of a sample. True with *out filled;
- * false if the work has no name of its own.
+ * Names the work that the kernel did for the thread, or what stopped the thread, at the time of a
+ * stack sample. Returns true and fills *out. Returns false if s->object is an ordinary object to
+ * sleep on; then *out is zeroed.
  */
 bool cause_of_work(const struct rec_sleep *s, struct cause *out);
-/* The cause of a wait during which the thread was runnable. */
+/* Fills *out with the cause of a wait for a CPU, or of a stop. */
 void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out);
 
-/* The cause of a sleep, with name and detail ("nanosleep", "woken by redis 812"). */
+/*
+ * Fills *out with the cause of a sleep, its name and its detail ("nanosleep", "woken by redis
+ * 812").
+ */
 void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
 
-/* Names of one kind of cause with their weights; keeps the heaviest. */
+/* Causes with their time. If there are more than CAUSE_NAMES, the tally keeps the heaviest ones. */
 struct cause_tally {
 	unsigned int nr;
 	struct {
 		struct cause cause;
 		uint64_t ns;
 	} entry[CAUSE_NAMES];
-	uint64_t other_ns; /* of those that were pushed out */
+	uint64_t other_ns; /* the time of the causes that a new cause has replaced */
 };
 
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
 /*
- * The task of one kind that took the most time. If it did not take nearly all, the detail
- * has the number of tasks and its share.
+ * Fills *out with the task that took the most time among causes of one kind. If that task did not
+ * take nearly all of the time, the detail states its share.
  */
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
-/* The heaviest, or NULL when nothing was added. */
+/* Returns the heaviest cause, or NULL if the tally is empty. */
 const struct cause *cause_tally_top(const struct cause_tally *t);
 
 #endif

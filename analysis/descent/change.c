@@ -10,7 +10,8 @@ enum {
 	MIN_WINDOW = 200,
 	STRIKES = 2,
 	SLICES_FORGOTTEN = 2,
-	BLUR = 4, /* times its probes: from here on the latency of a call is known well enough */
+	/* from this multiple of its probes' cost on, a latency is known well enough */
+	BLUR = 4,
 };
 
 void change_init(struct change *c)
@@ -29,8 +30,8 @@ void change_forget_window(struct change *c)
 }
 
 /*
- * Rarer than the standard comparison: the armed sites move latencies a little even
- * after correction, and the rate of calls is the load's, not the distribution's.
+ * Stricter than the default options: the armed call sites move latencies a little even after
+ * correction. The call rate is ignored, because it belongs to the load and not to the distribution.
  */
 static void options(struct compare_options *o)
 {
@@ -46,8 +47,9 @@ static void options(struct compare_options *o)
 }
 
 /*
- * The price of a probe is known to some ten percent, and less where others share the
- * processor: what is not far longer than the probes inside it is all one.
+ * Merges all buckets of latencies that are not much longer than the probes inside them. The cost of
+ * a probe is known to some ten percent, and less accurately if other programs share the CPU, so
+ * these latencies cannot be told apart.
  */
 static void blur(struct profile *p, uint64_t probes_ns)
 {

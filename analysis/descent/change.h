@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has the distribution of f0 changed since the start of the descent? (DESIGN 5: said,
- * not averaged.) Internal to analysis/descent/.
+ * Detects that the latency distribution of f0 has changed since the start of the descent. The
+ * descent then ends and reports the change, instead of averaging over both distributions. Internal
+ * to analysis/descent/. Times in ns.
  */
 #ifndef PEAKTOP_DESCENT_CHANGE_H
 #define PEAKTOP_DESCENT_CHANGE_H
@@ -11,9 +12,9 @@
 #include "analysis/latency/profile.h"
 
 struct change {
-	struct profile start;  /* until the first sites were armed */
-	struct profile window; /* since the last comparison */
-	uint64_t probes_ns;    /* the most time that probes took from one call */
+	struct profile start;  /* calls until the first call sites were armed */
+	struct profile window; /* calls since the last comparison */
+	uint64_t probes_ns;    /* the largest correction for probes in one call of the window */
 	bool fixed;	       /* sites were armed: `start` does not grow any more */
 	unsigned int strikes;  /* windows in a row that differ */
 	unsigned int
@@ -23,18 +24,22 @@ struct change {
 
 void change_init(struct change *c);
 /*
- * Add what was measured in one slice; `enough` = calls of a start profile, `probes_ns`
- * what was subtracted from each latency for the probes.
+ * Adds the calls of one slice. As long as no site was armed, or `start` has fewer than `enough`
+ * calls, the calls go to `start`; later they go to the window. `probes_ns` is the time that was
+ * subtracted from each latency for the probes.
  */
 void change_add(struct change *c, const struct profile *delta, uint64_t enough, uint64_t probes_ns);
-/* From one call, too, this much was subtracted. */
+/* Notes that `probes_ns` were subtracted from the latency of one call. */
 void change_probes(struct change *c, uint64_t probes_ns);
 /*
- * Ignore what was measured since the last comparison, the present slice and the next one,
- * because attaching or removing probes changed it.
+ * Discards the window, and skips the present slice and the next one, because attaching or detaching
+ * probes changed their latencies.
  */
 void change_forget_window(struct change *c);
-/* Two windows in a row differ from the start; `words` then says how. */
+/*
+ * Returns true if two windows in a row differ from the start profile; `words` then describes the
+ * difference.
+ */
 bool change_seen(const struct change *c);
 
 #endif

@@ -5,31 +5,37 @@
 #include <math.h>
 
 enum {
-	SLOWEST_CALLS = 10, /* seen, among the slowest that are asked for */
-	TAIL_CALLS = 20,    /* fewer than these far above the mode may become a peak of their own */
-	STABLE_CALLS = 10,  /* seen, in each peak that matters; fewer when calls are rare */
+	SLOWEST_CALLS = 10, /* calls to see among the slowest that are asked for */
+	/* fewer calls than this far above the mode may still become a peak of their own */
+	TAIL_CALLS = 20,
+	/* calls to see in each peak that matters; fewer when calls are rare */
+	STABLE_CALLS = 10,
 	STABLE_FEWEST = 5,
-	HEAVY_CALLS = 10, /* seen, beyond all peaks, before they are the question */
-	FEWEST = 10,	  /* of start_ops when calls are rare */
-	TAIL_FACTOR = 2,  /* times the mode: from here on a call is in the tail of its peak */
+	HEAVY_CALLS = 10, /* calls to see beyond all peaks before the descent asks for them */
+	FEWEST = 10,	  /* lower limit of start_ops when calls are rare */
+	/* a call of at least this many times the mode is in the tail of its peak */
+	TAIL_FACTOR = 2,
 };
 
-#define WATCH_S 1.0   /* at the profile, before anything is chosen */
-#define PATIENT_S 2.0 /* until fewer than start_ops calls may do */
-#define MATTERS 0.1   /* share of the time: such a peak must be stable */
-#define MIXED 2.0     /* a mean so many times the mode is that of several peaks */
+#define WATCH_S 1.0   /* seconds to watch the profile before choosing */
+#define PATIENT_S 2.0 /* seconds after which fewer than start_ops calls are enough */
+#define MATTERS 0.1   /* a peak with this share of the time must be stable */
+/* a mean of this many times the mode shows that several peaks were merged */
+#define MIXED 2.0
 #define TAIL_SMALL                                                                                 \
-	0.2 /* share of a peak's time: such a tail is left out of a peak that a latency near its   \
-	       mode means */
+	0.2 /* a tail with more of a peak's time is left out if the user named a latency near the  \
+	       mode */
 #define HEAVY_PART                                                                                 \
-	0.8 /* of the time beyond all peaks: the longest calls that have so much of it are asked   \
-	       for */
+	0.8 /* ask for the longest calls that have this part of the time beyond all peaks */
 #define HEAVIER                                                                                    \
-	1.5 /* times the time of the largest peak: only then calls outside of all peaks are asked  \
-	       for */
-#define NEAREST 1.5 /* a latency this many times outside of a peak still means it */
+	1.5 /* calls beyond all peaks are chosen if they have this many times the time of the      \
+	       largest peak */
+#define NEAREST 1.5 /* a latency this factor outside of a peak still means that peak */
 
-/* Calls come slowly: after a while those that came will do. */
+/*
+ * Lowers a number of calls to wait for, from `enough` towards `least`, the longer the descent has
+ * waited.
+ */
 static unsigned int fewer(const struct choose_question *q, unsigned int enough, unsigned int least)
 {
 	double now = enough;
@@ -51,7 +57,10 @@ static double seen(const struct op *op, uint64_t weighted)
 	return (double)weighted * (op->share_seen > 0 && op->share_seen < 1 ? op->share_seen : 1);
 }
 
-/* Where the tail of a peak begins, far above its mode; may be its end. */
+/*
+ * Returns the bucket where the tail of a peak begins, far above its mode; at most the end of the
+ * peak.
+ */
 static unsigned int tail_begin(const struct peak *p)
 {
 	unsigned int at = pt_bucket(TAIL_FACTOR * p->mode_ns);
@@ -65,8 +74,8 @@ static struct bucket_range tail_of(const struct peak *p)
 }
 
 /*
- * The longest calls of a range that have most of its time between them: shorter ones are many,
- * would outvote them, and are not what takes the time.
+ * Returns the range of the longest calls that have most of the time. Shorter calls are many and
+ * would outvote the long ones, although they take little of the time.
  */
 static struct bucket_range heaviest_of(const struct op *op, struct bucket_range range)
 {
@@ -79,7 +88,7 @@ static struct bucket_range heaviest_of(const struct op *op, struct bucket_range 
 	return part;
 }
 
-/* The part of a peak's time that the calls far above its mode have. */
+/* Returns the share of a peak's time that its tail has. */
 static double tail_share(const struct op *op, const struct peak *p)
 {
 	double all = (double)profile_range_sum(&op->total, p->range);
@@ -87,7 +96,9 @@ static double tail_share(const struct op *op, const struct peak *p)
 	return all > 0 ? (double)profile_range_sum(&op->total, tail_of(p)) / all : 0;
 }
 
-/* Most of its time is that of few calls far beyond its mode: these may become a peak of their own.
+/*
+ * Returns true if few calls far beyond the mode have most of the time of the peak: these may still
+ * become a peak of their own.
  */
 static bool is_unsettled(const struct op *op, const struct peak *p)
 {
@@ -105,7 +116,7 @@ static const struct peak *largest_peak(const struct op *op)
 	return best;
 }
 
-/* Do the peaks that matter have calls enough to stay what they are? */
+/* Returns true if every peak that matters has enough calls to keep its place. */
 static bool is_stable(const struct op *op, const struct choose_question *q)
 {
 	unsigned int calls = fewer(q, STABLE_CALLS, STABLE_FEWEST);
@@ -121,9 +132,9 @@ static bool is_stable(const struct op *op, const struct choose_question *q)
 }
 
 /*
- * The part of a peak in which its time is. Where the mean is far from the mode the peak has
- * swallowed another one, and a mean over all of it would describe neither: ask for the calls near
- * the mode, or for those far above it if these have most of the time.
+ * Chooses the part of a peak that has most of its time. If the mean is far from the mode, the peak
+ * includes another one, and a mean over both would describe neither. Then choose the calls near the
+ * mode, or the tail if it has most of the time.
  */
 static void take_peak(const struct op *op, const struct peak *p, struct choose_answer *out)
 {
@@ -143,7 +154,10 @@ static void take_peak(const struct op *op, const struct peak *p, struct choose_a
 		out->high_ns = bucket_low_ns(tail_begin(p), PT_RESOLUTION);
 }
 
-/* The rare, slow calls above all peaks, or far above the mode of the last peak. */
+/*
+ * Returns the range of the rare, slow calls above all peaks, or in the tail of the last peak if
+ * that is not stable.
+ */
 static struct bucket_range heavy_calls(const struct op *op)
 {
 	struct bucket_range heavy = {0, PT_BUCKETS};
@@ -194,7 +208,7 @@ static int choose_slowest(const struct op *op, const struct choose_question *q,
 	return 0;
 }
 
-/* How far a latency is outside of a peak: 1 is inside. */
+/* Returns the factor by which a latency is outside of a peak; 1: inside. */
 static double outside(const struct peak *p, uint64_t ns)
 {
 	if (ns < p->low_ns)
@@ -220,8 +234,10 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 	out->high_ns = best->high_ns;
 	if (!profile_range_calls(&op->total, tail_of(best)))
 		return 0;
-	/* the latency is in the tail of a peak of faster calls: those are not meant, and the other
-	 * way round */
+	/*
+	 * If the latency is in the tail of a peak, leave out the faster calls. If it is near the
+	 * mode, leave out a large tail.
+	 */
 	at = pt_bucket(q->low_ns);
 	middle = (pt_bucket(best->mode_ns) + at) / 2;
 	if (at >= tail_begin(best)) {
@@ -240,7 +256,7 @@ static int choose_range(const struct op *op, const struct choose_question *q,
 {
 	struct bucket_range range = {pt_bucket(q->low_ns), pt_bucket(q->high_ns - 1) + 1};
 
-	/* the range is what was asked for, and one call in it is a reason to go on */
+	/* The user gave the range: one call in it is enough. */
 	if (!profile_range_calls(&op->total, range))
 		return q->last_chance ? -ENOENT : -EAGAIN;
 	out->basis = CHOSEN_RANGE;
@@ -254,7 +270,7 @@ static int choose_number(const struct op *op, const struct choose_question *q,
 {
 	if (q->number > op->nr_peaks)
 		return q->last_chance ? -ENOENT : -EAGAIN;
-	/* what is still growing may change the numbers of the others */
+	/* a peak that is not stable yet may change the numbers of the others */
 	if (!q->last_chance && !is_stable(op, q))
 		return -EAGAIN;
 	take_peak(op, &op->peaks[q->number - 1], out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which calls of an operation a descent is about: from what a person asked for and the
- * profile of the operation, a range of latencies. Pure.
+ * Chooses the range of latencies that a descent explains, from the request of the user and the
+ * latency profile of the operation. Pure.
  */
 #ifndef PEAKTOP_CHOOSE_H
 #define PEAKTOP_CHOOSE_H
@@ -11,41 +11,45 @@
 
 #include "analysis/latency/model.h"
 
-/* At most one of `number`, the latency or range, and `slowest` is given. All zero: the peak with
- * most of the time. */
+/*
+ * At most one of `number`, the latency or range, and `slowest` is given. If all are zero, the peak
+ * with most of the time is meant.
+ */
 struct choose_question {
-	unsigned int number; /* of a peak, from 1 */
+	unsigned int number; /* rank of a peak, from 1 */
 	uint64_t low_ns,
-	    high_ns; /* equal: the peak at this latency; else this range: low <= latency < high */
-	double slowest;		/* percent of the calls */
-	unsigned int start_ops; /* calls to be seen before anything is chosen */
-	bool start_ops_fixed;	/* a person has asked for just as many */
-	double waited_s;	/* how long the operation has been watched */
-	bool last_chance;	/* choose from what there is: nothing is waited for any more */
+	    high_ns;	/* equal: the peak at this latency; else the range low <= latency < high */
+	double slowest; /* the slowest calls, as a percentage of all calls */
+	unsigned int start_ops; /* number of calls to see before choosing */
+	bool start_ops_fixed;	/* the user gave start_ops: do not lower it when calls are rare */
+	double waited_s;	/* seconds for which the operation has been watched */
+	bool last_chance;	/* choose now from the calls that were seen; do not wait for more */
 };
 
 enum choose_basis {
 	CHOSEN_PEAK = 0,
-	CHOSEN_RANGE,	/* as it was given, or a part of a peak that holds its time */
-	CHOSEN_SLOWEST, /* asked for, or no peak has the time: all calls from low_ns on */
+	/* the range that was asked for, or the part of a peak that holds most of its time */
+	CHOSEN_RANGE,
+	/* all calls from low_ns on: asked for, or the slow calls outweigh every peak */
+	CHOSEN_SLOWEST,
 };
 
 struct choose_answer {
 	enum choose_basis basis;
-	uint64_t low_ns, high_ns; /* high_ns is UINT64_MAX for the slowest */
-	unsigned int start_ops;	  /* at most as many as were seen */
+	uint64_t low_ns, high_ns; /* high_ns is UINT64_MAX if there is no upper limit */
+	unsigned int start_ops;	  /* calls to count before probes are armed; at most those seen */
 };
 
 /*
- * 0; -EAGAIN: more calls are needed, ask again later; -ENOENT: there is no such peak or no call in
- * that range (only at the last chance). At the last chance -EAGAIN means that there are too few
- * calls for any answer.
+ * Returns 0 and fills *out. Returns -EAGAIN if more calls are needed: ask again later. With
+ * q->last_chance, -EAGAIN means that there are too few calls for any answer, and -ENOENT that the
+ * peak does not exist or that the range holds no call.
  */
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out);
 
 /* The options of `peaktop descend` that choose the calls. */
 struct descent_question {
-	int peak; /* rank, from 1; 0: not given */
+	int peak; /* rank of a peak from 1; 0: not given */
 	uint64_t peak_low_ns,
 	    peak_high_ns; /* equal: the peak at this latency; else a range; 0: not given */
 	double slowest;	  /* percent, 0: not given */
@@ -56,27 +60,25 @@ struct descent_question {
 	double timeout_s;
 };
 
-/* Does it say which calls are meant? */
+/* Returns true if the question names a peak, a latency, a range or the slowest calls. */
 bool question_names_calls(const struct descent_question *q);
 /*
- * Choose the calls to explain, for operation `number`, which was watched for `waited_s`
- * seconds. 0; -EAGAIN: too early or too few calls; -ENOENT: there is no such peak. After a
- * third of the timeout it decides with the calls that there are.
+ * Chooses the calls of operation `number` to explain, after watching it for `waited_s` seconds, and
+ * fills *ask. After a third of the timeout it chooses from the calls that were seen so far. Returns
+ * 0; -EAGAIN if it is too early or there are too few calls; -ENOENT if there is no such peak.
  */
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask);
 
-/*
- * A peak that was chosen automatically may disappear during its descent; this is the state
- * for choosing another. All zero before the first call of choose_again().
- */
+/* State of choose_again(). All zero before its first call. */
 struct choose_progress {
 	uint64_t calls_used;
-	uint64_t since_ns; /* when there were so many */
+	uint64_t since_ns; /* time at which `calls_used` last grew */
 };
 /*
- * Look at the peaks again, at most every 3 s without a call of the peak that `asked` is about.
- * True: the calls have gone to another peak; `ask` is the descent to begin instead.
+ * An automatically chosen peak may disappear during its descent. If `calls_used` has not grown for
+ * 3 s, this function chooses again. Returns true if the calls have moved to another peak; `ask` is
+ * then the descent to begin instead.
  */
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, uint64_t calls_used, uint64_t now_ns,

@@ -6,7 +6,9 @@
 #include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 
-#define STUCK_NS 3000000000ull /* without a call in that peak, before another one is thought of */
+#define STUCK_NS                                                                                   \
+	3000000000ull /* time without a call of the peak, before another peak is chosen            \
+		       */
 
 bool question_names_calls(const struct descent_question *q)
 {

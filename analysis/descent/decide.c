@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A decision (DARC section 3.2): of each function on a root cause path, keep the
- * callees, and the function itself, whose votes are within maxcount_percentage of
- * the largest. docs/notes/descent.md says why some wait for more calls.
+ * A decision (DARC, section 3.2): of each function on a root cause path, keep the callees, and the
+ * function itself, whose votes are within maxcount_percentage of the largest. docs/notes/descent.md
+ * explains why some candidates wait for more calls.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 enum {
 	PATIENCE = 3,	/* how many decisions to wait while a candidate is near the threshold */
-	MIN_VOTES = 10, /* a callee that is kept for its time has 1/10 of the votes */
-	LIMIT = 5,	/* and for a function that few of the calls go through */
+	MIN_VOTES = 10, /* a callee that is kept for its time needs 1/10 of the votes */
+	LIMIT = 5,	/* the same for a function that only few of the calls execute */
 };
 
 /*
@@ -21,18 +21,19 @@ enum {
  */
 #define MIN_PART 0.1
 
-/* A callee that takes less of the peak's time than this cannot be what makes the peak: its paths
- * would only be noise. */
+/* A callee with a smaller share of the peak's time cannot cause the peak: do not follow it. */
 #define MIN_TIME 0.03
 
-/* ... and one that takes so much of it is followed whatever its votes: few calls may have most of
- * the time. */
+/*
+ * A callee with this share of the time is followed even with few votes, because few calls may have
+ * most of the time.
+ */
 #define KEEP_TIME 0.2
 
-/* The same of what a function takes itself, which is no new path to follow. */
+/* The same limit for the time of a function itself, which opens no new path. */
 #define KEEP_OWN 0.25
 
-/* Of a function's time, before its callees are of no interest: none of them can have slept. */
+/* If a function is blocked for this share of its time, its callees need no measurement. */
 #define MOSTLY_ASLEEP 0.9
 
 /* Standard deviations within which a candidate is near the threshold. */
@@ -48,7 +49,10 @@ static double percentage(const struct descent *d)
 	return (double)d->ask.maxcount_ppm / 1e6;
 }
 
-/* The largest count of votes among what the program does: its callees and the function itself. */
+/*
+ * Returns the largest number of votes among the callees and the function itself, without the
+ * candidates of the host.
+ */
 static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 {
 	uint64_t largest = 0;
@@ -64,7 +68,7 @@ static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 	return largest;
 }
 
-/* Might more calls bring it to the other side of the threshold? */
+/* Returns true if more calls might move the candidate to the other side of the threshold. */
 static bool near_threshold(const struct descent *d, uint64_t count, uint64_t largest)
 {
 	double p = percentage(d), a = (double)largest, b = (double)count;
@@ -77,7 +81,7 @@ static bool is_kept(const struct descent *d, uint64_t count, uint64_t largest)
 	return count && (double)count >= percentage(d) * (double)largest;
 }
 
-/* The part of the in-peak calls that went this way, by the votes along the path. */
+/* Returns the share of the in-peak calls that took this path, by the votes along the path. */
 static double path_part(const struct descent *d, uint32_t node)
 {
 	double part = 1;
@@ -91,7 +95,10 @@ static double path_part(const struct descent *d, uint32_t node)
 	return part;
 }
 
-/* The part of the program's time in the calls; 1 as long as it is not known. */
+/*
+ * Returns the share of `ns` in the program's time of the calls; 1 as long as that time is not
+ * known.
+ */
 static double time_part(const struct descent *d, double ns)
 {
 	const struct totals *t = descent_totals(d);
@@ -117,7 +124,10 @@ static bool has_armed_child(const struct descent *d, const struct fnode *n)
 	return false;
 }
 
-/* Does it sleep, as was measured, in system calls of its own, as stacks have shown? */
+/*
+ * Returns true if the function was measured to be blocked nearly all of its time, and stack samples
+ * show that it sleeps in its own system calls.
+ */
 static bool sleeps_itself(const struct descent *d, const struct fnode *n)
 {
 	struct means m;
@@ -141,14 +151,19 @@ bool fnode_is_measured(const struct descent *d, uint32_t node)
 	return time_part(d, own.self + own.blocked + own.fault + own.dropped) < MIN_TIME;
 }
 
-/* Before a function was opened there is nothing to compare: whatever it spends its time on, it will
- * be opened. */
+/*
+ * Returns true if no callee of the function is armed yet. Then there is nothing to compare: the
+ * function will be opened, whatever its time goes to.
+ */
 static bool is_unopened(const struct descent *d, const struct fnode *n)
 {
 	return !fnode_complete(&d->tree, n->id) && !has_armed_child(d, n);
 }
 
-/* Enough votes to compare its candidates? */
+/*
+ * Returns true if the function has enough votes to compare its candidates. Before its callees are
+ * armed, one vote is enough.
+ */
 static bool enough_votes(const struct descent *d, const struct fnode *n)
 {
 	uint64_t need = descent_decision_ops(d), window = need;
@@ -160,7 +175,7 @@ static bool enough_votes(const struct descent *d, const struct fnode *n)
 	return n->votes >= need || d->window.records >= LIMIT * window;
 }
 
-/* Which of its callees are kept. True: the votes of one are near the threshold. */
+/* Decides which callees are kept. Returns true if the votes of a callee are near the threshold. */
 static bool decide_callees(struct descent *d, struct fnode *n, uint64_t largest)
 {
 	bool near = false;
@@ -185,7 +200,7 @@ static bool decide_callees(struct descent *d, struct fnode *n, uint64_t largest)
 	return near;
 }
 
-/* The part of the program's time that a candidate of the function itself has. */
+/* Returns the share of the program's time that a candidate of the function itself has. */
 static double own_part(const struct descent *d, const struct own_times *own, enum candidate c)
 {
 	if (c == CANDIDATE_BLOCKED)
@@ -196,8 +211,9 @@ static double own_part(const struct descent *d, const struct own_times *own, enu
 }
 
 /*
- * What the function itself takes. The loop around its callees is its own, once it is known which
- * of these are followed.
+ * Decides which candidates of the function itself are kept. Comes after the callees: the loop
+ * around a callee belongs to the function if the callee is not followed. Returns true if the votes
+ * of a candidate are near the threshold.
  */
 static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 {
@@ -210,7 +226,7 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 	for (i = 0; i < CANDIDATES; i++) {
 		n->self_kept[i] = is_kept(d, n->own[i], largest);
 		/*
-		 * The host's part is reported by its time; there is nothing to open below it.
+		 * The host's time is kept by keep_host_by_time(); nothing can be opened below it.
 		 */
 		if (candidate_of_host((enum candidate)i))
 			continue;
@@ -243,7 +259,10 @@ static void decide_function(struct descent *d, uint32_t node)
 	n->undecided |= near && wait && !is_unopened(d, n);
 }
 
-/* What the host takes in many short pieces has no votes, and may be much of the time. */
+/*
+ * Keeps candidates of the host by their time: many short interruptions get no votes, although they
+ * may take much of the time.
+ */
 static void keep_host_by_time(struct descent *d)
 {
 	const struct totals *t = descent_totals(d);

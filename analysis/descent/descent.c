@@ -12,11 +12,13 @@ enum {
 	MIN_FIRST = 5,	 /* calls before the first sites are armed */
 	MOVED_SHORT = 4, /* calls longer than this multiple of the probes' cost can be distinguished
 			    from it */
-	MOVED_SLICES = 2,	/* of the profile, that an arming falls into */
-	MOVED_CALLS = 200,	/* expected in the peak, before it counts as moved */
-	MOVED_FACTOR = 20,	/* and this many times those that came */
-	STACKS_NS = 2000000000, /* so long a system call's answer waits for its stacks */
-	SAMPLES_NS = 300000000, /* and the first decision about a function for its own */
+	/* slices to skip after arming, because they mix old and new probes */
+	MOVED_SLICES = 2,
+	MOVED_CALLS = 200,	/* calls to expect in the peak before it may count as moved */
+	MOVED_FACTOR = 20,	/* the peak has moved if fewer than 1/20 of these came */
+	STACKS_NS = 2000000000, /* the answer for a system call waits so long for stack samples */
+	/* the first decision about a function waits so long for stack samples */
+	SAMPLES_NS = 300000000,
 };
 
 void descent_options_init(struct rec_descent *options)
@@ -85,8 +87,8 @@ static void end(struct descent *d, enum descent_status status)
 }
 
 /*
- * There will be no more calls: what was still waiting for them is decided by what there is. Of
- * too few for a decision it shows where they point, and the status says that it is no more.
+ * No more calls will come: decide with the calls that were counted. If they are too few for a
+ * decision, do not count it as one; the status then says so.
  */
 static void decide_now(struct descent *d)
 {
@@ -118,7 +120,7 @@ static int arm_first(struct descent *d)
 	uint32_t f0 = root->function;
 
 	d->phase = PHASE_RUN;
-	if (root->votes) { /* of a session: go on where it stood */
+	if (root->votes) { /* restored from a session: continue there */
 		descent_decide(d);
 		return descent_arm_live(d);
 	}
@@ -126,7 +128,7 @@ static int arm_first(struct descent *d)
 		root->live = root->self_kept[CANDIDATE_SELF] = d->decided = true;
 		return descent_plan(d);
 	}
-	/* Witnesses are found in calls of f0 alone; meanwhile the parser can be at work. */
+	/* Stack samples need calls of f0 alone; the parser works meanwhile. */
 	if (d->tree.function[f0].state == FUNCTION_NEW) {
 		d->tree.function[f0].state = FUNCTION_ASKED;
 		d->expand[d->nr_expand++] = f0;
@@ -150,7 +152,7 @@ static bool options_make_sense(const struct rec_descent *a)
 	       a->max_sites && a->max_sites <= DESCENT_MAX_SITES;
 }
 
-/* Another peak: what is known of the code stays, what was counted goes. */
+/* Another peak is asked for: keep what is known of the code, reset all counts. */
 static void forget_counts(struct descent *d)
 {
 	uint32_t i;
@@ -235,8 +237,9 @@ static uint64_t calls_in_peak(const struct descent *d, const struct profile *p)
 }
 
 /*
- * f0 goes on being called, but since its callees are timed hardly a call is in the peak:
- * the probes take longer than the calls, and what they cost is not known that well.
+ * Returns true if f0 is still called, but hardly any call is in the peak since its callees are
+ * timed: the probes take longer than the calls, and the correction for their cost is not exact
+ * enough.
  */
 static bool peak_has_moved(struct descent *d, const struct profile *p, uint64_t probes_ns)
 {
@@ -285,8 +288,9 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 }
 
 /*
- * Before anything is armed half as many calls do, if they have their witnesses: what
- * these propose is only measured then. Where calls are rare, a few of them do. Not to end with.
+ * Returns true if half of decision_ops calls are enough for a first decision, because their stack
+ * samples are there; of rare calls MIN_FIRST are enough. The stack samples only propose what to
+ * measure next, so this decision must not end the descent.
  */
 static bool witnesses_are_enough(struct descent *d)
 {
@@ -303,8 +307,9 @@ static bool witnesses_are_enough(struct descent *d)
 }
 
 /*
- * Samples take longer to come than twenty fast calls: the first decision waits for them, when f0
- * alone is armed. Below a system call they are all that will ever be known beside its times.
+ * Returns true while the first decision waits for stack samples, with f0 alone armed. Twenty fast
+ * calls may end before their samples arrive. Below a system call, samples are the only source
+ * beside its times.
  */
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
@@ -338,7 +343,10 @@ static int take_call(struct descent *d, const struct rec_call *c)
 		return 0;
 	if (c->raw_ns > c->latency_ns && c->outcome != CALL_BLURRED)
 		change_probes(&d->change, c->raw_ns - c->latency_ns);
-	/* Stacks are of the call as it was, with what the probes cost. */
+	/*
+	 * Match stack samples with the uncorrected end, because they were taken while the probes
+	 * ran.
+	 */
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
 	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED)
@@ -380,7 +388,7 @@ static void take_target(struct descent *d, uint32_t pid)
 		d->target[d->nr_targets++] = pid;
 }
 
-/* The last of several ends it. */
+/* Ends the descent when the last target process has ended. */
 static void take_target_end(struct descent *d, uint32_t pid)
 {
 	uint32_t i;

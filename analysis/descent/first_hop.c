@@ -7,18 +7,18 @@
 
 struct pending {
 	uint64_t at_ns;
-	struct hop hop; /* count 0: free */
+	struct hop hop; /* count 0: the entry is free */
 };
 
 struct recent {
 	uint32_t pid, tid;
-	uint64_t start_ns, end_ns; /* end 0: none */
+	uint64_t start_ns, end_ns; /* end 0: the entry is free */
 };
 
 struct hops {
 	unsigned int nr, next_pending, next_recent;
 	struct hop *hop[HOPS_MAX];
-	struct pending *pending[HOPS_PENDING]; /* made when first needed */
+	struct pending *pending[HOPS_PENDING]; /* allocated when first needed */
 	struct recent recent[HOPS_RECENT];
 };
 
@@ -49,7 +49,7 @@ static const char *or_empty(const char *s)
 	return s ? s : "";
 }
 
-/* The texts are kept beside it: pointed to again wherever it was moved. */
+/* Points the texts of the sleep to the copies in `h`. Call this after every copy of a hop. */
 static void texts_point(struct hop *h)
 {
 	h->sleep.call = h->call;
@@ -91,7 +91,7 @@ static bool same(const struct hop *a, const struct hop *b)
 	return true;
 }
 
-/* A wait of an in-peak call. */
+/* Counts a wait of an in-peak call. */
 static void hop_add(struct hops *h, const struct hop *from, uint32_t pid)
 {
 	unsigned int lightest = 0;
@@ -173,13 +173,16 @@ void hops_feed(struct hops *h, uint32_t op, const struct record *rec)
 		take_call(h, &rec->call);
 }
 
-/* Has this function of the path jumped to the next one? Then it has no frame any more. */
+/*
+ * Returns true if frame `i` of the path entered the next one by a tail call: then the stack has no
+ * frame of it.
+ */
 static bool has_jumped(const struct descent_result *r, const struct descent_path *p, unsigned int i)
 {
 	return i + 1 < p->nr_frames && !r->nodes[p->frames[i + 1]].ret;
 }
 
-/* Does the stack go through the functions of the path, in their order? */
+/* Returns true if the stack goes through the functions of the path, in their order. */
 static bool goes_through(const struct hop *h, const struct descent_result *r,
 			 const struct descent_path *p)
 {
@@ -188,7 +191,7 @@ static bool goes_through(const struct hop *h, const struct descent_result *r,
 	for (unsigned int i = 0; i < p->nr_frames; i++) {
 		struct rec_code f = r->nodes[p->frames[i]].function;
 
-		/* of a callee that is not known nothing can be asked */
+		/* skip callees that are not known */
 		if (!f.module || has_jumped(r, p, i))
 			continue;
 		while (at < h->nr_frames &&

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The waits inside the in-peak calls of a descent: for each, the stack of the thread and
- * what ended the wait. This is the first hop of a wait chain, without recursion. It takes
- * the same records as the descent; a wait counts when its call is known to be in the peak.
- * Pure; memory is bounded.
+ * Collects the waits inside the in-peak calls of a descent: for each wait the stack of the thread
+ * and what ended the wait. This is the first hop of a wait chain. It is fed with the same records
+ * as the descent; a wait counts once its call is known to be in the peak. Pure; memory is bounded.
  */
 #ifndef PEAKTOP_FIRST_HOP_H
 #define PEAKTOP_FIRST_HOP_H
@@ -14,19 +13,21 @@
 #include "analysis/descent/descent.h"
 
 enum {
-	HOPS_MAX = 256,	    /* different ones; then the lightest makes room and leaves its weight */
+	/* different waits; a further one replaces the lightest and inherits its weight */
+	HOPS_MAX = 256,
 	HOPS_PENDING = 256, /* waits whose call is still open */
-	HOPS_RECENT = 256,  /* calls that late waits may belong to */
+	/* recent in-peak calls, for waits whose record comes after the call */
+	HOPS_RECENT = 256,
 	HOP_TEXT = 128,
 };
 
-/* Waits of one kind: at the same stack, for the same thing, ended by the same. */
+/* Waits with the same stack, on the same object, ended by the same task. */
 struct hop {
 	uint64_t ns, count;
-	uint32_t pid, tid;	/* of one thread that waited */
-	struct rec_sleep sleep; /* its texts are those below */
+	uint32_t pid, tid;	/* one of the threads that waited */
+	struct rec_sleep sleep; /* its text pointers point to the arrays below */
 	char call[32], name[HOP_TEXT], waker[32], holder[32], doing[64], about[96];
-	uint32_t nr_frames; /* from f0's down; may be none */
+	uint32_t nr_frames; /* frames from f0 down; 0 if the stack is not known */
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
 };
 
@@ -34,14 +35,15 @@ struct hops;
 /* NULL: out of memory. */
 struct hops *hops_new(void);
 void hops_free(struct hops *h);
-/* Another peak is asked for. */
+/* Drops all waits, because the descent turns to another peak. */
 void hops_forget(struct hops *h);
-/* One record of the stream; others than REC_WITNESS and REC_CALL of this operation are ignored. */
+/* Takes sleeps (REC_WITNESS) and calls (REC_CALL) of operation `op`; ignores all other records. */
 void hops_feed(struct hops *h, uint32_t op, const struct record *rec);
 
 /*
- * The heaviest wait on a path: of the kind of its cause, through the functions of its
- * frames in their order. NULL: none, or the cause is no wait. Valid until the next record.
+ * Returns the heaviest wait whose cause has the same kind as the cause of path `p` and whose stack
+ * goes through the functions of `p` in their order. Returns NULL if there is none. The result is
+ * valid until the next record.
  */
 const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
 			    const struct descent_path *p);

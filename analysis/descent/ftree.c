@@ -15,7 +15,7 @@ static uint32_t hash(struct rec_code key)
 	return (uint32_t)(h >> 40) % FUNCTION_SLOTS;
 }
 
-/* The slot that holds `key`, or the free one where it would go. */
+/* Returns the slot that holds `key`, or the free slot for it. */
 static uint32_t *function_slot(const struct ftree *t, struct rec_code key)
 {
 	uint32_t i = hash(key);
@@ -87,7 +87,10 @@ int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees
 	return 0;
 }
 
-/* A new fnode under `parent` (NO_INDEX for f0), at the end of its children. */
+/*
+ * Adds an fnode under `parent` (NO_INDEX for f0), behind its other children. Returns its number,
+ * -ENOSPC or -ENOMEM.
+ */
 static int add_node(struct ftree *t, uint32_t parent, struct rec_code callee)
 {
 	uint32_t function = ftree_function(t, callee), id = t->nr_nodes;
@@ -171,7 +174,7 @@ static struct rec_code callee_key(const struct ftree *t, const struct fnode *n)
 	return n->function == NO_INDEX ? (struct rec_code){0, 0} : t->function[n->function].key;
 }
 
-/* Give a fnode what its site says. */
+/* Binds an fnode to call sites `site` to `last` of its caller and copies their properties. */
 static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 {
 	const struct function *f = fnode_function(t, n->parent);
@@ -186,7 +189,10 @@ static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 	n->last_ret = last == site ? 0 : l->ret;
 	n->kind = (enum callee_kind)s->kind;
 	n->in_loop = s->flags & CALL_SITE_LOOP;
-	/* The inside of a block holds whole pairs of probes only when its members are armed. */
+	/*
+	 * For a block, only the cost of its own pair of probes: its members have probes only when
+	 * they are armed themselves.
+	 */
 	n->inside_ns = s->inside_ns;
 	n->total_ns = s->total_ns;
 	n->only_callee = !s->callee.module && n->function != NO_INDEX;
@@ -207,7 +213,9 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 			continue;
 		if (code_equal(callee_key(t, n), callee))
 			return (int)id;
-		/* All that the site calls, and that is one function, as was learnt. */
+		/*
+		 * The fnode for any callee of this site, which turned out to have one callee only.
+		 */
 		if (!callee.module && n->discovered && !n->only_callee)
 			return (int)id;
 	}
@@ -260,7 +268,7 @@ static uint32_t find_site(const struct function *f, uint64_t offset)
 	return low < f->nr_sites && f->sites[low].offset == offset ? low : NO_INDEX;
 }
 
-/* Does the site still call what the restored fnode called? */
+/* Returns true if the call site still calls the callee of the restored fnode. */
 static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 			   const struct rec_call_site *s)
 {
@@ -270,7 +278,7 @@ static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 	       code_equal(s->callee, callee_key(t, n));
 }
 
-/* Bind what was restored under `parent`, whose function is known now. 0 or -ENOMEM. */
+/* Binds the restored fnodes under `parent`, whose call sites are known now. Returns 0. */
 static int ftree_bind(struct ftree *t, uint32_t parent)
 {
 	const struct function *f = fnode_function(t, parent);
@@ -285,7 +293,8 @@ static int ftree_bind(struct ftree *t, uint32_t parent)
 		last = n->last_key ? find_site(f, n->last_key) : site;
 		if (site == NO_INDEX || last == NO_INDEX || last < site ||
 		    !calls_the_same(t, n, &f->sites[site])) {
-			n->replaced = true; /* the program is another one */
+			n->replaced =
+			    true; /* the program was changed since the session was saved */
 			continue;
 		}
 		bind(t, n, site, last);

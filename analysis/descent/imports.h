@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which definition a call of an imported function reaches. Pure. */
+/* Finds the definition that a call of an imported function reaches. Pure. */
 #ifndef PEAKTOP_IMPORTS_H
 #define PEAKTOP_IMPORTS_H
 
@@ -8,7 +8,7 @@
 
 #include "analysis/session/record.h"
 
-/* A function of the name that is imported, in some module of the target. */
+/* A function with the imported name, in some module of the target. */
 struct import_definition {
 	struct rec_code code;
 	const char *module; /* base name of the file */
@@ -16,9 +16,9 @@ struct import_definition {
 };
 
 /*
- * The definition that the dynamic loader takes: the first one that is exported, where one of the
- * loader itself comes last. Module 0: there is none, or it is an IFUNC, whose function only the
- * target knows.
+ * Returns the definition that the dynamic loader binds to: the first exported one of the list,
+ * where definitions in the loader itself (ld-*) come last. Returns module 0 if none is exported, or
+ * if it is an IFUNC, because only the target knows which function an IFUNC resolves to.
  */
 struct rec_code import_resolve(const struct import_definition *list, uint32_t nr);
 

@@ -9,7 +9,10 @@ struct sample {
 	uint64_t ns;
 };
 
-/* The call at a level of a chain, from the outermost on; NULL: it is not that deep. */
+/*
+ * Returns the inlined call at a level of a chain, where 0 is the outermost; NULL: the chain is not
+ * that deep.
+ */
 static const struct rec_inline *call_at(const struct rec_inlines *c, unsigned int level)
 {
 	return level < c->nr_calls ? &c->calls[c->nr_calls - 1 - level] : NULL;
@@ -20,7 +23,7 @@ static bool same_line(const struct rec_inline *a, const struct rec_inline *b)
 	return a->line == b->line && !strcmp(a->file, b->file);
 }
 
-/* The line of a level with most samples. */
+/* Sets the line and the address of a level with most samples, and the time of all samples. */
 static void heaviest_line(const struct sample *s, unsigned int nr, unsigned int level,
 			  struct inlined_level *out)
 {
@@ -51,7 +54,7 @@ static bool in_loop(const struct rec_inlines *c, unsigned int level, uint32_t fi
 	       c->nr_calls - 1 - c->loop_call == level;
 }
 
-/* The loop of this level that holds at least half of its samples. */
+/* Sets a loop of this level that holds at least half of its samples. */
 static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int level,
 			  struct inlined_level *out)
 {
@@ -71,7 +74,9 @@ static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int 
 	}
 }
 
-/* Keep the samples in the inlined function that holds most of the time; 0: none holds half of it.
+/*
+ * Keeps only the samples in the inlined function that holds most of the time. Returns their number;
+ * 0 if no function holds half of it.
  */
 static unsigned int follow(struct sample *s, unsigned int nr, unsigned int level, uint64_t all)
 {

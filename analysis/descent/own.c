@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Means over in-peak calls, and what is left of a function beside its callees. */
+/* Means over in-peak calls, and the time of a function without its callees. */
 #include <string.h>
 
 #include "analysis/descent/descent_impl.h"
 
 enum { RARE_LEAST = 5 };
-/* Mean time between calls of the peak: from here on half of the calls must do for a decision. */
+/*
+ * If the mean time between calls of the peak is at least this, half of decision_ops calls are
+ * enough for a decision.
+ */
 #define RARE_NS 50000000ull
 
 uint32_t descent_decision_ops(const struct descent *d)

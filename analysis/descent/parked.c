@@ -22,7 +22,7 @@ static bool is_wait(const struct cause *c)
 	return strstr(c->detail, "goroutine was parked") != NULL;
 }
 
-/* True if the path went on below runtime.gopark(). */
+/* Cuts the path behind runtime.gopark(). Returns true if it goes through that function. */
 static bool cut(const struct names *n, const struct descent_result *r, struct descent_path *p)
 {
 	for (unsigned int i = 0; i < p->nr_frames; i++) {
@@ -36,7 +36,7 @@ static bool cut(const struct names *n, const struct descent_result *r, struct de
 	return false;
 }
 
-/* Add a path to the first one that ends in the same call, if there is one. */
+/* Adds a path to the first one that ends in the same call. Returns false if there is none. */
 static bool join(struct descent_result *r, unsigned int nr, const struct descent_path *p)
 {
 	for (unsigned int i = 0; i < nr; i++) {
@@ -87,7 +87,7 @@ void parked_cut(struct descent_result *r, function_name *name, const void *ctx)
 		    !parks(&names, r->nodes[p->frames[p->nr_frames - 1]].function) ||
 		    is_wait(&p->cause))
 			continue;
-		/* the thread never slept meanwhile: it ran other goroutines */
+		/* the thread never slept meanwhile, because it ran other goroutines */
 		p->cause = (struct cause){.kind = CAUSE_WAIT, .name = "another goroutine"};
 		snprintf(p->cause.detail, sizeof(p->cause.detail), "the goroutine was parked");
 	}

@@ -6,12 +6,14 @@
 #include <string.h>
 
 enum {
-	MIN_WITNESSES = 5,  /* fewer are no witness */
-	CHAIN_SHARE = 10,   /* a site with 1/10 of its caller's witnessed time is followed */
-	END_SHARE = 4,	    /* a function with 1/4 of it in itself may be an end */
-	SIBLINGS_SHARE = 2, /* at most half of the room that is left */
-	RARE_PART = 20,	    /* of f0's calls, 1/20 */
-	KERNEL_PART = 95,   /* percent of a function's witnessed time, in the kernel below itself */
+	MIN_WITNESSES = 5, /* fewer stack samples are not used */
+	CHAIN_SHARE = 10,  /* follow a call site with 1/10 of the sampled time of its caller */
+	/* a path may end in a function that has 1/4 of the sampled time in itself */
+	END_SHARE = 4,
+	SIBLINGS_SHARE = 2, /* siblings take at most half of the room that is left */
+	RARE_PART = 20,	    /* a peak with less than 1/20 of f0's calls is rare */
+	/* percent of a function's sampled time that passes in its own system calls */
+	KERNEL_PART = 95,
 };
 
 bool picked(const struct pick *p, uint32_t node)
@@ -38,7 +40,10 @@ uint32_t pick_room(const struct pick *p)
 	return sites < node_room(p) ? sites : node_room(p);
 }
 
-/* Is there room for a site, or is it taken for another path already? */
+/*
+ * Returns true if there is room for another call site, or the set has this one already for another
+ * path.
+ */
 static bool site_room(const struct pick *p, struct rec_code site)
 {
 	uint32_t i;
@@ -51,7 +56,7 @@ static bool site_room(const struct pick *p, struct rec_code site)
 	return false;
 }
 
-/* Do two fnodes need the same probes? */
+/* Returns true if two fnodes need the same probes. */
 static bool same_site(const struct fnode *a, const struct fnode *b)
 {
 	return code_equal(a->site_key, b->site_key) && a->last_key == b->last_key &&
@@ -126,7 +131,7 @@ static int compare_wanted_sites(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
-/* Callees of this site that are fnodes already, known by name. */
+/* Returns true if fnodes for certain callees of this call site exist. */
 static bool has_known_callees(const struct descent *d, uint32_t node, uint32_t site)
 {
 	uint32_t id;
@@ -137,7 +142,7 @@ static bool has_known_callees(const struct descent *d, uint32_t node, uint32_t s
 	return false;
 }
 
-/* Is the site in a block that was opened because it was kept? */
+/* Returns true if the call site is in a basic block that was opened. */
 static bool in_opened_block(const struct descent *d, uint32_t node, uint32_t site)
 {
 	uint32_t id;
@@ -152,7 +157,10 @@ static bool in_opened_block(const struct descent *d, uint32_t node, uint32_t sit
 	return false;
 }
 
-/* The sites of `node` without fnodes that were armed; blocks as one when there is no room. */
+/*
+ * Lists the call sites of `node` that were never armed, with their sampled time as weight. If there
+ * is no room for all, lists basic blocks as one entry each. Returns the number of entries.
+ */
 static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
 				  struct wanted_site *wanted_site, uint32_t room)
 {
@@ -198,7 +206,10 @@ static bool witnessed_now(const struct pick *p, uint32_t node)
 	return false;
 }
 
-/* The fnodes of a site whose callees were learnt before. */
+/*
+ * Adds the fnodes of a call site whose callees were learnt before. Returns false if they were not
+ * learnt.
+ */
 static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site)
 {
 	struct ftree *t = &p->d->tree;
@@ -225,8 +236,8 @@ static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_
 
 	if (!callee.module && w->last == w->site && has_known_callees(p->d, node, w->site)) {
 		/*
-		 * Some are known, and had their chance: learn the others rather than time
-		 * all of them in one.
+		 * Some callees are known and were measured: learn the others, rather than time all
+		 * of them as one.
 		 */
 		if (witnessed_now(p, node))
 			return true;
@@ -268,7 +279,7 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 	free(wanted_site);
 }
 
-/* --- along witnesses */
+/* --- along stack samples */
 
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out)
 {
@@ -319,7 +330,10 @@ static void follow(struct pick *p, uint32_t node, uint32_t site, struct rec_code
 		pick_witnessed(p, (uint32_t)id);
 }
 
-/* A site whose callee the code does not say: the functions that were seen below it. */
+/*
+ * Follows the functions that were seen below a call site whose callee is not in the code (an
+ * indirect call).
+ */
 static void follow_seen(struct pick *p, uint32_t node, uint32_t site,
 			const struct witness_set *seen, uint64_t enough)
 {
@@ -352,7 +366,7 @@ static void follow_sites(struct pick *p, uint32_t node, const struct witness_set
 	uint64_t ns;
 
 	for (i = 0; i < p->d->tree.function[number].nr_sites && !p->err; i++) {
-		/* Copied: following makes functions. */
+		/* a copy, because follow() may move the array of functions */
 		struct rec_call_site s = p->d->tree.function[number].sites[i];
 		struct rec_code ret = {p->d->tree.function[number].key.module, s.ret};
 
@@ -395,8 +409,10 @@ bool pick_witnessed(struct pick *p, uint32_t node)
 	return true;
 }
 
-/* Is hardly a call of f0 in the peak? Then probes on what all of its calls do cost more than all
- * the others. */
+/*
+ * Returns true if few calls of f0 are in the peak. Then probes that all calls execute cost more
+ * than all other probes.
+ */
 static bool peak_is_rare(const struct descent *d)
 {
 	const struct profile *start = &d->change.start;
@@ -422,7 +438,7 @@ void pick_siblings(struct pick *p, uint32_t node)
 		return;
 	if (left > DESCENT_SIBLINGS)
 		left = DESCENT_SIBLINGS;
-	/* The nearest first: what is called just before and after it. */
+	/* Nearest first: the calls just before and after it. */
 	for (distance = 1; left && distance < f->nr_sites; distance++) {
 		for (k = 0; k < 2 && left; k++) {
 			uint32_t at = k ? site + distance : site - distance;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The next set of fnodes to arm, put together under its limits. Internal to
+ * Builds the next set of fnodes to arm, within the limits on fnodes and call sites. Internal to
  * analysis/descent/.
  */
 #ifndef PEAKTOP_DESCENT_PICK_H
@@ -12,31 +12,40 @@ struct pick {
 	struct descent *d;
 	uint32_t nr, node[DESCENT_MAX_ARMED]; /* parents before children */
 	uint32_t nr_sites;
-	uint32_t site_of[DESCENT_MAX_SITES]; /* a fnode for each site that is taken */
-	uint32_t nr_new;		     /* of them never armed before */
-	bool asked;			     /* an answer is needed before it is complete */
-	int err;			     /* -ENOMEM */
-	/* Functions that witnesses say are the end of a path: all of their sites are wanted. */
+	uint32_t site_of[DESCENT_MAX_SITES]; /* one fnode for each call site in the set */
+	uint32_t nr_new;		     /* fnodes in the set that were never armed before */
+	bool asked; /* an answer of the parser is needed before the set is complete */
+	int err;    /* -ENOMEM */
+	/*
+	 * Fnodes in which paths end according to stack samples: all of their call sites are wanted.
+	 */
 	uint32_t nr_ends, end[DESCENT_MAX_ARMED];
-	uint32_t nr_witnessed, witnessed[DESCENT_MAX_ARMED]; /* fnodes opened along witnesses */
+	uint32_t nr_witnessed,
+	    witnessed[DESCENT_MAX_ARMED]; /* fnodes whose callees were chosen by stack samples */
 };
 
-/* Take a fnode and its callers. False: no room, or it cannot be armed. */
+/*
+ * Adds an fnode and its callers to the set. Returns false if there is no room or one of them cannot
+ * be armed.
+ */
 bool pick_node(struct pick *p, uint32_t node);
 bool picked(const struct pick *p, uint32_t node);
-/* Sites and fnodes that can still be taken. */
+/* Returns how many more fnodes with a call site of their own fit into the set. */
 uint32_t pick_room(const struct pick *p);
 
-/* Ask for the call sites of a function: true when they are known. */
+/* Asks for the call sites of a function if they are not known. Returns true if they are known. */
 bool pick_expand(struct pick *p, uint32_t function);
-/* Ask what the site of a fnode calls. */
+/* Asks which functions the call site of an fnode calls. */
 void pick_learn(struct pick *p, uint32_t node);
 
-/* Take call sites of `node` that were never armed, as many as there is room for up to `max`. */
+/* Adds up to `max` call sites of `node` that were never armed, as many as there is room for. */
 void pick_untried(struct pick *p, uint32_t node, uint32_t max);
-/* Take the chain below `node` that witnesses propose; false: they have nothing to say. */
+/*
+ * Adds the chain of callees below `node` that the stack samples propose. Returns false if the
+ * samples propose nothing.
+ */
 bool pick_witnessed(struct pick *p, uint32_t node);
-/* Select siblings of `node`, to be listed beside it. */
+/* Adds call sites next to that of `node`, so that the answer can list their latencies beside it. */
 void pick_siblings(struct pick *p, uint32_t node);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The answer as it is now: nodes, paths with shares and causes, siblings. */
+/* Builds the answer from the present state: nodes, paths with shares and causes, siblings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 
 enum { MAX_PATHS = 256 };
 
-/* Of the peak's time: a path with less says nothing about the peak. */
+/* A path with a smaller share of the peak's time says nothing about the peak. */
 #define MIN_SHARE 0.01
-/* Of the calls' time: paths that sum to more contradict it. */
+/* If the shares of the paths sum to more than this, they contradict the latency of the calls. */
 #define REFUSED_SUM 2
 
 const char *evidence_text(enum evidence e)
@@ -45,7 +45,10 @@ static void show_node(struct builder *b, const struct fnode *n)
 	struct means m;
 
 	fnode_means(d, n->id, &m);
-	/* of the same calls as its share: earlier ones may have had probes in a loop */
+	/*
+	 * the window counts the same calls as the share; use all calls only if the window has none,
+	 * because earlier calls may have had probes in a loop
+	 */
 	if (m.net_when_called <= 0)
 		m.net_when_called = ratio((double)n->all.net_ns, (double)n->all.called);
 	*out = (struct descent_fnode){
@@ -212,15 +215,17 @@ static int by_share(const void *a, const void *b)
 	return x->share < y->share ? 1 : x->share > y->share ? -1 : 0;
 }
 
-/* Leave out what took next to nothing of the calls' time, unless there is nothing else to say.
- * Sorted before. */
+/* Drops paths with next to no share, but keeps at least one. The paths are sorted. */
 static void leave_out_small_paths(struct descent_result *r)
 {
 	while (r->nr_paths > 1 && r->paths[r->nr_paths - 1].share < MIN_SHARE)
 		free((void *)(uintptr_t)r->paths[--r->nr_paths].frames);
 }
 
-/* Means of different calls may sum to more than there was; but not to a multiple of it. */
+/*
+ * Scales the shares down if they sum to more than 1: means of different calls may exceed the total
+ * a little. A multiple of the total is an error: set `refused`.
+ */
 static void add_up(struct descent_result *r)
 {
 	unsigned int i;

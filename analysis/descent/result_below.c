@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Calls too short, or too many, to be timed one by one: the functions that samples found below the
- * last frame. */
+/*
+ * For calls that are too short or too many to be timed one by one: the functions that samples found
+ * below the last frame.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,10 +11,10 @@
 enum {
 	MAX_FUNCTIONS = 256,
 	MIN_SAMPLES = 5,
-	SMALL = 20,	      /* 1/20 of the samples is not worth a name */
-	LOOPED_MIN_NS = 5000, /* a shorter call costs little more than its probes: then the loop
-				 itself is to blame */
-	LOOPED_PART = 2,      /* 1/2 of the loop's time */
+	SMALL = 20, /* a function with less than 1/20 of the samples is not listed */
+	/* shorter calls cost little more than their probes: then the loop itself is the cause */
+	LOOPED_MIN_NS = 5000,
+	LOOPED_PART = 2, /* the callee must take more than 1/2 of the loop's time */
 	LOOPED_CALLS = 2,
 };
 
@@ -40,7 +42,7 @@ static void tally_add(struct tally *t, struct rec_code function, uint64_t ns)
 	t->entry[i].ns += ns;
 }
 
-/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+/* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
 static void gather(const struct witnesses *w, uint32_t witness, struct tally *t)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
@@ -107,7 +109,7 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	free(t);
 }
 
-/* All call sites of one callee together. */
+/* Sums the mean time and number of calls over all call sites of one callee. */
 static void sum_callee(const struct descent *d, uint32_t node, uint32_t function, double *net,
 		       double *calls)
 {

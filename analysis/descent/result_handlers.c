@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Handlers of signals: no call leads to them, but a stack that was copied in one shows where it
- * came. */
+/*
+ * Signal handlers: the program does not call them, but a stack sample in a handler shows which
+ * function it interrupted.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/descent/result_impl.h"
 
 enum {
-	HANDLER_PART = 10, /* percent of a function's samples that are worth a path of their own */
-	HANDLER_DEPTH = 2, /* frames from the interrupted function to the handler: where it returns
-			      to lies between */
+	/* a handler with this percentage of a function's samples gets a path of its own */
+	HANDLER_PART = 10,
+	/*
+	 * frames from the interrupted function to the handler: the signal trampoline lies between
+	 */
+	HANDLER_DEPTH = 2,
 };
 
-/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+/* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
 static uint64_t run_below(const struct witnesses *w, uint32_t witness)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
@@ -24,7 +29,10 @@ static uint64_t run_below(const struct witnesses *w, uint32_t witness)
 	return ns;
 }
 
-/* What ran in a handler that came while this function ran. */
+/*
+ * Returns the time of a handler that interrupted this function, or a function up to `depth` - 1
+ * frames below.
+ */
 static uint64_t run_in_handler(const struct witnesses *w, uint32_t witness, struct rec_code handler,
 			       unsigned int depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How an answer is put together; for result*.c only. */
+/* How an answer is built; only for result*.c and verdict.c. */
 #ifndef PEAKTOP_DESCENT_RESULT_IMPL_H
 #define PEAKTOP_DESCENT_RESULT_IMPL_H
 
@@ -13,10 +13,10 @@ static inline double ratio(double a, double b)
 struct builder {
 	const struct descent *d;
 	struct descent_result *r;
-	uint32_t *index; /* of a fnode in the result's nodes, or NO_INDEX */
-	double latency;	 /* mean of an in-peak call */
+	uint32_t *index; /* index of an fnode in the result's nodes, or NO_INDEX */
+	double latency;	 /* mean latency of an in-peak call, ns */
 	int err;
-	/* The present function: samples in page faults, and their heaviest stack. */
+	/* Samples in page faults of the function at hand, and their heaviest stack. */
 	struct {
 		double ns, heaviest_ns;
 		uint32_t nr;
@@ -24,52 +24,59 @@ struct builder {
 	} faults;
 };
 
-/* A new path that ends in `node`, with `ns` of an in-peak call's time. NULL: no room, or b->err. */
+/*
+ * Adds a path that ends in `node`, with `ns` of the time of an in-peak call. Returns NULL if there
+ * is no room, or no memory (b->err).
+ */
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
 				     const struct cause *cause, uint64_t maxcount);
-/* The on-CPU samples that lie in the function of `node` itself. */
+/* Adds the on-CPU samples that lie in the function of `node` itself. */
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
-/* result_below.c: in which functions the samples in and below `node` ended. */
+/* result_below.c: adds the functions in which the samples in and below `node` ended. */
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node);
-/* result_below.c: which callee a loop mostly calls. */
+/* result_below.c: sets the callee that takes most of the time of a loop. */
 void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node);
-/* result_kernel.c: the kernel stack of sleeps of this kind (enum cause_kind) below the path's last
- * frame. */
+/*
+ * result_kernel.c: sets the kernel frames below the last frame of the path, from sleeps. `tag` is
+ * the kind of the sleeps (enum cause_kind).
+ */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
 /*
- * Split the kernel's part off a path's own code into separate paths, according to the
- * samples. Page faults go to b->faults.
+ * Moves the time that samples saw in the kernel from the own code of a path to paths of its own.
+ * Adds page faults to b->faults.
  */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
 /*
- * result_handlers.c: what of a path's own code was a handler of signals, which the program does not
- * call, becomes a path of its own.
+ * result_handlers.c: moves the time in signal handlers from the own code of a path to paths of
+ * their own. The program does not call a handler, so no fnode stands for it.
  */
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
-/* Set the kernel frames of a path from samples. */
+/* Sets the kernel frames of a path. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);
-/* If f0 is a system call: add the functions that call it. */
+/* If f0 is a system call, adds the functions that call it. */
 void result_add_callers(struct builder *b);
-/* result_sleeps.c: takes one witnessed frame; true once it has found something, in this or an
- * earlier one. */
+/*
+ * result_sleeps.c: called with one frame of the stack samples. Returns true once it has found
+ * something, in this frame or an earlier one.
+ */
 typedef bool (*sleep_visitor)(void *ctx, const struct witness_node *n);
 /*
- * The frames where a function's sleeps are: its own, with all of the calls of its loops, or, where
- * `visit` finds nothing in these, anywhere below it.
+ * Visits the frames in which a function sleeps: its own frame, and all frames below the callees of
+ * its loops. If `visit` finds nothing there, visits all frames below the function.
  */
 void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor visit, void *ctx);
 /*
- * The object of the sleeps that happened while this fnode was the innermost open one, for
- * frames without a stack; NULL if not known. If the fnode was not armed yet, use the sleeps
- * of its caller, provided that all had the same object.
+ * Returns the sleeps that happened while this fnode was the innermost open one, for time without
+ * stack samples. If there are none, uses those of the nearest caller that has some, but only if
+ * these sleeps all have one kind. Returns NULL if not known.
  */
 const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t node);
-/* All root cause candidates, as they are now. */
+/* Adds the paths of all root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
 /*
- * verdict.c: find what is missing, check the figures, and set the status. The paths are
- * sorted.
+ * verdict.c: computes the missing shares, checks the figures, and sets the status. Call this after
+ * sorting the paths.
  */
 void result_judge(struct builder *b);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What stacks alone can say of an answer: the kernel below a path, the callers above a system call.
+/*
+ * The parts of an answer that come from stacks alone: the kernel frames below a path, and the
+ * callers above a system call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,16 +10,18 @@
 #include "analysis/descent/result_impl.h"
 
 enum {
-	MAJORITY = 2,	  /* of stacks that agree, 1/2 go on to the next frame */
-	BRANCH = 4,	  /* of samples, 1/4 */
-	FEW = 3,	  /* samples that are no chance; of two, both; one says nothing */
-	KERNEL_PART = 10, /* percent of a function's samples that are worth a path of their own */
+	MAJORITY = 2, /* follow the next frame while 1/2 of the stacks agree */
+	BRANCH = 4,   /* follow a branch with 1/4 of the samples */
+	/* samples needed to follow a frame; with fewer samples in total, 2 */
+	FEW = 3,
+	/* a part with this percentage of a function's samples gets a path of its own */
+	KERNEL_PART = 10,
 	KERNEL_PATHS = 4,
 };
 
 _Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
 
-/* f0 is a system call itself: the first frame is f0. */
+/* If f0 is a system call, the first kernel frame is f0 itself: leave it out. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
 {
@@ -34,7 +38,7 @@ void result_set_kernel(const struct builder *b, struct descent_path *path, uint3
 	path->kernel_evidence = evidence;
 }
 
-/* The kernel stacks with one tag, of one witnessed frame after the other. */
+/* Collects the kernel stacks with one tag from several frames. */
 struct gathered {
 	struct stack_tally *tally;
 	int tag;
@@ -67,28 +71,31 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	free(g.tally);
 }
 
-/* A part of what samples showed in the kernel. */
+/* A part of the time that samples saw in the kernel; becomes a path. */
 struct part {
 	struct cause cause;
 	struct rec_frame frame[STACK_DEPTH];
 	uint32_t nr, trunk;
-	double weight; /* of the kernel's share */
+	double weight; /* ns at first; then a share of the kernel's time */
 };
 
 struct split {
-	struct stack_tally *tally; /* of samples in the kernel whose work has no name of its own */
+	struct stack_tally *tally; /* samples in the kernel whose work has no name of its own */
 	struct cause_tally work;
-	uint64_t run, kernel;		 /* ns of the samples: all, and those in the kernel */
-	double user_share, kernel_share; /* of the path that is split */
+	uint64_t run, kernel;		 /* ns of all samples, and of those in the kernel */
+	double user_share, kernel_share; /* shares of the path that is split */
 	unsigned int nr;
 	struct part part[KERNEL_PATHS + CAUSE_NAMES];
 };
 
-/* Which witnessed frames lie in a function, and in callees of it that have no path of their own. */
+/*
+ * Visits the sampled frames in a function and in those of its callees that have no path of their
+ * own.
+ */
 struct below {
 	const struct descent *d;
 	unsigned int nr_live;
-	uint32_t live[WITNESS_SET * 8]; /* frames of callees that have one */
+	uint32_t live[WITNESS_SET * 8]; /* frames of callees that have a path of their own */
 	void (*visit)(void *ctx, const struct witness_node *n);
 	void *ctx;
 };
@@ -103,7 +110,7 @@ static bool has_own_path(const struct below *b, uint32_t witness)
 	return false;
 }
 
-/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+/* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
 static void visit_below(const struct below *b, uint32_t witness)
 {
 	const struct witness_node *n = witnesses_node(b->d->witnesses, witness);
@@ -115,8 +122,10 @@ static void visit_below(const struct below *b, uint32_t witness)
 			visit_below(b, id);
 }
 
-/* The frames of a function itself; with `callees`, also those of callees that have no path of their
- * own. */
+/*
+ * Visits the frames of a function itself; with `callees`, also those of callees without a path of
+ * their own.
+ */
 static void visit_own(const struct descent *d, uint32_t node, bool callees,
 		      void (*visit)(void *ctx, const struct witness_node *n), void *ctx)
 {
@@ -171,8 +180,7 @@ static void gather_stacks(void *ctx, const struct witness_node *n)
 		stack_tally_join(g->tally, n->own->kernel, g->tag);
 }
 
-/* A part for each kind of work that has a name, with the cause and the stack that are the heaviest
- * of it. */
+/* Makes a part for each kind of named work that matters, with its heaviest cause and stack. */
 static void split_work(const struct descent *d, uint32_t node, bool callees, struct split *s)
 {
 	struct gathered g = {.tally = calloc(1, sizeof(*g.tally))};
@@ -208,15 +216,20 @@ static bool in_page_fault(const struct rec_frame *frame)
 	return frame->module == REC_KERNEL_MODULE && frame->function == REC_KERNEL_FAULT;
 }
 
-/* In a system call that a function of the program has called: not where f0 is that call, whose own
- * code it is. */
+/*
+ * Returns true for a system call that a function of the program called. False if f0 is that system
+ * call: then the time is its own code.
+ */
 static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
 {
 	return frame->module == REC_KERNEL_MODULE && frame->function & REC_KERNEL_CALL &&
 	       !in_page_fault(frame) && d->ask.function.module != REC_KERNEL_MODULE;
 }
 
-/* The heaviest paths of the rest, which then stand for all of it. */
+/*
+ * Makes parts of the heaviest paths of the remaining kernel time. The parts are scaled up to stand
+ * for all of it.
+ */
 static void split_paths(const struct descent *d, struct split *s, const struct cause *cause)
 {
 	uint32_t least = stack_tally_count(s->tally) < FEW ? 2 : FEW;
@@ -267,7 +280,10 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 		sum += s->part[i].weight;
 	if (sum <= 0)
 		return false;
-	/* the rest is in no path of its own: work that has a name must not pass for it */
+	/*
+	 * If only named work made parts, the remaining kernel time is not part of it: count it as
+	 * the own code of the path.
+	 */
 	if (s->nr == works && sum < (double)s->kernel)
 		s->kernel = (uint64_t)sum;
 	s->kernel_share = (double)s->kernel / (double)s->run;
@@ -289,7 +305,7 @@ static void add_faults(struct builder *b, const struct part *part, double ns)
 	memcpy(b->faults.frame, part->frame, part->nr * sizeof(part->frame[0]));
 }
 
-/* All of it went to the faults: this path is none. Others may have been added behind it. */
+/* Removes a path whose time all went to page faults. Paths may have been added behind it. */
 static void take_back(struct builder *b, struct descent_path *path)
 {
 	const struct descent_path *end = b->r->paths + b->r->nr_paths--;
@@ -365,7 +381,7 @@ void result_add_callers(struct builder *b)
 	if (!t || !t->nr)
 		return;
 	all = stack_tally_ns(t);
-	/* by insertion: the heaviest few */
+	/* insertion sort that keeps the heaviest DESCENT_CALLERS */
 	for (i = 0; i < t->nr; i++) {
 		const struct stack_entry *e = &t->entry[i];
 		double share = all ? (double)e->ns / (double)all : 0;

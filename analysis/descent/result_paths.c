@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The paths of an answer: what each root cause candidate is called, and what it took. */
+/* The paths of an answer: the cause and the time of each root cause candidate. */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/descent/result_impl.h"
 
 enum {
-	MOSTLY = 90,	    /* percent: of preempted time that makes a callee the place of it */
-	CAUSE_PART = 10,    /* percent of the blocked time that makes a cause a path of its own */
-	SAMPLED_PART = 80,  /* percent of the samples that show own code */
-	MIN_SAMPLES_OF = 5, /* witnesses */
+	/* percent of the host's time that must pass in a callee to report it as the place */
+	MOSTLY = 90,
+	/* a cause with this percentage of the blocked time gets a path of its own */
+	CAUSE_PART = 10,
+	SAMPLED_PART = 80,  /* percent of the samples that must lie in own code */
+	MIN_SAMPLES_OF = 5, /* stack samples needed to decide that */
 };
 
-/* Do the samples that lie in calls of this fnode lie in its own code? */
+/* Returns true if nearly all samples in calls of this fnode lie in its own code. */
 static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 {
 	struct witness_set set;
@@ -32,15 +34,15 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	enum evidence evidence = EVIDENCE_MEASURED;
 	struct cause cause = {.kind = CAUSE_OWN_CODE};
 	struct descent_path *path;
-	/* what new callees took is its own as long as nothing was decided */
+	/* the time of new callees is own time as long as no decision was taken about them */
 	double ns = own->self + own->undecided;
 
 	if (complete && n->loop_ns > n->own_ns) {
 		cause.kind = CAUSE_LOOP;
 	} else if (complete && own->dropped > own->self) {
 		/*
-		 * Of callees that were measured before only the mean is known: what they took
-		 * more than that in a call must not pass for own code.
+		 * Of callees that were measured earlier, only the mean is known. The time of a call
+		 * beyond that mean must not be reported as own code.
 		 */
 		cause.kind = CAUSE_UNMEASURED;
 		snprintf(cause.detail, sizeof(cause.detail), "spread over small callees");
@@ -72,7 +74,7 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	result_split_kernel(b, path, node);
 }
 
-/* Many callees, through each of which few of the calls go: their time as one. */
+/* Adds one path for many callees, each of which few of the calls execute. */
 static void add_spread(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct fnode *n = &b->d->tree.node[node];
@@ -114,7 +116,7 @@ static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally
 		tally_all(t, &result_blocked_at(d, node)->causes);
 }
 
-/* One path for each kind of sleep that matters, with its part of the time. */
+/* Adds one path for each kind of sleep that matters, with its part of the time. */
 static void add_blocked(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	uint64_t kind_ns[CAUSE_KINDS] = {0}, all = 0, shown = 0, votes;
@@ -160,7 +162,7 @@ static void add_mean(char *out, size_t size, uint64_t nr, uint64_t records)
 	snprintf(out, size, mean >= 10 ? "%.0f" : "%.2g", mean);
 }
 
-/* The path of the same function that waits for the pages of a file; NULL: none. */
+/* Returns the path of the same function that waits for the pages of a file; NULL: none. */
 static struct descent_path *fault_waits(const struct builder *b, uint32_t node)
 {
 	unsigned int i;
@@ -175,7 +177,9 @@ static struct descent_path *fault_waits(const struct builder *b, uint32_t node)
 	return NULL;
 }
 
-/* Counted faults, and what samples showed in page faults beyond what these are thought to take. */
+/*
+ * Adds a path for page faults: the time of counted faults, and the time that samples saw in faults.
+ */
 static void add_fault(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -189,7 +193,7 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 	snprintf(cause.detail, sizeof(cause.detail), "%s minor, %s major in a call", minor, major);
 	path = fault_waits(b, node);
 	if (path) {
-		/* one cause, waiting and working */
+		/* one path for waiting and for work in page faults */
 		path->share += ratio(counted + b->faults.ns, b->latency);
 		path->latency_ns += (uint64_t)(counted + b->faults.ns);
 		snprintf(path->cause.detail, sizeof(path->cause.detail), "%s", cause.detail);
@@ -207,7 +211,10 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 		result_set_kernel(b, path, node, b->faults.frame, b->faults.nr, EVIDENCE_SAMPLED);
 }
 
-/* The deepest fnode that holds nearly all of such time; f0 when no callee does. */
+/*
+ * Returns the deepest armed fnode that holds nearly all interrupt or run-queue time; f0 if no
+ * callee does.
+ */
 static uint32_t place_of(const struct descent *d, bool interrupt)
 {
 	uint32_t at = 0, id = d->tree.node[0].first_child;
@@ -231,7 +238,10 @@ static uint32_t place_of(const struct descent *d, bool interrupt)
 	return at;
 }
 
-/* A path of its own would depend on what happens to be armed. */
+/*
+ * Sets the place where the host's time passed. The path itself stays at f0, because its depth would
+ * depend on which fnodes happen to be armed.
+ */
 static void place(struct builder *b, struct descent_path *path, bool interrupt)
 {
 	uint32_t node = place_of(b->d, interrupt);
@@ -240,7 +250,7 @@ static void place(struct builder *b, struct descent_path *path, bool interrupt)
 		path->place = b->index[node];
 }
 
-/* Of a tally of waits of the host: what one kind of them took; *all: everything. */
+/* Returns the time of one kind in a tally of host waits; *all: the time of all kinds. */
 static uint64_t kind_ns(const struct cause_tally *t, enum cause_kind kind, uint64_t *all)
 {
 	uint64_t ns = 0;
@@ -255,7 +265,7 @@ static uint64_t kind_ns(const struct cause_tally *t, enum cause_kind kind, uint6
 	return ns;
 }
 
-/* A path for each kind that matters of the waits that did not begin with a wakeup. */
+/* Adds a path for each kind that matters, of the waits that did not begin with a wakeup. */
 static void add_preempted(struct builder *b, double ns, uint64_t votes)
 {
 	static const enum cause_kind kinds[] = {CAUSE_PREEMPTION, CAUSE_QUOTA, CAUSE_STOPPED};

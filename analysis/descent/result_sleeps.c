@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which witnessed frames stand for the time in which a function was blocked. */
+/* Finds the sampled frames that stand for the time in which a function was blocked. */
 #include "analysis/descent/result_impl.h"
 
-/* A stack is at most DESCENT_MAX_WITNESS_FRAMES deep. */
+/* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
 static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor visit, void *ctx)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
@@ -14,8 +14,10 @@ static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor
 	return found;
 }
 
-/* Is it called again and again by its caller, and no root cause by itself? Then it is its caller's
- * loop. */
+/*
+ * Returns true if the caller calls this fnode repeatedly and the fnode is not on a root cause path:
+ * then it belongs to the loop of the caller.
+ */
 static bool is_of_loop(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree as records, and back (DESIGN 7: resume). */
+/* Saves the tree as records, and restores it to continue a descent. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

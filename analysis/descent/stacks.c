@@ -10,7 +10,7 @@ static bool same_frame(const struct stack_tally *t, const struct rec_frame *a,
 	       (!t->by_place || a->offset == b->offset);
 }
 
-/* Does the stack begin with these frames? */
+/* Returns true if the stack begins with these frames. */
 static bool begins_with(const struct stack_tally *t, const struct stack_entry *e,
 			const struct rec_frame *frame, uint32_t nr)
 {
@@ -90,7 +90,7 @@ uint32_t stack_tally_count(const struct stack_tally *t)
 	return count;
 }
 
-/* The heaviest frame that follows these in at least so many stacks; NULL: none does. */
+/* Returns the heaviest frame that follows these frames in at least `least` stacks; NULL: none. */
 static const struct rec_frame *next_frame(const struct stack_tally *t, const struct rec_frame *path,
 					  uint32_t nr, uint32_t least, uint64_t *ns)
 {

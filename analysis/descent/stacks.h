@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks that code cannot be probed along, with their weights: the kernel's part below a
- * function, the callers above a system call. Frames come outermost first for the
- * former, innermost first for the latter: from f0 outwards. Internal to analysis/descent/.
+ * Tallies of stacks with their weights, for frames that cannot be probed: the kernel frames below a
+ * function (outermost first), and the callers above a system call (innermost first). In both, the
+ * first frame is the nearest to f0. Internal to analysis/descent/.
  */
 #ifndef PEAKTOP_DESCENT_STACKS_H
 #define PEAKTOP_DESCENT_STACKS_H
@@ -20,8 +20,9 @@ enum {
 
 struct stack_entry {
 	uint64_t ns;
-	uint32_t count; /* of stacks */
-	int tag;	/* kind of a sleep's cause; of a sample: a number that is no kind */
+	uint32_t count; /* number of stacks */
+	/* of a sleep: its enum cause_kind; of a CPU sample: WITNESS_RAN or below */
+	int tag;
 	uint32_t nr;
 	struct rec_frame frame[STACK_DEPTH];
 };
@@ -32,29 +33,30 @@ struct stack_entry {
  */
 struct stack_tally {
 	uint32_t nr;
-	bool by_place; /* two calls of one function from two places are two frames */
+	bool by_place; /* frames differ by their address; false: by their function only */
 	struct stack_entry entry[STACK_TALLY];
 };
 
 void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag,
 		     uint64_t ns);
-/* Add all of another one that have this tag (STACK_ANY: all). */
+/* Adds all entries of `from` that have this tag (STACK_ANY: all entries). */
 void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int tag);
 uint64_t stack_tally_ns(const struct stack_tally *t);
 
 /*
- * The heaviest path: from the first frame on always to the heaviest next one, as long as
- * that has at least 1/`part` of what came so far, and `least` stacks. Returns its number of frames,
- * *ns what goes through its last one.
+ * Finds the heaviest path. From the first frame on, it goes to the heaviest next frame as long as
+ * that one has at least 1/`part` of the time so far and occurs in `least` stacks. Returns the
+ * number of frames; *ns is the time of the stacks through the last one.
  */
 uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t least,
 			  struct rec_frame out[STACK_DEPTH], uint64_t *ns);
-/* How many leading frames of a path at least 1/`part` of what goes through its first one goes
- * through. */
+/*
+ * Returns how many leading frames of `path` have at least 1/`part` of the time of its first frame.
+ */
 uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
 			   uint32_t part);
 uint32_t stack_tally_count(const struct stack_tally *t);
-/* Take out what goes through the last frame of a path. */
+/* Removes all stacks that go through the last frame of `path`. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);
 
 #endif

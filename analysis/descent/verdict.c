@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How far an answer can be trusted: what is missing, how sure its figures are, whether they
- * contradict each other. */
+/*
+ * Judges how far an answer can be trusted: the missing shares, confidence intervals, and
+ * contradictions.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/descent/result_impl.h"
 
-/* Of the peak's time: with less of it explained a cause is not the root cause. */
+/* If less of the peak's time is explained, the causes are not called the root cause. */
 #define EXPLAINED_LEAST 0.6
-/* A callee with so much of the time that is missing is worth its name. */
+/* A missing callee with this share of the time is named in the answer. */
 #define WORTH_A_NAME 0.05
-/* Rounding, and means over slightly different calls. */
+/* Tolerance for rounding, and for means over slightly different calls. */
 #define SLACK 1.02
-/* A path with so much of the program's time is to be followed to its end. */
+/* A path with this share of the program's time must be followed to its end. */
 #define PATH_MATTERS 0.1
-/* Calls of the peak come slowly: what two decisions agree about is not asked a third time after so
- * long. */
+/*
+ * If the decisions took at least this long, the calls come slowly: two decisions that agree are
+ * enough.
+ */
 #define SLOW_NS 2000000000ull
-/* Standard deviations on both sides that hold 95%. */
+/* Standard deviations on each side of a 95% confidence interval. */
 #define SIGMAS 1.96
 
 bool cause_of_host(enum cause_kind kind)
@@ -26,7 +30,7 @@ bool cause_of_host(enum cause_kind kind)
 	return kind == CAUSE_PREEMPTION || kind == CAUSE_RUN_QUEUE || kind == CAUSE_INTERRUPT;
 }
 
-/* Does this kind say what the time went into? */
+/* Returns true if this kind names what the time was spent on. */
 static bool cause_is_named(enum cause_kind kind)
 {
 	return kind != CAUSE_UNMEASURED && kind != CAUSE_UNKNOWN;
@@ -42,8 +46,8 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 }
 
 /*
- * True for causes that keep a runnable thread from a CPU. A quota and a stop also do,
- * although they are not part of host_share().
+ * Returns true for causes that keep a runnable thread from a CPU, or stop it. A quota and a stop
+ * count here, too, although cause_of_host() excludes them.
  */
 static bool keeps_from_cpu(enum cause_kind kind)
 {
@@ -60,7 +64,7 @@ static bool is_unknown(enum cause_kind kind)
 	return kind == CAUSE_UNKNOWN;
 }
 
-/* Waiting for a CPU and interrupts, of an in-peak call's time. */
+/* Returns the share of waiting for a CPU and interrupts in the time of an in-peak call. */
 static double host_share(const struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -77,7 +81,7 @@ static bool is_on_a_path(const struct descent_result *r, uint32_t node)
 	return false;
 }
 
-/* The largest callee that is on no path, of a function that is. */
+/* Finds the largest callee that is on no path but whose caller is. */
 static void find_largest_missing(struct descent_result *r)
 {
 	for (uint32_t i = 1; i < r->nr_nodes; i++) {
@@ -107,8 +111,10 @@ static void find_missing(struct builder *b)
 	find_largest_missing(b->r);
 }
 
-/* Of the mean of n calls by their spread; of a share as if each call were explained or not
- * (Wilson). */
+/*
+ * Computes the confidence intervals: of the mean latency from the spread of the n calls; of the
+ * explained share as if each call were either explained or not (Wilson score interval).
+ */
 static void find_intervals(struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -136,7 +142,7 @@ static bool explains_enough(const struct builder *b)
 
 	if (r->named < EXPLAINED_LEAST || !r->nr_paths || !cause_is_named(r->paths[0].cause.kind))
 		return false;
-	/* the host's part alone does not say what the program does meanwhile */
+	/* The host's part alone does not explain what the program does in the rest of the time. */
 	return of_program < PROGRAM_LEAST || program >= EXPLAINED_LEAST * of_program;
 }
 
@@ -216,7 +222,7 @@ static bool is_above(const struct ftree *t, uint32_t above, uint32_t node)
 	return node == above;
 }
 
-/* Is every path of the program that matters followed to its end? */
+/* Returns true if every path of the program that matters was followed to its end. */
 static bool paths_are_complete(const struct descent *d, const struct descent_result *r)
 {
 	const struct totals *t = descent_totals(d);

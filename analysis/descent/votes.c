@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The votes of one in-peak call (DARC section 3.2): on each function of the path the
- * largest contributors, all those in the doubling of the maximum, get one. A
- * callee's callees are asked only where it got one itself.
+ * Counts the votes of one in-peak call (DARC, section 3.2). In each function of the path, every
+ * candidate whose time lies in the same power of two as the largest gets one vote. The callees of a
+ * callee are compared only if the callee itself got a vote.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum {
 	MEASURED_PART = 8
-}; /* of a call: less than this outside of the timed callees wins no vote */
+}; /* 1/8 of a call: less time than this outside of the timed callees wins no vote */
 
 static uint64_t minus(uint64_t a, uint64_t b)
 {
@@ -29,7 +29,7 @@ static uint64_t rounded(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-/* Room for every fnode, and nothing in those of the armed ones. */
+/* Makes room for all fnodes, and clears the vectors of f0 and the armed ones. */
 static int clear_vectors(struct descent *d)
 {
 	uint32_t i;
@@ -77,8 +77,9 @@ static void load(struct descent *d, const struct rec_call *call)
 }
 
 /*
- * Subtract what the probes cost, children before parents: of its own pair what lies
- * inside the interval, of all pairs below it everything. The longest call pays its part.
+ * Subtracts the cost of the probes, children before parents: of its own pair of probes the part
+ * inside the interval, of all pairs below it the whole cost. The longest call gets its share of
+ * that.
  */
 static void correct(struct descent *d)
 {
@@ -177,15 +178,16 @@ static void aggregate(struct descent *d)
 	}
 }
 
-/* What a function itself took, next to its callees. */
+/* The time of a function itself, beside its callees. */
 struct shares {
 	uint64_t candidate[CANDIDATES];
-	uint64_t own, loop;    /* parts of CANDIDATE_SELF, over all its calls */
-	uint64_t loop_blocked; /* not in `loop`: what the callees of a loop were blocked for */
+	uint64_t own, loop; /* parts of CANDIDATE_SELF, over all calls of the function */
+	/* time for which the callees of a loop were blocked; not in `loop` */
+	uint64_t loop_blocked;
 	uint64_t largest;
 };
 
-/* Calls of the same callee beyond the longest one are the caller's loop. */
+/* Calls of one callee beyond the longest one count as the loop of the caller. */
 static void add_loop(struct shares *s, double loop, double blocked, double net)
 {
 	double waits = loop_blocked_ns(loop, blocked, net);
@@ -217,7 +219,10 @@ static void sum_callees(const struct descent *d, const struct fnode *n, struct v
 	}
 }
 
-/* Do its timed callees have so much of this call that no other one could have won? */
+/*
+ * Returns true if the timed callees have nearly all time of this call, so that no other callee
+ * could win a vote.
+ */
 static bool callees_have_all(const struct vector *v, const struct vector *callees)
 {
 	return callees->present && minus(v->net, callees->net) < v->net / MEASURED_PART;
@@ -237,7 +242,10 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 	rest = minus(v->max, callees.max + rounded(off->max));
 	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX ||
 	    callees_have_all(v, &callees)) {
-		/* Of several calls the longest is the one that counts, with its part of each. */
+		/*
+		 * Only the longest call of the function counts: scale the times of all calls by its
+		 * share.
+		 */
 		once = v->net ? (double)v->max / (double)v->net : 0;
 		blocked = minus(v->blocked, callees.blocked + rounded(off->blocked));
 		fault = call->known & CALL_KNOWN_NODE_FAULT
@@ -256,7 +264,7 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 	s->candidate[CANDIDATE_SELF] = rest;
 }
 
-/* f0 only: time that passes it and all its callees by, wherever it stood. */
+/* For f0 only: the time of the host, in whichever callee it passed. */
 static void share_of_host(const struct descent *d, const struct rec_call *call, struct shares *s)
 {
 	const struct vector *v = &d->vector[0];
@@ -376,7 +384,7 @@ static void count_totals(struct totals *t, const struct rec_call *call, const st
 	t->blocked_unknown |= !(call->known & CALL_KNOWN_BLOCKED);
 }
 
-/* What the call waited for although it could have run. */
+/* Adds the waits for a CPU, and the stops, of this call to the tallies of causes. */
 static void name_host_waits(struct descent *d, const struct rec_call *call)
 {
 	struct cause c;

@@ -10,13 +10,17 @@
 
 #define DISORDER_NS 100000000ull
 
-/* A stack without its texts: what it slept on is reduced to a cause at once. */
+/*
+ * A stack sample without its texts: what the thread slept on is classified at once and stored as a
+ * cause.
+ */
 struct stack {
 	bool used, partial;
 	uint32_t tid, nr_frames, node;
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
-	bool work; /* a sample that met the kernel at work that has a name: `cause` */
+	/* a CPU sample while the kernel did work with a name: see `cause` */
+	bool work;
 	struct cause cause;
 	uint32_t nr_kernel, nr_callers;
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
@@ -33,7 +37,7 @@ struct witnesses {
 	uint64_t count, stacks;
 	struct stack_tally *callers;
 	struct blocked blocked;
-	uint32_t nr_kernel; /* tallies of kernel stacks */
+	uint32_t nr_kernel; /* number of tallies of kernel stacks */
 	uint32_t nr_nodes, cap_nodes;
 	struct witness_node *node; /* [0] is f0 */
 	unsigned int next_pending, next_recent;
@@ -123,7 +127,10 @@ void witnesses_forget(struct witnesses *w)
 	add_node(w, NO_INDEX, w->f0, (struct rec_code){0, 0});
 }
 
-/* Space saving (Metwally et al., ICDT 2005): the lightest makes room and leaves its weight. */
+/*
+ * Space saving (Metwally et al., ICDT 2005): a new address replaces the lightest and inherits its
+ * weight.
+ */
 static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
 {
 	unsigned int i, lightest = 0;
@@ -190,7 +197,7 @@ static void count_callers(struct witnesses *w, const struct stack *s)
 	stack_tally_add(w->callers, s->caller, s->nr_callers, 0, s->weight_ns);
 }
 
-/* Count a stack that is known to lie in an in-peak call. */
+/* Counts a stack sample that is known to lie in an in-peak call. */
 static int count_stack(struct witnesses *w, const struct stack *s)
 {
 	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
@@ -204,7 +211,10 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	if (s->kind == WITNESS_SLEEP)
 		blocked_add(&w->blocked, s->node, &s->cause, s->weight_ns, s->kernel, s->nr_kernel);
 	if (s->frame[0].module != w->f0.module || s->frame[0].function != w->f0.offset) {
-		/* what f0 has jumped to: its frame is gone, and no return address leads there */
+		/*
+		 * f0 has jumped to this function: the frame of f0 is gone, and no return address
+		 * leads here
+		 */
 		child = child_of(w, 0, (struct rec_code){s->frame[0].module, s->frame[0].function},
 				 (struct rec_code){0, 0});
 		if (child < 0)
@@ -252,14 +262,17 @@ static bool inside(uint64_t at_ns, uint64_t start_ns, uint64_t end_ns)
 	return at_ns >= start_ns && at_ns <= end_ns;
 }
 
-/* Leave out what is too deep: its time then ends in the last frame that is kept. */
+/*
+ * Copies a stack sample. Frames beyond the maximum are dropped; the time then ends in the last
+ * frame that is kept.
+ */
 static void copy_stack(struct stack *to, const struct rec_witness *from)
 {
 	uint32_t i, n = from->nr_frames;
 
 	if (n > DESCENT_MAX_WITNESS_FRAMES)
 		n = DESCENT_MAX_WITNESS_FRAMES;
-	/* only the frames that there are: this is done for every stack */
+	/* clear everything but the frames: this runs for every stack sample */
 	memset(to, 0, offsetof(struct stack, frame));
 	to->tid = from->tid;
 	to->node = from->node;
@@ -297,7 +310,7 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 	for (i = 1; i <= WITNESS_RECENT; i++) {
 		const struct recent *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
 
-		/* newest first; those of several threads come nearly in order */
+		/* newest first; the calls of several threads arrive nearly in order */
 		if (!c->end_ns || c->end_ns + DISORDER_NS < r->at_ns)
 			break;
 		if (c->tid == r->tid && inside(r->at_ns, c->start_ns, c->end_ns))
@@ -324,7 +337,10 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 			e = count_stack(w, s);
 			err = err ? err : e;
 		}
-		/* Of the same thread and earlier: it was in a call that is not in the peak. */
+		/*
+		 * A sample of the same thread before the end of this call was in a call outside of
+		 * the peak.
+		 */
 		if (s->at_ns <= end_ns)
 			s->used = false;
 	}
@@ -397,7 +413,7 @@ void witness_set_callee(const struct witnesses *w, const struct witness_set *cal
 	if (!ret.offset) {
 		for (i = 0; i < caller->nr_beyond; i++)
 			sort_in(w, caller->beyond[i], callee, out);
-		/* A function that jumps to itself has one frame however often it does. */
+		/* A function that jumps to itself has one frame, however often it jumps. */
 		for (i = 0; i < caller->nr_at; i++)
 			if (code_equal(w->node[caller->at[i]].function, callee))
 				add_at(out, caller->at[i]);
