@@ -15,8 +15,9 @@ static void say_nothing(int number)
 	(void)number;
 }
 
-/* SIGUSR1 asks for the state: where nothing is measured there is none, and that is no reason to
- * die. Commands start without it. */
+/* SIGUSR1 asks a measuring verb to print its state. Everywhere else the signal must not end
+ * peaktop. A handler that does nothing is better than SIG_IGN, because exec resets it: a command
+ * starts with the default action. */
 static void survive_questions(void)
 {
 	struct sigaction a = {.sa_handler = say_nothing, .sa_flags = SA_RESTART};

@@ -4,9 +4,9 @@
 #define PEAKTOP_CANDIDATE_H
 
 struct function_candidate {
-	const char *name;   /* for people: demangled */
+	const char *name;   /* demangled */
 	const char *module; /* base name */
-	const char *text;   /* the OP that watches it */
+	const char *text;   /* the OP to give on the command line */
 };
 
 #endif

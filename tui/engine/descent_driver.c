@@ -11,7 +11,7 @@
 #include "tui/engine/descent_driver_private.h"
 
 enum {
-	MAX_ACTIONS = 1 << 16, /* in a row */
+	MAX_ACTIONS = 1 << 16, /* carried out in one pump() */
 };
 
 struct descent_driver *driver_new(const struct driver_host *host)
@@ -100,8 +100,8 @@ static void lose(struct descent_driver *d, uint32_t epoch, uint32_t node)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* The two places of one fnode. 0, -EAGAIN: still to be asked for, -ENOTSUP: has none that would do.
- */
+/* Find the two probe places of one fnode. 0; -EAGAIN: the parser has not answered yet; -ENOTSUP:
+ * the fnode cannot be timed. */
 static int places_of(struct descent_driver *d, const struct descent_armed *a, struct req_fnode *out)
 {
 	const struct rec_code last = {a->site.module, a->last_site};
@@ -129,7 +129,8 @@ static int places_of(struct descent_driver *d, const struct descent_armed *a, st
 	return armed_set_too_short(&d->ask, out) ? -ENOTSUP : 0;
 }
 
-/* Children of what cannot be timed are not timed either. */
+/* True if the parent of a fnode is armed, too, or is f0 (0). A fnode without its parent is not
+ * armed. */
 static bool parent_is_there(const struct req_fnode *nodes, uint32_t nr, uint32_t parent)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -197,7 +198,8 @@ static void finish(struct descent_driver *d)
 		d->host.request(d->host.ctx, &rec);
 }
 
-/* Have the collector watch what an indirect call calls: it answers with REC_INDIRECT_CALLEES. */
+/* Ask the collector to observe the targets of an indirect call. It answers with
+ * REC_INDIRECT_CALLEES. */
 static void learn(struct descent_driver *d, const struct descent_armed *a)
 {
 	const struct parsed_call_site *s = callees_site(d, a->site);
@@ -218,7 +220,7 @@ static void learn(struct descent_driver *d, const struct descent_armed *a)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* Carry out what the state machine wants now. */
+/* Carry out the actions of the state machine until it waits or is done. */
 static void pump(struct descent_driver *d)
 {
 	struct descent_action a;
@@ -242,7 +244,7 @@ static void pump(struct descent_driver *d)
 	}
 }
 
-/* ---- the start profile: what was seen before the question ---- */
+/* ---- the start profile: what was measured before the descent was asked for ---- */
 
 static struct start *start_of(struct descent_driver *d, uint32_t op)
 {
@@ -281,7 +283,8 @@ static void start_profile(struct descent_driver *d, const struct rec_profile *p)
 		s->profile.max_ns = p->max_ns;
 }
 
-/* The state machine counts from the question on: hand it what came before as one slice. */
+/* The state machine counts only from REC_DESCENT on: feed it the earlier measurements as one slice.
+ */
 static void start_feed(struct descent_driver *d)
 {
 	static uint32_t bucket[PT_BUCKETS];
@@ -311,7 +314,7 @@ static void start_feed(struct descent_driver *d)
 
 static void take_descent(struct descent_driver *d, const struct rec_descent *ask)
 {
-	/* no operation: this is where it was given up */
+	/* A REC_DESCENT without an operation marks where the descent was stopped. */
 	if (!ask->op) {
 		if (d->asked && !d->over) {
 			descent_stop(d->descent);
@@ -369,7 +372,7 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 	default:
 		break;
 	}
-	/* once over, what still comes of it says nothing new */
+	/* Later records of a descent that is over must not change its result. */
 	if (d->over && rec->type != REC_TARGET && rec->type != REC_TARGET_END)
 		return;
 	if (rec->type == REC_DESCENT)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One descent between its state machine (analysis/descent/descent.h), the
- * collector and the parser. It takes every record of the stream, live or saved:
- * what it makes itself (REC_DESCENT, REC_CALLEES, REC_INDIRECT_CALLEES, REC_FNODE_LOST,
- * REC_SYMBOL, REC_INLINES) goes into the stream too and comes back by driver_take(), so that
- * a replay computes the same answer from the records alone.
+ * The driver of a descent connects its state machine (analysis/descent/descent.h) with the
+ * collector and the parser. It reads every record of the stream, live or saved. The records that it
+ * makes (REC_DESCENT, REC_CALLEES, REC_INDIRECT_CALLEES, REC_FNODE_LOST, REC_SYMBOL, REC_INLINES)
+ * go into the stream, too, and come back through driver_take(). So a replay computes the same
+ * answer from the records alone.
  *
- * Names of the host are kept as they came: sanitise them where they are shown.
- * Never blocks, knows no clock. Private to tui/.
+ * Names from the target are stored unchanged: sanitise them before showing them.
+ * The driver never blocks and reads no clock. Private to tui/.
  */
 #ifndef PEAKTOP_DESCENT_DRIVER_H
 #define PEAKTOP_DESCENT_DRIVER_H
@@ -27,16 +27,18 @@ struct descent_driver;
 struct driver_host {
 	void *ctx;
 	/*
-	 * Put a record into the stream. driver_take() gets it before this returns, unless this is
-	 * called from within driver_take(): then as soon as that has returned.
+	 * Put a record into the stream. The stream calls driver_take() with the record before
+	 * feed() returns. If driver_take() itself called feed(), the record follows when
+	 * driver_take() has returned.
 	 */
 	void (*feed)(void *ctx, const struct record *rec);
 	/* Send a request to the collector. */
 	int (*request)(void *ctx, const struct record *rec);
-	/* Ask the parser; false: it cannot be asked, and there will be no answer. */
+	/* Send a request to the parser. False: the request was not sent, and no answer will come.
+	 */
 	bool (*ask)(void *ctx, enum parse_type type, struct parse_request *req,
 		    const struct parser_reply *reply);
-	/* One line for the person. */
+	/* Show one line to the user. */
 	void (*message)(void *ctx, const char *line);
 };
 
@@ -60,24 +62,28 @@ struct driver_symbol {
 struct descent_driver *driver_new(const struct driver_host *host);
 void driver_free(struct descent_driver *d);
 
-/* Every saved record of the stream, in its order. */
+/* Call this for every record of the stream that a session file can hold, in stream order. */
 void driver_take(struct descent_driver *d, const struct record *rec);
 
 /*
- * Live only, in the place of driver_take(): a witness that may lack its frames, a
- * stack with the frames from f0's down that it was unwound to (none: it could not be; f0 a system
- * call: all, innermost first). What they become goes into the stream.
+ * Live only, for records that need work before they enter the stream as REC_WITNESS.
+ * driver_witness() fills in missing frames from the armed set. driver_stack() takes a stack sample
+ * with its unwound frames: those from f0 inwards, or, if f0 is a system call, all frames, innermost
+ * first. `nr` is 0 if the stack could not be unwound.
  */
 void driver_witness(struct descent_driver *d, const struct rec_witness *w);
 void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 		  const struct rec_frame *frames, uint32_t nr);
 
-/* Begin, or go on with another peak. -EINVAL: out of range. */
+/* Begin a descent, or change the running one to another peak. 0, or -EINVAL: `ask` is out of range,
+ * or this is a replay. */
 int driver_begin(struct descent_driver *d, const struct rec_descent *ask);
-/* Give up: the time is over, or a person stopped it. What was found stays. */
+/* Stop the descent early (time limit, or the user stopped it). The results so far stay available.
+ */
 void driver_stop(struct descent_driver *d);
 
-/* f0 is a system call: the place of it is REC_KERNEL_CALL of REC_KERNEL_MODULE. */
+/* True if f0 is a system call: then its place has the module REC_KERNEL_MODULE and an offset with
+ * REC_KERNEL_CALL. */
 bool driver_of_syscall(const struct descent_driver *d);
 /* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *driver_asked(const struct descent_driver *d);
@@ -85,29 +91,30 @@ const struct rec_descent *driver_asked(const struct descent_driver *d);
 bool driver_over(const struct descent_driver *d);
 const struct descent *driver_descent(const struct descent_driver *d);
 /*
- * The present answer, completed with what depends on names. 0 or -ENOMEM;
- * descent_result_release().
+ * The answer as of now, with the parts that depend on names filled in. Returns 0 or -ENOMEM. Free
+ * it with descent_result_release().
  */
 int driver_result(const struct descent_driver *d, struct descent_result *out);
 
 /* ---- names (descent_driver_names.c) ---- */
 
-/* Ask for the names that the result as it is now needs: true when none is awaited. */
+/* Request the names that the present result needs. True: no request is outstanding. */
 bool driver_names(struct descent_driver *d);
-/* NULL: not known. Valid until the next record. */
+/* The name of a place; NULL if it is not known. Valid until the next record. */
 const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32_t module,
 					  uint64_t offset);
-/* Base name, "" if unknown. */
+/* The base name of a module, "" if unknown. */
 const char *driver_module(const struct descent_driver *d, uint32_t module);
-/* The name of a fnode's function for a person: never empty, cut to fit. */
+/* Write the name of a fnode's function for display into `out`: never empty, truncated to `size`.
+ * Returns `out`. */
 const char *driver_function(const struct descent_driver *d, const struct descent_fnode *n,
 			    char *out, size_t size);
 
 /* The heaviest wait on a path; NULL: none. Valid until the next record. */
 const struct hop *driver_wait(const struct descent_driver *d, const struct descent_result *r,
 			      const struct descent_path *p);
-/* The place in code to ask about for a frame of a stack: of its call, or where the innermost one
- * is. */
+/* The place whose name describes a stack frame: its call instruction (just before the return
+ * address), or, for the innermost frame, its instruction pointer. */
 struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost);
 
 /* ---- inlined calls (descent_driver_inlines.c) ---- */
@@ -115,8 +122,8 @@ struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost);
 /* The inlined calls at a place; NULL if not known. Valid until the next record. */
 const struct rec_inlines *driver_inlines(const struct descent_driver *d, struct rec_code place);
 /*
- * Narrow the time in the last function of a path to inlined functions. Valid until the next
- * record.
+ * Attribute the time in the last function of a path to the functions inlined in it. Valid until the
+ * next record.
  */
 void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
 		   struct inlined *out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call sites as the parser finds them, with imports resolved in the other modules. */
+/* The call sites that the parser finds in functions; their imports are looked up in the other
+ * modules. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ const struct parsed_call_site *callees_site(const struct descent_driver *d, stru
 	return NULL;
 }
 
-/* ---- telling the state machine ---- */
+/* ---- reporting callees to the state machine ---- */
 
 static struct rec_call_site reported_site(const struct descent_driver *d, const struct callees *c,
 					  uint32_t i)
@@ -63,7 +64,7 @@ static bool imports_known(const struct descent_driver *d, const struct callees *
 	return true;
 }
 
-/* Feed REC_CALLEES. The feeding may move d->functions. */
+/* Feed REC_CALLEES. feed() may reallocate d->functions: do not use `c` afterwards. */
 static void tell(struct descent_driver *d, struct callees *c)
 {
 	struct rec_call_site *sites = calloc(c->nr + 1, sizeof(*sites));
@@ -91,7 +92,7 @@ static void report_failure(struct descent_driver *d, struct rec_code function, i
 	d->host.feed(d->host.ctx, &rec);
 }
 
-/* Tell of every function whose call sites and imports are all known by now. */
+/* Report every function whose call sites and imports are all known now. */
 static void report_ready(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_functions; i++) {
@@ -104,7 +105,7 @@ static void report_ready(struct descent_driver *d)
 
 /* ---- asking ---- */
 
-/* A system call is a leaf: below it there are stacks, no call sites. Its name is known here alone.
+/* Report a system call: it has no call sites. The parser cannot name it, so its name is fed here.
  */
 static void report_syscall(struct descent_driver *d, struct rec_code function)
 {
@@ -157,7 +158,7 @@ void callees_want(struct descent_driver *d, struct rec_code function)
 
 static void answer_import(void *ctx, uint64_t index, const struct parsed *answer);
 
-/* The number of an import (from 1), which is asked for if it is new; 0: none. */
+/* The number of an import (from 1), which is requested if it is new. 0: no import, or no room. */
 static uint32_t import_want(struct descent_driver *d, const char *name)
 {
 	const struct parser_reply reply = {answer_import, d, d->nr_imports};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was inlined at the places of a result: asked of the parser, kept in the stream as
- * REC_INLINES. */
+/* The calls that were inlined at the places of a result: requested from the parser, stored in the
+ * stream as REC_INLINES. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
 	inlined_narrow(p, lookup_any, d, out);
 }
 
-/* The entry of this place, new and empty if need be. */
+/* The table entry of a place; creates an empty one if there is none. */
 static struct rec_inlines *entry_of(struct descent_driver *d, struct rec_code place)
 {
 	struct rec_inlines *r = lookup(d, place);

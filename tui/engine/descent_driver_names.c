@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of the places in a result: asked of the parser, kept in the stream as REC_SYMBOL. */
+/* Names of the places in a result: requested from the parser, stored in the stream as REC_SYMBOL.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32
 	return s && s->function ? s : NULL;
 }
 
-/* The entry of this place, new if need be: its texts are NULL until a name has come. */
+/* The table entry of a place; creates one if there is none. Its texts are NULL until REC_SYMBOL
+ * arrives. */
 static struct driver_symbol *entry_of(struct descent_driver *d, uint32_t module, uint64_t offset)
 {
 	struct driver_symbol *s = lookup(d, module, offset);
@@ -118,8 +120,8 @@ const char *driver_function(const struct descent_driver *d, const struct descent
 	const struct rec_code *f = &n->function, *at = &n->site;
 	const struct driver_symbol *s = f->module ? driver_symbol(d, f->module, f->offset) : NULL;
 
-	/* what has no symbol is called by the name of the import: what an IFUNC chose, in a
-	 * stripped library */
+	/* A function without a symbol takes the name of the import that was called, e.g. the choice
+	 * of an IFUNC in a stripped library. */
 	if (!s || !s->symbol[0]) {
 		const struct driver_symbol *import =
 		    driver_symbol(d, at->module, at->offset | DRIVER_CALLEE_OF);
@@ -165,7 +167,7 @@ static void batch_ask(struct descent_driver *d, uint32_t module, const uint64_t 
 static void want(struct descent_driver *d, struct rec_code code, struct rec_code *list,
 		 uint32_t *nr, uint32_t max)
 {
-	/* the kernel's names come by themselves */
+	/* the records carry the names of kernel functions */
 	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max ||
 	    lookup(d, code.module, code.offset))
 		return;
@@ -175,7 +177,7 @@ static void want(struct descent_driver *d, struct rec_code code, struct rec_code
 
 struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost)
 {
-	/* a return address may already be of the next line, or function */
+	/* A return address may already belong to the next source line or function. */
 	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
 }
 
@@ -186,7 +188,7 @@ static void want_wait(struct descent_driver *d, const struct hop *h, struct rec_
 		want(d, driver_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
 }
 
-/* Whether or not its function is known, a call of an import has that name. */
+/* If a fnode's call site calls an import, store the import's name for the site's callee. */
 static void name_import(struct descent_driver *d, const struct descent_fnode *n)
 {
 	const struct parsed_call_site *s = callees_site(d, n->site);
@@ -252,7 +254,7 @@ bool driver_names(struct descent_driver *d)
 			const struct rec_frame *f = &r.callers[i].frame[j];
 
 			want(d, (struct rec_code){f->module, f->function}, list, &nr, max);
-			/* where it calls, not where that returns to */
+			/* the call instruction, not the return address */
 			want(d, (struct rec_code){f->module, f->offset - 1}, list, &nr, max);
 		}
 	}

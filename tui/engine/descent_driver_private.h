@@ -30,11 +30,11 @@ enum lookup { LOOKUP_ASKED = 0, LOOKUP_KNOWN };
 struct callees {
 	struct rec_code function;
 	enum lookup state;
-	bool reported; /* REC_CALLEES was fed */
+	bool reported; /* REC_CALLEES is in the stream */
 	int32_t error;
 	uint32_t total, nr;
 	struct parsed_call_site *sites; /* ascending; imports are owned */
-	uint32_t *import;		/* of each: index in `imports` + 1, 0 if none */
+	uint32_t *import;		/* per site: index in `imports` + 1, or 0 */
 };
 
 /* A function that other modules define. */
@@ -52,7 +52,7 @@ struct entry {
 	struct rec_site site;
 };
 
-/* The profile of a function before its descent. */
+/* What was measured of an operation before its descent began. */
 struct start {
 	uint32_t op;
 	struct profile profile;
@@ -65,8 +65,8 @@ struct descent_driver {
 	struct hops *hops;
 	struct rec_descent ask;
 	bool asked, over;
-	bool arm_waits;	     /* for the entries of callees */
-	bool unacknowledged; /* the last arming */
+	bool arm_waits;	     /* arming waits for entries of callees */
+	bool unacknowledged; /* no REC_ACK yet for the last arming */
 	uint32_t epoch;
 	uint32_t nr_armed;
 	struct descent_armed armed[DESCENT_MAX_SITES];
@@ -83,21 +83,21 @@ struct descent_driver {
 
 	struct driver_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
-	unsigned int names_asked;    /* requests of the parser without an answer so far */
-	struct rec_inlines *inlines; /* ascending places; no calls: asked for */
+	unsigned int names_asked;    /* requests to the parser that are not answered yet */
+	struct rec_inlines *inlines; /* by ascending place; without calls: requested */
 	size_t nr_inlines, cap_inlines;
 	unsigned int inlines_asked;
 	char **modules; /* by number */
 	uint32_t nr_modules;
 };
 
-/* Answer DESCENT_EXPAND, now or when the parser has answered. */
+/* Answer DESCENT_EXPAND with REC_CALLEES, at once or when the parser has answered. */
 void callees_want(struct descent_driver *d, struct rec_code function);
 /* The call site at this place, if the call sites of its function are known. */
 const struct parsed_call_site *callees_site(const struct descent_driver *d, struct rec_code site);
 /*
- * The entry site of a function. NULL with *wait set: the answer is pending; NULL without:
- * not known.
+ * The entry site of a function, which is requested if it is new. NULL with *wait set: the answer is
+ * pending. NULL without: there is no entry site.
  */
 const struct rec_site *entry_want(struct descent_driver *d, struct rec_code function, bool *wait);
 void callees_release(struct descent_driver *d);
@@ -106,12 +106,12 @@ void names_symbol(struct descent_driver *d, const struct rec_symbol *s);
 void names_module(struct descent_driver *d, const struct rec_module *m);
 void names_release(struct descent_driver *d);
 
-/* True: none is awaited. */
+/* Request the inlined calls that the result needs. True: no request is outstanding. */
 bool inlines_ask(struct descent_driver *d, const struct descent_result *r);
 void inlines_take(struct descent_driver *d, const struct rec_inlines *r);
 void inlines_release(struct descent_driver *d);
 
-/* descent_driver.c: arm what was to wait for entries, if nothing is missing any more. */
+/* descent_driver.c: send the pending armed set if the entries of all its callees are known. */
 void driver_arm(struct descent_driver *d);
 
 #endif

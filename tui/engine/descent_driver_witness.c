@@ -16,7 +16,8 @@ void driver_witness(struct descent_driver *d, const struct rec_witness *w)
 		rec.witness.nr_frames =
 		    armed_set_frames(d->armed, d->nr_armed, d->ask.function, w->node, frames);
 		rec.witness.frames = frames;
-		/* below a system call there is nothing that could be armed */
+		/* A system call has no callees that could be armed, so its frames are never
+		 * partial. */
 		rec.witness.partial = !driver_of_syscall(d);
 	}
 	if (rec.witness.nr_frames)
@@ -47,7 +48,7 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 		driver_witness(d, &w);
 		return;
 	}
-	/* a sample says where it was only by its stack; a sleep also by the fnodes that were open
+	/* Without frames a stack sample is useless; a sleep can still be placed by its open fnode.
 	 */
 	if (nr || s->kind == WITNESS_SLEEP)
 		driver_witness(d, &w);

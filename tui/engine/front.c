@@ -165,7 +165,8 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
 				 recording_why(err, fo->options->force));
 	} else if (!err && fo->screen) {
-		/* without room for it there are no snapshots; that is said when one is asked for */
+		/* If this fails, front_snapshot() reports the error when the user asks for a
+		 * snapshot. */
 		f->stream.recording_error = session_writer_spool(
 		    &f->stream.recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	}
@@ -180,7 +181,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	for (size_t i = 0; i < f->options->nr_ops; i++)
 		watches_add(f, &f->options->ops[i], true);
 	phases_add(f);
-	/* the callers of a system call */
+	/* needed to unwind to the callers of a system call */
 	if (fo->options->verb == VERB_DESCEND)
 		modules_want(f);
 	*out = f;

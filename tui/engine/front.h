@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The front process: it starts the collector, gives up its own privileges,
- * feeds the stream to the model and to a recording, and turns what the user
- * asks into requests. Screen and text verbs sit on top of it.
+ * The front process starts the collector, drops its own privileges, feeds the stream of records to
+ * the model and the recording, and sends the user's wishes to the collector as requests. The screen
+ * and the text verbs are built on this interface.
  */
 #ifndef PEAKTOP_FRONT_H
 #define PEAKTOP_FRONT_H
@@ -45,12 +45,12 @@ struct front_options {
 	bool all_layers;    /* measure every layer, whatever -f says */
 	bool descends;	    /* see struct collector_options */
 	const char *record; /* session file to write, NULL for none */
-	bool doctor;	    /* only the checks */
-	bool pick;	    /* no target yet: front_pick() names it */
+	bool doctor;	    /* run only the checks of `peaktop doctor` */
+	bool pick;	    /* no target yet: front_pick() will set one */
 };
 
-/* For verbs that need no collector: become the invoking user, in the sandbox. 0 or an exit status.
- */
+/* For verbs that need no collector: become the invoking user and enter the sandbox. Returns 0 or an
+ * exit status with one line in `error`. */
 int front_unprivileged(char *error, size_t n);
 
 /*
@@ -61,60 +61,65 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 void front_free(struct front *f);
 
 /*
- * Wait up to `timeout_ms` for records, answers of the parser, or one of the
- * caller's `fds` (whose revents are filled in), and take in what came. Returns
- * the number of slices that ended, -ENOTCONN when the stream is over.
+ * One turn of the event loop: wait up to `timeout_ms` for records, answers of the parser, or one of
+ * the caller's `fds` (whose revents are set), then process all records and answers. Returns the
+ * number of slices that ended, or -ENOTCONN if the stream is over.
  */
 int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms);
 
-/* The target that the person picked. */
+/* Set the target that the user picked (front_options.pick). */
 void front_pick(struct front *f, uint32_t pid);
 
 struct model *front_model(struct front *f);
-/* Ask for an ordered end; go on with front_turn() until -ENOTCONN. */
+/* Ask the collector to end in order; then call front_turn() until it returns -ENOTCONN. */
 void front_stop(struct front *f);
 bool front_over(const struct front *f);
-/* Every operation that the user named is armed or refused: the measurement has begun. */
+/* True if every operation that the user named is armed or refused: measuring has begun. */
 bool front_ready(const struct front *f);
-/* The user named operations, and not one of them can be watched. */
+/* True if the user named operations and none of them can be watched. */
 bool front_nothing_to_do(const struct front *f);
-/* After the end: wait a few seconds at most for names that the parser still looks up. */
+/* After the stream has ended: wait a few seconds at most for function names that the parser is
+ * still searching. */
 void front_settle(struct front *f);
 uint64_t front_now_ns(void);
 
-/* --begin and --end: no phase was seen, in one line; NULL: some were, or none were asked for. */
+/* One line that says that no phase of --begin and --end was seen; NULL if one was seen, or none was
+ * asked for. */
 const char *phases_missing(const struct front *f);
 
-/* Why there will be no answer: exit status and one line; 0 when nothing is wrong. */
+/* The first failure that prevents an answer: its exit status, with one line in `line`. 0: no
+ * failure. */
 int front_failure(const struct front *f, const char **line);
 
-/* Watch one more operation: asynchronous; a refusal comes as a failure line to
+/* Watch one more operation. Asynchronous: a refusal arrives later as a line of
  * front_next_message(). */
 void front_watch(struct front *f, const struct op_spec *op);
 void front_unwatch(struct front *f, uint32_t op);
 void front_layers(struct front *f, uint32_t layers);
 uint32_t front_layers_now(const struct front *f);
-/* One line for the person, oldest first; NULL when there is none. Valid until the next call. */
+/* Remove and return the oldest message to the user; NULL: there is none. Valid until the next call.
+ */
 const char *front_next_message(struct front *f);
 
-/* The first function that is armed; 0: none yet. */
+/* The number of the first armed function; 0: none is armed yet. */
 uint32_t front_armed_op(const struct front *f);
 
-/* Names that contain `text`; answered by front_take_candidates(). */
+/* Search functions with names like `text`; front_take_candidates() gives the answer. */
 void front_search(struct front *f, const char *text);
-/* True once for each answer: to the text `searched`, best first, valid until the next answer. */
+/* Returns true once for each answer: the candidates for the text `searched`, best first, valid
+ * until the next answer. */
 bool front_take_candidates(struct front *f, const char **searched,
 			   const struct function_candidate **list, size_t *nr);
 
 /* The descent of this run (tui/engine/descent_driver.h). */
 struct descent_driver *front_driver(struct front *f);
-/* Wait for answers of the parser alone, also when the stream is over. */
+/* Like front_turn(), but only for answers of the parser. Works after the stream is over, too. */
 void front_parser_turn(struct front *f, int timeout_ms);
 
 /*
- * The instructions around a place (PARSE_CODE). The answer comes once, in some later front_turn()
- * or front_parser_turn(), and is valid only there; a newer question makes an older one void. False:
- * nobody can be asked.
+ * Request the instructions around a place (PARSE_CODE). A later front_turn() or front_parser_turn()
+ * calls `answer` once, with an answer that is valid only during the call. A newer request replaces
+ * an unanswered one. False: the parser is not available.
  */
 struct parsed_code;
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
@@ -122,11 +127,11 @@ bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 
 /* ---- modules: the files that the targets map, numbered from 1 ---- */
 
-/* Have all of them read by the parser. */
+/* Ask the parser to read all modules. */
 void front_read_modules(struct front *f);
 bool front_modules_read(const struct front *f);
 uint32_t front_nr_modules(const struct front *f);
-/* NULL: it cannot be read. */
+/* The path of a module; NULL if the module cannot be read. */
 const char *front_module_path(const struct front *f, uint32_t module);
 /*
  * Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: the parser is
@@ -145,18 +150,20 @@ void front_walk(struct front *f, bool stop);
  */
 uint32_t front_take_snapshots(struct front *f, uint32_t op);
 bool front_snapshots_complete(const struct front *f, uint32_t round);
-/* The snapshots of the last round. */
+/* The open calls according to the last round of snapshots. */
 struct open_calls;
 const struct open_calls *front_open_calls(const struct front *f);
-/* The function that -f named, once it was found: true also where none was named. */
+/* True if the function that -f names was found (with its place in `function`), or if -f names none
+ * (`function` is unchanged). */
 struct rec_code;
 bool front_found(const struct front *f, struct rec_code *function);
-/* True while snapshots wait for the parser. */
+/* True while the parser still has to unwind stacks of snapshots. */
 bool front_snapshots_pending(const struct front *f);
 
-/* End the recording in order: the first error of the file, or 0. */
+/* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
-/* Write the whole stream so far, with a mark at its end, to this file. 0 or negative errno. */
+/* Write the whole stream so far, with a SNAPSHOT record at its end, to this file. 0 or a negative
+ * errno. */
 int front_snapshot(struct front *f, const char *path);
 
 #endif

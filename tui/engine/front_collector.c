@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector as a process: start it, see that it lives, end it. It is privileged, and this
- * process is not: where it runs as another user it cannot be killed from here. It ends by itself
- * when its end of the socket is closed.
+ * The collector process: start it, check that it is alive, end it. The collector is privileged and
+ * this process is not, so the front may lack the right to kill it. The collector ends by itself
+ * when its socket is closed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,13 +20,11 @@
 #define MS 1000000ull
 
 enum {
-	START_MS = 60000,  /* from its start until its loop begins: the kernel checks the programs,
-			      on a busy host */
-	SILENCE_MS = 6000, /* without a word from its loop */
-	STOP_MS = 6000,	   /* the same, after it was asked to end */
-	TURN_MS = 500,	   /* of the time between two turns of our own loop this much counts: we may
-			      have been stopped */
-	END_MS = 10000,	   /* for it to remove its probes and end */
+	START_MS = 60000, /* until its event loop begins: the BPF verifier is slow on a busy host */
+	SILENCE_MS = 6000, /* without a record, once its event loop runs */
+	STOP_MS = 6000,	   /* without a record, after a request to end */
+	TURN_MS = 500,	/* a longer turn counts as this: the front itself may have been stopped */
+	END_MS = 10000, /* until it has removed its probes and ended */
 	KILLED_MS = 500,
 };
 
@@ -45,7 +43,7 @@ static uint32_t layers_of(const struct front_options *fo)
 		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
-	/* what a call waited for comes from the scheduler */
+	/* the waits of a call are seen at the scheduler */
 	if (o->verb == VERB_DESCEND)
 		mask |= 1u << LAYER_RUNQUEUE;
 	for (size_t i = 0; i < o->nr_ops; i++) {
@@ -61,7 +59,7 @@ static uint32_t layers_of(const struct front_options *fo)
 			mask |= 1u << LAYER_LOCK;
 			break;
 		default:
-			/* on-CPU time and run-queue delay of the calls come from the scheduler */
+			/* on-CPU time and run-queue delay of calls are measured at the scheduler */
 			mask |= 1u << LAYER_RUNQUEUE;
 		}
 	}
@@ -126,7 +124,7 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 	return f->collector.channel ? 0 : -ENOMEM;
 }
 
-/* ---- does it live? ---------------------------------------------------- */
+/* ---- is the collector alive? ---------------------------------------------------- */
 
 void collector_heard(struct front *f, const struct record *rec)
 {
@@ -134,7 +132,7 @@ void collector_heard(struct front *f, const struct record *rec)
 	f->collector.alive |= (int)rec->type == REC_ALIVE;
 }
 
-/* True once it has ended; waits for that. */
+/* Wait up to `timeout_ms` for the collector to end; true if it has ended. */
 static bool ended(const struct front *f, int timeout_ms)
 {
 	struct pollfd p = {.fd = f->collector.pidfd, .events = POLLIN};
@@ -164,11 +162,11 @@ static void end_now(struct front *f)
 {
 	f->over = true;
 	kill(f->collector.pid, SIGKILL);
-	/* it sees this where it may not be killed from here */
+	/* If kill() was not permitted, the collector ends because its socket is closed. */
 	shutdown(channel_fd(f->collector.channel), SHUT_RDWR);
 }
 
-/* Something to read, or the end of the stream. */
+/* True if the socket has records to read, or is closed. */
 static bool has_words(const struct front *f)
 {
 	struct pollfd p = {.fd = channel_fd(f->collector.channel), .events = POLLIN};
@@ -184,8 +182,8 @@ void collector_take_snapshots(struct front *f, uint64_t now_ns)
 	f->collector.silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
 	if (f->over)
 		return;
-	/* the last of its words come first; its socket may be open still, in a process that it
-	 * started */
+	/* Read its last records first. Do not wait for the socket to close: a process that the
+	 * collector started may hold it open. */
 	if (ended(f, 0) && !has_words(f)) {
 		collector_closed(f);
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The event loop of the front, one turn at a time: take in what the collector and the parser have
- * sent, then move the watches and the looks on.
+ * The event loop of the front, one turn per call: process what the collector and the parser have
+ * sent, then continue the watches and the thread snapshots.
  */
 #include <errno.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void say_parser_lost(struct front *f)
 	front_message(f, "%s", text);
 }
 
-/* Deliver the parser's answers and continue what waited for them. */
+/* Deliver the parser's answers; continue the watches and snapshots that waited for them. */
 static void advance(struct front *f)
 {
 	if (!f->parser)
@@ -182,8 +182,8 @@ void front_settle(struct front *f)
 	uint64_t until = front_now_ns() + SETTLE_NS;
 	bool sought = f->over && !f->said.failure;
 
-	/* a command that ended at once: what was to be found in its libraries was not looked for
-	 * yet */
+	/* If a command ended at once, its libraries were not searched yet: search the dormant
+	 * functions now. */
 	for (size_t i = 0; sought && i < f->watches.nr; i++) {
 		if (f->watches.list[i]->stage == WATCH_DORMANT &&
 		    !f->watches.list[i]->spec.module[0])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --begin and --end: the two operations are watched like others, and the collector learns
- * their numbers.
+ * --begin and --end: the front watches the two operations like others and sends their numbers to
+ * the collector.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "analysis/base/syscall_names.h"
 #include "tui/engine/front_state.h"
 
-/* The watch that stands for an edge; NULL: it is a system call. */
+/* The watch of --begin, or of --end if `end`; NULL if that operation is a system call. */
 static struct watch *edge_of(const struct front *f, bool end)
 {
 	struct watch *w = end ? f->phases.end : f->phases.begin;
@@ -118,7 +118,7 @@ const char *phases_missing(const struct front *f)
 	return f->options->has_begin && !(p && p->seen) ? f->phases.line : NULL;
 }
 
-/* Number + 1. */
+/* The number of a system call + 1; 0 for another kind of operation. */
 static uint32_t call_of(const struct op_spec *spec)
 {
 	int nr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The functions whose names are like what a person types. */
+/* Search for functions with names like the text that the user types. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void candidates_free(struct function_candidate *list, size_t nr)
 	free(list);
 }
 
-/* All of them, or NULL without memory. */
+/* Copy the answer into a list with all its texts. NULL: out of memory. */
 static struct function_candidate *candidates_of(const struct front *f,
 						const struct parsed_functions *a)
 {
@@ -51,7 +51,7 @@ static void answered(void *ctx, uint64_t number, const struct parsed *answer)
 	struct front_search *s = &f->search;
 	struct function_candidate *list;
 
-	/* the text was changed since */
+	/* The user has changed the text since this request. */
 	if (number != s->number)
 		return;
 	s->asked = false;
@@ -74,8 +74,8 @@ static void ask_nearest(struct front *f)
 	struct front_search *s = &f->search;
 	const struct parser_reply reply = {answered, f, s->number};
 	/*
-	 * NEAREST ranks by similarity, LIST is sorted by address: a user who types a name needs
-	 * the former
+	 * PARSE_NEAREST ranks by similarity, which suits a user who types a name; PARSE_LIST sorts
+	 * by address.
 	 */
 	struct parse_request req = {.text = s->text, .max = SEARCH_MAX};
 

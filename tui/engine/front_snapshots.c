@@ -25,9 +25,9 @@ struct stored_snapshot {
 
 struct front_snapshots {
 	struct known_stacks *known;
-	struct stored_snapshot *first, *last; /* not at the parser yet */
+	struct stored_snapshot *first, *last; /* not sent to the parser yet */
 	size_t nr_waiting;
-	struct stored_snapshot *asked[AT_PARSER]; /* NULL: a free slot */
+	struct stored_snapshot *asked[AT_PARSER]; /* sent to the parser; NULL: a free slot */
 	size_t nr_asked;
 	uint32_t last_ack;
 	uint64_t dropped;
@@ -73,7 +73,7 @@ static void snapshot_feed(struct front *f, const struct rec_thread_snapshot *sna
 	front_feed(f, &rec);
 }
 
-/* Without frames: what is known of it is the system call. */
+/* Feed a snapshot without frames, with the reason `why`. Frees `h`. */
 static void feed_bare(struct front *f, struct stored_snapshot *h, const char *why)
 {
 	h->snapshot.stop = UINT32_MAX;
@@ -82,8 +82,8 @@ static void feed_bare(struct front *f, struct stored_snapshot *h, const char *wh
 	free(h);
 }
 
-/* Tell it with the frames of an earlier sleep at the same place; it takes `h`. False: there was
- * none. */
+/* Feed a snapshot with the frames of an earlier sleep at the same place, and free `h`. False: no
+ * such sleep is known; `h` stays. */
 static bool feed_known(struct front *f, struct stored_snapshot *h)
 {
 	if (!known_stacks_fill(f->snapshots->known,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks on their way to the parser and back: raw bytes become frames, frames a
- * witness of the descent. The bytes go no further.
+ * Send raw stack samples to the parser and pass the frames of its answers to the descent. The raw
+ * bytes are never stored: they may hold secrets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +11,21 @@
 
 enum { STACK_KERNEL = 40 };
 
-/* What is kept of a stack while the parser unwinds it. */
+/* A stack sample that the parser is unwinding. */
 struct pending_stack {
 	bool used;
-	struct rec_stack stack; /* without registers and words */
+	struct rec_stack stack; /* its registers and words are not kept */
 	char call[32], name[256], waker[64], holder[64], doing[64];
 	struct rec_frame kernel[STACK_KERNEL];
 };
 
 struct front_stacks {
 	struct pending_stack pending[FRONT_MAX_STACKS];
-	uint32_t pid; /* whose mappings the parser has */
+	uint32_t pid; /* the process whose mappings the parser has */
 	uint64_t mappings_version;
 };
 
-/* The texts of a sleep are kept beside it. */
+/* Point the texts and the kernel frames of the stored stack to their copies in `p`. */
 static void texts_point(struct pending_stack *p)
 {
 	p->stack.sleep.call = p->call;
@@ -76,7 +76,7 @@ void stacks_mappings_forget(struct front *f)
 		f->stacks->mappings_version = 0;
 }
 
-/* The parser has unwound the stack in slot `slot`. */
+/* Called when the parser has unwound the stack in slot `slot`. */
 static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 {
 	struct rec_frame frames[DESCENT_MAX_WITNESS_FRAMES];
@@ -87,7 +87,7 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 	if (a->frames.error)
 		stacks_mappings_forget(f);
 	else if (driver_of_syscall(f->stream.driver))
-		/* f0 is a system call, and all of them are its callers */
+		/* f0 is a system call: all frames are its callers */
 		n = frames_innermost_first(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);

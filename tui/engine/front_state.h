@@ -4,15 +4,15 @@
  *
  * front.c            start and end, requests, messages
  * front_loop.c       the event loop
- * front_stream.c     the stream of records and who takes it
+ * front_stream.c     the stream of records and its consumers
  * front_collector.c  the collector as a process
- * front_driver.c    the front as the host of a descent and a walk
- * front_stacks.c     stacks on their way through the parser
- * front_snapshots.c      looks on their way through the parser
- * front_search.c     functions whose names are like a text
+ * front_descent.c    callbacks of the descent and the walk into the front
+ * front_stacks.c     sends stack samples to the parser, takes their frames
+ * front_snapshots.c  sends thread snapshots to the parser, takes their frames
+ * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
- * watches.c          the functions that are watched; watch_find.c, watch_arm.c
- * watch_modules.c    the files of the target on their way to the parser
+ * watches.c          the watched functions; watch_find.c, watch_arm.c
+ * watch_modules.c    hands the files of the target to the parser
  */
 #ifndef PEAKTOP_FRONT_STATE_H
 #define PEAKTOP_FRONT_STATE_H
@@ -35,12 +35,13 @@ enum {
 	FRONT_MAX_MODULES = 4096,
 	FRONT_MAX_MAPPINGS = 65536,
 	FRONT_MAX_WATCHES = 64,
-	FRONT_MAX_STACKS = 64, /* at the parser */
+	FRONT_MAX_STACKS = 64, /* stacks being unwound by the parser */
 	FRONT_MAX_SNAPSHOTS = 1024,
 	SNAPSHOT_ROUNDS =
 	    1u << 30, /* rounds of snapshots have epochs above this, rounds of arming below */
 	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
-	WATCH_FIRST_OP = 1024, /* numbers of functions begin here; the collector's own lie below */
+	WATCH_FIRST_OP =
+	    1024, /* first operation number of watched functions; the collector uses those below */
 };
 
 enum module_stage {
@@ -65,16 +66,16 @@ struct front_mapping {
 };
 
 enum watch_stage {
-	WATCH_WAITING = 0, /* for the modules of the target to be read */
+	WATCH_WAITING = 0, /* until the modules of the target are read */
 	WATCH_FINDING,
-	WATCH_NEAREST, /* nothing of that name: asking for names like it */
+	WATCH_NEAREST, /* no function has this name: searching similar names */
 	WATCH_IFUNC,
 	WATCH_PLANNING,
 	WATCH_ARMING,
 	WATCH_ARMED,
-	WATCH_DORMANT, /* its module or function is not there yet */
+	WATCH_DORMANT, /* its module or function is not loaded yet */
 	WATCH_REFUSED,
-	WATCH_SAME, /* begins or ends phases, and is watched already */
+	WATCH_SAME, /* an edge whose function another watch covers: see `same` */
 };
 
 /* One function that the user wants watched. */
@@ -83,65 +84,65 @@ struct watch {
 	char *text; /* spec.text points here */
 	enum watch_stage stage;
 	bool from_command_line;
-	bool edge;	    /* only begins or ends phases: its own calls are not shown */
+	bool edge;	    /* from --begin or --end: its own calls are not shown */
 	struct watch *same; /* WATCH_SAME: the watch of the same function */
 	uint32_t op;
 	uint32_t epoch; /* of the last REQ_ARM */
 	uint32_t module;
 	uint64_t offset, size;
-	char *symbol, *function; /* linkage name and for people */
+	char *symbol, *function; /* linkage name; demangled name */
 	char *placement;
-	struct rec_site
-	    *sites; /* to be armed: of one function, or of all that an IFUNC may become */
+	struct rec_site *sites; /* to be armed: of one function, or of all candidates of an IFUNC */
 	uint32_t nr_sites;
-	uint32_t plans_left;	/* IFUNC: candidates still to be planned */
-	uint32_t nr_returns;	/* learnt */
-	uint32_t returns_asked; /* learnt, and being planned by the parser */
+	uint32_t plans_left;	/* IFUNC: candidates that are not planned yet */
+	uint32_t nr_returns;	/* return addresses with a probe */
+	uint32_t returns_asked; /* return addresses that the parser is planning */
 	uint64_t discovered_ns; /* when the last new return address was seen */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
 	uint64_t calls_now; /* in the last slice */
 };
 
-/* Functions whose names are like what a person types. */
+/* The search for functions with names like the text that the user types. */
 struct front_search {
-	char *text;	 /* typed and not answered yet */
-	uint64_t number; /* of this text: an answer to an older one is dropped */
-	bool asked;	 /* the parser, about this text */
-	char *answered;	 /* the text that `list` answers */
+	char *text;	 /* typed, without an answer so far */
+	uint64_t number; /* of this text: answers with older numbers are dropped */
+	bool asked;	 /* the request for this text was sent */
+	char *answered;	 /* the text that `list` was searched for */
 	struct function_candidate *list;
 	size_t nr;
-	bool fresh; /* `list` was not taken yet */
+	bool fresh; /* front_take_candidates() has not returned `list` yet */
 };
 
-/* The collector as a process, and the socket to it. */
+/* The collector process and the socket to it. */
 struct front_collector {
 	struct channel *channel;
 	pid_t pid;
-	int pidfd;  /* -1: none; readable once it has ended */
-	bool alive; /* its loop has begun */
+	int pidfd;  /* -1: none; readable once the collector has ended */
+	bool alive; /* the collector's event loop has begun */
 	bool stop_asked;
-	uint64_t turn_ns;   /* of the last turn of our loop */
-	uint64_t silent_ns; /* nothing came while our loop was going round for so long */
+	uint64_t turn_ns;   /* time of the front's last turn */
+	uint64_t silent_ns; /* time of front turns since the last record */
 	uint64_t heartbeat_ns;
 };
 
-/* The stream of records, and who takes it. */
+/* The stream of records and its consumers. */
 struct front_stream {
 	struct model *model;
 	struct session_writer
-	    *recording; /* the file asked for, or one without a name for snapshots */
+	    *recording; /* the file of -o, or an unnamed file for later snapshots */
 	int recording_error;
 	struct descent_driver *driver;
 	struct walker *walker;
 	struct open_calls *open_calls;
-	bool feeding; /* a record is being taken: those made meanwhile wait in `made` */
+	bool feeding; /* consumers process a record: new records wait in `made` */
 	struct record_queue made;
-	uint32_t unwanted[FRONT_MAX_OP / 32]; /* operations that nobody asked for */
+	uint32_t
+	    unwanted[FRONT_MAX_OP / 32]; /* bit set: operations that the user did not ask for */
 };
 
-/* What a person is told, and why there will be no answer. */
+/* Messages to the user, and the failure that prevents an answer. */
 struct front_said {
-	int failure; /* exit status; 0: nothing is wrong */
+	int failure; /* exit status; 0: no failure */
 	char failure_line[640];
 	char **messages;
 	size_t nr_messages;
@@ -149,14 +150,14 @@ struct front_said {
 	unsigned int parser_deaths; /* deaths that were already reported */
 };
 
-/* The files that the targets map, and where. */
+/* The files that the targets map, and their mappings. */
 struct front_files {
 	struct front_module modules[FRONT_MAX_MODULES];
 	uint32_t nr_modules;
 	struct front_mapping *mappings;
 	size_t nr_mappings, cap_mappings;
-	uint64_t mappings_version; /* changes with each of them */
-	bool wanted;		   /* the parser is to read them all */
+	uint64_t mappings_version; /* incremented at each change of `mappings` */
+	bool wanted;		   /* the parser shall read all modules */
 };
 
 struct front_watches {
@@ -167,14 +168,14 @@ struct front_watches {
 
 /* --begin and --end. */
 struct front_phases {
-	struct watch *begin, *end; /* where these are functions */
+	struct watch *begin, *end; /* NULL: not a function */
 	struct req_phases sent;
-	char line[640]; /* what to say if no phase began */
+	char line[640]; /* the message if no phase began */
 };
 
-/* Who wants instructions. */
+/* The last request for instructions (front_ask_code()). */
 struct front_code {
-	uint64_t number; /* of the newest question */
+	uint64_t number; /* of the newest request */
 	void (*answer)(void *ctx, const struct parsed_code *code);
 	void *ctx;
 };
@@ -190,64 +191,67 @@ struct front {
 	struct front_phases phases;
 	struct front_search search;
 	struct front_code code;
-	struct front_stacks *stacks;	   /* NULL before the first */
-	struct front_snapshots *snapshots; /* NULL before the first */
-	uint32_t next_round;		   /* of looks */
+	struct front_stacks *stacks;	   /* NULL before the first stack */
+	struct front_snapshots *snapshots; /* NULL before the first snapshot */
+	uint32_t next_round;		   /* of snapshots */
 	bool all_layers;
-	uint32_t layers; /* measured now */
-	bool go_at_once; /* a screen does not wait for functions to be found */
-	bool going;	 /* the command runs, or the measurement has begun */
+	uint32_t layers; /* mask of the layers measured now */
+	bool go_at_once; /* start measuring before all functions are found */
+	bool going;	 /* REQ_GO was sent: the command runs, measuring has begun */
 	bool over;	 /* the stream has ended */
 };
 
-/* Without a collector and a parser; front_free(). NULL: no memory. */
+/* Create a front without a collector and a parser. NULL: out of memory. Free it with front_free().
+ */
 struct front *front_new(const struct front_options *fo);
 void front_message(struct front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The first reason counts. */
+/* Set the failure of this run. Only the first call has an effect. */
 void front_fail(struct front *f, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int front_request(struct front *f, const struct record *rec);
-/* Ask the parser; false: it cannot be asked, and there will be no answer. */
+/* Send a request to the parser. False: the request was not sent, and no answer will come. */
 bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 	       const struct parser_reply *reply);
 /*
- * Pass a record to the model, the recording and all other consumers. If a consumer is
- * processing a record now, the new one is queued until all consumers have processed that.
+ * Pass a record to the model, the recording and all other consumers. If consumers are processing a
+ * record now, the new record waits until they have finished.
  */
 void front_feed(struct front *f, const struct record *rec);
 
 /* front_collector.c: the collector as a process. */
 int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid);
-/* Something came from it. */
+/* Called for each record of the collector: it is alive. */
 void collector_heard(struct front *f, const struct record *rec);
 /* Called once a turn: end the stream if the collector has died or does not answer. */
 void collector_take_snapshots(struct front *f, uint64_t now_ns);
 /* Called when the collector closed its end of the stream. */
 void collector_closed(struct front *f);
-/* Wait until it has ended, but not for ever. */
+/* Wait a limited time for the collector to end, then kill and reap it. */
 void collector_wait(struct front *f);
 
 /* front_phases.c */
 void phases_add(struct front *f);
-/* Tell the collector which operations begin and end phases, when that is known or has changed. */
+/* Tell the collector which operations begin and end phases, unless it knows, or an edge is still
+ * being searched or armed. */
 void phases_send(struct front *f);
-/* The edge `w` was found to be this place: is that watched already? */
+/* Called when the function of the edge `w` was found. If another watch covers this place, `w`
+ * becomes WATCH_SAME and the result is true. */
 bool phases_same(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
-/* Must this edge wait until the other functions are found? */
+/* True if the edge `w` must wait until the other functions are found. */
 bool phases_wait(const struct front *f, const struct watch *w);
-/* One of the two cannot be watched: nothing would ever count. */
+/* True if one of the two edges was refused: no phase could ever be counted. */
 bool phases_refused(const struct front *f);
-/* Is this operation watched only because it begins or ends phases? */
+/* True if this operation is watched only because it begins or ends phases. */
 bool phases_only(const struct front *f, uint32_t op);
-/* Why there are none: "--begin NAME" or "--end NAME" of a watch, for a reason; NULL: it is no edge.
- */
+/* The option that a message about `w` names: "--begin " or "--end "; NULL if `w` is no edge. */
 const char *phases_option(const struct front *f, const struct watch *w);
 
 /* front_stacks.c */
 void stacks_take(struct front *f, const struct rec_stack *stack);
-/* The parser has the mappings of this process, or gets them first. */
+/* Send the mappings of this process to the parser unless it has them. False: they could not be
+ * sent. */
 bool stacks_mappings(struct front *f, uint32_t pid);
-/* A new parser has no mappings: send all again. */
+/* The parser lost its mappings (a new worker): send them again before the next stack. */
 void stacks_mappings_forget(struct front *f);
 
 /* front_snapshots.c */
@@ -263,9 +267,9 @@ int front_driver_init(struct front *f);
 void search_release(struct front *f);
 
 /* watches.c */
-/* NULL: not a function, or no room. */
+/* Add a watch. NULL: `spec` is not a function, or there is no room. */
 struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
-/* NULL: it is not watched any more. */
+/* The watch with this operation number; NULL: it was removed. */
 struct watch *watch_by_op(struct front *f, uint32_t op);
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -288,22 +292,23 @@ void watches_release(struct front *f);
 void watch_find(struct front *f, struct watch *w);
 
 /* watch_arm.c */
-/* Have the parser plan where to probe this function; then arm it. */
+/* Ask the parser where to probe this function, then arm these sites. */
 void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offset);
 void watch_arm_kernel(struct front *f, struct watch *w);
 /* Called for a new return address of a watched function. */
 void watches_new_return(struct front *f, const struct rec_new_return *l);
-/* A slice has ended: change over to ends on the callers' side where it pays. */
+/* Called at the end of each slice. Busy functions whose exits must be single-stepped change to
+ * probes at the return addresses of their callers. */
 void watches_tick(struct front *f);
 
-/* watch_modules.c: files of the target on their way to the parser. */
+/* watch_modules.c: the files of the target, handed to the parser. */
 void modules_want(struct front *f);
-/* Drop the mappings that were unmapped. */
+/* Drop unmapped mappings that were kept for older snapshots. */
 void mappings_purge(struct front *f);
-/* Base name; "" if unknown. */
+/* The base name of a module; "" if unknown. */
 const char *module_name(const struct front *f, uint32_t module);
 void front_modules_release(struct front *f);
-/* All modules that can be read have been read. */
+/* True if the parser has finished with all modules. */
 bool modules_settled(const struct front *f);
 
 #endif

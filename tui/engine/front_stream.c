@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The one stream of records: what the user asked for goes to the model, the recording, the descent,
- * the walk and the list of open calls, in this order.
+ * The stream of records. Each record that the user's operations need goes to the model, the
+ * recording, the descent, the walk and the list of open calls, in this order.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "tui/engine/front_state.h"
 #include "tui/engine/walker.h"
 
-/* Which OP of the user asked for this operation? NULL: none, and only those asked for are wanted.
- */
+/* The OP of the command line that asks for this operation; NULL: it was not asked for, so its
+ * records are dropped. */
 static const char *requested_by(const struct front *f, const struct rec_op *op)
 {
 	const struct options *o = f->options;
@@ -39,8 +39,8 @@ static bool op_wanted(const struct front *f, uint32_t op)
 	return op >= FRONT_MAX_OP || !(f->stream.unwanted[op / 32] & 1u << op % 32);
 }
 
-/* Operations that were measured but not asked for go no further: not to the screen, not into a
- * recording. */
+/* False for records of operations that were measured but not asked for: neither the screen nor a
+ * recording gets them. */
 static bool record_wanted(struct front *f, struct record *rec)
 {
 	const char *by;

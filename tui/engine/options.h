@@ -42,7 +42,7 @@ enum { OPTIONS_MAX_OPS = 64, OPTIONS_MAX_PIDS = 256, OPTIONS_NAME = 1024 };
 /* One OP of the command line. */
 struct op_spec {
 	enum op_kind kind;
-	const char *text;	   /* as given */
+	const char *text;	   /* as given on the command line */
 	char name[OPTIONS_NAME];   /* function or system call */
 	char module[OPTIONS_NAME]; /* base name after @, "" if none */
 	uint64_t offset;
@@ -68,9 +68,9 @@ struct options {
 	unsigned int resolution;
 	double max_overhead; /* percent */
 	bool follow, json, json_lines, quiet, ascii, all_peaks;
-	bool open;			  /* descend: what is open now */
-	bool force;			  /* -o replaces an older session */
-	struct descent_question question; /* descend */
+	bool open;			  /* descend --open: list the calls that are open now */
+	bool force;			  /* --force: -o may replace an older session */
+	struct descent_question question; /* options of descend */
 };
 
 #endif

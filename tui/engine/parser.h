@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The front's side of the parser worker: starts it, asks it, and starts it
- * again when it dies or takes too long. Never blocks, knows no clock: every
- * `now_ns` is the caller's, on one clock.
+ * The client of the parser worker. The client starts the worker, sends requests to it, and replaces
+ * it if it dies or takes too long. The client never blocks and reads no clock: the caller passes
+ * `now_ns`, always from the same clock.
  *
- * Requests (analysis/parser/protocol.h) are carried out one after the other.
- * Each one gets exactly one answer, which parser_run() gives to the reply that
- * was passed with the request, also when the worker dies of it. A module that killed the worker, or
- * held it up past the deadline, is refused from then on with the reason; the other modules are
- * handed to the next worker, and requests for all modules are asked again without it.
+ * The worker carries out requests (analysis/parser/protocol.h) one after the other. Each request
+ * gets exactly one answer, even if the worker dies of it; parser_run() passes the answer to the
+ * reply of the request. If a module kills the worker, or holds it up past the deadline, the client
+ * refuses this module from then on, with the reason. The next worker gets the other modules, and a
+ * request for all modules is sent again without the refused one.
  */
 #ifndef PEAKTOP_PARSER_H
 #define PEAKTOP_PARSER_H
@@ -23,25 +23,25 @@ struct parser;
 
 enum {
 	PARSER_MAX_PENDING = 65536,	  /* requests waiting */
-	PARSER_MAX_PENDING_STACKS = 1024, /* so many waiting, and no stack is taken any more */
+	PARSER_MAX_PENDING_STACKS = 1024, /* above this no more stacks are accepted */
 };
 
 /*
- * Fork the first worker (with everything of this process but the socket
- * closed, inside SANDBOX_PARSER). `limit_ns`: how long one request may take, 0
- * for 20 s; in a request for all modules, each of them.
- * 0, or a negative errno.
+ * Fork the first worker. Inside SANDBOX_PARSER it has no open file but its socket. `limit_ns`
+ * limits the time of one request, or, in a request for all modules, the time per module; 0: 20 s.
+ * Returns 0 or a negative errno.
  */
 int parser_start(struct parser **out, uint64_t limit_ns);
-/* Ends the worker. */
+/* End the worker and free the client. */
 void parser_free(struct parser *p);
 
-/* Poll this for reading, and for writing too when asked. Changes when a worker is started. */
+/* The socket to poll for reading and, if parser_wants_write(), for writing. Each new worker has
+ * another socket. */
 int parser_fd(const struct parser *p);
 bool parser_wants_write(const struct parser *p);
-/* Call parser_next() at this instant at the latest; UINT64_MAX: no need. */
+/* The time at which parser_run() must be called at the latest; UINT64_MAX: no deadline. */
 uint64_t parser_deadline_ns(const struct parser *p);
-/* The present worker; -1 when there is none at the moment. */
+/* The process of the worker; -1: there is none now. */
 pid_t parser_pid(const struct parser *p);
 /* How often a worker had to be replaced. */
 unsigned int parser_restarts(const struct parser *p);
@@ -49,23 +49,22 @@ unsigned int parser_restarts(const struct parser *p);
 const char *parser_lost_on(const struct parser *p);
 
 /*
- * Who takes the answer to one request. The type of the answer is the one that
- * protocol.h names for the request, also for a failure: then `error` and
- * `reason` are set. The answer is valid only during the call.
+ * The callback that receives the answer to one request. The answer has the type that protocol.h
+ * names for the request, also if it failed: then `error` and `reason` are set. The answer is valid
+ * only during the call.
  */
 struct parser_reply {
 	void (*take)(void *ctx, uint64_t tag, const struct parsed *answer);
 	void *ctx;    /* must outlive the parser */
-	uint64_t tag; /* the asker's own number for what it asked about */
+	uint64_t tag; /* passed to take(): identifies the request to the caller */
 };
 
 /*
- * Hand over the file of a module, or its separate debug file. `fd` is
- * duplicated: the caller keeps its own. `name`: base name for people. The
- * answer is a PARSED_MODULE. All of these copy `reply` (NULL: nobody waits for
- * the answer) and return the id of the request (> 0) or a negative errno:
- * -EINVAL, -ENOENT (no such module), -EAGAIN (too many waiting), -ENOMEM, or
- * the error of dup.
+ * Hand over the file of a module, or its separate debug file. `fd` is duplicated; the caller keeps
+ * its own. `name` is the base name for messages. The answer is a PARSED_MODULE. The functions below
+ * copy `reply` (NULL: drop the answer) and return the id of the request (> 0) or a negative errno:
+ * -EINVAL, -ENOENT (no such module), -EAGAIN (too many requests wait), -ENOMEM, or the error of
+ * dup.
  */
 int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name,
 			  const struct parser_reply *reply);
@@ -73,9 +72,8 @@ int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 			 const struct parser_reply *reply);
 int64_t parser_remove_module(struct parser *p, uint32_t module);
 /*
- * Any other request; `request` is copied, its id is set. What PARSE_MAPPINGS has
- * said ends with the worker: when PARSE_UNWIND is answered with -ESTALE, say it
- * again.
+ * Send any other request. `request` is copied and gets an id. A new worker does not know the
+ * mappings of PARSE_MAPPINGS: if PARSE_UNWIND fails with -ESTALE, send the mappings again.
  */
 int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
 		   const struct parser_reply *reply);
@@ -86,8 +84,8 @@ int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_re
  */
 void parser_run(struct parser *p, uint64_t now_ns);
 /*
- * The same for at most one answer, which is returned and given to nobody. 1: there was one (call
- * again for more), 0: none at the moment. Valid until the next call.
+ * Like parser_run(), but handle at most one answer and return it in `answer` without calling its
+ * reply. 1: `answer` is set, valid until the next call; call again for more. 0: no answer now.
  */
 int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer);
 

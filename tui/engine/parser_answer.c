@@ -13,7 +13,7 @@
 
 enum {
 	MAX_SEND = 1 << 20,
-	MAX_DEATHS = 3, /* in a row that no module can be blamed for */
+	MAX_DEATHS = 3, /* deaths in a row without a module to blame */
 };
 
 int parser_worker_start(struct parser *p)
@@ -48,7 +48,8 @@ int parser_worker_end(struct parser *p)
 	p->channel = NULL;
 	if (p->pid <= 0)
 		return 0;
-	/* If it has already died this does nothing, and the status is of its own end. */
+	/* If the worker has already died, kill() has no effect, and waitpid() returns its own
+	 * status. */
 	kill(p->pid, SIGKILL);
 	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -56,7 +57,7 @@ int parser_worker_end(struct parser *p)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* The next worker gets all modules that are not refused, before anything else. */
+/* Queue all modules that are not refused before all other requests, for the next worker. */
 static int hand_over_all(struct parser *p)
 {
 	struct parse_request request = {0};
@@ -118,7 +119,7 @@ static enum parse_type answer_type(enum parse_type request)
 	}
 }
 
-/* The answer to a request that no worker answers. Keeps a copy of the reason. */
+/* Make a failure answer to a request in place of the worker. Stores a copy of the reason. */
 static void answer_failure(struct parser *p, const struct pending *r, int error, const char *reason,
 			   struct parsed *answer)
 {
@@ -183,7 +184,8 @@ static void answer_failure(struct parser *p, const struct pending *r, int error,
 	answer->id = r->request.id;
 }
 
-/* The request in work is over; 1 if its answer is to be given. */
+/* End the request in work. Returns 1 if its answer goes to the caller, 0 for a request of this
+ * client itself. */
 static int conclude(struct parser *p)
 {
 	bool silent = p->asked->silent;
@@ -195,7 +197,8 @@ static int conclude(struct parser *p)
 	return !silent;
 }
 
-/* Blame the module in work for the end of the worker. False: there is none to blame. */
+/* Refuse the module in work from now on, because the worker died of it. False: no module was in
+ * work. */
 static bool blame(struct parser *p, const char *how)
 {
 	struct handed *h;
@@ -213,7 +216,8 @@ static bool blame(struct parser *p, const char *how)
 	return true;
 }
 
-/* The worker died or must be killed: answer its request with an error and start another one. */
+/* Replace a worker that died or must be killed. Its request fails, or is asked again if it is about
+ * all modules. Returns 1 if `answer` is set. */
 static int replace_worker(struct parser *p, const char *why, struct parsed *answer)
 {
 	int sig = parser_worker_end(p), given = 0;
@@ -246,7 +250,7 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 	return given;
 }
 
-/* Answers that need no worker. */
+/* Answer a request that cannot succeed without the worker. False: the worker must answer. */
 static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *answer)
 {
 	const struct handed *h =
@@ -266,7 +270,7 @@ static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *a
 	return true;
 }
 
-/* Send the next request. 1: it was answered without. -1: the worker is gone. */
+/* Send the next request. 0: sent. 1: answered here, without the worker. -1: the worker is gone. */
 static int send_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
 	struct pending *r = parser_pop_front(p);
@@ -298,7 +302,8 @@ static int send_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 	return conclude(p);
 }
 
-/* Take one frame of the worker. 1: an answer, 0: nothing to give, -1: it breaks the protocol. */
+/* Process one frame of the worker. 1: `answer` is set, 0: no answer for the caller, -1: the worker
+ * breaks the protocol. */
 static int take(struct parser *p, const struct raw_frame *frame, uint64_t now_ns,
 		struct parsed *answer)
 {
@@ -324,7 +329,7 @@ static int take(struct parser *p, const struct raw_frame *frame, uint64_t now_ns
 	return conclude(p);
 }
 
-/* Frames that have come. As take(). */
+/* Process the frames that have arrived. Returns as take(). */
 static int read_answers(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
 	struct raw_frame frame;
@@ -340,7 +345,8 @@ static int read_answers(struct parser *p, uint64_t now_ns, struct parsed *answer
 	return ret < 0 ? -1 : 0;
 }
 
-/* Talk to the worker until there is an answer (1) or nothing more to do now (0); -1: it is gone. */
+/* Exchange requests and answers with the worker. 1: `answer` is set, 0: nothing to do now, -1: the
+ * worker is gone. */
 static int converse(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
 	int ret;

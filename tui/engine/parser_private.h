@@ -2,9 +2,9 @@
 /*
  * What the files of the parser client share.
  *
- * parser.c          life of the client, asking
- * parser_queue.c    requests that wait
- * parser_answer.c   talking to the worker, replacing it
+ * parser.c          start and end of the client, sending requests
+ * parser_queue.c    the queue of requests
+ * parser_answer.c   exchange with the worker, its replacement
  * parser_worker.c   the worker's side of the fork
  */
 #ifndef PEAKTOP_PARSER_PRIVATE_H
@@ -18,13 +18,13 @@ struct pending {
 	enum parse_type type;
 	struct parse_request request; /* its text and offsets are owned */
 	struct parser_reply reply;
-	bool silent; /* made by this client itself: parser_next() does not return its answer */
+	bool silent; /* made by hand_over_all(): its answer is dropped */
 };
 
 struct handed {
 	int fd, debug_fd; /* -1: none */
 	char *name;
-	char *refused; /* why it is not handed to a worker any more */
+	char *refused; /* NULL, or why workers do not get this module any more */
 };
 
 struct parser {
@@ -34,15 +34,15 @@ struct parser {
 	unsigned int restarts, deaths;
 	bool broken; /* workers keep dying: do not start another */
 	uint32_t last_id;
-	struct pending *first, **last; /* waiting */
+	struct pending *first, **last; /* the queue */
 	unsigned int nr_pending;
 	struct pending *asked; /* sent, not yet answered */
 	uint64_t asked_until_ns;
 	struct parser_reply reply; /* of the last answer */
-	uint32_t at;		   /* module in work */
+	uint32_t at;		   /* the module that the worker reads; 0: none */
 	struct handed modules[PARSE_MAX_MODULES];
 	struct arena arena; /* of the last answer */
-	char *reason;	    /* of the last answer, when we made it */
+	char *reason;	    /* of the last answer, if the client made it */
 	char *lost_on;
 };
 
@@ -52,12 +52,12 @@ static inline bool module_valid(uint32_t module)
 }
 
 /* ---- parser_queue.c ---- */
-/* A copy; the id is the request's. NULL: no memory. */
+/* Copy a request with its id. NULL: out of memory. */
 struct pending *pending_new(enum parse_type type, const struct parse_request *request);
 void pending_free(struct pending *r);
 void parser_push_front(struct parser *p, struct pending *r);
 struct pending *parser_pop_front(struct parser *p);
-/* At the end, with a new id, which is returned; or a negative errno. */
+/* Append a copy of a request with a new id. Returns the id or a negative errno. */
 int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request,
 		       const struct parser_reply *reply);
 /* Drop all requests without a reply callback. */

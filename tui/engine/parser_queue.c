@@ -106,7 +106,7 @@ bool parser_is_waiting(const struct parser *p, enum parse_type type, uint32_t mo
 	return false;
 }
 
-/* Requests to hand over files that wait are void: hand_over_all() makes new ones. */
+/* Drop the queued requests that hand over files: hand_over_all() makes new ones. */
 void parser_drop_silent(struct parser *p)
 {
 	struct pending **at = &p->first, *r;

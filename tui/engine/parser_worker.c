@@ -12,7 +12,8 @@
 
 enum { SOCKET = 3 }; /* after standard input, output and error */
 
-/* The front's handlers restore a terminal that is not ours. */
+/* Reset the signal handlers of the front: they would restore a terminal that the worker does not
+ * use. */
 static void signals_reset(void)
 {
 	const struct sigaction normal = {.sa_handler = SIG_DFL};
@@ -57,7 +58,7 @@ static int worker(int socket, pid_t parent)
 	prctl(PR_SET_NAME, "peaktop-parser");
 	if (descriptors_close(socket) || sandbox_enter(SANDBOX_PARSER))
 		return 1;
-	/* The parent may have died before it could take us along. */
+	/* The parent may have died before the death signal was set. */
 	if (getppid() != parent)
 		return 1;
 	return parser_serve(SOCKET) ? 1 : 0;

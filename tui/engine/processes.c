@@ -92,7 +92,7 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 			e->command[i] = ' ';
 	}
 	user_name(st.st_uid, e->user, sizeof(e->user));
-	/* a kernel thread has no command line and no program */
+	/* a kernel thread has neither a command line nor an executable */
 	p->permitted = n > 0;
 	close(dir);
 	return true;

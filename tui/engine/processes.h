@@ -12,7 +12,7 @@ enum { PROCESSES_MAX = 32768 };
 struct picker_process {
 	uint32_t pid;
 	const char *user;
-	double cpu_percent; /* of one CPU; negative: not known yet */
+	double cpu_percent; /* 100: one CPU; negative: not known yet */
 	char state;	    /* as in /proc/PID/stat */
 	uint32_t threads;
 	const char *comm;
@@ -21,8 +21,8 @@ struct picker_process {
 };
 
 /*
- * Give the present list to `take`; it is valid only during the call. CPU shares are over the time
- * since the last call.
+ * Read the list of processes and pass it to `take`; the list is valid only during that call. CPU
+ * shares cover the time since the previous processes_list().
  */
 void processes_list(void (*take)(void *ctx, const struct picker_process *list, size_t nr),
 		    void *ctx);

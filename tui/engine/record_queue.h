@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records that wait for their turn in the stream. A record that a consumer makes while it takes
- * another one goes here, so that every consumer sees all records in the same order and is never
- * called from within itself.
+ * Records that wait to enter the stream. If a consumer makes a record while it processes another
+ * one, the new record waits here. So all consumers see the records in the same order, and none is
+ * called recursively.
  */
 #ifndef PEAKTOP_RECORD_QUEUE_H
 #define PEAKTOP_RECORD_QUEUE_H
@@ -15,7 +15,7 @@
 struct record_queue {
 	struct buf frames;
 	struct frame_decoder *decoder;
-	struct frame frame; /* the last one that was taken out */
+	struct frame frame; /* the frame that record_queue_pop() returned last */
 };
 
 /* 0 or -ENOMEM. */

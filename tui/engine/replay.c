@@ -128,8 +128,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		if (err)
 			return err;
 	}
-	/* a record belongs to the slice whose TICK follows it: stop at the first TICK past the time
-	 */
+	/* A record belongs to the slice whose TICK follows it: stop at the first TICK that reaches
+	 * the time. */
 	while (!r->ended && (until_ns == UINT64_MAX || r->at_ns + r->interval_ns / 2 < until_ns)) {
 		got = session_reader_next(r->reader, &rec);
 		if (got < 0)
@@ -139,8 +139,7 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 			break;
 		}
 		err = model_feed(r->model, rec);
-		/* more processes at once than the model lists: the others are left out of the list
-		 */
+		/* The model has a limited list of processes: leave out the others. */
 		if (err == -ENOMEM && rec->type != REC_TARGET)
 			return err;
 		driver_take(r->driver, rec);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A saved session as a stream of records for the model: no privileges, no collector. */
+/* Feeds the records of a saved session to the model, the descent and the walk, without privileges
+ * and collector. */
 #ifndef PEAKTOP_REPLAY_H
 #define PEAKTOP_REPLAY_H
 
@@ -10,19 +11,19 @@
 
 struct replay;
 
-/* Open a session. Returns 0, or an exit status with one line in `why`. Feeds no record yet. */
+/* Open a session without feeding records. Returns 0, or an exit status with one line in `why`. */
 int replay_open(struct replay **out, const char *path, char *why, size_t n);
 void replay_free(struct replay *r);
 
 struct model *replay_model(struct replay *r);
-/* The descent of the session (tui/engine/descent_driver.h), as far as it was fed. */
+/* The descent of the session (tui/engine/descent_driver.h), up to the present time. */
 struct descent_driver *replay_driver(struct replay *r);
 /* The recorded walk (tui/engine/walker.h). */
 struct walker *replay_walker(struct replay *r);
 /*
- * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX:
- * all). Returns the time reached or a negative errno. Going back makes a new
- * model: ask replay_model() again.
+ * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX: all). Returns the
+ * time reached, or a negative errno. To go back, this starts again with a new model and descent:
+ * call replay_model() and replay_driver() again.
  */
 int64_t replay_advance(struct replay *r, uint64_t until_ns);
 int replay_rewind(struct replay *r);
@@ -31,7 +32,7 @@ uint64_t replay_total_ns(const struct replay *r);
 uint64_t replay_interval_ns(const struct replay *r);
 /* The end of the slice `step` slices after (or before) the present one. */
 uint64_t replay_neighbour_ns(const struct replay *r, int step);
-/* One line on what is missing at the end, "" for a sound file. */
+/* One line that describes what is missing at the end of a damaged file; "" for an intact file. */
 const char *replay_damage(const struct replay *r);
 
 #endif

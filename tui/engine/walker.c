@@ -15,9 +15,9 @@ struct walker {
 	struct driver_host host;
 	bool live;
 	struct walk *walk;
-	struct rec_code *asked; /* places whose names were asked for, ascending */
+	struct rec_code *asked; /* places whose names were requested, ascending */
 	size_t nr_asked, cap_asked;
-	unsigned int nr_requests; /* of the parser without an answer so far */
+	unsigned int nr_requests; /* requests to the parser that are not answered yet */
 };
 
 struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host)
@@ -78,15 +78,15 @@ bool walker_settled(const struct walker *w)
 	return walk_settled(w->walk);
 }
 
-/* ---- where a program begins */
+/* ---- where the program's own code begins */
 
 static bool only_starts(void *ctx, struct rec_code function)
 {
 	const struct walker *w = ctx;
 	const struct driver_symbol *s = driver_symbol(w->names, function.module, function.offset);
 
-	/* the functions of libc that a stripped one does not name: what it exports is called from
-	 * elsewhere */
+	/* A stripped libc does not name its internal start functions. The functions that it exports
+	 * have names. */
 	if (s && !s->symbol[0])
 		return walk_name_is_libc(driver_module(w->names, function.module));
 	return s && walk_name_starts(s->function);
@@ -112,7 +112,8 @@ static size_t place_of(const struct walker *w, struct rec_code c)
 	return lower_bound(i, w->nr_asked, code_is_before(w->asked[i], c));
 }
 
-/* Note that this place was asked for: false if it was before, or cannot be. */
+/* Mark a place as requested. False: it was requested before, or has no module, or memory is short.
+ */
 static bool note_place(struct walker *w, struct rec_code c)
 {
 	size_t i = place_of(w, c);
@@ -177,7 +178,8 @@ bool walker_names(struct walker *w)
 
 	if (!w->live || !walk_asked(w->walk))
 		return true;
-	/* where it begins decides what is on the paths: those names come first */
+	/* Which frames are start functions decides the paths. So wait for those names before asking
+	 * for others. */
 	if (w->nr_requests || walker_result(w, &r))
 		return false;
 	for (unsigned int i = 0; i < r.nr_nodes; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk between its tree (analysis/walk/walk.h) and the parser, live or from a
- * saved session: it takes every record of the stream, asks for the names that its
- * answer needs, and knows by them where a program really begins.
+ * The driver of a walk connects the call tree (analysis/walk/walk.h) with the parser, live or in a
+ * replay. It reads every record of the stream and requests the names that the answer needs. By
+ * their names it finds the start functions of programs and threads, below which the program's own
+ * code begins.
  */
 #ifndef PEAKTOP_WALKER_H
 #define PEAKTOP_WALKER_H
@@ -13,23 +14,23 @@
 
 struct walker;
 
-/* `names`: who keeps the names of the stream (REC_SYMBOL); it must outlive this. `host` NULL: a
- * replay. */
+/* `names` stores the names of the stream (REC_SYMBOL) and must outlive the walker. `host` is NULL
+ * for a replay. */
 struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host);
 void walker_free(struct walker *w);
 
-/* Every saved record of the stream, in its order. */
+/* Call this for every record of the stream that a session file can hold, in stream order. */
 void walker_take(struct walker *w, const struct record *rec);
 
-/* Begin: goes into the stream. -EINVAL: out of range. */
+/* Begin a walk. `ask` goes into the stream. 0, or -EINVAL: `ask` is out of range. */
 int walker_begin(struct walker *w, const struct rec_walk *ask);
 /* End the walk: later snapshots do not count. Adds a record to the stream. */
 void walker_end(struct walker *w);
 bool walker_asked(const struct walker *w);
 bool walker_settled(const struct walker *w);
-/* Ask for names that are missing; true when none is awaited. */
+/* Request the names that the result lacks. True: no request is outstanding. */
 bool walker_names(struct walker *w);
-/* The same for what is open now. */
+/* Like walker_names(), for the frames of open calls. */
 bool walker_names_open(struct walker *w, const struct open_calls *calls);
 /*
  * The result, with roots below the start functions of programs and threads. 0 or -ENOMEM;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a function that was found to armed sites: plan, arm, and learn where its callers return to.
- */
+/* Arm a function that was found: plan its sites, arm them, and add probes at the return addresses
+ * of its callers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { MAX_SITES = 48, DROP_EXITS_RATE = 2000, DISCOVERY_QUIET_MS = 100 };
 
-/* Replace a text; without memory there is none. */
+/* Replace a text with a copy; NULL if out of memory. */
 static void text_set(char **text, const char *with)
 {
 	free(*text);
@@ -94,7 +94,8 @@ static void planned(void *ctx, uint64_t op, const struct parsed *answer)
 			return;
 		}
 		text_set(&w->placement, a->text);
-		/* of several that an IFUNC may become none is the function */
+		/* The size is known only if the plan is for the function itself, not for a
+		 * candidate of an IFUNC. */
 		w->size = a->offset == w->offset ? a->size : 0;
 	}
 	if (w->plans_left)
@@ -124,14 +125,14 @@ static void return_planned(void *ctx, uint64_t op, const struct parsed *answer)
 	struct front *f = ctx;
 	struct watch *w = watch_by_op(f, (uint32_t)op);
 
-	/* it was removed meanwhile */
+	/* the watch was removed meanwhile */
 	if (!w)
 		return;
 	w->returns_asked--;
 	if (w->stage == WATCH_REFUSED)
 		return;
-	/* no end there, or one that an exception would pass too: these calls end at the function's
-	 * own exits */
+	/* If no probe can be placed at the return address, or an exception would pass it, too, keep
+	 * the probes at the function's own exits. */
 	if (w->has_exits && !w->exits_dropped && (a->error || a->abnormal)) {
 		w->keep_exits = true;
 		watch_arm(f, w, NULL, 0, false);
@@ -164,8 +165,8 @@ void watches_new_return(struct front *f, const struct rec_new_return *l)
 	}
 }
 
-/* Ends on the callers' side are cheaper than a stepped ret: change over once the callers are known
- * and it pays. */
+/* A probe at a return address is cheaper than a single-stepped ret. Change over once no new callers
+ * appear and the call rate is high. */
 void watches_tick(struct front *f)
 {
 	uint64_t now = front_now_ns();

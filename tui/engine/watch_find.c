@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From the name that a user gave to one function of the target. */
+/* Find the function of the target that has the name in an OP. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "tui/engine/front_state.h"
 
 enum {
-	LIST_MAX = 12, /* functions named when one of them must be chosen */
+	LIST_MAX = 12, /* functions listed in the message about an ambiguous name */
 	NEAREST_MAX = 5,
 	IFUNC_MAX = 16,
 };
@@ -23,8 +23,8 @@ static uint32_t module_by_file(const struct front *f, const char *name)
 	return 0;
 }
 
-/* By the name of its file, or by that of a target, for the file it was started from: redis-server
- * may be a link. */
+/* Find a module by its file name. Else by the command name of a target, for the file that it
+ * executes: redis-server may be a symbolic link. */
 static uint32_t module_by_name(const struct front *f, const char *name)
 {
 	uint32_t found = module_by_file(f, name);
@@ -99,7 +99,7 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	w->plans_left = 1;
 	if (phases_same(f, w, fn->module, fn->offset))
 		return;
-	/* where it is, is all that is asked */
+	/* --open needs only the place of the function, no probe */
 	if (f->options->open) {
 		w->stage = WATCH_ARMED;
 		return;
@@ -158,7 +158,7 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 				 "several functions have this name; give FUNC@MODULE or the full "
 				 "demangled name");
 	else if (!w->spec.module[0] && f->options->command && !f->going)
-		/* the libraries of a command come only once it runs */
+		/* a command loads its libraries only after it has started */
 		w->stage = WATCH_DORMANT;
 	else
 		nearest_ask(f, w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of the target on their way from the collector to the parser. */
+/* Get the files of the target from the collector and hand them to the parser. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		}
 		return;
 	}
-	/* what was only kept makes room */
+	/* Drop unmapped mappings (kept for older snapshots) that overlap the new one. */
 	for (size_t i = f->files.nr_mappings; i > 0; i--) {
 		const struct front_mapping *fm = &f->files.mappings[i - 1];
 
@@ -136,7 +136,7 @@ void watches_file(struct front *f, const struct rec_file *file, int fd)
 	}
 	m = &f->files.modules[file->module - 1];
 	if (file->debug) {
-		/* without one the names that the file itself has must do */
+		/* Without a debug file, use the names in the module itself. */
 		m->stage = MODULE_READY;
 		if (fd >= 0) {
 			parser_add_debug(f->parser, file->module, fd, &reply);

@@ -102,7 +102,7 @@ void front_unwatch(struct front *f, uint32_t op)
 	}
 }
 
-/* ---- what the collector says ------------------------------------------ */
+/* ---- records of the collector ------------------------------------------ */
 
 void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 {
@@ -134,7 +134,7 @@ void watches_profile(struct front *f, const struct rec_profile *p)
 					  (double)(p->armed_ns ? p->armed_ns : length));
 }
 
-/* A new process image or a new library: what was not there may be there now. */
+/* After an exec or a new library, search again for the functions that were not found. */
 void watches_wake(struct front *f)
 {
 	for (size_t i = 0; i < f->watches.nr; i++) {
@@ -143,7 +143,7 @@ void watches_wake(struct front *f)
 	}
 }
 
-/* ---- moving on -------------------------------------------------------- */
+/* ---- next steps -------------------------------------------------------- */
 
 void watches_move(struct front *f)
 {
@@ -160,7 +160,7 @@ void watches_move(struct front *f)
 		all &= w->stage >= WATCH_ARMED;
 	}
 	phases_send(f);
-	/* a command must not run when there is nothing to watch in it */
+	/* Do not start a command in which nothing can be watched. */
 	if ((all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
 		struct record rec = {.type = REQ_GO};
 		bool targets = model_nr_targets(f->stream.model) > 0;

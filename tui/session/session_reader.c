@@ -15,13 +15,13 @@ enum {
 
 struct session_reader {
 	int fd;
-	uint64_t size;	 /* when it was opened; a live recording may grow beyond */
+	uint64_t size;	 /* when the file was opened; a live recording may grow */
 	uint64_t offset; /* of the next frame */
 	uint32_t sequence;
 	uint64_t records;
 	uint64_t elapsed_ns;
-	bool ended, closed; /* `closed`: the end was in order */
-	struct buf bytes;   /* of the file; what lies before `taken` was given */
+	bool ended, closed; /* `closed`: the file has an end frame */
+	struct buf bytes;   /* read ahead from the file; frames before `taken` were returned */
 	size_t taken;
 	struct frame_decoder *decoder;
 	struct frame frame;
@@ -31,7 +31,7 @@ struct session_reader {
 	char damage[256];
 };
 
-/* pread that gives all there is, up to n bytes. */
+/* Like pread(), but repeat until n bytes or the end of the file. */
 static ssize_t read_at(int fd, void *data, size_t n, uint64_t offset)
 {
 	size_t done = 0;
@@ -50,7 +50,7 @@ static ssize_t read_at(int fd, void *data, size_t n, uint64_t offset)
 	return (ssize_t)done;
 }
 
-/* An index that cannot be trusted is no loss: the file is read without. */
+/* Load the index. If it is damaged, ignore it: the index only saves time. */
 static void load_index(struct session_reader *r)
 {
 	uint8_t end[CONTAINER_END_SIZE];
@@ -122,7 +122,7 @@ int session_reader_open(struct session_reader **out, const char *path, char *why
 	}
 	arena_init(&r->arena, MAX_INDEX_MEMORY);
 	buf_init(&r->bytes, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD + CHUNK);
-	/* O_NONBLOCK: a pipe is refused, not waited for. */
+	/* O_NONBLOCK: do not block on a pipe, which is refused below. */
 	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r->fd < 0 || fstat(r->fd, &st))
 		err = -errno;
@@ -169,7 +169,7 @@ void session_reader_rewind(struct session_reader *r)
 	r->damage[0] = '\0';
 }
 
-/* More of the file. 1, 0 at its end, or an error. */
+/* Read more bytes of the file. 1, 0 at its end, or a negative errno. */
 static int read_more(struct session_reader *r)
 {
 	ssize_t n;
@@ -199,7 +199,8 @@ static int stop(struct session_reader *r, const char *what)
 	return 0;
 }
 
-/* The next frame, whole. 1, 0: the file ends here, -EBADMSG, or an error. */
+/* Read the next whole frame. 1; 0 at the end of the file; -EBADMSG: damaged; or an error of
+ * reading. */
 static int next_raw(struct session_reader *r, struct raw_frame *raw)
 {
 	int ret;
@@ -281,7 +282,7 @@ int session_reader_elapsed_ns(struct session_reader *r, uint64_t *elapsed_ns)
 		*elapsed_ns = r->index.elapsed_ns;
 		return 0;
 	}
-	/* A second reader on the same file: this one stays where it is. */
+	/* Use a second reader on the same file: the position of this one must not change. */
 	through.decoder = frame_decoder_new();
 	if (!through.decoder)
 		return -ENOMEM;

@@ -11,13 +11,13 @@
 #include "tui/session/session_file.h"
 
 enum {
-	MAX_CLOSE = 2 << 20, /* index and end */
+	MAX_CLOSE = 2 << 20, /* bytes reserved for index and end */
 	COPY_SIZE = 256 << 10,
 };
 
 struct session_writer {
 	int fd;
-	int err; /* the first one: nothing is written after it */
+	int err; /* the first error: nothing is written after it */
 	uint64_t offset, maximum;
 	uint64_t records;
 	uint32_t sequence;
@@ -25,7 +25,7 @@ struct session_writer {
 	struct container_indexer *indexer;
 };
 
-/* All of it or nothing: a part that was written is taken back. */
+/* Write all n bytes. If this fails, truncate the file to its previous length. */
 static int write_whole(int fd, const void *data, size_t n, uint64_t offset)
 {
 	size_t done = 0;
@@ -38,7 +38,8 @@ static int write_whole(int fd, const void *data, size_t n, uint64_t offset)
 			continue;
 		if (ret <= 0) {
 			err = ret < 0 ? -errno : -EIO;
-			/* If this fails too, the reader still sees where the last frame is cut. */
+			/* If ftruncate() fails, too, the reader still detects the incomplete frame.
+			 */
 			if (done && ftruncate(fd, (off_t)offset) < 0)
 				return err;
 			return err;
@@ -77,7 +78,7 @@ fail:
 	return err;
 }
 
-/* May this file be replaced? Only a session, or nothing. */
+/* 0 if this file may be replaced: it is a session, or empty. */
 static int check_replaceable(int fd)
 {
 	uint8_t bytes[CONTAINER_HEADER_SIZE];
@@ -104,7 +105,7 @@ static int lock(int fd)
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
-/* O_NONBLOCK: a pipe of that name must not hold us up before it is refused. */
+/* O_NONBLOCK: do not block on a pipe of that name before it is refused. */
 static int open_existing(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
@@ -146,7 +147,7 @@ int session_writer_create(struct session_writer **out, const char *path)
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
-/* Folder of a path, for a temporary file that can be renamed to it. */
+/* Create a temporary file in the folder of `path`, so that it can be renamed to `path`. */
 static int temporary_beside(const char *path, char name[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -167,7 +168,7 @@ int session_writer_spool(struct session_writer **out, const char *folder)
 
 	if (fd >= 0)
 		return writer_begin(out, fd);
-	/* Not every file system has unnamed files. */
+	/* Not every file system supports O_TMPFILE. */
 	if (snprintf(inside, sizeof(inside), "%s/", folder) >= (int)sizeof(inside))
 		return -ENAMETOOLONG;
 	fd = temporary_beside(inside, name);
@@ -216,7 +217,7 @@ int session_writer_append(struct session_writer *w, const struct record *rec)
 	return w->err;
 }
 
-/* Index and end, after what stands in `fd` up to here; then all of it onto the disk. */
+/* Append index and end to `fd`, then sync the file to the disk. */
 static int finish(struct session_writer *w, int fd)
 {
 	int err;
@@ -254,7 +255,7 @@ static int copy_to(struct session_writer *w, int fd)
 	return err;
 }
 
-/* The name is on the disk only when its folder is. */
+/* Sync the folder of a path: only then its new name is on the disk. */
 static int sync_folder(const char *path)
 {
 	char folder[PATH_MAX];
@@ -266,7 +267,7 @@ static int sync_folder(const char *path)
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* Some file systems cannot do it; the data is safe all the same. */
+	/* Some file systems cannot sync a folder (EINVAL); the data itself is already synced. */
 	if (fsync(fd) && errno != EINVAL)
 		err = -errno;
 	close(fd);
@@ -274,8 +275,7 @@ static int sync_folder(const char *path)
 }
 
 /*
- * An existing file of this name must be replaceable and must not be in use by another
- * writer.
+ * 0 if there is no file of this name, or if it may be replaced and no other writer uses it.
  */
 static int check_target(const char *path)
 {
@@ -331,7 +331,7 @@ int session_writer_close(struct session_writer *w)
 	if (!w)
 		return 0;
 	first = w->err;
-	/* Also after an error: at the size limit there is room for an index. */
+	/* Write the index also after an error: MAX_CLOSE bytes are reserved for it. */
 	err = finish(w, w->fd);
 	session_writer_abandon(w);
 	return first ? first : err;
