@@ -6,14 +6,15 @@
 #include <string.h>
 
 enum { SLOTS = 512 };
-/* Where struct pt_regs of x86-64 has them. */
+/* Indices of the registers in struct pt_regs of x86-64. */
 enum { REG_IP = 16, REG_SP = 19 };
 
 struct known_stack {
 	struct stack_place at;
-	bool several; /* other callers came there at the same height: not known which it is */
+	/* different callers were seen at this place: the frames are not known */
+	bool several;
 	uint32_t nr;
-	struct rec_frame *frames; /* outermost first; NULL: free */
+	struct rec_frame *frames; /* outermost first; NULL: the entry is free */
 };
 
 struct known_stacks {

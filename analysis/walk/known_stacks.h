@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of sleeping threads, by thread, instruction and stack pointer. A thread that sleeps for
- * less than it takes to read its stack is seen without frames; if it slept at the same place
- * before, with its stack at the same height, these are its frames. Pure.
+ * Stores the frames of sleeping threads by thread, instruction pointer and stack pointer. If a
+ * sleep is shorter than the time to read its stack, its snapshot has no frames. If the thread slept
+ * at the same place before, with its stack at the same height, it has the frames of that sleep.
+ * Pure.
  */
 #ifndef PEAKTOP_KNOWN_STACKS_H
 #define PEAKTOP_KNOWN_STACKS_H
@@ -24,14 +25,17 @@ struct stack_place {
 struct stack_place stack_place_of(const struct rec_thread_snapshot *l, const uint64_t *regs,
 				  uint32_t nr_regs);
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 struct known_stacks *known_stacks_new(void);
 void known_stacks_free(struct known_stacks *k);
-/* Keep the frames of a snapshot of a sleeping thread whose stack is complete. */
+/* Stores the frames of a snapshot if its thread sleeps and its stack is complete. */
 void known_stacks_note(struct known_stacks *k, struct stack_place at,
 		       const struct rec_thread_snapshot *l);
-/* Give a sleep the frames of an earlier one at the same place, which stay valid until the next
- * note. False: there is none, or several callers came there. */
+/*
+ * Gives a sleep the frames of an earlier sleep at the same place. The frames stay valid until the
+ * next note. Returns false if no frames are stored, or if different callers were seen at this
+ * place.
+ */
 bool known_stacks_fill(const struct known_stacks *k, struct stack_place at,
 		       struct rec_thread_snapshot *l);
 

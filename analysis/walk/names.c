@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Is one of the names, perhaps with one of `ends` after it: a version, parameters? */
+/*
+ * Returns true if the function has one of the names, exactly or followed by a character of `ends`
+ * (a version or parameters).
+ */
 static bool is_one_of(const char *function, const char *const *names, size_t nr, const char *ends)
 {
 	for (size_t i = 0; i < nr; i++) {

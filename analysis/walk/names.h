@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the walk knows of functions by their names alone. Pure. */
+/* Recognises functions and modules by their names alone, for the walk. Pure. */
 #ifndef PEAKTOP_WALK_NAMES_H
 #define PEAKTOP_WALK_NAMES_H
 
 #include <stdbool.h>
 
-/* Does it only start a program or a thread, so that its callees are the roots? */
+/*
+ * Returns true if the function only starts a program or a thread, so that its callees are the
+ * roots.
+ */
 bool walk_name_starts(const char *function);
-/* Is it a function of a C library, a run-time system or a database that waits for nothing but a
- * lock? */
+/*
+ * Returns true for functions of C libraries, run-time systems and databases that wait for a lock
+ * and for nothing else.
+ */
 bool walk_name_takes_lock(const char *function);
-/* Is this base name of a file one of the C library? */
+/* Returns true if the base name of a file is that of a C library. */
 bool walk_name_is_libc(const char *module);
 
 #endif

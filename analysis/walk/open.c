@@ -17,7 +17,7 @@ struct open_calls *open_calls_new(void)
 	return calloc(1, sizeof(struct open_calls));
 }
 
-/* Texts and frames are our own copies. */
+/* Frees the copies of texts and frames that the snapshot owns. */
 static void snapshot_release(struct rec_thread_snapshot *l)
 {
 	const char *texts[] = {l->comm,	      l->kernel,      l->stop_text,    l->sleep.call,

@@ -25,18 +25,20 @@ void open_calls_free(struct open_calls *o);
  */
 int open_calls_feed(struct open_calls *o, const struct record *rec);
 uint32_t open_calls_round(const struct open_calls *o);
-/* Those of the last round: asleep for the longest time first. */
+/* The open calls of the last round, asleep for the longest time first. */
 size_t open_calls_nr(const struct open_calls *o);
 const struct rec_thread_snapshot *open_calls_at(const struct open_calls *o, size_t i);
 
-/* Whose calls are meant: a function, a system call, or whatever is open. */
+/* Selects open calls: of a function, of a system call, or any. */
 struct open_ask {
 	struct rec_code function; /* module 0: not a function */
 	const char *syscall;	  /* NULL: not a system call */
 };
 
-/* Is this thread in such a call? `*frame`: index of the outermost frame of it, nr_frames for a
- * system call. */
+/*
+ * Returns true if the thread is in such a call. *frame is the index of the outermost frame of the
+ * function; nr_frames for a system call.
+ */
 bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
 		  uint32_t *frame);
 

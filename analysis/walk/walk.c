@@ -40,7 +40,7 @@ double walk_run_scale(const struct walk *w)
 	return w->run_weight_ns && w->cpu_ns ? (double)w->cpu_ns / (double)w->run_weight_ns : 1;
 }
 
-/* ---- what kind of time it is */
+/* ---- the class of a snapshot */
 
 static bool one_of(const char *call, const char *const *list, size_t n)
 {
@@ -86,7 +86,7 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 		return WALK_WORK;
 	if (starts_with(name, "anon_inode:[timerfd"))
 		return WALK_SLEEP;
-	/* a pipe, a person, the client of a connection: input that comes when it comes */
+	/* input from a pipe, a terminal or a client may come at any time */
 	if (snapshot->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") ||
 	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
 	    starts_with(name, "anon_inode:"))
@@ -123,7 +123,7 @@ static bool same_node(const struct tree_node *a, const struct tree_node *b)
 	       a->function.offset == b->function.offset && a->name == b->name;
 }
 
-/* The child of `parent` that is like `key`, made if need be; NO_NODE: no room. */
+/* Returns the child of `parent` that is like `key`, created if needed; NO_NODE: no room. */
 static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node *key)
 {
 	uint32_t i, *link;
@@ -161,12 +161,12 @@ static int root_make(struct walk *w)
 struct descent_of {
 	struct walk *w;
 	uint32_t at;	      /* node */
-	struct rec_code site; /* in `at`: what it calls next */
+	struct rec_code site; /* call site in `at` of the next frame */
 	uint64_t ns;
 	bool full;
 };
 
-/* Go down to a callee; one that is open already further up is the same again. */
+/* Goes down to a callee. If the function is already open further up, goes back to that node. */
 static void step(struct descent_of *d, struct tree_node key)
 {
 	struct walk *w = d->w;
@@ -188,7 +188,7 @@ static void step(struct descent_of *d, struct tree_node key)
 		return;
 	}
 	n = &w->nodes[i];
-	/* the site that leads by weight, found in one pass: others take from its lead */
+	/* majority vote: another call site reduces the lead of the present one */
 	if (n->site.module == d->site.module && n->site.offset == d->site.offset) {
 		n->site_ns += d->ns;
 	} else if (n->site_ns >= d->ns) {
@@ -215,8 +215,7 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION
 									 : WALK_UNKNOWN};
 
-		/* stubs of a compiler at run time that its own map does not name: callers and
-		 * callees are named */
+		/* skip stubs of a JIT compiler that its perf map does not name */
 		if (f->module && !f->function && i && i + 1 < snapshot->nr_frames) {
 			d->site = (struct rec_code){f->module, f->offset};
 			continue;
@@ -229,7 +228,7 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 		if (key.kind == WALK_FUNCTION)
 			key.function = (struct rec_code){f->module, f->function};
 		else
-			key.name = 1 + !f->module; /* apart from missing callers */
+			key.name = 1 + !f->module; /* differs from missing callers */
 		step(d, key);
 		d->site = (struct rec_code){
 		    f->module,
@@ -237,7 +236,7 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 	}
 }
 
-/* What every system call passes, and what every sleep ends in, says nothing. */
+/* True for kernel functions that every system call or every sleep passes through. */
 static bool says_nothing(const char *name, size_t n, bool sleeps)
 {
 	static const char *const always[] = {"entry_SYSCALL_64_after_hwframe",
@@ -323,7 +322,7 @@ static void self_pc(struct walk_self *self, struct rec_code place, uint64_t ns)
 	}
 	if (i < WALK_PCS)
 		self->pcs[self->nr_pcs++] = (struct walk_pc){place, ns};
-	else /* space saving: the newcomer inherits the weight of the lightest */
+	else /* space saving: the new address inherits the weight of the lightest */
 		self->pcs[lightest] = (struct walk_pc){place, self->pcs[lightest].ns + ns};
 }
 
@@ -356,7 +355,7 @@ static int self_add(struct tree_node *n, const struct rec_thread_snapshot *snaps
 
 /* ---- records */
 
-/* Whose time it is: the process that leads by weight is found in one pass. */
+/* Finds the process with most time in the node by majority vote. */
 static void node_pid(struct tree_node *n, const struct rec_thread_snapshot *snapshot)
 {
 	if (snapshot->pid == snapshot->tid)
@@ -419,7 +418,7 @@ static void take_thread(struct walk *w, const struct rec_thread *t)
 	}
 }
 
-/* Does the first path still lead to where it led? */
+/* Checks whether the first path still leads to the same place. */
 static void check(struct walk *w)
 {
 	uint64_t signature = 1469598103934665603ull;
@@ -432,7 +431,7 @@ static void check(struct walk *w)
 	for (unsigned int i = 0; r.nr_paths && i < r.paths[0].nr_frames; i++) {
 		const struct walk_node *n = &r.nodes[r.paths[0].frames[i]];
 
-		/* what the kernel does in a call may vary: that does not matter */
+		/* ignore kernel functions, which may vary from call to call */
 		if (n->kind == WALK_KERNEL)
 			break;
 		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) *
@@ -481,7 +480,7 @@ int walk_feed(struct walk *w, const struct record *rec)
 	case REC_THREAD_SNAPSHOT:
 		err = rec->snapshot.reason == SNAPSHOTS_FOR_WALK ? take_snapshot(w, &rec->snapshot)
 								 : 0;
-		/* what a check costs grows with the tree */
+		/* a check costs more in a larger tree: check less often */
 		if (w->snapshots >= w->checked + CHECK_SNAPSHOTS + w->nr_nodes / 16)
 			check(w);
 		return err;

@@ -30,10 +30,10 @@
 
 enum {
 	WALK_MAX_NODES = 1 << 14,
-	WALK_MAX_NAMES = 1 << 12, /* of functions of the kernel and system calls */
+	WALK_MAX_NAMES = 1 << 12, /* names of kernel functions and system calls */
 	WALK_MAX_PATHS = 32,
-	WALK_MAX_FRAMES = 160, /* on a path */
-	WALK_KERNEL_DEPTH = 8, /* functions of the kernel below a system call */
+	WALK_MAX_FRAMES = 160, /* frames of one path */
+	WALK_KERNEL_DEPTH = 8, /* kernel functions below a system call */
 	WALK_PCS = 8,
 	WALK_TOPS = 8,
 	WALK_NO_MAX_DEPTH = 256,
@@ -41,18 +41,19 @@ enum {
 
 enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
 
-/* The class of the time of a snapshot. */
+/* Returns the class of the time of a snapshot. */
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot);
 
 struct walk;
 
-/* Nothing is asked yet: feed REC_WALK. NULL: no memory. */
+/* Returns a walk without a question: feed REC_WALK. Returns NULL if out of memory. */
 struct walk *walk_new(void);
 void walk_free(struct walk *w);
 
 /*
- * Takes REC_WALK, REC_THREAD_SNAPSHOT of a walk, REC_THREAD, REC_TARGET_END; others are ignored. 0,
- * -EINVAL (options out of range), -ENOMEM, -ENOSPC (the tree is full; shares stay right).
+ * Takes REC_WALK, REC_THREAD_SNAPSHOT of a walk, REC_THREAD and REC_TARGET_END; ignores other
+ * records. Returns 0, -EINVAL (options out of range), -ENOMEM, or -ENOSPC (the tree is full; the
+ * shares of its nodes stay right).
  */
 int walk_feed(struct walk *w, const struct record *rec);
 
@@ -61,25 +62,26 @@ bool walk_asked(const struct walk *w);
 bool walk_settled(const struct walk *w);
 
 enum walk_node_kind {
-	WALK_PROCESS = 0, /* all roots together */
+	WALK_PROCESS = 0, /* the parent of all roots */
 	WALK_FUNCTION,
-	WALK_UNKNOWN, /* generated code, or unknown callers */
+	WALK_UNKNOWN, /* generated code, or callers that are not known */
 	WALK_SYSCALL,
 	WALK_KERNEL,
 };
 
 struct walk_node {
-	uint32_t parent; /* index; the process: itself */
+	uint32_t parent; /* index in `nodes`; the process is its own parent */
 	enum walk_node_kind kind;
 	struct rec_code function; /* WALK_FUNCTION */
 	const char *name;	  /* WALK_SYSCALL, WALK_KERNEL; else "" */
 	struct rec_code
-	    site; /* a place in the call that most often led here; module 0: not known */
-	double share[WALK_CLASSES]; /* of all time, inclusive */
-	bool followed;		    /* lies on a path */
-	bool start;	/* only starts a program or a thread: its callees are the roots */
-	bool recursive; /* its time holds calls of itself */
-	uint32_t pid;	/* of the process that spent most time in it */
+	    site; /* the call site that most often led to this node; module 0: not known */
+	double share[WALK_CLASSES]; /* share of all time, inclusive of callees */
+	bool followed;		    /* the node lies on a path */
+	/* the function only starts a program or a thread: its callees are the roots */
+	bool start;
+	bool recursive; /* its time includes recursive calls of itself */
+	uint32_t pid;	/* the process that spent most time in the node */
 };
 
 struct walk_pc {
@@ -89,49 +91,53 @@ struct walk_pc {
 
 struct walk_path {
 	enum walk_class class;
-	unsigned int rank; /* of its class in the answer; 0: leads */
-	double share;	   /* of all time; those of all paths sum to `explained` */
-	double of_class;   /* of the time of its class */
+	unsigned int rank; /* position of its class in the answer; 0: the class comes first */
+	double share;	   /* share of all time; the shares of all paths sum to `explained` */
+	double of_class;   /* share of the time of its class */
 	struct cause cause;
 	enum evidence evidence;
 	uint64_t snapshots;
 	unsigned int nr_frames;
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
-	bool cut;		/* the maximum depth ended it */
-	bool flat;		/* below its last frame no path stands out: see `tops` */
-	double main_thread; /* share of its time that was spent by the first thread of a process */
+	bool cut;		/* the maximum depth ended the path */
+	bool flat;		/* no path stands out below its last frame: see `tops` */
+	double main_thread;	/* share of its time that the first thread of a process spent */
 	unsigned int nr_pcs;
-	struct walk_pc pcs[WALK_PCS]; /* where it ran, heaviest first */
+	struct walk_pc pcs[WALK_PCS]; /* code addresses with CPU samples, heaviest first */
 };
 
-/* A function with much time of its own, on whatever path. */
+/* A function with much time of its own, whatever path led to it. */
 struct walk_top {
-	uint32_t node;	/* one of the nodes that stand for it */
-	double of_work; /* part of the work without the wait for a CPU */
+	uint32_t node;	/* one of the nodes of the function */
+	double of_work; /* share of the work, without waiting for a CPU */
 	uint64_t snapshots;
 };
 
 struct walk_result {
 	uint64_t total_ns; /* time of all threads */
-	double busy; /* threads that were at work on average; 0.1 is a tenth of one thread's time */
-	enum walk_class lead; /* whose paths come first */
-	bool flat;	      /* no path holds a noteworthy part of the work */
+	/* mean number of threads at work; 0.1: one thread works a tenth of the time */
+	double busy;
+	enum walk_class lead; /* the class whose paths come first */
+	bool flat;	      /* no single path has a noteworthy share of the work */
 	unsigned int nr_tops;
 	struct walk_top
 	    tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
 	uint64_t snapshots;
 	uint32_t threads;
-	double share[WALK_CLASSES];   /* of total_ns */
-	double runqueue;	      /* of it, and part of work */
+	double share[WALK_CLASSES]; /* shares of total_ns */
+	/* share of total_ns spent waiting for a CPU; included in the work */
+	double runqueue;
 	double unknown_callers;	      /* share of the time whose callers are not known */
-	char unknown_why[CAUSE_TEXT]; /* the reason for most of it */
-	double unnamed; /* share that ran in code of no file, itself or in what it called there */
+	char unknown_why[CAUSE_TEXT]; /* why most of these callers are not known */
+	/* share of the time in code that belongs to no file, or in callees of such code */
+	double unnamed;
 	double explained;
 	bool settled, target_ended, depth_reached;
 	unsigned int nr_paths;
 	/*
-	 * First those of `lead`, then of the other kinds, each by share. A wait for a CPU
-	 * comes behind the other paths of the work: it is the host's, not the program's.
+	 * First the paths of class `lead`, then those of the other classes, each by share. A wait
+	 * for a CPU comes behind all other paths of the work, because the host causes it and not
+	 * the program.
 	 */
 	struct walk_path *paths;
 	unsigned int nr_nodes;
@@ -144,8 +150,8 @@ struct walk_result {
  */
 typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
 /*
- * `locks` returns true for functions that take a lock (may be NULL). A wait below such a
- * function is not idle, whatever the system call.
+ * `locks` returns true for functions that take a lock (may be NULL). A wait below such a function
+ * is work and not idle, whatever the system call. Returns 0 or -ENOMEM.
  */
 int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
 		struct walk_result *out);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which waits for another thread are part of a request. A thread that waits for a lock by a
- * condition variable sleeps in the same system call as one that waits to be given something to do.
- * The difference is where: a thread is idle in its own loop, beside the function that holds most of
- * its work. A wait below that function, or below one that is known to take a lock, blocks a
- * request.
+ * Finds the waits for another thread that are part of a request. A thread that waits for a lock
+ * through a condition variable sleeps in the same system call as a thread that waits for its next
+ * request. The place in the call tree tells them apart: a thread is idle in its own loop, beside
+ * the function that does most of its work. A wait below that function, or below a function that
+ * takes a lock, blocks a request.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,13 @@
 #include "analysis/walk/walk_tree.h"
 
 enum {
-	MIN_RUNS =
-	    15, /* snapshots of a pool's threads on a CPU; fewer do not show where their work is */
-	LOOP_PERCENT = 97, /* of a thread's time: what holds more is its loop, or what the loop was
-			      called by */
-	WORK_PERCENT = 50, /* of it: what holds more, below the loop, handles requests */
+	MIN_RUNS = 15, /* CPU snapshots needed to see where the threads of a pool work */
+	/*
+	 * a function with this percentage of a thread's time is its loop, or a caller of the loop
+	 */
+	LOOP_PERCENT = 97,
+	/* a function below the loop with this percentage of the CPU time handles requests */
+	WORK_PERCENT = 50,
 };
 
 static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
@@ -33,7 +35,7 @@ static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
 	return &w->judged[w->nr_judged++];
 }
 
-/* Space saving: the lightest makes room. What it held is not judged any more. */
+/* Space saving: a new leaf replaces the lightest, whose time is not judged any more. */
 static struct walk_leaf *leaf_of(struct walk_thread *t, uint32_t node)
 {
 	struct walk_leaf *lightest = &t->leaf[0];
@@ -76,13 +78,13 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 
 static bool is_below(const struct walk *w, uint32_t node, uint32_t above)
 {
-	/* a child comes behind its parent */
+	/* a child has a higher number than its parent */
 	while (node > above)
 		node = w->nodes[node].parent;
 	return node == above;
 }
 
-/* What a thread spent below a node: on a CPU, or at all. */
+/* Returns the time of a thread below a node: on a CPU, or all of its time. */
 static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, uint32_t node,
 			    bool on_cpu)
 {
@@ -95,8 +97,10 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
 	return ns;
 }
 
-/* What threads ran in all, below the function under their loop that leads to a wait, and in the
- * wait itself. */
+/*
+ * CPU time of threads: of all their code, of the function below their loop that leads to a wait,
+ * and of the wait itself.
+ */
 struct running {
 	uint64_t all, handler, wait;
 	uint32_t snapshots;
@@ -125,8 +129,10 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 	sum->snapshots += t->runs;
 }
 
-/* Does this wait lie below a function that does most of the work of the threads that wait there,
- * beside the wait itself? */
+/*
+ * Returns true if the wait lies below a function that does most of the work of the threads that
+ * wait there, apart from the wait itself.
+ */
 static bool is_in_request(const struct walk *w, uint32_t node)
 {
 	struct running sum = {0};
@@ -152,7 +158,7 @@ bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
 	return false;
 }
 
-/* Count the waits of all threads at this leaf as blocked; once. */
+/* Counts the waits of all threads at this leaf as blocked, once. */
 static void leaf_is_blocked(struct walk_making *m, uint32_t node)
 {
 	const struct walk *w = m->w;

@@ -11,7 +11,7 @@
  */
 #define PATH_LEAST 0.1
 #define PATH_LEAST_OF_MANY 0.2
-#define TRUNK_LEAST 0.5 /* a function that holds less is not on everybody's way */
+#define TRUNK_LEAST 0.5 /* a function with a smaller share is not part of the common path */
 #define TOP_LEAST 0.01	/* functions with a smaller share of their own are not listed */
 enum { MANY_PATHS = 8, TOP_SNAPSHOTS = 2, MAX_TRUNK = WALK_MAX_FRAMES };
 
@@ -59,7 +59,9 @@ static uint32_t attributed_to(const struct walk *w, uint32_t i)
 	return i;
 }
 
-/* The time of each function, on whatever path, largest first. Returns how many functions there are.
+/*
+ * Collects the own time of each function over all paths, largest first. Returns the number of
+ * functions.
  */
 static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 {
@@ -112,7 +114,7 @@ static void tops_fill(struct walk_making *m, double work_ns)
 	free(keys);
 }
 
-/* The child through which most of the time goes; starts of programs and threads are passed over. */
+/* Returns the child with most time. Skips functions that only start programs or threads. */
 static uint32_t heaviest_child(struct walk_making *m, uint32_t at, unsigned int depth, double *most)
 {
 	uint32_t best = NO_NODE;
@@ -134,7 +136,9 @@ static uint32_t heaviest_child(struct walk_making *m, uint32_t at, unsigned int 
 	return best;
 }
 
-/* The way from the root down to the last node that holds the bulk of the work; at least one frame.
+/*
+ * Sets m->chain to the path from the root to the last node with the bulk of the work. Returns its
+ * length: at least one frame if there is any work.
  */
 static unsigned int trunk(struct walk_making *m, double work_ns, double *held)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What to follow in the tree of a walk, and what it comes to. */
+/* Selects the paths to follow in the tree of a walk, and builds the result. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@ enum { MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 #define LEAST_OF_FIRST                                                                             \
 	0.1 /* paths below this fraction of the first path of their class are not reported */
 #define BUSY_LEAST                                                                                 \
-	0.1 /* of one thread's time: with less work than this a program is idle or asleep */
-enum { CLASS_PATHS = 6 /* of each kind */ };
+	0.1 /* share of one thread: a program with less work than this is idle or asleep */
+enum { CLASS_PATHS = 6 /* paths of each class */ };
 
-/* Waits that look idle and are part of a request count as work. */
+/* Returns the time to move from idle to work: waits that look idle but are part of a request. */
 static double moved(enum walk_class class, uint64_t blocked)
 {
 	return class == WALK_WORK ? (double)blocked : class == WALK_IDLE ? -(double)blocked : 0;
@@ -33,7 +33,7 @@ double walk_own(const struct walk_making *m, const struct tree_node *n, enum wal
 	       (double)n->self->wait_ns[class] + moved(class, m->blocked_own[n - m->w->nodes]);
 }
 
-/* What the time of a node itself went into. */
+/* Returns the heaviest cause of the time of a node itself. */
 static const struct cause *own_cause(const struct walk_making *m, const struct tree_node *n)
 {
 	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] >
@@ -51,7 +51,7 @@ static uint64_t walk_total(const struct tree_node *n)
 	return ns;
 }
 
-/* The part of a node's time that the first thread of a process spent in it. */
+/* Returns the share of a node's time that the first thread of a process spent. */
 static double of_main_thread(const struct tree_node *n)
 {
 	return walk_total(n) ? (double)n->main_ns / (double)walk_total(n) : 0;
@@ -110,8 +110,10 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 		p->cause.kind = CAUSE_UNMEASURED;
 	} else if (top) {
 		p->cause = *top;
-		/* a lock that is made of a condition, or of something else that has no holder for
-		 * the kernel */
+		/*
+		 * a lock made of a condition variable, or of something else for which the kernel
+		 * knows no holder
+		 */
 		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT &&
 		    p->cause.kind <= CAUSE_UNKNOWN && walk_is_in_lock(m, index))
 			p->cause.kind = CAUSE_LOCK;
@@ -139,8 +141,10 @@ bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsig
 	       m->starts(m->ctx, only->function);
 }
 
-/* The largest among a node's children and itself; roots below functions that only start things
- * count as children. */
+/*
+ * Returns the largest time among a node itself and its children. Roots below functions that only
+ * start things count as children.
+ */
 static double largest(const struct walk_making *m, uint32_t index, unsigned int depth)
 {
 	const struct tree_node *n = &m->w->nodes[index];
@@ -172,7 +176,7 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		    m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
 
 		if (walk_is_start(m, child, depth)) {
-			/* its own time, if it has any, is of no interest */
+			/* the own time of such a function is not reported */
 			m->r->nodes[i].start = true;
 			follow(m, i, depth, least);
 			continue;
@@ -182,7 +186,7 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
 		if (depth >= limit || depth >= WALK_MAX_FRAMES) {
-			/* maximum depth: report what is below as one */
+			/* maximum depth: report everything below as one path */
 			m->r->depth_reached = true;
 			beyond += ns;
 			continue;
@@ -194,7 +198,10 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		path_end(m, index, depth, beyond, true);
 }
 
-/* If a program only waits, report its first thread, not the threads of its pool. */
+/*
+ * If a program only waits, the wait of its first thread is reported first, before those of a thread
+ * pool.
+ */
 static bool is_of_main_thread(const struct walk_path *p)
 {
 	return p->class == WALK_IDLE && p->main_thread > 0.5;
@@ -216,14 +223,16 @@ static int path_order(const void *a, const void *b)
 	return x->frames[0] < y->frames[0] ? -1 : x->frames[0] > y->frames[0];
 }
 
-/* Which kind of time the answer begins with, and the place of the others behind it. */
+/* Decides which class of time the answer begins with, and the order of the others. */
 static void classes_rank(struct walk_result *r, unsigned int rank[WALK_CLASSES])
 {
 	const double *share = r->share;
 	bool busy = r->busy >= BUSY_LEAST || share[WALK_WORK] >= 0.5;
 
-	/* of a thread that works a little and sleeps a lot, the sleep is the answer; a busy one
-	 * beside a timer thread goes first */
+	/*
+	 * If one thread works a little and sleeps a lot, the sleep comes first. With several
+	 * threads, a busy thread comes before a sleeping timer thread.
+	 */
 	if (busy && (r->threads > 1 || share[WALK_WORK] >= share[WALK_SLEEP] / 2))
 		r->lead = WALK_WORK;
 	else
@@ -286,7 +295,7 @@ static void path_runqueue(struct walk_making *m, double runqueue_ns)
 	p->evidence = EVIDENCE_MEASURED;
 }
 
-/* ---- the whole */
+/* ---- the whole result */
 
 static void nodes_fill(struct walk_making *m)
 {
@@ -315,7 +324,9 @@ static void nodes_fill(struct walk_making *m)
 	}
 }
 
-/* How long the threads were watched, ns: `total` is that many times as long as there were threads.
+/*
+ * Returns the time for which the threads were watched, ns. If the span is not known, it is the
+ * total time divided by the number of threads.
  */
 static double span_ns(const struct walk *w, double total)
 {
