@@ -431,7 +431,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	return 0;
 }
 
-/* During a descent: record the holder of the lock, if the type of lock names it. */
+/* In a descent: record the holder of the lock, if the type of lock names it. */
 INLINE void contention_note(struct pt_control *c, void *lock, unsigned int flags)
 {
 	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
@@ -567,8 +567,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 	return 0;
 }
 
-/* A child ended before the collector confirmed it: forget it, because its pid may soon be
- * reused. */
+/* A child ended before the collector confirmed it: forget it. Its pid may be reused. */
 INLINE void new_target_forget(struct task_struct *p)
 {
 	u32 tgid = p->tgid, *state;

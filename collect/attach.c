@@ -14,7 +14,8 @@
 
 #include "collect/guard.h"
 
-/* The part of union bpf_attr for BPF_LINK_CREATE, with what newer kernels know. */
+/* The part of union bpf_attr for BPF_LINK_CREATE, with fields that the headers of Debian 12
+ * lack. */
 struct link_create {
 	uint32_t prog_fd;
 	uint32_t target_fd;
@@ -75,8 +76,8 @@ bool attach_has_multi(void)
 
 	if (prog < 0)
 		return false;
-	/* a folder is no file to probe: EBADF from a kernel that knows the type, EINVAL from one
-	 * that does not */
+	/* a folder cannot be probed: a kernel that knows the link type returns EBADF, an older
+	 * kernel EINVAL */
 	attr.prog_fd = (uint32_t)prog;
 	attr.uprobe_multi.path = (uint64_t)(uintptr_t) "/";
 	attr.uprobe_multi.offsets = (uint64_t)(uintptr_t)&offset;
@@ -122,7 +123,8 @@ static int attach_multi(struct attachment *a, int prog, int file_fd, int pid,
 	return 0;
 }
 
-/* One number that a file of a perf event source shows, in this format; or a negative errno. */
+/* Read one number from a sysfs file of a perf event source with a scanf format. Returns the
+ * number or a negative errno. */
 static int event_source(const char *path, const char *format)
 {
 	FILE *f = fopen(path, "re");
@@ -141,7 +143,8 @@ static int uprobe_pmu(void)
 	return event_source("/sys/bus/event_source/devices/uprobe/type", "%d");
 }
 
-/* A perf event, and the link of the program to it; both in fds. */
+/* Open a perf event and link the program to it. fds[0] is the event, fds[1] the link. Returns
+ * 0 or a negative errno. */
 static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu, uint64_t cookie,
 			int fds[2])
 {
@@ -219,7 +222,7 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
 	if (!a->fd)
 		return -ENOMEM;
-	/* the event belongs to one CPU, the probe to all of them */
+	/* the perf event is opened on CPU 0, but the probe acts on all CPUs */
 	err = attach_event(prog, &attr, -1, 0, cookie, a->fd);
 	if (err) {
 		free(a->fd);
@@ -276,7 +279,7 @@ static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
 	return err;
 }
 
-/* Which point did the kernel refuse? Halve until one is left. */
+/* Find the index of a point that the kernel refuses, by bisection. */
 static size_t find_refused(int prog, int file_fd, int pid, const struct attach_point *points,
 			   size_t n)
 {
@@ -320,9 +323,9 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 }
 
 /*
- * Descriptors wait here to be closed. The kernel takes its probes out at once, and then waits until
- * nobody runs them, 40 ms and more: one thread would let the probes of the next one stand for as
- * long.
+ * Descriptors that wait to be closed by threads. When a link is closed, the kernel removes its
+ * probes at once and then blocks for 40 ms or more until no CPU runs them. With a single thread
+ * the next link's probes would stay attached for that time.
  */
 enum { DETACH_THREADS = 8 };
 
@@ -356,7 +359,8 @@ static void *detach(void *arg)
 	return NULL;
 }
 
-/* One more thread where those that rest are too few; with the lock. */
+/* Start another thread if there are more descriptors than idle threads. The caller holds the
+ * lock. */
 static void detach_thread(void)
 {
 	pthread_t thread;
@@ -368,7 +372,8 @@ static void detach_thread(void)
 	detaching.threads++;
 }
 
-/* False: no thread or no memory, close it here. */
+/* Queue a descriptor for closing. Returns false if there is no thread or no memory: then the
+ * caller must close it. */
 static bool detach_later(int fd)
 {
 	bool taken = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attaching a program to addresses of a mapped file, for one process, by raw
- * system calls: offsets only, no ELF is read here. Links live as long as their
- * descriptors.
+ * Attach BPF programs to addresses of a mapped file in one process, to kernel functions,
+ * breakpoints and timers, by raw system calls. Addresses are file offsets: no ELF is read here.
+ * A link lasts until its descriptors are closed.
  */
 #ifndef PEAKTOP_ATTACH_H
 #define PEAKTOP_ATTACH_H
@@ -15,24 +15,24 @@
 enum { ATTACH_TRACE_UPROBE_MULTI = 48 };
 
 struct attach_point {
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* offset in the file */
 	uint64_t cookie;
 };
 
-/* Descriptors of the links of one set of points. */
+/* The open perf events and links of one set of points. Release it with attachment_release(). */
 struct attachment {
 	int *fd;
 	size_t nr;
 };
 
-/* Does this kernel have links for many uprobes? */
+/* True if this kernel has links for many uprobes (uprobe_multi). */
 bool attach_has_multi(void);
 
 /*
- * Attach `prog` to `n` points of the file open at `file_fd`, in the process
- * `pid` only. On failure nothing stays attached and `*bad` is the index of the
- * point that the kernel refused (n if it refused all): negative errno,
- * -ENOTSUPP's 524 as -EOPNOTSUPP.
+ * Attach `prog` to `n` points of the file open at `file_fd`, in the process `pid` only. Returns
+ * 0 or a negative errno (-EOPNOTSUPP for the kernel's ENOTSUPP, 524). On failure nothing stays
+ * attached, and `*bad` is the index of the point that the kernel refused, or n if it refused
+ * all.
  */
 int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
 		  const struct attach_point *points, size_t n, size_t *bad);
@@ -43,7 +43,7 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
  */
 int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie);
 
-/* Run `prog` on one CPU `hz` times a second of its time. */
+/* Run `prog` on one CPU `hz` times per second. Returns 0 or a negative errno. */
 int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
 
 /*
@@ -55,8 +55,8 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 		  uint64_t cookie);
 
 /*
- * Detach. The probes stop within microseconds, but the kernel keeps the caller
- * for tens of milliseconds: with `wait` false a thread of its own does it.
+ * Detach. The probes stop within microseconds, but the kernel blocks the caller for tens of
+ * milliseconds. With `wait` false, a separate thread does the work.
  */
 void attachment_release(struct attachment *a, bool wait);
 /* Wait until all detaching threads are done. */

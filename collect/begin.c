@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Steps of the collector's start that have nothing to do with its loop. */
+/* Steps of the collector's start that do not need its main loop. */
 #include "collect/begin.h"
 #include "collect/launch.h"
 #include "collect/state.h"
@@ -24,7 +24,7 @@ void begin_load_refused(struct collector *c, int err)
 		send_refused(c, 0, 0, -EOPNOTSUPP,
 			     "this kernel is too old for the BPF programs: peaktop needs Linux "
 			     "5.15 or later");
-	else /* EACCES is the verifier's word: a fault of ours, not of the user's rights */
+	else /* EACCES comes from the verifier: a bug of peaktop, not a lack of rights */
 		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
 			     "this kernel refuses the BPF programs (%s); run with "
 			     "PEAKTOP_LIBBPF_DEBUG=1 and report the output",
@@ -32,9 +32,9 @@ void begin_load_refused(struct collector *c, int err)
 }
 
 /*
- * On a busy host a probe that costs too much stands until the collector gets a CPU, and the
- * kernel's check of the programs takes seconds. Respect a nice value that the user set. A command
- * that is started gets the usual one back.
+ * Raise the collector's priority. On a busy host a probe that costs too much would stay
+ * attached until the collector gets a CPU, and loading the BPF programs takes seconds. Respect
+ * a nice value that the user set explicitly. A started command gets nice value 0 again.
  */
 void begin_hurry(struct collector *c)
 {
@@ -42,8 +42,8 @@ void begin_hurry(struct collector *c)
 		c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
 }
 
-/* Only now are programs loaded, and there are no other threads yet, which would keep what this one
- * gives up. */
+/* Call this after the BPF programs are loaded, but before other threads exist: they would keep
+ * the privileges that this thread gives up. */
 int begin_launch_and_limit(struct collector *c)
 {
 	const struct collector_options *o = c->options;
@@ -65,7 +65,7 @@ int begin_launch_and_limit(struct collector *c)
 	return err;
 }
 
-/* Each step below may take seconds on a busy host. */
+/* Checked between the steps of the start, because each may take seconds on a busy host. */
 bool begin_front_is_gone(const struct collector *c)
 {
 	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLRDHUP};

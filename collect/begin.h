@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first steps of the collector: priority, refusals, the command and the privileges. Each may
- * take seconds on a busy host. */
+/* The first steps of the collector: raise its priority, report why the BPF programs cannot be
+ * loaded, start the command and drop privileges. Each may take seconds on a busy host. */
 #ifndef PEAKTOP_COLLECT_BEGIN_H
 #define PEAKTOP_COLLECT_BEGIN_H
 
@@ -11,7 +11,7 @@ struct collector;
 void begin_hurry(struct collector *c);
 void begin_load_refused(struct collector *c, int err);
 int begin_launch_and_limit(struct collector *c);
-/* Did the front end in the meantime? */
+/* True if the front process has closed its socket. */
 bool begin_front_is_gone(const struct collector *c);
 
 #endif

@@ -15,14 +15,15 @@
 
 enum {
 	/*
-	 * In a program a hit costs more than in the loop of the calibration, whose code and data
-	 * never leave the caches. Measured with tests/bench/budget.py: 1.07 to 1.39 times.
+	 * A hit costs more in a real program than in the loop of the calibration, whose code
+	 * and data stay in the caches. Measured with tests/bench/budget.py: 1.07 to 1.39 times
+	 * as much.
 	 */
 	COLD_PERCENT = 125,
-	ATTACH_NS = 60000, /* per link: the target's memory is locked, its other threads wait at
-			      page faults */
+	ATTACH_NS = 60000,	/* per link: the lock of the target's memory is held, so its other
+				   threads wait at page faults */
 	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault
-				   and empty caches */
+				   and cold caches */
 	BURST_NS = 3000000,
 	BURST_PART = 4, /* fraction of one second's budget */
 };
@@ -77,7 +78,7 @@ uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *oth
 	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
 }
 
-/* Hits and stacks; stacks are timed, not estimated. */
+/* Total cost of hits, which is estimated, and of stack samples, which is timed. */
 static uint64_t hits_cost(const struct collector *c)
 {
 	uint64_t n[PT_COUNTERS], others;
@@ -86,7 +87,8 @@ static uint64_t hits_cost(const struct collector *c)
 	return budget_cost(c, n, &others) + kernel_side_control(c->kernel)->snapshot_ns;
 }
 
-/* The first turn. What the calibration cost was not the targets'. */
+/* Open the account at the first turn. The cost of the calibration is not charged to the
+ * targets. */
 static void open_account(struct collector *c, uint64_t now)
 {
 	struct budget *b = &c->budget;
@@ -98,8 +100,8 @@ static void open_account(struct collector *c, uint64_t now)
 	b->hits_ns = hits_cost(c);
 }
 
-/* CPU time of all targets since the last turn. Of one that is new it counts from now on; of one
- * that is gone it is not known. */
+/* CPU time of all targets since the last turn. A new target counts from now on; a target that
+ * has ended is left out, because its CPU time is not known any more. */
 static uint64_t targets_ran(struct collector *c)
 {
 	uint64_t sum = 0;
@@ -159,7 +161,8 @@ static uint64_t cpu_of(pid_t pid)
 	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
 }
 
-/* Asked before the command is started, which is a child of the collector too. */
+/* Must be called before the command is started, because the command is also a child of the
+ * collector. */
 void budget_calibrated(struct collector *c)
 {
 	struct rusage u;
@@ -170,7 +173,7 @@ void budget_calibrated(struct collector *c)
 		    (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
 }
 
-/* CPU time of the children of this process but `self`. */
+/* CPU time of the children of `parent`, except `self`. */
 static uint64_t children_cpu(pid_t parent, pid_t self)
 {
 	uint64_t ns = 0;
@@ -200,7 +203,7 @@ uint64_t budget_own_cpu(const struct collector *c)
 	return front > 1 ? ns + cpu_of(front) + children_cpu(front, self) : ns;
 }
 
-/* ---- what is said ---- */
+/* ---- notes to the user ---- */
 
 void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall)
 {

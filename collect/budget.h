@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The account of --max-overhead (analysis/latency/account.h): the prices of what probes do, and the
- * clocks of the targets. All times are ns.
+ * The account of --max-overhead (analysis/latency/account.h): the prices of hits and of
+ * attaching, and the CPU time of the targets. All times are ns.
  */
 #ifndef PEAKTOP_COLLECT_BUDGET_H
 #define PEAKTOP_COLLECT_BUDGET_H
@@ -14,41 +14,42 @@
 struct collector;
 
 struct budget {
-	bool began; /* the targets are known, and nothing is attached yet */
+	bool began; /* the account is open: targets are known, nothing is attached yet */
 	struct account account;
 	uint64_t began_ns;
-	uint64_t at;		  /* the time of the last turn */
-	uint64_t hits_ns;	  /* cost of all hits, as of the last turn */
-	uint64_t ran, ran_ever;	  /* by the targets in the last turn, and since it began; of those
-				     that ended, too */
-	int64_t spilt;		  /* budget of layers that did not need it */
-	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
-	uint64_t attach_ns;	  /* what attaching and removing probes cost, ever */
+	uint64_t at;		/* the time of the last turn */
+	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
+	uint64_t ran, ran_ever; /* CPU time of the targets in the last turn, and in total (including
+				   ended targets) */
+	int64_t spilt;		/* budget of layers that did not need it */
+	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
+	uint64_t attach_ns;	/* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */
 };
 
 /* True with --max-overhead 100: there is no budget. */
 bool budget_is_unlimited(const struct collector *c);
 
-/* Take up what was earned and spent since the last turn. */
+/* Update the account with what was earned and spent since the last turn. */
 void budget_turn(struct collector *c, uint64_t now);
 
 /* CPU time of the targets from the start of the account to the last turn, ns. */
 uint64_t budget_ran(const struct collector *c);
 
-/* The rest of the budget, ns. */
+/* What is left of the budget, ns. */
 int64_t budget_left(const struct collector *c);
 
-/* The budget for this much time of one CPU, ns. */
+/* The budget that `ns` of one CPU's time gives, ns. */
 int64_t budget_of(const struct collector *c, uint64_t ns);
 
 /* The smallest budget that makes a burst worth attaching its probes, ns. */
 int64_t budget_burst(const struct collector *c);
 
-/* A descent begins or ends. */
+/* A descent begins (`borrows` true) or ends: while it runs, it may borrow from the future
+ * budget. */
 void budget_borrow(struct collector *c, bool borrows);
 
-/* Charge one link with this many sites for being attached and removed. */
+/* Charge the account for attaching and removing one link with this many sites. */
 void budget_attached(struct collector *c, uint64_t sites);
 
 /* Cost for the targets of attaching and removing one link with this many sites, ns. */
@@ -58,15 +59,15 @@ uint64_t budget_attach_cost(uint64_t sites);
 uint64_t budget_hit_ns(const struct collector *c, uint32_t class);
 
 /*
- * Total cost of all probes for the targets; *others: for other processes. `n`: counters of
- * hits.
+ * Cost for the targets of the hits that the counters `n` (enum pt_counter) count, ns. *others:
+ * their cost for other processes.
  */
 uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others);
 
-/* CPU time of peaktop's processes: collector, front, parser, and what they started. */
+/* CPU time of peaktop's own processes: collector, front, parser and their helpers, ns. */
 uint64_t budget_own_cpu(const struct collector *c);
 
-/* The calibration is over: what its helper ran is peaktop's own CPU time. */
+/* The calibration is over: add its helper's CPU time to peaktop's own. */
 void budget_calibrated(struct collector *c);
 
 /*

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a probe costs on this host, measured in a helper process with the very
- * programs that watch the target: an empty function with a pair of probes on
- * it. The part inside the measured interval is what its profile shows; the whole
- * cost of a hit is how much longer the loop takes.
+ * Measures what a probe costs on this host. A helper process calls an empty function in a loop,
+ * with and without a pair of probes on it that run the same BPF programs as in a target. The
+ * cost inside the measured interval is the latency that the probes report. The whole cost of a
+ * hit is the increase of the loop's time.
  */
 #include "collect/calibrate.h"
 #include "collect/state.h"
@@ -50,8 +50,8 @@ void peaktop_calibrate_stepped(void);
 extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_end[];
 
 /*
- * Many short rounds, of which the lower quartile counts: on a busy host most of the long ones would
- * be interrupted, and the best of all is better than what a target gets.
+ * Time many short rounds and take their lower quartile: on a busy host most long rounds would
+ * be interrupted, and the best round is faster than what a target experiences.
  */
 enum {
 	ROUNDS = 60,
@@ -68,16 +68,16 @@ enum {
 	TRAP_ROUNDS = 60,
 	TRAP_CALLS = 50,
 	STEPPED_TRAP_CALLS = 10,
-	CACHES = 4 << 20, /* bytes that take the place of everything else in the caches of a CPU */
+	CACHES = 4 << 20, /* bytes to touch in order to replace the content of a CPU's caches */
 	LINE = 64,
 };
 
-/* What the helper is asked to time; its answer: ns of a typical round. */
+/* A request to the helper. It answers with the ns of a typical round. */
 struct order {
 	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches;
 		     4: page faults; 5: function 0 with cold caches; -1: end */
 	int calls;
-	int once; /* one round, after a few calls that are not timed */
+	int once; /* time a single round, after a few warm-up calls */
 };
 
 static void helper_switches(int calls)
@@ -91,7 +91,8 @@ static void helper_switches(int calls)
 	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* the ends that the parent uses: held here, they would hide its death */
+		/* close the parent's ends: while they are open here, the parent's death goes
+		 * unnoticed */
 		close(there[1]);
 		close(back[0]);
 		for (int i = 0; i < calls && read(there[0], &byte, 1) == 1; i++) {
@@ -111,7 +112,7 @@ static void helper_switches(int calls)
 	close(back[1]);
 }
 
-/* Memory that was given back is touched again. Returns the time of the touching. */
+/* Touch pages that were given back to the kernel. Returns the ns that this takes. */
 static uint64_t helper_faults(int pages)
 {
 	static volatile char *memory;
@@ -141,7 +142,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of calls before each of which the caches were filled with something else. */
+/* The median time of calls with cold caches: before each call, other memory fills the caches. */
 static uint64_t helper_cold(int calls)
 {
 	static volatile char *memory;
@@ -191,11 +192,11 @@ static uint64_t helper_time(const struct order *o)
 	return now_ns() - start;
 }
 
-/* A typical round. A batch whose typical one is far from its best was disturbed all along: again,
- * and the best batch counts. */
+/* The ns of a typical round: the lower quartile of a batch. If the quartile is far from the
+ * best round, the batch was disturbed: try again, and take the best batch. */
 static uint64_t helper_typical(const struct order *o)
 {
-	/* the round that counts switches begins with a fork: long, and few */
+	/* a round of context switches begins with a fork, so it is long: do few */
 	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS;
 	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX;
 
@@ -218,8 +219,8 @@ static uint64_t helper_typical(const struct order *o)
 	return best;
 }
 
-/* It keeps no link, no map and not the front's socket: it may be the last of peaktop's processes
- * for a moment. */
+/* The helper process. It closes all other descriptors, because it may briefly outlive the
+ * other processes of peaktop. */
 static void helper(int socket, pid_t parent)
 {
 	struct order o;
@@ -305,8 +306,7 @@ static uint64_t mean_ns(const struct pt_hist *h)
 	return h->calls ? h->sum / h->calls : 0;
 }
 
-/* Where the bulk of the latencies lies, without the few that an interrupt hit: the lower quartile's
- * bucket. */
+/* A typical latency: the bucket of the lower quartile, which interrupts do not affect. */
 static uint64_t typical_ns(const struct pt_hist *h)
 {
 	uint64_t seen = 0;
@@ -323,8 +323,8 @@ static uint64_t typical_ns(const struct pt_hist *h)
 	return 0;
 }
 
-/* Half of the distance between the first and the last eighth of the latencies: what one call
- * differs from another by. */
+/* Half of the distance between the first and the last eighth of the latencies: how much they
+ * vary from call to call. */
 static uint32_t spread_ns(const struct pt_hist *h)
 {
 	uint64_t seen = 0, low = 0, high = 0;
@@ -339,13 +339,13 @@ static uint32_t spread_ns(const struct pt_hist *h)
 		if (seen * 8 >= h->calls * 7)
 			high = ns;
 	}
-	/* all in one bucket: no more is known than its width */
+	/* if all are in one bucket, only its width is known */
 	return high > low ? (uint32_t)((high - low) / 2) : (uint32_t)(low / PT_RESOLUTION / 2);
 }
 
 /*
- * The middle of the third of the values that lies closest together: on a busy host most rounds may
- * be disturbed, but each to another extent. Sorts them.
+ * The middle of the third of the values that lie closest together. On a busy host most rounds
+ * may be disturbed, but each by a different amount. Sorts the values.
  */
 static uint64_t densest(uint64_t *value, size_t n)
 {
@@ -360,9 +360,9 @@ static uint64_t densest(uint64_t *value, size_t n)
 }
 
 /*
- * What a pair of hits takes beside the time in its programs, as a multiple of that time. The host
- * is now faster and now slower, by the load of its other tenants, but both parts go with it. What
- * most rounds agree on; 0: not known.
+ * The time that a pair of hits takes outside of its BPF programs, as a multiple of the time in
+ * them (*program, ns). The load of other tenants makes the host faster or slower, but affects
+ * both parts alike. Returns the ratio that most rounds agree on; 0: not known.
  */
 static double pair_ratio(struct collector *c, const struct helper_process *h, int class,
 			 uint32_t slot, double *program)
@@ -387,7 +387,7 @@ static double pair_ratio(struct collector *c, const struct helper_process *h, in
 	return (double)densest(ppm, TRAP_ROUNDS) / 1e6;
 }
 
-/* A pair was measured; its end is always emulated. */
+/* Compute the cost of one hit from that of a pair, whose end is always emulated. */
 static void one_of_pair(uint32_t cost[SITE_CLASSES], int class)
 {
 	if (class == SITE_EMULATED)
@@ -420,7 +420,7 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* entries 1 and 2 are free: nothing is armed before the calibration */
+	/* entries 1 and 2 are free, because nothing is armed yet */
 	sites[1] = (struct pt_site){.flags = PT_SITE_START | PT_SITE_READ_RET,
 				    .start_slot = slot,
 				    .start_cfa = 8,
@@ -452,7 +452,7 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 		c->cost.inside_error[class] = spread_ns(&hist);
 		if (probed > bare)
 			c->cost.hit[class] = (uint32_t)((probed - bare) / (uint64_t)calls);
-		/* the end of the pair comes soon after its start: only one of them is cold */
+		/* only the start has cold caches: the end of the pair follows too soon */
 		if (class == SITE_EMULATED && cold > bare_cold + c->cost.hit[class])
 			c->cost.cold = (uint32_t)(cold - bare_cold) - c->cost.hit[class];
 		one_of_pair(c->cost.hit, class);
@@ -492,7 +492,7 @@ static void calibrate_switches(struct collector *c, const struct helper_process 
 {
 	uint64_t ns = helper_ask(h, 3, SWITCHES);
 
-	/* there and back, with a read and a write each time */
+	/* there and back, each with a read and a write */
 	c->cost.context_switch = (uint32_t)(ns / SWITCHES / 2);
 }
 
@@ -501,7 +501,7 @@ static void calibrate_faults(struct collector *c, const struct helper_process *h
 	c->cost.minor_fault = (uint32_t)(helper_ask(h, 4, PAGES) / PAGES);
 }
 
-/* Nothing of the helper may show up among the target's operations. */
+/* Delete the helper's operations, so that they do not appear among the target's. */
 static void forget(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
@@ -521,7 +521,7 @@ static void forget(struct collector *c)
 	}
 }
 
-/* Times that this thread was taken off its CPU. */
+/* Number of context switches of this thread. */
 static long switches(void)
 {
 	struct rusage u;
@@ -530,9 +530,9 @@ static long switches(void)
 }
 
 /*
- * What an interrupt of a clock takes of the code that it falls into, ns: with clocks attached, the
- * gaps that a loop sees in time. As many of the longest ones as there were ticks, but those in
- * which another thread ran; of these the lower quartile, for some are more than a tick.
+ * Measure the gaps that a loop sees in the time while sampling timers run. Keep as many of the
+ * longest gaps as there are ticks, except those with a context switch. Take the lower quartile,
+ * because some gaps contain more than a tick.
  */
 uint64_t calibrate_tick(unsigned int hz)
 {
@@ -545,7 +545,7 @@ uint64_t calibrate_tick(unsigned int hz)
 		at = now_ns();
 		if (at - last > gap[0]) {
 			now = switches();
-			/* ascending; the shortest makes room */
+			/* sorted in ascending order: drop the shortest gap */
 			for (i = 0; now == switched && i < TICKS && at - last > gap[i]; i++)
 				gap[i] = i + 1 < TICKS && gap[i + 1] < at - last ? gap[i + 1]
 										 : at - last;
@@ -567,7 +567,8 @@ int calibrate(struct collector *c)
 	c->cost.measured = true;
 	if (err)
 		return err;
-	/* what the helper does must not be counted as the target's: its slots are its own */
+	/* the helper is the only target now and has its own slots, so nothing is counted for
+	 * the real targets */
 	control->only_tgid = (uint32_t)h.pid;
 	control->nr_targets = 1;
 	kernel_side_layers(c->kernel, 0);

@@ -13,18 +13,16 @@ struct collector;
 /* Cost of probes in ns, measured on this host at the start. */
 struct probe_cost {
 	bool measured;
-	uint32_t hit[SITE_CLASSES];	/* one hit, in all */
-	uint32_t program[SITE_CLASSES]; /* ... in its program: mean of a pair whose start is of this
-					   class */
-	uint32_t trap[SITE_CLASSES];	/* ... on the way to the program and back, while that takes
-					   `program` */
-	uint32_t cold; /* ... and so much more, if other code ran since the last one */
-	uint32_t
-	    inside[SITE_CLASSES]; /* what an entry of this class adds to the latency measured */
-	uint32_t inside_error[SITE_CLASSES]; /* what that differs by from call to call */
+	uint32_t hit[SITE_CLASSES];	/* whole cost of a hit */
+	uint32_t program[SITE_CLASSES]; /* ... in the BPF program: mean of a pair whose start is of
+					   this class */
+	uint32_t trap[SITE_CLASSES];	/* ... outside of the program, while it takes `program` */
+	uint32_t cold;			/* ... in addition, if the caches are cold */
+	uint32_t inside[SITE_CLASSES];	/* what an entry of this class adds to a measured latency */
+	uint32_t inside_error[SITE_CLASSES]; /* ... variation from call to call */
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
-	uint32_t system_call, context_switch, minor_fault; /* of this host without probes */
+	uint32_t system_call, context_switch, minor_fault; /* on this host without probes */
 };
 
 int calibrate(struct collector *c);

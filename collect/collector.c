@@ -36,30 +36,31 @@
 #define MS 1000000ull
 
 enum {
-	DESCENT_RING_MS = 5, /* what is armed costs the target until it is taken off */
-	RING_MS = 20, /* the ring buffer is read on a timer: waking up from the programs would trace
-			 itself. They do it for a fuse that has blown. */
+	DESCENT_RING_MS =
+	    5,	      /* read often: a blown fuse costs the target until the collector reacts */
+	RING_MS = 20, /* read on a timer: wake-ups by BPF programs would be traced, too; only a
+			 blown fuse does */
 	TOKENS_MS = 50,
-	HEARTBEAT_MS = 2000, /* dead man's switch */
+	HEARTBEAT_MS = 2000, /* without a heartbeat for so long, probes are removed */
 	ALIVE_MS = 200,
-	FIRST_SLICE_MS = 250, /* the first frame comes early */
+	FIRST_SLICE_MS = 250, /* show the first results early */
 	READER_KEEP_MS = 50,
 	READER_KEEP_LOOKING_MS = 5000,
-	GO_MS = 10000, /* a front that asks for nothing lets -- CMD start after this */
+	GO_MS = 10000, /* start -- CMD after this if the front sends no request */
 };
 
 struct loop {
 	struct collector *c;
-	uint64_t go_by; /* a front that never says REQ_GO must not hold -- CMD for ever */
+	uint64_t go_by; /* -- CMD starts then even without REQ_GO */
 	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
 	bool going;	    /* the targets are measured */
 	bool waiting;	    /* for REQ_TARGET */
-	bool descend_waits; /* the set to be armed next */
+	bool descend_waits; /* `descend` holds the set to be armed next */
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];
 };
 
-/* ---- records from the programs ---------------------------------------- */
+/* ---- records from the BPF programs */
 
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
@@ -90,7 +91,7 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_MAPPED:
 		t = target_by_pid(c, rec->tgid);
-		/* of many that came together the first scan sees them all */
+		/* one scan covers all mappings that were made before it */
 		if (t && rec->at >= t->scanned_ns)
 			modules_scan(c, t);
 		break;
@@ -150,7 +151,7 @@ static void give_file(struct collector *c, const struct req_file *req, bool debu
 	}
 	rec.file =
 	    (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
-	/* what cannot be sent stays ours */
+	/* if sending failed, the descriptor is still ours */
 	if (channel_send(c->front, &rec, fd >= 0 ? fd : -1) && fd >= 0)
 		close(fd);
 }
@@ -176,7 +177,7 @@ static void set_layers(struct collector *c, uint32_t mask)
 		    "lock measures only waits for user-space locks: kernel locks need Linux 5.19");
 }
 
-/* The measurement begins: what was counted while things were being armed is forgotten. */
+/* Reset the counters when measuring starts: calls were counted while probes were attached. */
 static void slices_begin(struct loop *l)
 {
 	struct collector *c = l->c;
@@ -229,7 +230,7 @@ static void pick_target(struct loop *l, uint32_t pid)
 	layers_begin(l);
 }
 
-/* The front is stopped or stuck: nobody would end what we do to the target. */
+/* The front is stopped or hangs: remove all probes, because nobody could stop the measurement. */
 static void fall_asleep(struct collector *c)
 {
 	c->loop.asleep = true;
@@ -252,7 +253,7 @@ static void wake_up(struct collector *c)
 	functions_wake(c);
 	kernel_functions_wake(c);
 	descend_wake(c);
-	/* it may have been before the first slice */
+	/* slice.start is 0 before the first slice */
 	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
 		  c->loop.held_up
 		      ? "the collector hung for more than 3 s, so all probes were removed"
@@ -272,8 +273,8 @@ static void descend_now(struct loop *l)
 }
 
 /*
- * Of several sets that came at once only the last is armed, as when several fuses have blown: to
- * attach and detach each of them costs the target more than their probes.
+ * If several sets arrive at once, arm only the last: attaching and detaching each set costs the
+ * target more than its hits.
  */
 static void descend_later(struct loop *l, const struct req_descend *req)
 {
@@ -362,7 +363,7 @@ static void front_read(struct loop *l)
 		guard_turn();
 	}
 	descend_now(l);
-	/* to arm what it asked for may have taken longer than the front is given for a heartbeat */
+	/* carrying out requests may have taken longer than the heartbeat timeout */
 	c->loop.heartbeat_ns = now_ns();
 	guard_beat();
 	if (err < 0 && err != -EAGAIN)
@@ -371,7 +372,7 @@ static void front_read(struct loop *l)
 
 /* ---- the loop --------------------------------------------------------- */
 
-/* Before -- CMD is executed, the target is still a peaktop process. */
+/* True once -- CMD is executed: before that the target is still a peaktop process. */
 static bool can_take_snapshots(const struct loop *l)
 {
 	return l->going || !l->c->options->command;
@@ -399,7 +400,7 @@ static int timeout_ms(const struct loop *l, uint64_t now)
 	return next_timer_ms(l, now);
 }
 
-/* Words of the front that were not read yet: it is this process that was late. */
+/* True if the front's messages are unread: then this process was late, not the front. */
 static bool front_has_said(const struct collector *c)
 {
 	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLIN};
@@ -414,7 +415,7 @@ static void guard_look(struct loop *l)
 		guard_beat();
 	if (!guard_has_fired())
 		return;
-	/* this loop was held up: what it believes to be attached is gone */
+	/* this loop hung and the guard removed the probes: update the state accordingly */
 	l->c->loop.held_up = true;
 	fall_asleep(l->c);
 	guard_reset();
@@ -440,7 +441,7 @@ static void timers(struct loop *l)
 		l->next_alive = now + ALIVE_MS * MS;
 	}
 	if (c->loop.asleep) {
-		/* its end closes the socket; until then it may come back */
+		/* the front may still wake up; if it ends, the socket closes */
 		kernel_side_drain(c->kernel, on_ring, c);
 		return;
 	}
@@ -481,8 +482,7 @@ static void timers(struct loop *l)
 }
 
 /*
- * Polled anew: the records and requests since the loop's own poll may have dropped or added
- * targets, so that its answers do not belong to the same places of the table any more.
+ * Poll the targets again: the list of targets may have changed since the loop's own poll.
  */
 static void targets_end(struct collector *c, struct pollfd *fds)
 {
@@ -516,7 +516,7 @@ static void loop_run(struct loop *l)
 		fds[n + 1] =
 		    (struct pollfd){.fd = kernel_side_wake_fd(c->kernel), .events = POLLIN};
 		poll(fds, n + 2, timeout_ms(l, now_ns()));
-		/* a fuse has blown: the burst is over */
+		/* a fuse has blown: end the burst now */
 		if (fds[n + 1].revents)
 			l->next_ring = l->next_govern = 0;
 		guard_look(l);
@@ -525,7 +525,8 @@ static void loop_run(struct loop *l)
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 			front_read(l);
 		timers(l);
-		/* stacks must be read soon after the registers: no time then to start a process */
+		/* stacks must be read soon after the registers, so keep the reader process for
+		 * a while */
 		reader_idle(now_ns(),
 			    c->thread_snapshots ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
 		send_reader_notes(c);
@@ -539,7 +540,7 @@ static void loop_run(struct loop *l)
 	free(fds);
 }
 
-/* The last slice, the reason, and no probe left. */
+/* Remove all probes, send the last slice and REC_BYE with the error. */
 static void finish(struct collector *c)
 {
 	struct record bye = {.type = REC_BYE};
@@ -632,7 +633,7 @@ int collector_run(int fd, const struct collector_options *options)
 	int status;
 
 	prctl(PR_SET_NAME, "peaktop-collect");
-	/* Ctrl-C and a lost terminal are the front's to handle; its end is seen on the socket */
+	/* the front handles Ctrl-C and a lost terminal; when it ends, the socket closes */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -648,7 +649,7 @@ int collector_run(int fd, const struct collector_options *options)
 	c->start_ns = c->loop.heartbeat_ns = now_ns();
 	if (!options->pick)
 		send_meta(c);
-	/* before there are links, maps or threads that it could inherit */
+	/* fork before there are links, maps or threads that the child would inherit */
 	c->files.opener = opener_start(options);
 	begin_hurry(c);
 	c->loop.error = begin(c);

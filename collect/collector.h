@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The collector: the one privileged process. It measures, and keeps the
- * promises to the target: only confirmed processes are probed, every site has a
- * fuse, budgets hold, and without a heartbeat from the front for 2 s, or when
- * the front is gone, every probe is removed.
+ * The collector: the only privileged process. It measures and protects the target: only
+ * confirmed processes are probed, every site has a fuse, and the budget is kept. If the front
+ * sends no heartbeat for 2 s or is gone, every probe is removed.
  */
 #ifndef PEAKTOP_COLLECTOR_H
 #define PEAKTOP_COLLECTOR_H
@@ -11,13 +10,13 @@
 #include "analysis/session/collector_options.h"
 
 /*
- * Serve the front at the other end of `fd` (a stream socket) until it says
- * REQ_STOP, goes away, or the targets end. Does not return before every probe
- * is detached. Returns an exit status.
+ * Serve the front at the other end of `fd` (a stream socket) until it sends REQ_STOP, closes
+ * the socket, or the targets end. Returns an exit status after every probe is detached.
  */
 int collector_run(int fd, const struct collector_options *options);
 
-/* Send one REC_CHECK for each thing that this kernel and these privileges allow, then REC_BYE. */
+/* Send one REC_CHECK for each feature that depends on the kernel or on privileges, then
+ * REC_BYE. Returns an exit status. */
 int collector_doctor(int fd);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The armed set of a descent: fnodes, each with two addresses, inside the calls of one
- * function. Carries out REQ_DESCEND and sends the in-peak calls; it decides nothing.
+ * The armed set of a descent: fnodes, each with a start and an end address, inside the calls of
+ * one function. This file carries out REQ_DESCEND and sends the in-peak calls; the front
+ * decides what to arm.
  */
 #include "collect/descend.h"
 #include "collect/calibrate.h"
@@ -23,7 +24,7 @@
 
 enum {
 	MAX_NODE_LINKS = 1024,
-	STACKS = 25, /* per refill, 20 times a second */
+	STACKS = 25, /* per refill; there are 20 refills per second */
 };
 
 bool descend_is_of(const struct collector *c, const struct function *f)
@@ -40,7 +41,7 @@ void descend_links_release(struct descent_arming *d)
 	d->nr_links = 0;
 }
 
-/* f0's own entry of the site table does nothing for the descent any more. */
+/* Remove the descent's flags from f0's own entry in the site table. */
 static void site_unshare(struct collector *c, uint32_t index)
 {
 	struct pt_site *s = &kernel_side_sites(c->kernel)[index];
@@ -65,8 +66,7 @@ static void clocks_release(struct descent_arming *d)
 	d->nr_clocks = 0;
 }
 
-/* Nothing of the set is left, and nothing of f0 belongs to one; that a call of f0 ends is seen all
- * the same. */
+/* Release the armed set. f0's own probes stay attached. */
 static void set_release(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
@@ -102,8 +102,9 @@ void descend_end(struct collector *c)
 /* ---- arming ----------------------------------------------------------- */
 
 /*
- * A call at which f0 begins, too: f0's entry of the table, 0 if it is none. Two probes at one
- * address run in the order of the kernel's list, the fnode's first; one probe begins f0 first.
+ * Returns the site-table index of f0's start if it is at the same address as `s`, else 0. The
+ * kernel runs two probes at one address in list order, so the fnode's probe would fire before
+ * f0's. Use one probe for both.
  */
 static uint32_t shared_with_f0(const struct descent_arming *d, const struct rec_site *s)
 {
@@ -189,7 +190,7 @@ static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t 
 	return 0;
 }
 
-/* Write one fnode and its two sites into the tables of the programs. */
+/* Write one fnode and its two sites into the BPF maps. Returns 0 or a negative errno. */
 static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 {
 	struct pt_fnode *f = &kernel_side_fnodes(c->kernel)[i];
@@ -291,7 +292,8 @@ void descend_detach(struct collector *c, const struct function *f)
 	learn_detach(c);
 }
 
-/* Samples need a clock on every CPU; without them sleeps alone are witnessed. */
+/* Start a sampling timer on every CPU. A CPU without a timer is not an error: there only
+ * sleeps are recorded. */
 static void clocks_attach(struct collector *c, struct descent_arming *d)
 {
 	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
@@ -324,7 +326,7 @@ void descend_refill(struct collector *c)
 				 __ATOMIC_RELAXED);
 }
 
-/* The system call that an operation is, number + 1; 0: it is none. */
+/* The number + 1 of the system call that `op` stands for; 0: not a system call. */
 static uint32_t call_of(struct collector *c, uint32_t op)
 {
 	const struct pt_control *control = kernel_side_control(c->kernel);
@@ -382,7 +384,8 @@ static int nodes_write(struct collector *c, struct descent_arming *d)
 	return err;
 }
 
-/* 0, -ENOMEM, or what nodes_write() says: then the caller ends the descent. */
+/* Arm a set. Returns 0, -ENOMEM or the error of nodes_write(); on error the caller ends the
+ * descent. */
 static int set_arm(struct collector *c, const struct req_descend *req, struct function *f)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
@@ -403,7 +406,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	err = nodes_write(c, d);
 	if (err)
 		return err;
-	/* the first time this calibrates: before anything of the set costs the target time */
+	/* the first call calibrates: do this before the set costs the target time */
 	clocks_attach(c, d);
 	learn_rebind(c);
 	if (f && f->state == FUNCTION_ON)
@@ -413,7 +416,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	control->stacks_left = STACKS;
 	control->descend_low = req->low_ns;
 	control->descend_high = req->high_ns;
-	/* calls that begin from here on carry the new epoch */
+	/* calls that begin after this carry the new epoch */
 	__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_call, f ? 0 : call_of(c, req->op), __ATOMIC_SEQ_CST);

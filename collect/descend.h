@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fnodes of a descent, armed inside calls of one function. */
+/* A descent in the collector: its fnodes are armed inside calls of one function, f0. */
 #ifndef PEAKTOP_COLLECT_DESCEND_H
 #define PEAKTOP_COLLECT_DESCEND_H
 
@@ -20,29 +20,30 @@ bool descend_is_of(const struct collector *c, const struct function *f);
 /* The function of the running descent, or NULL. */
 struct function *descend_f0(const struct collector *c);
 uint32_t descend_epoch(const struct collector *c);
-/* Index + 1 of a node of the armed set; 0: it is not armed. */
+/* Index + 1 of a node in the armed set; 0: the node is not armed. */
 uint32_t descend_node_index(const struct collector *c, uint32_t node);
 /* True if the armed set already has a probe at this site. */
 bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
 uint64_t descend_spending(struct collector *c, const struct function *f);
 /* Mean cost of the armed fnodes per call of f0 since the last query. */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
-/* A site's fuse has blown: true if it was one of the descent's. */
+/* A site's fuse has blown. Returns true if the site belongs to the descent. */
 bool descend_blown(struct collector *c, uint32_t site_index);
-/* The ring has been read: leave out the sites whose fuses have blown, all of them at once. */
+/* Called after the ring buffer is read: attach the set again without the sites whose fuses
+ * have blown. */
 void descend_settle(struct collector *c);
-/* Are sites of fnodes armed? */
+/* True if sites of fnodes are armed. */
 bool descend_is_armed(const struct collector *c);
 void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
-/* f0 is a system call. */
+/* True if f0 is a system call, so that its tracepoints are needed. */
 bool descend_needs_syscalls(const struct collector *c);
 
-/* Allow some more stacks to be copied. */
+/* Refill the allowance of stacks to be copied. */
 void descend_refill(struct collector *c);
-/* The clocks that sample the CPUs: off while nobody looks, and on again. The sites go with those of
- * f0. */
+/* Stop and start the timers that sample the CPUs, while the front sleeps. The probes are
+ * stopped and started with those of f0. */
 void descend_sleep(struct collector *c);
 void descend_wake(struct collector *c);
 void descend_end(struct collector *c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the armed set of a descent costs the target, and which of its sites cost too much. */
+/* Computes what the armed set of a descent costs the target, and removes sites that cost too
+ * much. */
 #include "collect/descend.h"
 #include "collect/descend_state.h"
 #include "collect/learn.h"
@@ -8,8 +9,8 @@
 #define SECOND_NS 1000000000ull
 
 enum {
-	SET_FUSE_PART = 2,    /* of what the target ran meanwhile: so much all sites may take */
-	SET_FUSE_PASSES = 64, /* of a site for one call of f0: it is in a loop */
+	SET_FUSE_PART = 2,    /* all sites may take 1/2 of the targets' CPU time */
+	SET_FUSE_PASSES = 64, /* hits per call of f0 from which a site counts as a loop */
 };
 
 void descend_node_lost(struct collector *c, const struct descent_arming *d,
@@ -37,9 +38,10 @@ static void site_blow(struct collector *c, struct descent_arming *d, struct node
 }
 
 /*
- * The programs only know loops in calls of f0 that they saw begin. In one that began before it was
- * armed, or outside of f0, several sites of a loop may take nearly all of the target's time while
- * each stays below its own fuse: the dearest goes.
+ * Remove the most expensive site if the whole set costs too much. The BPF programs detect loops
+ * only in calls of f0 that they saw begin. In a call that began earlier, or outside of f0,
+ * several sites of a loop can take nearly all of the target's time while each stays below its
+ * own fuse.
  */
 static void set_fuse(struct collector *c, struct descent_arming *d)
 {
@@ -67,7 +69,7 @@ static void set_fuse(struct collector *c, struct descent_arming *d)
 	d->window_ns = 0;
 }
 
-/* What it costs to pass this site and where the fnode that begins there ends. */
+/* Cost of a hit of this site and of the end of the fnode that begins there, ns. */
 static uint64_t pass_ns(const struct collector *c, const struct descent_arming *d,
 			const struct node_site *s)
 {
@@ -82,9 +84,10 @@ static uint64_t pass_ns(const struct collector *c, const struct descent_arming *
 }
 
 /*
- * A function of a library that the whole program calls: most hits of its sites are not on the path,
- * and cost the same. Once they have taken a second's allowance the site goes: the calls of the peak
- * would wait for the budget, and what is left untimed is the innermost part of the path.
+ * Remove a site whose hits are mostly not on the path, as in a library function that the whole
+ * program calls: these hits cost as much as the others. The limit is one second's budget.
+ * Otherwise calls of the peak would wait for the budget; without the site only the innermost
+ * part of the path is not timed.
  */
 static void outside_fuse(struct collector *c, struct descent_arming *d, struct node_site *s,
 			 uint32_t hits)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a descent tells: its calls, sleeps and stacks. */
+/* Sends the records of a descent to the front: its calls, sleeps and stack samples. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,16 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 
-enum { STACK_LATE_NS = 1000000 }; /* longer than from the switch to the copy */
+enum {
+	STACK_LATE_NS = 1000000
+}; /* more than the time from a context switch to the copy of the stack */
 
 static uint64_t less(uint64_t from, uint64_t what)
 {
 	return from > what ? from - what : 0;
 }
 
-/* What one fnode took in this call. */
+/* The sum of one fnode in this call; all zero if it was not called. */
 static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_t i)
 {
 	static const struct pt_fnode_sum none;
@@ -159,7 +161,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 		stack_send(c, r, &out);
 		return;
 	}
-	/* how long it sleeps is told when it wakes up */
+	/* keep the stack: the length of the sleep is known when the thread wakes up */
 	keep = &d->asleep[r->head.tid % MAX_ASLEEP];
 	if (!*keep)
 		*keep = malloc(sizeof(**keep));
@@ -179,7 +181,7 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 		   : NULL;
 }
 
-/* Where the texts of a sleep are kept until it is sent. */
+/* Buffers for the strings of a sleep until it is sent. */
 struct sleep_texts {
 	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[64];
 };
@@ -251,7 +253,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	sleep_fill(r, stack, &w->sleep, &text);
 	kernel_work_of_sleep(c, r, stack, &work);
 	kernel_work_send(&work, &w->sleep);
-	/* Without peaktop the program would not have waited: this is no cause of its latency. */
+	/* the wait is caused by peaktop's probe, so it is no cause of the program's latency */
 	if (stack && kernel_in_probe(stack))
 		w->sleep.object = SLEEP_IN_PROBE;
 	if (!stack) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What this kernel and these privileges allow. */
+/* peaktop doctor: reports what the kernel and the privileges allow. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static bool file_says(const char *path, const char *word)
 
 static bool has_landlock(void)
 {
-	/* asks for the version of its interface */
+	/* flag 1 (LANDLOCK_CREATE_RULESET_VERSION) asks for the version */
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of a fixed size between the collector and its helpers, each with a descriptor or
- * without. */
+/* Messages of a fixed size between the collector and its helpers, optionally with a
+ * descriptor. */
 #ifndef PEAKTOP_FD_MESSAGE_H
 #define PEAKTOP_FD_MESSAGE_H
 
 #include <stddef.h>
 
-/* Send `size` bytes, with a descriptor unless it is negative; `flags` as for sendmsg(2). 0 or
- * -EPIPE. */
+/* Send `size` bytes, and the descriptor `fd` unless it is negative. `flags` as for sendmsg(2).
+ * Returns 0 or -EPIPE. */
 int fd_message_send(int socket, void *data, size_t size, int fd, int flags);
 
 /*
- * Receive exactly `size` bytes, and the descriptor that came with them in *fd (-1: none); `flags`
- * as for recvmsg(2). 0, -EINTR or -EPIPE.
+ * Receive exactly `size` bytes, and in *fd the descriptor that came with them (-1: none), which
+ * the caller must close. `flags` as for recvmsg(2). Returns 0, -EINTR or -EPIPE.
  */
 int fd_message_receive(int socket, void *data, size_t size, int *fd, int flags);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions: their sites, checked and armed. When they are armed is the governor's affair
- * (govern.c). */
+/* Watched functions: checks and attaches their sites. The governor (govern.c) decides when
+ * they are armed. */
 #include "collect/functions.h"
 #include "collect/calibrate.h"
 #include "collect/descend.h"
@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a function may spend before it has earned anything: half of what may be spent in advance,
- * the other half is the layers'. */
+/* A function's initial credit: half of what may be spent in advance; the other half is for the
+ * layers. */
 enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
 
-/* Sites are attached by what they do: starts, ends in the callers, exits in the function. */
+/* Sites are attached in groups: ends at return addresses, exits in the function, starts. */
 enum group { GROUP_RETURNS = 0, GROUP_EXITS, GROUP_STARTS, GROUPS };
 
 static bool starts(const struct rec_site *s)
@@ -68,7 +68,8 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET |
 			   site_flags(r);
-		/* the call has pushed no return address yet: it is the instruction behind it */
+		/* before the call instruction there is no return address on the stack: compute
+		 * it */
 		s->call_bytes =
 		    r->role == SITE_CALL && r->ret > r->offset ? (pt_u32)(r->ret - r->offset) : 0;
 		if (!has_exits(f))
@@ -86,8 +87,8 @@ static void sites_write(struct collector *c, struct function *f)
 		site_write(c, f, &f->sites[i]);
 }
 
-/* Whether an armed site ends the calls that return to where this one stands, for every mapping of
- * its file. */
+/* Tell the BPF programs whether an armed site ends calls that return to the address of `s`, in
+ * every mapping of its file. */
 static void return_publish(struct collector *c, const struct function *f, const struct rec_site *s,
 			   bool ends)
 {
@@ -115,7 +116,7 @@ void function_return_give_up(struct collector *c, struct function *f, struct fun
 	f->keep_exits = true;
 	return_publish(c, f, &s->site, false);
 	function_exits_arm(c, f);
-	/* none of them may be taken for the last caller's any more */
+	/* rewriting the sites clears last_ret, which could still hold this address */
 	sites_write(c, f);
 }
 
@@ -136,7 +137,8 @@ static enum group group_of(const struct rec_site *s)
 	return starts(s) ? GROUP_STARTS : s->role == SITE_EXIT ? GROUP_EXITS : GROUP_RETURNS;
 }
 
-/* Attach the starts or the ends of `f` from site `from` on that lie in one file, in one process. */
+/* Attach one group of the sites of `f`, from index `from` on, that lie in one file, in one
+ * process. */
 static int attach_group(struct collector *c, struct function *f, unsigned int from,
 			enum group group, pid_t pid, uint32_t module, struct attachment *a)
 {
@@ -168,7 +170,7 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 				    n, &bad);
 		if (!err || bad >= n)
 			return err;
-		/* leave the refused one out, say so, and go on with the rest */
+		/* leave out the refused site, report it and attach the rest */
 		f->sites[of[bad]].dead = true;
 		site_report(c, f, &f->sites[of[bad]], SITE_REFUSED);
 		send_note(c, NOTE_WARNING,
@@ -221,7 +223,7 @@ static int attach_one(struct collector *c, struct function *f, unsigned int from
 	return slot ? err : -ENOMEM;
 }
 
-/* Is one of the first `links` links for this file of this process? */
+/* True if one of the first `links` links is for this file in this process. */
 static bool links_cover(const struct function *f, unsigned int links, pid_t pid, uint32_t module)
 {
 	for (unsigned int i = 0; i < links; i++) {
@@ -232,8 +234,9 @@ static bool links_cover(const struct function *f, unsigned int links, pid_t pid,
 }
 
 /*
- * Attach the sites from `from` on in every target; ends first, so that nothing
- * is begun that cannot end. With `uncovered`, only where nothing is attached yet.
+ * Attach the sites from `from` on in every target. Ends are attached first, so that no
+ * activation begins that cannot end. With `uncovered`, skip files that already have links.
+ * Returns 0 or the first error.
  */
 static int links_attach(struct collector *c, struct function *f, unsigned int from, bool uncovered)
 {
@@ -250,7 +253,7 @@ static int links_attach(struct collector *c, struct function *f, unsigned int fr
 				     links_cover(f, links, c->targets.list[t]->pid, m)))
 					continue;
 				err = attach_one(c, f, from, g, c->targets.list[t]->pid, m);
-				/* a child that is gone already is no failure */
+				/* a child that has already ended is not an error */
 				if (err && err != -ESRCH && !first)
 					first = err;
 			}
@@ -282,7 +285,7 @@ void function_gate_close(struct collector *c, struct function *f)
 	armed_off(&f->time, now.ns, now);
 }
 
-/* One burst of a descent takes a part of what is left. */
+/* A burst of a descent may spend a part of the remaining budget. */
 static void burst_begins(const struct collector *c, struct function *f)
 {
 	f->burst_max_ns = (uint64_t)(budget_left(c) > 0 ? budget_left(c) / BURST_PART : 0);
@@ -303,7 +306,7 @@ void function_links_start(struct collector *c, struct function *f)
 		kernel_side_control(c->kernel)->descend_burst++;
 	descend_attach(c, f);
 	links_attach(c, f, 0, false);
-	/* attaching takes milliseconds: what counts begins and ends with the gate */
+	/* attaching takes milliseconds: only calls between opening and closing the gate count */
 	now = clock_now(c);
 	function_gate(c, f, true);
 	f->state = FUNCTION_ON;
@@ -389,7 +392,7 @@ static void function_free(struct collector *c, struct function *f)
 	free(f);
 }
 
-/* Is a request in order? Returns the reason in words, or NULL. */
+/* Check a request. Returns NULL, or the reason why it is refused. */
 static const char *arm_check(struct collector *c, const struct req_arm *arm,
 			     const struct function *f)
 {
@@ -452,8 +455,8 @@ static int sites_add(struct collector *c, struct function *f, const struct req_a
 }
 
 /*
- * One latency includes what the entry probe takes after its clock reading and
- * the end probe before its own.
+ * Set the latency correction: a latency includes the time of the entry probe after its clock
+ * reading and of the end probe before its own.
  */
 static void correction_set(struct collector *c, struct function *f)
 {
@@ -477,8 +480,8 @@ static void op_announce(struct collector *c, const struct function *f)
 	send_record(c, &rec);
 }
 
-/* A hot function's stepped exits would stop the target for as long as it takes to remove them
- * again. */
+/* True if single-stepped exits should not be attached at first: in a hot function they would
+ * nearly stop the target until they are removed. */
 static bool exits_should_wait(const struct collector *c, const struct function *f)
 {
 	if (c->options->budget_ppm >= 1000000 || f->keep_exits || f->exits_dropped)
@@ -497,7 +500,7 @@ int function_exits_arm(struct collector *c, struct function *f)
 	if (!f->exits_wait && !f->exits_dropped)
 		return 0;
 	f->exits_wait = f->exits_dropped = false;
-	if (f->state != FUNCTION_ON) /* attached with the next burst */
+	if (f->state != FUNCTION_ON) /* they are attached with the next burst */
 		return 0;
 	for (unsigned int t = 0; t < c->targets.nr; t++) {
 		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
@@ -508,12 +511,12 @@ int function_exits_arm(struct collector *c, struct function *f)
 				first = err;
 		}
 	}
-	/* only now may calls begin that nothing but an exit ends */
+	/* only now may calls begin that only an exit can end */
 	sites_write(c, f);
 	return first;
 }
 
-/* From now on calls end on the callers' side alone. */
+/* Detach the exits: from now on calls end only at their return addresses. */
 void function_exits_drop(struct collector *c, struct function *f)
 {
 	if (f->exits_dropped)
@@ -567,7 +570,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	}
 	if (!c->cost.measured)
 		calibrate(c);
-	/* a descent follows: it takes a quarter of a second, better before anything is armed */
+	/* a descent follows, for which this takes 250 ms: do it before anything is armed */
 	if (c->options->descends)
 		kernel_symbols_load(c);
 	if (!f)

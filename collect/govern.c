@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The governor: what probing of functions may cost the target (budget.h).
+ * The governor: keeps the cost of function probes within the budget (budget.h).
  *
- * Each watched function earns credit, its part of the budget, and spends it with every hit. One
- * that earns as fast as it spends stays armed; another is armed in bursts. A burst ends by removing
- * the entries; the ends stay until the open activations have closed, so that slow calls are seen
- * with the same chance as fast ones.
+ * Each watched function earns credit, its share of the budget, and spends it with every hit. A
+ * function that earns as fast as it spends stays armed; others are armed in bursts. At the end
+ * of a burst the starts are detached first. The ends stay until the open activations have
+ * ended, so that slow calls are seen with the same probability as fast calls.
  */
 #include "collect/descend.h"
 #include "collect/functions.h"
@@ -25,27 +25,27 @@
 
 enum {
 	CHECK_FAST_MS = 4,
-	DRAIN_CHECK_MS = 1, /* the ends cost what they cost until they are removed */
+	DRAIN_CHECK_MS = 1, /* often, because ends cost the target until they are removed */
 	CHECK_MS = 40,
 	BURST_MIN_MS = 4,
 	OFF_MIN_MS = 45,
-	BURST_NS = 200000, /* a burst may cost this much whatever is left */
+	BURST_NS = 200000, /* a burst may always cost this much */
 	HITS_MIN = 64,	   /* limits of the hits of one site in a burst */
 	HITS_MAX = 40000,
 	CALLERS_QUIET_MS = 30,
 	DRAIN_MAX_MS = 1500,
-	DRAIN_ENDS_MS = 4,	/* then breakpoints take over from the ends */
-	DRAIN_STARTS_MS = 1000, /* a kernel that takes longer to remove probes counts as done */
+	DRAIN_ENDS_MS = 4,	/* then breakpoints replace the ends */
+	DRAIN_STARTS_MS = 1000, /* after this the starts count as detached */
 	EXITS_LOOK_MS = 15,
-	DETACH_MS = 80,	     /* the kernel's, about */
-	DETACH_NS = 2000000, /* that stepped exits may cost the target meanwhile */
-	RETURNS_DEAR = 2,    /* times what ends in the function itself would have cost */
+	DETACH_MS = 80,	     /* roughly the time that the kernel needs to detach */
+	DETACH_NS = 2000000, /* limit of the cost of stepped exits in that time */
+	RETURNS_DEAR = 2,    /* limit, as a multiple of the cost of exits */
 	RETURNS_LOOK_NS = 1000000,
 	MAX_BREAKS = 64,
 	MOMENT_NS = 250000000,
-	MOMENT_SPENT_NS = 50000000, /* of each thread that runs; what the kernel takes to remove
-				       probes comes to that */
-	MOMENT_BUDGET_PPM = 300000, /* who allows more than this means it */
+	MOMENT_SPENT_NS = 50000000, /* limit per running thread; the hits while probes are being
+				       removed cost about as much */
+	MOMENT_BUDGET_PPM = 300000, /* no short-term limit if the user allows more than this */
 };
 
 uint64_t targets_cpu_ns(const struct collector *c)
@@ -66,12 +66,13 @@ struct armed_clock clock_now(const struct collector *c)
 }
 
 /*
- * Hits of a site until its fuse blows, and with it the burst ends: what is left to spend,
- * so that no delay of the collector makes a burst dearer, and at least enough to see something.
+ * The number of hits until a site's fuse blows and ends the burst. It follows from the
+ * remaining credit, so that no delay of the collector makes a burst more expensive, but is
+ * never less than HITS_MIN.
  */
 uint64_t function_allowance(const struct collector *c, const struct function *f, uint32_t class)
 {
-	/* each call that begins will end, at another site */
+	/* each call that begins will also cost a hit at its end */
 	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS,
 		 price = budget_hit_ns(c, class) + budget_hit_ns(c, SITE_EMULATED);
 	uint64_t hits = ns / (price ? price : 1);
@@ -81,7 +82,7 @@ uint64_t function_allowance(const struct collector *c, const struct function *f,
 	return hits < HITS_MIN ? HITS_MIN : hits > HITS_MAX ? HITS_MAX : hits;
 }
 
-/* What the hits since the last look cost; the fuses get new allowances. */
+/* Cost of the hits since the last check, ns. Sets the fuses anew. */
 static uint64_t function_spending(struct collector *c, struct function *f)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
@@ -177,15 +178,15 @@ bool function_is_go(const struct function *f)
 }
 
 /*
- * The few calls that are still open some time after a burst get a hardware
- * breakpoint each, in their own threads; then the ends, which every call of
- * every thread would pass, can go. Where that fails the ends stay.
+ * Set a hardware breakpoint in its own thread for each call that is still open some time after
+ * a burst. Then detach the ends, which every call of every thread would hit. If a breakpoint
+ * cannot be set, the ends stay.
  */
 static void breaks_arm(struct collector *c, struct function *f)
 {
 	struct break_walk w = {.c = c, .f = f};
 
-	/* a descent's fnodes end by their own sites */
+	/* Go frames move; a descent's fnodes need their own end sites */
 	if (function_is_go(f) || descend_is_of(c, f))
 		return;
 	kernel_side_activations(c->kernel, break_one, &w);
@@ -201,7 +202,7 @@ void function_closed(struct collector *c, uint32_t slot)
 {
 	struct function *f = function_by_slot(c, slot);
 
-	/* its thread goes on and passes the address again and again: this one is done with */
+	/* the thread will hit the address again: keep breakpoints for the other calls only */
 	if (!f || !f->ends_gone)
 		return;
 	breaks_release(f);
@@ -236,8 +237,8 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 	return hits;
 }
 
-/* No start was passed since the last look. The burst was over one mean gap after the last call
- * began. */
+/* The starts are detached, because none was hit since the last check. Take the end of the
+ * burst as one mean gap after the last call began. */
 static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 {
 	struct armed_clock clock;
@@ -253,7 +254,7 @@ static void starts_gone(struct collector *c, struct function *f, uint64_t now)
 	f->state_since = now;
 }
 
-/* Still being detached? */
+/* True while starts are still hit, so the kernel is still detaching them. */
 static bool starts_pass(const struct collector *c, struct function *f, uint64_t age)
 {
 	uint64_t hits = function_starts(c, f, NULL);
@@ -264,8 +265,8 @@ static bool starts_pass(const struct collector *c, struct function *f, uint64_t 
 }
 
 /*
- * The kernel takes tens of milliseconds to remove probes, and till then they cost
- * what they cost: so what begins meanwhile still counts.
+ * End a burst. The kernel takes tens of milliseconds to remove the starts, and until then they
+ * cost the target time, so calls that begin meanwhile still count.
  */
 static void burst_stop(struct collector *c, struct function *f, uint64_t now)
 {
@@ -289,7 +290,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	f->state = FUNCTION_OFF;
 	f->state_since = now;
 	f->credit_ns -= (int64_t)budget_attach_cost(f->nr_sites);
-	/* given up: if one returned unseen, its frame would be taken for an abnormal end later */
+	/* give up open calls: their frames would later be taken for abnormal ends */
 	function_drop_open(c, f);
 	slots_cut(c, LAYER_FUNCTION, f, &f->time);
 	if (open && f->censored > before)
@@ -318,8 +319,8 @@ static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t n
 }
 
 /*
- * A stepped ret costs several times an end in the caller: once callers are
- * known and it spends more than it earns, a function does without.
+ * True if the exits should be dropped: the callers are known, and a single-stepped ret costs
+ * several times as much as an end in the caller.
  */
 static bool exits_too_dear(const struct function *f, uint64_t now)
 {
@@ -336,7 +337,7 @@ static bool exits_too_dear(const struct function *f, uint64_t now)
 	return stepped && returns;
 }
 
-/* What it costs to end a call at the function's own exits; 0: it has none. */
+/* Cost of ending a call at the function's own exits; 0: it has none. */
 static uint64_t exit_price(const struct collector *c, const struct function *f)
 {
 	uint64_t price = 0;
@@ -351,8 +352,9 @@ static uint64_t exit_price(const struct collector *c, const struct function *f)
 }
 
 /*
- * Where one call instruction calls many functions, an interpreter's dispatch, an end behind it is
- * passed by all of their calls: those of this function are better ended by itself.
+ * Give up return sites that are too expensive. If one call instruction calls many functions, as
+ * in an interpreter's dispatch, all of their calls hit a probe behind it; then the exits of
+ * this function are cheaper.
  */
 static bool returns_too_dear(struct collector *c, struct function *f)
 {
@@ -374,7 +376,8 @@ static bool returns_too_dear(struct collector *c, struct function *f)
 	return found;
 }
 
-/* Are the exits that wait affordable for as long as it takes to remove them? */
+/* Arm the exits that wait if their hits are affordable while they are being removed; else drop
+ * them. */
 static void exits_look(struct collector *c, struct function *f, uint64_t now)
 {
 	uint64_t age = now - f->state_since, hits = function_starts(c, f, NULL) - f->burst_hits;
@@ -388,8 +391,8 @@ static void exits_look(struct collector *c, struct function *f, uint64_t now)
 }
 
 /*
- * Whatever credit there is, as at the begin of a descent: of its speed in any quarter of a second a
- * target keeps about half. Is this over for now?
+ * True if the cost of probes in the current quarter of a second is over the limit. Whatever
+ * credit there is, a target must keep about half of its speed in that time.
  */
 static bool short_window_exceeded(const struct collector *c, struct function *f, uint64_t now,
 				  uint64_t spent, uint64_t ran)
@@ -406,7 +409,7 @@ static bool short_window_exceeded(const struct collector *c, struct function *f,
 	       m->spent_ns > (threads ? threads : 1) * MOMENT_SPENT_NS;
 }
 
-/* A descent has the whole account: its functions are armed one after the other. */
+/* A function of a descent may use the whole account: a descent arms one after the other. */
 static bool has_account(const struct collector *c, const struct function *f)
 {
 	return c->options->descends || descend_is_of(c, f);
@@ -417,7 +420,7 @@ static int64_t credit_max(const struct collector *c)
 	return budget_of(c, SECOND_NS);
 }
 
-/* What is left for this function after a turn in which it earned and spent. */
+/* Update a function's credit after a turn in which it earned and spent this much. */
 static void credit_turn(struct collector *c, struct function *f, int64_t earned, int64_t spent)
 {
 	int64_t most = credit_max(c);
@@ -432,12 +435,12 @@ static void credit_turn(struct collector *c, struct function *f, int64_t earned,
 }
 
 /*
- * Has this burst had its part? Several short bursts see more of the program than one that takes all
- * there is, and leave something for the rounds of a descent that come after the first look.
+ * True if the burst has used its share. Several short bursts see more of the program than one
+ * burst that takes the whole budget, and leave something for later rounds of a descent.
  */
 static bool burst_over(const struct collector *c, const struct function *f)
 {
-	/* a call of a descent is of no use when nobody knows what its thread waited for */
+	/* a descent's call is useless if its thread's waits are not recorded */
 	if (descend_is_of(c, f) && !units_are_on(c))
 		return true;
 	return f->credit_ns < 0 || budget_left(c) < 0 ||
@@ -450,7 +453,7 @@ static void burst_start(struct collector *c, struct function *f)
 	f->burst_hits = function_starts(c, f, NULL);
 }
 
-/* Is there enough for a burst that is worth its attaching? */
+/* True if the credit suffices for a burst that is worth the cost of attaching. */
 static bool burst_affordable(const struct collector *c, const struct function *f)
 {
 	int64_t needed = budget_burst(c);
@@ -466,7 +469,7 @@ void functions_wake(struct collector *c)
 
 		if (f->hopeless)
 			continue;
-		/* without credit the governor starts the next burst when there is some */
+		/* without credit, the governor starts a burst later */
 		if (budget_is_unlimited(c) || burst_affordable(c, f))
 			burst_start(c, f);
 		else
@@ -474,8 +477,8 @@ void functions_wake(struct collector *c)
 	}
 }
 
-/* `most`: what the targets have run since the last look. Probes cannot have taken more, whatever
- * their price by the calibration. */
+/* Govern one function; returns the time of the next check. `most`: CPU time of the targets
+ * since the last check: probes cannot have taken more. */
 static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now, int64_t earned,
 			   uint64_t most)
 {
@@ -496,7 +499,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 			burst_stop(c, f, now_ns());
 			return now + DRAIN_CHECK_MS * MS;
 		}
-		/* one that spends as it earns is left alone for longer */
+		/* check less often if the function spends no more than it earns */
 		return now + (spent > (uint64_t)earned || now - f->state_since < 100 * MS
 				  ? CHECK_FAST_MS
 				  : CHECK_MS) *
@@ -512,8 +515,8 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	return now + CHECK_MS * MS;
 }
 
-/* Govern the functions that are edges of phases, or the others; returns what they spent of what
- * they share. */
+/* Govern the functions that begin or end phases (`edges`), or the others. Returns how much of
+ * `earned` they spent. */
 static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, uint64_t most,
 			   bool edges, uint64_t *next)
 {
@@ -552,7 +555,7 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 		next = when;
 	earned = c->budget.account.earned / (int64_t)budget_parts(c) + c->budget.spilt;
 	c->budget.spilt = 0;
-	/* what begins and ends phases comes first: without it the rest says nothing */
+	/* functions that begin or end phases come first: without them the others count nothing */
 	earned -= govern_some(c, now, earned * 3 / 4, c->budget.ran, true, &next);
 	govern_some(c, now, earned, c->budget.ran, false, &next);
 	return next;

@@ -15,11 +15,11 @@
 enum {
 	LOOK_MS = 250,
 	MAX_DESCRIPTORS = 1 << 16,
-	CLOSERS = 8, /* to remove a probe takes tens of milliseconds */
+	CLOSERS = 8, /* removing a probe takes tens of milliseconds */
 };
 
 static struct {
-	/* held for short times only: nothing below it waits for a probe to be removed */
+	/* held only briefly: no code under the lock waits for a probe to be removed */
 	pthread_mutex_t lock;
 	uint32_t owned[MAX_DESCRIPTORS / 32];
 	bool fired;
@@ -38,16 +38,16 @@ static unsigned long long now_ms(void)
 	return (unsigned long long)ts.tv_sec * 1000 + (unsigned long long)ts.tv_nsec / 1000000;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static bool is_owned(int fd)
 {
 	return fd >= 0 && fd < MAX_DESCRIPTORS && guard.owned[fd / 32] & 1u << fd % 32;
 }
 
 /*
- * Put /dev/null in the place of a probe. The probe lives on in a copy, which is to be closed:
- * closing waits for the kernel to remove it. Returns the copy, or -1 if there is none. With the
- * lock.
+ * Replace a probe's descriptor by one of /dev/null. Returns a copy of the probe's descriptor,
+ * or -1. The caller closes the copy without the lock, because closing waits for the kernel to
+ * remove the probe. The caller holds the lock.
  */
 static int take_away(int fd)
 {
@@ -189,7 +189,7 @@ void guard_own(int fd)
 		return;
 	pthread_mutex_lock(&guard.lock);
 	guard.owned[fd / 32] |= 1u << fd % 32;
-	/* attached by a loop that was held up, after everything was removed */
+	/* the loop hung and attached this after the guard removed everything */
 	if (guard.fired)
 		copy = take_away(fd);
 	pthread_mutex_unlock(&guard.lock);

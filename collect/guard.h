@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The dead man's switch: a thread that waits for nothing but time.
+ * The dead man's switch: a thread that does not depend on the collector's loop.
  *
- * It removes every probe of peaktop when the collector's loop has not gone round for GUARD_MS, or
- * when the front has not said for as long that it lives. The loop does the latter itself and
- * earlier, if it can. If the front is gone and the loop does not go round either, the thread ends
- * the process.
+ * The thread removes every probe of peaktop if the collector's loop has made no turn for
+ * GUARD_MS, or if the front has sent no heartbeat for GUARD_MS. Normally the loop notices the
+ * latter itself, and earlier. If the front is gone and the loop makes no turn for GUARD_END_MS,
+ * the thread kills the process.
  *
- * Whatever attaches a probe hands the descriptor over with guard_own(). To remove a probe, the
- * thread puts a descriptor of /dev/null in its place: the number stays the owner's to close, and
- * nothing else can get it meanwhile.
+ * Code that attaches a probe registers its descriptor with guard_own(). To remove a probe, the
+ * thread replaces the descriptor by one of /dev/null: the owner must still close it, so the
+ * number cannot be reused meanwhile.
  */
 #ifndef PEAKTOP_GUARD_H
 #define PEAKTOP_GUARD_H
@@ -18,14 +18,14 @@
 
 enum { GUARD_MS = 3000, GUARD_END_MS = 6000 };
 
-/* Watch from now on; `front` is the socket of the front. 0 or a negative errno. */
+/* Start the thread. `front` is the socket of the front. Returns 0 or a negative errno. */
 int guard_start(int front);
-/* The thread does nothing from now on. */
+/* Make the thread idle. */
 void guard_stop(void);
 
-/* The loop goes round. */
+/* Report that the collector's loop has made a turn. */
 void guard_turn(void);
-/* The front lives, or nothing is attached that it would have to watch over. */
+/* Report that the front is alive, or that nothing is attached. */
 void guard_beat(void);
 
 /* True if the probes were removed by the thread; attaching has no effect until guard_reset(). */
