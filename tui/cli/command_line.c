@@ -137,8 +137,8 @@ static int copy(char *out, const char *from, size_t len)
 	return 0;
 }
 
-/* The @ that divides FUNC from MODULE: the last one, unless what precedes it is an @ too (symbol
- * versions). */
+/* The @ between FUNC and MODULE: the last @, unless another @ stands before it (a symbol version,
+ * as in f@@V1). */
 static const char *module_part(const char *text)
 {
 	const char *at = strrchr(text, '@');
@@ -239,8 +239,8 @@ static int op_add(struct options *o, const char *text, char *error, size_t n)
 	return op_spec_parse(&o->ops[o->nr_ops++], text, error, n);
 }
 
-/* "2.5ms", "30 ms", "24us": 0 if it is no latency. `unit` is taken where the text has none; "" if
- * it must have one. */
+/* Parse "2.5ms", "30 ms" or "24us" into ns; 0 if it is no latency. A number without a unit has the
+ * unit `unit`, or is an error if that is "". */
 static uint64_t latency(const char *text, const char *unit, const char **end)
 {
 	static const struct {
@@ -256,7 +256,7 @@ static uint64_t latency(const char *text, const char *unit, const char **end)
 	*end = after;
 	while (*after == ' ')
 		after++;
-	/* its own unit first, then the one that is lent */
+	/* first the units in the text, then `unit` */
 	for (size_t i = 0; i < 2 * nr; i++) {
 		const char *name = units[i % nr].name;
 
@@ -279,7 +279,8 @@ static const char *unit_of_text(const char *text)
 	return at;
 }
 
-/* --peak: a number from 1, a latency, or a range of two, of which the first may lack its unit. */
+/* Parse --peak: a number from 1, a latency, or a range of latencies. In a range, the first latency
+ * may lack its unit. */
 static int peak_parse(struct options *o, const char *text, char *e, size_t n)
 {
 	const char *rest, *dash = strchr(text, '-');
@@ -529,8 +530,8 @@ static int check(struct options *o, char *e, size_t n)
 }
 
 /*
- * A descent decides at the end of slices: slices of a second would be most of the wait. The lines
- * of a walk come once a slice, and --open has none.
+ * A descent decides at the end of each slice, so slices of a second would make it slow. A walk
+ * prints one line of --json-lines per interval; --open has no slices.
  */
 static double default_interval_s(const struct options *o)
 {
@@ -568,7 +569,7 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 		o->verb = verbs[i].verb;
 		first = 2;
 	}
-	/* the command after -- is its own: getopt must not see it */
+	/* getopt must not see the options of the command after -- */
 	for (int i = first; i < argc; i++) {
 		if (!strcmp(argv[i], "--")) {
 			o->command = argv + i + 1;

@@ -26,7 +26,7 @@
 #include "tui/views/live_source.h"
 #include "tui/views/views.h"
 
-/* All that the collector can switch. */
+/* All layers that the collector can switch on and off. */
 #define LIVE_LAYERS                                                                                \
 	(1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE)
 
@@ -34,7 +34,7 @@ enum { TICK_MS = 250, PROCESSES_MS = 1000 };
 
 struct live {
 	struct options *options;
-	struct front *front; /* one of the two */
+	struct front *front; /* NULL for a replay; else `replay` is NULL */
 	struct replay *replay;
 	struct screen *screen;
 	struct grid *grid;
@@ -42,11 +42,12 @@ struct live {
 	struct live_source source;
 	struct live_open open_calls;
 	uint64_t processes_at;
-	bool opened; /* the one function asked for, or the person has pressed a key */
+	bool opened; /* the only function was opened, or a key was pressed: do not open it any more
+		      */
 	bool quit, lost, dirty;
-	bool says_state; /* standard error is not the terminal: a state can be printed there */
+	bool says_state; /* on SIGUSR1 print the state to stderr, which is not the terminal */
 	int status;
-	char goodbye[512]; /* said once the terminal is given back */
+	char goodbye[512]; /* printed after the terminal is restored */
 };
 
 static void live_draw(struct live *l)
@@ -161,7 +162,7 @@ static void watch_text(struct live *l, const char *text)
 		front_watch(l->front, &spec);
 }
 
-/* A replay makes its model and its descent anew when it goes back. */
+/* Set the present model and descent. A replay that goes back creates new ones. */
 static void live_descent(struct live *l)
 {
 	l->descent.screen = l->screen;
@@ -370,7 +371,7 @@ static void live_loop(struct live *l)
 			ticks = front_turn(l->front, fds, 2, TICK_MS);
 			live_front(l);
 		} else {
-			if (l->front) /* names that are still to come */
+			if (l->front) /* names may still be missing */
 				front_parser_turn(l->front, 0);
 			poll(fds, 2, TICK_MS);
 		}
@@ -400,7 +401,8 @@ static int live_open(struct live *l, char *error, size_t n)
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
 				    .resolution = l->options->resolution};
 
-	/* the terminal first: a wrong TERM is said before anything is attached */
+	/* Open the terminal first, so that a wrong TERM is reported before any probe is attached.
+	 */
 	if (term_open(&to, error, n))
 		return EXIT_USAGE;
 	if (l->replay) {

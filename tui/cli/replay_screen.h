@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A saved session in the screen: what moves through it. */
+/* Moves the screen through a saved session. */
 #ifndef PEAKTOP_REPLAY_SCREEN_H
 #define PEAKTOP_REPLAY_SCREEN_H
 
 #include "tui/engine/replay.h"
 #include "tui/screen/screen.h"
 
-/* Show the session as it was at this time. Going back makes a new model, and a new descent. */
+/* Show the session as it was at `at` (ns since its start). Going back creates a new model and a new
+ * descent. */
 void replay_screen_show(struct replay *r, struct screen *s, uint64_t at);
-/* True if the action moves a replay, or needs a collector (which is said). */
+/* Carry out an action that moves the replay; report one that needs a collector as not possible.
+ * False: another action, which the caller must carry out. */
 bool replay_screen_action(struct replay *r, struct screen *s, const struct screen_action *a);
 
 #endif

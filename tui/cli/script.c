@@ -14,8 +14,8 @@ struct script {
 	const struct script_host *host;
 	struct buf *out;
 	struct grid *grid;
-	uint64_t session_ns; /* where the session stands */
-	uint64_t clock_ns;   /* of the screen */
+	uint64_t session_ns; /* present time of the session */
+	uint64_t clock_ns;   /* present time of the screen */
 	int line;
 	bool quit;
 };
@@ -236,7 +236,7 @@ static int run_line(struct script *s, char *line)
 	return bad(s, "unknown command", line);
 }
 
-/* The next line of the text, without its end, copied. Returns where the one after begins. */
+/* Copy the next line of the text without its newline. Returns the start of the line after. */
 static const char *take_line(const char *at, const char *end, char *line, size_t *length)
 {
 	const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -256,7 +256,8 @@ int script_run(const char *text, size_t n, struct screen *screen, const struct s
 	       struct buf *out)
 {
 	struct script s = {.screen = screen, .host = host, .out = out};
-	int64_t now = host->advance(host->ctx, 0); /* what was fed before the script */
+	int64_t now =
+	    host->advance(host->ctx, 0); /* the time up to which records were already fed */
 	const char *at = text, *end = text + n;
 	char line[LINE_MAX_BYTES];
 	size_t length;

@@ -18,7 +18,7 @@
  *   dump-roles          the same, then the role of each cell as a letter
  *   view                write the whole view as text (what `P` saves)
  *
- * Pure: the caller reads the file and prints the output; what needs the
+ * A script does no I/O: the caller reads the file and prints the output. Everything that needs the
  * session or the host goes through struct script_host.
  */
 #ifndef PEAKTOP_SCRIPT_H
@@ -42,15 +42,14 @@ struct script_host {
 	int64_t (*advance)(void *ctx, uint64_t until_ns);
 	/* Length of a slice. */
 	uint64_t interval_ns;
-	/* optional: carry out an action; SCREEN_QUIT ends the script before this sees it */
+	/* Optional: carry out an action. SCREEN_QUIT ends the script without calling this. */
 	void (*action)(void *ctx, const struct screen_action *action);
 };
 
 /*
- * Run the script text[0..n) on the screen. What it writes is appended to
- * `out`. Returns 0; 1 when an `expect` or `reject` failed (the line and the
- * screen are in `out`); -EINVAL for a script that cannot be understood (one
- * line about it in `out`); -ENOMEM, -E2BIG, or what advance() returned.
+ * Run the script text[0..n) on the screen and append its output to `out`. Returns 0; 1 if an
+ * `expect` or `reject` failed (the line and the screen are in `out`); -EINVAL for an invalid
+ * command (with one line in `out`); -ENOMEM, -E2BIG, or the error of advance().
  */
 int script_run(const char *text, size_t n, struct screen *s, const struct script_host *host,
 	       struct buf *out);

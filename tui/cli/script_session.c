@@ -9,16 +9,16 @@
 #include "tui/views/live_source.h"
 #include "tui/views/views.h"
 
-/* What a script drives: the screens as `peaktop -r FILE` has them, without a terminal. */
+/* A replay with its screen, as in `peaktop -r FILE` but without a terminal. */
 struct scripted {
 	struct replay *replay;
-	struct screen *screen; /* NULL while it is made */
+	struct screen *screen; /* NULL while it is being created */
 	struct live_descent descent;
 	struct live_source source;
 	uint64_t turn_ns;
 };
 
-/* Going back makes model and descent anew. */
+/* Set the present model and descent: going back creates new ones. */
 static void scripted_turn(struct scripted *x)
 {
 	x->descent.screen = x->source.screen = x->screen;

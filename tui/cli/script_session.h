@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A script (tui/cli/script.h) over a saved session: the screens as `peaktop -r FILE` has them,
- * without a terminal. */
+/* Runs a script (tui/cli/script.h) on the screens of `peaktop -r FILE`, without a terminal. */
 #ifndef PEAKTOP_SCRIPT_SESSION_H
 #define PEAKTOP_SCRIPT_SESSION_H
 
@@ -8,7 +7,7 @@
 #include "tui/engine/options.h"
 #include "tui/engine/replay.h"
 
-/* As script_run(). */
+/* Returns as script_run(). */
 int script_session(struct replay *r, const struct options *o, const char *text, size_t n,
 		   struct buf *out);
 

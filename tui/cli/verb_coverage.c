@@ -13,9 +13,9 @@
 
 enum { PATIENCE_S = 300, TURN_MS = 50 };
 
-/* Of one module. */
+/* The coverage of one module. */
 struct coverage {
-	struct parsed_coverage sums; /* without its texts */
+	struct parsed_coverage sums; /* its texts are empty */
 	char text[2048];
 	uint32_t module;
 	bool answered;
@@ -26,7 +26,7 @@ static void take(void *ctx, uint64_t module, const struct parsed *answer)
 	const struct parsed_coverage *a = &answer->coverage;
 	struct coverage *c = ctx;
 
-	/* too late: another one was asked for since */
+	/* Ignore a late answer about an earlier module. */
 	if (module != c->module)
 		return;
 	c->sums = *a;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* descend: the start profile, the choice of the peak, the descent, the answer. */
+/* The verb descend -f: measure a start profile, choose the peak, run the descent, print the answer.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ struct run {
 	struct choose_progress progress;
 };
 
-/* The operation that -f named, once it is there. */
+/* The number of the operation that -f names; 0: it is not armed yet. */
 static uint32_t op_of(const struct run *r)
 {
 	struct model *m = front_model(r->front);
@@ -43,7 +44,7 @@ static uint32_t op_of(const struct run *r)
 	return 0;
 }
 
-/* Begin as soon as there is something to begin with. False: there will not be. */
+/* Begin the descent if enough calls were seen. False: it cannot begin at all. */
 static bool try_begin(struct run *r, uint64_t now)
 {
 	double waited = (double)(now - r->began_ns) / 1e9;
@@ -70,8 +71,8 @@ static bool try_begin(struct run *r, uint64_t now)
 	return !err;
 }
 
-/* If the peak was not the user's choice, and its calls have gone elsewhere, ask for the largest one
- * of now. */
+/* If the user did not choose the peak and its calls have moved to other latencies, change the
+ * descent to the peak that is largest now. */
 static void begin_again(struct run *r, uint64_t now)
 {
 	const struct rec_descent *asked = driver_asked(r->driver);
@@ -97,7 +98,7 @@ static void print_state(void *ctx)
 	output_descend_text(&r->report, &oo, stderr);
 }
 
-/* --json-lines: a line for each round and each decision. False: it cannot be written. */
+/* --json-lines: print a line for each round and each decision. False: the output failed. */
 static bool print_progress(struct run *r)
 {
 	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true};
@@ -135,7 +136,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	return now - r->began_ns < (uint64_t)(r->options->question.timeout_s * 1e9);
 }
 
-/* The names of the answer, then the ordered end of the measurement. */
+/* Wait for the names in the answer, then end the measurement in order. */
 static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + NAMES_MS * 1000000ull;
@@ -150,7 +151,7 @@ static void run_end(struct run *r)
 
 /* ---- the answer ---- */
 
-/* Is what was found an answer? */
+/* The exit status: is the result an answer? */
 static int answer_status(const struct descend_report *report, bool command)
 {
 	struct descent_result result;
@@ -211,8 +212,8 @@ static void explain(const struct run *r)
 		bool left = report_left(&b, op),
 		     ended = model_nr_targets(report.model) && model_target_ended(report.model, 0);
 
-		/* one that began before is in none of these counts: a program's main loop, a call
-		 * that is stuck */
+		/* These counts lack calls that began before peaktop: a program's main loop, or a
+		 * call that hangs. */
 		if (ended && seen >= r->options->question.start_ops)
 			snprintf(line, sizeof(line),
 				 "%s: the target ended after %llu calls, before the cause of a "
@@ -247,7 +248,7 @@ static void explain(const struct run *r)
 	verb_complain(line);
 }
 
-/* What this verb does not do, in one line; NULL: all is well. */
+/* One line about an option that this verb does not support; NULL: all are supported. */
 static const char *refusal(const struct options *o)
 {
 	if (o->nr_ops > 1)
@@ -306,7 +307,7 @@ static int descend_live(struct options *o)
 	return status ? status : output_status(err);
 }
 
-/* A recorded descent, computed again from its records. */
+/* Replay a recorded descent: compute its answer again from the records. */
 static int descend_file(struct options *o)
 {
 	struct replay *r = NULL;

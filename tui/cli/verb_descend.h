@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of `peaktop descend` that others use and tests look at. */
+/* Parts of `peaktop descend` that other verbs and tests use. */
 #ifndef PEAKTOP_VERB_DESCEND_H
 #define PEAKTOP_VERB_DESCEND_H
 
@@ -7,7 +7,7 @@
 #include "tui/engine/replay.h"
 #include "tui/report/output_descend.h"
 
-/* The descent of a session that was read; `op` 0: it holds none. */
+/* The report of the descent in a session that was read; its `op` is 0 if there is none. */
 struct descend_report descend_report_of(struct replay *r);
 
 #endif

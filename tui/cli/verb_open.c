@@ -31,7 +31,7 @@ static void take_snapshots_now(struct front *f, struct open_report *r, const str
 		verb_turn(f);
 }
 
-/* What cannot be asked, in one line; NULL: all is well. */
+/* One line about an option that --open does not support; NULL: all are supported. */
 static const char *refusal(const struct options *o)
 {
 	enum op_kind kind = o->nr_ops ? o->ops[0].kind : OP_FUNCTION;

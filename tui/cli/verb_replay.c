@@ -15,7 +15,7 @@
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
 
-/* --json-lines: a line for each slice. 0 or a negative errno of the output. */
+/* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
 static int print_slices(struct replay *r, const struct options *o)
 {
 	struct output_options oo = {.resolution = o->resolution, .json_lines = true};
@@ -35,8 +35,8 @@ static int print_slices(struct replay *r, const struct options *o)
 	return err;
 }
 
-/* Read all of a session; with `lines` its slices are printed on the way. An exit status, with the
- * line printed. */
+/* Read a whole session; with `lines` print its slices meanwhile. Returns 0, or an exit status after
+ * printing the error. */
 static int replay_read(struct replay **r, const char *path, const struct options *lines,
 		       int *output_error)
 {
@@ -71,7 +71,7 @@ int replay_whole(struct replay **r, const char *path)
 	return replay_read(r, path, NULL, NULL);
 }
 
-/* As the verb that recorded it would have answered. */
+/* Print the answer that the recording verb would have given. */
 static int export_json(struct replay *r, const struct output_options *oo)
 {
 	struct descend_report report = descend_report_of(r);
@@ -103,7 +103,7 @@ int verb_watch_file(struct options *o)
 		err = output_watch_text(replay_model(r), &oo, stdout);
 	damaged = replay_damage(r)[0];
 	replay_free(r);
-	/* what was recovered has been shown */
+	/* The records before the damage were printed above. */
 	return damaged ? EXIT_DAMAGED : output_status(err);
 }
 

@@ -53,7 +53,7 @@ int target_by_name(struct options *o)
 		if (n <= 0)
 			continue;
 		comm[n - 1] = '\0';
-		/* the kernel keeps 15 bytes of a name */
+		/* the kernel keeps only 15 bytes of a command name */
 		snprintf(want, sizeof(want), "%s", o->name);
 		if (!strcmp(comm, want) && o->nr_pids < OPTIONS_MAX_PIDS)
 			o->pids[o->nr_pids++] = (pid_t)pid;

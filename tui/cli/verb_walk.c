@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* descend without -f: the walk by share of wall time. */
+/* The verb descend without -f: the walk, by share of wall time. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,8 @@ static void print_state(void *ctx)
 	output_walk_text(&r->report, &oo, stderr);
 }
 
-/* Long enough? As long as was asked; else until the path stays the same. */
+/* True if the walk has measured for the time of --for, or, without --for, until its path stays the
+ * same. */
 static bool is_enough(const struct run *r, uint64_t now)
 {
 	double waited = (double)(now - r->began_ns) / 1e9;
@@ -44,7 +45,7 @@ static bool is_enough(const struct run *r, uint64_t now)
 
 	if (o->for_s > 0)
 		return waited >= o->for_s;
-	/* a command is watched to its end, in which it may do other things than at its beginning */
+	/* Watch a command to its end: it may behave differently after its start. */
 	if (o->command)
 		return waited >= o->question.timeout_s;
 	return waited >= o->question.timeout_s ||
@@ -52,7 +53,7 @@ static bool is_enough(const struct run *r, uint64_t now)
 		(walker_settled(r->report.walker) || waited >= o->question.timeout_s / 3));
 }
 
-/* --json-lines: one line an interval. False: it cannot be written. */
+/* --json-lines: print one line per interval. False: the output failed. */
 static bool print_progress(struct run *r, uint64_t now)
 {
 	struct output_options oo = output_of(r->options);
@@ -81,7 +82,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	return print_progress(r, now) && !is_enough(r, now);
 }
 
-/* The last looks, the names of the answer, the ordered end. */
+/* Wait for the last snapshots and the names in the answer, then end in order. */
 static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + NAMES_MS * MS;

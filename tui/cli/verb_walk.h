@@ -8,7 +8,7 @@
 #include "tui/report/output_walk.h"
 
 int verb_walk(struct options *o);
-/* The walk of a session that was read: prints it, returns the exit status. */
+/* Print the walk of a session that was read. Returns the exit status. */
 int verb_walk_replayed(struct replay *r, const struct options *o);
 struct walk_report walk_report_of(struct replay *r);
 

@@ -11,14 +11,14 @@
 #include "tui/cli/verbs.h"
 #include "tui/report/output.h"
 
-/* What this run is about. */
+/* The state of one run. */
 struct run {
 	struct front *front;
 	const struct options *options;
 	struct verb_loop loop;
 	double for_s; /* 0: until Ctrl-C */
 	bool stopped;
-	int output_error; /* the output was closed or cannot be written */
+	int output_error; /* negative errno of a failed write; 0: none */
 	uint64_t began_ns, printed_ns;
 };
 
@@ -60,7 +60,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	return true;
 }
 
-/* To the end of the stream. */
+/* Run until the stream ends. */
 static void run(struct run *r)
 {
 	r->loop.front = r->front;
@@ -92,7 +92,7 @@ static uint64_t untimed_calls(struct model *m)
 	return calls;
 }
 
-/* The status of a run that came to its end: is there an answer? */
+/* The exit status of a run that came to its end: is there an answer? */
 static int run_status(struct run *r)
 {
 	struct model *m = front_model(r->front);

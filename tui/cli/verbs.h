@@ -11,24 +11,25 @@ int verb_watch(struct options *o);
 int verb_record(struct options *o);
 int verb_descend(struct options *o);
 int verb_doctor(struct options *o);
-/* doctor with a target: the share of its functions that can be watched. */
+/* `doctor TARGET`: print the share of its functions that can be watched. */
 int verb_coverage(struct options *o);
 int verb_watch_file(struct options *o);
 int verb_export(struct options *o);
 int verb_script(struct options *o);
 
-/* Open a session and read all of it; an exit status, with the line printed. */
+/* Open a session and read all of it. Returns 0, or an exit status after printing the error. */
 int replay_whole(struct replay **r, const char *path);
 
-/* "peaktop: LINE" on stderr. */
+/* Print "peaktop: LINE" to stderr. */
 void verb_complain(const char *line);
-/* Block the signals that end a measurement, and SIGUSR1; a signalfd of them. */
+/* Block the signals that end a measurement, and SIGUSR1. Returns a signalfd for them. */
 int verb_signals(void);
-/* Find the targets of -n and start the front: 0 or an exit status, with the line printed. */
+/* Find the targets of -n and start the front. Returns 0, or an exit status after printing the
+ * error. */
 int verb_start(struct front **f, struct options *o, const struct front_options *fo);
 /*
- * The event loop of the verbs that measure: signals and messages, then `turn` once for each time
- * that the front was turned.
+ * The event loop of the verbs that measure. It handles signals and messages and calls `turn` after
+ * each front_turn().
  */
 struct verb_loop {
 	struct front *front;
@@ -38,23 +39,24 @@ struct verb_loop {
 	void (*print_state)(void *ctx);
 	/* `ticks` slices have ended since the last call. False: leave the loop. */
 	bool (*turn)(void *ctx, int ticks, uint64_t now_ns);
-	bool interrupted; /* a signal has asked for the end */
+	bool interrupted; /* a signal asked to end the measurement */
 };
-/* Until `turn` says so, or the stream is over. */
+/* Run until `turn` returns false, or the stream is over. */
 void verb_loop(struct verb_loop *l);
-/* One turn outside of the loop; when the stream is over, of the parser alone. */
+/* One turn of the front outside of the loop. If the stream is over, only the parser gets a turn. */
 void verb_turn(struct front *f);
 
-/* Print what the front has to say. */
+/* Print the front's messages. */
 void verb_messages(struct front *f);
-/* The ordered end of a measurement, with its last messages. */
+/* End a measurement in order and print its last messages. */
 void verb_end(struct front *f);
 
-/* The exit status for what an output function returned, with a line for a full disk. */
+/* The exit status for the result of an output function. Prints an error, e.g. of a full disk. A
+ * closed pipe is no error. */
 int output_status(int err);
 
-/* Find the processes called -n NAME and put them into o->pids: 0 or an exit status, with the line
- * printed. */
+/* Find the processes with the name of -n and add them to o->pids. Returns 0, or an exit status
+ * after printing the error. */
 int target_by_name(struct options *o);
 
 #endif

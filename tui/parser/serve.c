@@ -124,7 +124,7 @@ int server_handle(struct server *s, struct channel *c, const struct raw_frame *f
 	return err;
 }
 
-/* Wait for `events` on the channel; a hang-up counts as ready. */
+/* Wait for `events` on the channel. A hang-up counts as ready. */
 static int wait_for(struct channel *c, short events)
 {
 	struct pollfd p = {.fd = channel_fd(c), .events = events};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parser worker: answers the requests of protocol.h about the files that
- * it is handed. Runs inside SANDBOX_PARSER; touches nothing but its channel
- * and those files. No request, however broken, ends it; what the files can
- * make of it at worst is that it dies or takes too long, and then the client
- * (tui/engine/parser.h) starts another.
+ * The parser worker answers the requests of analysis/parser/protocol.h about the files that it was
+ * handed. It runs inside SANDBOX_PARSER and uses nothing but its channel and those files. An
+ * invalid request does not end it. A malicious file can at worst kill it or make it hang; then the
+ * client (tui/engine/parser.h) starts another worker.
  */
 #ifndef PEAKTOP_CODE_SERVE_H
 #define PEAKTOP_CODE_SERVE_H
@@ -13,18 +12,18 @@
 #include "collect/process/channel.h"
 
 /*
- * Serve on a socket until the client closes it (0) or breaks the protocol or
- * memory runs out (negative errno). Takes over `fd`.
+ * Answer requests on a socket. Returns 0 when the client closes it, or a negative errno if the
+ * client breaks the protocol or memory runs out. Owns `fd`.
  */
 int parser_serve(int fd);
 
-/* The same one request at a time. */
+/* The same, one request per call. */
 struct server;
 struct server *server_new(void);
 void server_free(struct server *s);
 /*
- * Carry out one request and queue its answer on `c`. Takes over `fd` (-1: none
- * came). 0, or the error of the channel.
+ * Carry out one request and queue its answer on `c`. Owns `fd`, the file that came with the request
+ * (-1: none). Returns 0 or the error of the channel.
  */
 int server_handle(struct server *s, struct channel *c, const struct raw_frame *frame, int fd);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a function calls, for a descent: callees, loops and blocks, and the places of each site. */
+/* The call sites of a function, for a descent: callee, loop, block and probe places of each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ _Static_assert((int)CALL_DIRECT == CALLEE_DIRECT && (int)CALL_PLT == CALLEE_PLT 
 		   (int)CALL_TAIL_INDIRECT == CALLEE_TAIL_INDIRECT,
 	       "one numbering of kinds of calls");
 
-/* What describing the sites of one function needs. */
+/* The state while the sites of one function are described. */
 struct context {
 	struct server *s;
 	struct module *m;
@@ -68,7 +68,8 @@ static void fill_callee(struct context *c, const struct call_site *site,
 		out->import = name;
 		if (out->operand.kind == OPERAND_MEMORY)
 			out->operand.kind = OPERAND_SLOT;
-		/* through a pointer that only the loader writes: as good as a stub */
+		/* Only the loader writes this pointer: treat the call like one through a PLT stub.
+		 */
 		if (site->kind == CALL_INDIRECT)
 			out->kind = CALLEE_PLT;
 		else if (site->kind == CALL_TAIL_INDIRECT)
@@ -81,8 +82,8 @@ static void fill_callee(struct context *c, const struct call_site *site,
 	out->known = !module_offset_of(c->m, site->target, &out->callee);
 }
 
-/* Where a jump to another function starts its activation: on the jump itself, unless that may go
- * on. */
+/* Find the probe place that starts a tail call: at the jump itself. False (with `*why`) if the jump
+ * is conditional or cannot be probed. */
 static bool tail_place(struct context *c, uint64_t vaddr, struct place *start, enum place_why *why)
 {
 	enum site_class cls;
@@ -144,7 +145,7 @@ static int fill_site(struct context *c, const struct call_site *site, struct par
 	*out = (struct parsed_call_site){.kind = (uint32_t)site->kind, .operand = site->operand};
 	err = module_offset_of(c->m, site->vaddr, &out->offset);
 	if (!err && site->ret && module_offset_of(c->m, site->ret, &out->ret))
-		/* nothing of the file follows the call: it does not come back */
+		/* No code follows the call: the callee does not return. */
 		out->flags |= CALL_SITE_NORETURN;
 	if (err)
 		return err;
@@ -165,7 +166,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* A block stands for several sites only where there are several. */
+/* Clear the block number of sites that are alone in their block. */
 static void drop_lone_blocks(struct parsed_call_site *sites, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The instructions of a function for a person: with names, lines and loops. */
+/* The instructions of a function for display, with names, source lines and loops. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 
 enum { TEXT_BYTES = 256, ANSWER_BYTES = FRAME_MAX_PAYLOAD - (64 << 10), NUMBERS_BYTES = 24 };
 
-/* What describing instructions needs. */
+/* The state while instructions are described. */
 struct listing {
 	struct server *s;
 	struct module *m;
 	struct placer *p;
 	struct part_code *pc;
-	struct blocks blocks; /* empty where the flow is not known */
+	struct blocks blocks; /* empty if control flow is not known */
 	bool flow;
-	const char *file; /* of the instruction before */
+	const char *file; /* of the previous instruction */
 	uint32_t line;
 	size_t room;
 };
@@ -36,7 +36,8 @@ static const char *keep(struct listing *l, const char *text)
 	return copy;
 }
 
-/* The code around an address: with its loops where the whole function can be followed. */
+/* Decode the code around an address. Loops are known only if the control flow of the whole function
+ * can be followed. */
 static int listing_find(struct listing *l, uint64_t vaddr)
 {
 	const struct code_part *part;
@@ -63,7 +64,8 @@ static size_t index_of(const struct part_code *pc, uint64_t vaddr)
 	return after ? after - 1 : 0;
 }
 
-/* Where a direct branch goes, in words; "" if that says no more than the instruction itself. */
+/* Describe the target of a direct branch; "" if the description would only repeat the instruction.
+ */
 static void target_of(const struct listing *l, const struct insn *insn, char *out, size_t size)
 {
 	const struct code_part *part = l->pc->part;
@@ -154,7 +156,8 @@ static int describe(struct listing *l, size_t first, uint32_t nr, struct parsed_
 	return 0;
 }
 
-/* As many as were asked for, the one at the address in the middle. */
+/* Fill the answer with the requested number of instructions, with the one at `vaddr` in the middle.
+ */
 static int listing_fill(struct listing *l, uint64_t vaddr, struct parsed_code *answer)
 {
 	uint32_t max = l->s->request.max && l->s->request.max < PARSE_MAX_INSNS ? l->s->request.max

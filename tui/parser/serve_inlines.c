@@ -8,13 +8,13 @@
 
 enum {
 	ANSWER_BYTES = FRAME_MAX_PAYLOAD - (64 << 10),
-	NUMBERS_BYTES = 24,    /* of one inlined call, without its text */
-	LOOP_MAX_BYTES = 4096, /* of code: a larger one is not worth a name */
+	NUMBERS_BYTES = 24,    /* bytes of one inlined call, without its text */
+	LOOP_MAX_BYTES = 4096, /* of code: larger loops are not reported */
 };
 
 _Static_assert((int)PARSE_MAX_INLINES == (int)MODULE_MAX_INLINES, "calls of one chain");
 
-/* The chain at an offset, or the function alone where no more is known. */
+/* The chain of inlined calls at an offset; without debug information the function alone. */
 static size_t chain_at(struct module *m, uint64_t offset, struct module_inline *calls)
 {
 	const struct module_function *f;
@@ -48,7 +48,7 @@ struct loop {
 	uint64_t start, end; /* addresses, half-open; 0: none */
 };
 
-/* The shortest stretch of code around the address that ends with a jump back to its start. */
+/* The shortest range of code around the address that ends with a jump back to its start. */
 static struct loop loop_around(struct placer *p, uint64_t vaddr)
 {
 	struct loop best = {0};
@@ -75,8 +75,8 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* How many of the outermost calls two chains have in common: the innermost of these may differ in
- * its line. */
+/* The number of outermost calls that two chains have in common. The innermost common call may have
+ * different lines. */
 static size_t in_common(const struct module_inline *a, size_t na, const struct module_inline *b,
 			size_t nb)
 {
@@ -94,7 +94,7 @@ static size_t in_common(const struct module_inline *a, size_t na, const struct m
 	return n;
 }
 
-/* The chain at an instruction of the loop; 0 or less for one outside. */
+/* The length of the chain at instruction `i`; 0 or less if it is outside the loop or unknown. */
 static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct loop loop,
 		    struct module_inline *out)
 {
@@ -105,7 +105,8 @@ static int chain_in(struct module *m, const struct part_code *pc, size_t i, stru
 		   : 0;
 }
 
-/* The lines of a loop, in the innermost call that holds all of it. */
+/* Store the source lines of a loop within the innermost inlined call that contains the whole loop.
+ */
 static void loop_lines(struct module *m, const struct part_code *pc, struct loop loop,
 		       const struct module_inline *calls, size_t nr, struct parsed_chain *out)
 {
@@ -159,7 +160,7 @@ static void find_loop(struct server *s, struct module *m, const struct module_in
 
 /* ---- chains ---- */
 
-/* Fill one chain while `*room` bytes of the answer are left. 0 or -ENOMEM. */
+/* Fill one chain if `*room`, the bytes left in the answer, suffices. 0 or -ENOMEM. */
 static int describe_chain(struct server *s, struct module *m, struct parsed_chain *chain,
 			  size_t *room)
 {

@@ -8,7 +8,7 @@
 #include "analysis/code/source_module.h"
 #include "tui/parser/serve_internal.h"
 
-/* Well below the 2 GiB of address space that the sandbox leaves. */
+/* Bytes; well below the 2 GiB of address space that the sandbox allows. */
 enum { MEMORY_HIGH = 768 << 20 };
 
 const char *module_error_text(int error)
@@ -43,7 +43,7 @@ static void forget_planner(struct server_module *m)
 	m->placer = NULL;
 }
 
-/* Forget what can be made again. */
+/* Free everything that can be created again from the file. */
 static void forget(struct server_module *m)
 {
 	forget_planner(m);
@@ -90,7 +90,7 @@ static int open_module(struct server_module *m)
 					       : module_open(&m->module, m->fd);
 	if (!err)
 		err = module_set_name(m->module, m->name);
-	/* A debug file that does not fit was refused when it came. */
+	/* m->debug_fd was checked when it was handed over: one that does not match was refused. */
 	if (!err && m->debug_fd >= 0)
 		err = module_add_debug(m->module, m->debug_fd);
 	if (err) {
@@ -204,7 +204,7 @@ void server_trim(struct server *s, uint32_t keep)
 	}
 }
 
-/* Answer with what is known of a module, or why it is refused. */
+/* Answer with the properties of a module, or with the error. */
 static int answer_module(struct server *s, struct server_module *m, int error)
 {
 	struct parsed_module answer = {
@@ -260,7 +260,7 @@ int serve_add_debug(struct server *s, int fd)
 
 	m = get(s, s->request.module, &err, &reason);
 	if (m) {
-		/* A planner's source points into what the debug file changes. */
+		/* The planner and its source point into data that the debug file replaces. */
 		forget_planner(m);
 		module_source_free(m->source);
 		m->source = NULL;

@@ -10,7 +10,7 @@ enum {
 	ANSWER_TEXT = FRAME_MAX_PAYLOAD - (64 << 10), /* bytes of names in one answer */
 };
 
-/* Functions found so far, and how many there are altogether. */
+/* The functions found so far, and the number of all matches. */
 struct found {
 	struct parsed_function functions[PARSE_MAX_FUNCTIONS];
 	unsigned int cost[PARSE_MAX_FUNCTIONS]; /* NEAREST: lower is nearer */
@@ -25,7 +25,8 @@ static uint32_t wanted(const struct server *s, uint32_t otherwise)
 	return max < PARSE_MAX_FUNCTIONS ? max : PARSE_MAX_FUNCTIONS;
 }
 
-/* Text that outlives its module: of many modules not all stay in memory. */
+/* Copy a text of a module: a request about many modules may free the module before it is answered.
+ */
 static const char *keep(struct server *s, const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
@@ -73,8 +74,8 @@ static int answer_functions(struct server *s, struct found *found, uint64_t curs
 }
 
 /*
- * The modules that a request is about: the one it names, or all in turn, each
- * announced. `number` is 0 to begin; false at the end.
+ * Iterate over the modules of a request: the one that it names, or all in turn. In the latter case
+ * announce each module to the client (PARSED_AT). Begin with `number` 0; returns false at the end.
  */
 static bool next_module(struct server *s, uint32_t *number, struct module **m, int *error,
 			const char **reason)
@@ -92,7 +93,7 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 		at.module = *number;
 		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
 			return false;
-		/* One module that cannot be read does not spoil the others. */
+		/* Skip a module that cannot be read. */
 		*m = server_module(s, *number, error, reason);
 		*error = 0;
 		*reason = "";
@@ -129,7 +130,8 @@ int serve_find(struct server *s)
 	return answer_functions(s, found, 0, error, reason);
 }
 
-/* Keep the `max` nearest, in order; of equals the first that came. */
+/* Insert a function into the list of the `max` nearest, sorted by cost. Equal costs keep their
+ * order. */
 static void insert_by_cost(struct found *found, struct parsed_function f, unsigned int cost)
 {
 	uint32_t i;
@@ -177,7 +179,7 @@ static uint64_t cursor_of(uint32_t module, size_t function)
 	return (uint64_t)module << 32 | (uint32_t)function;
 }
 
-/* Go on in one module from *index; false when the answer is full. */
+/* Append the functions of one module from *index on. False if the answer is full. */
 static bool list_module(struct server *s, struct found *found, struct module *m, uint32_t number,
 			size_t *index)
 {
@@ -291,7 +293,7 @@ int serve_symbols(struct server *s)
 		symbols[i] = symbol_at(m, r->module, r->offsets[i]);
 		text += text_size(symbols[i].symbol) + text_size(symbols[i].function) +
 			text_size(symbols[i].file);
-		/* No room: the caller sees it as unknown and may ask again. */
+		/* No room in the answer: report the place as unknown; the client may ask again. */
 		if (text > ANSWER_TEXT)
 			symbols[i] =
 			    (struct rec_symbol){.module = r->module, .offset = r->offsets[i]};

@@ -22,7 +22,7 @@ struct rec_site server_site(const struct server *s, const struct module *m, cons
 	};
 }
 
-/* The site of a return also says for which return address it stands. */
+/* Convert the place of a return probe into a site, with the return address that it observes. */
 static int return_site_of(const struct server *s, struct module *m, const struct place *p,
 			  struct rec_site *site)
 {
@@ -65,7 +65,8 @@ int server_locate(struct server *s, struct module **m, struct placer **p, uint64
 	return err;
 }
 
-/* All sites of a plan: the entry or the calls, then the exits, then the returns. */
+/* Fill the answer with all sites of a plan: the entry or the calls, then the exits, then the
+ * returns. */
 static int plan_sites(struct server *s, struct module *m, const struct plan *plan,
 		      struct parsed_plan *answer)
 {
@@ -119,7 +120,7 @@ int serve_plan(struct server *s)
 		return decline(s, -ENOTSUP, PLACE_NO_START,
 			       "this IFUNC resolver only selects the function that runs; watch the "
 			       "selected function");
-	/* Go frames can be identified only inside the function. */
+	/* A Go frame can be identified only inside the function, not at its callers. */
 	if (s->request.policy & POLICY_AT_CALLS && !module_identity(m)->is_go)
 		err = plan_function_at_calls(placer, vaddr, &plan);
 	else
@@ -191,7 +192,8 @@ static void coverage_figures(const struct coverage *c, struct parsed_coverage *a
 			    place_why_text((enum place_why)why), c->declined[why]};
 }
 
-/* One part of a count that goes on while the client asks again. */
+/* Plan the next part of a module's functions. The client repeats the request until the cursor is 0.
+ */
 int serve_coverage(struct server *s)
 {
 	const struct parse_request *r = &s->request;

@@ -8,7 +8,7 @@
 
 enum {
 	MAX_PROCESSES = 1024,
-	MAX_MAPPINGS = 1 << 19, /* of all processes together */
+	MAX_MAPPINGS = 1 << 19, /* mappings of all processes together */
 };
 
 _Static_assert((int)PARSE_MAX_FRAMES == (int)UNWIND_MAX_FRAMES, "frames of one stack");
@@ -22,14 +22,14 @@ struct process {
 
 struct server_unwind {
 	struct unwinder *unwinder;
-	uint32_t announced; /* the module that was last announced to the client */
+	uint32_t announced; /* the last module announced to the client (PARSED_AT) */
 	struct process processes[MAX_PROCESSES];
 	size_t nr_mappings;
 };
 
 /*
- * The module of a stack frame. Announce it first: if reading it crashes this process, the
- * client must know which module it was.
+ * The module of a stack frame. Announce the module first: if reading it crashes this process, the
+ * client must know which module to blame.
  */
 static struct module *module_on_stack(void *context, uint32_t number)
 {
@@ -98,7 +98,7 @@ static struct process *process_find(struct server_unwind *u, uint32_t pid)
 	return NULL;
 }
 
-/* A free slot for this many mappings; evicts the least recently used processes. */
+/* Return a free slot with room for this many mappings. Evicts the least recently used processes. */
 static struct process *process_place(struct server_unwind *u, size_t nr_mappings)
 {
 	struct process *unused, *oldest;
@@ -161,7 +161,7 @@ int serve_mappings(struct server *s)
 	return server_answer(s, PARSED_MAPPINGS, &answer);
 }
 
-/* What is wrong with the request; 0 with the process. */
+/* Check the request. 0 with the process in `p`, or a negative errno with `reason`. */
 static int unwind_check(struct server *s, struct process **p, const char **reason)
 {
 	const struct parse_request *r = &s->request;
