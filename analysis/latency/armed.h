@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When something was armed. A profile record covers a period; its calls are scaled by how much of
- * the period was armed. While there are bursts, a period lasts from the end of one burst to the end
- * of the next (a cut): first the gap in which no new calls were seen, then the burst.
+ * Keeps account of the time during which probes were armed. A profile record covers a period; its
+ * calls are scaled up by the share of the period that was armed. With bursts, a period lasts from
+ * the end of one burst to the end of the next one (a cut): first the gap, in which no new calls
+ * were seen, then the burst.
  *
  * Times are ns of one clock. Callers pass the time at which the gate was opened or closed, not the
- * time at which they decided to. A time that lies before an earlier one counts as equal to it: no
+ * time at which they decided to do so. A time before an earlier one counts as equal to it, so no
  * sum is ever negative.
  */
 #ifndef PEAKTOP_ARMED_H
@@ -14,45 +15,45 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ARMED_MIN_NS = 1000000 }; /* no counts are scaled by less armed time than this */
+enum { ARMED_MIN_NS = 1000000 }; /* a period with less armed time is not used to scale counts */
 
 /* A clock reading: the time and the CPU time of all targets. */
 struct armed_clock {
 	uint64_t ns, cpu_ns;
 };
 
-/* A period of a record. */
+/* The period that a record covers. */
 struct armed_period {
 	uint64_t start_ns, end_ns, armed_ns;
-	uint64_t cpu_ns,
-	    armed_cpu_ns; /* CPU time of the targets: in the period, and of it while armed */
+	uint64_t cpu_ns, armed_cpu_ns; /* CPU time of the targets: in the period, and while armed */
 };
 
 struct armed_time {
 	bool on, bursting;
-	struct armed_clock since;  /* on: when the gate opened, or a period began */
-	struct armed_clock start;  /* of the present period */
-	uint64_t on_ns, on_cpu_ns; /* armed in this period before `since` */
+	struct armed_clock since;  /* if `on`: when the gate was opened, or the period began */
+	struct armed_clock start;  /* start of the present period */
+	uint64_t on_ns, on_cpu_ns; /* armed time of this period before `since` */
 	bool tell;		   /* report the present period at the end of this slice */
-	bool has_cut;		   /* a period that is over and was not reported yet: */
+	bool has_cut;		   /* `cut` is a period that has ended and was not reported yet */
 	struct armed_period cut;
-	uint64_t begin, past_on_ns; /* sum over all reported periods */
+	uint64_t begin, past_on_ns; /* sum of the armed time of all reported periods */
 };
 
-/* Begin to count, or begin a new period, at `now`. */
+/* Begins to count, or begins a new period, at `now`. */
 void armed_begin(struct armed_time *a, struct armed_clock now);
-/* The gate was opened at `now`. */
+/* Notes that the gate was opened at `now`. */
 void armed_on(struct armed_time *a, struct armed_clock now);
-/* The gate was closed at `end`; the clocks were read at `now`, perhaps later. */
+/* Notes that the gate was closed at `end`. The clocks were read at `now`, perhaps later. */
 void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now);
 /*
- * The period up to `now`. While there are no bursts it ends with the gate: behind it the
- * measurement is over or paused, and nothing is missing.
+ * Returns the period up to `now`. Without bursts the period ends when the gate was closed: after
+ * that the measurement is over or paused, and no calls are missing.
  */
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now);
 /*
- * A burst is over: end its period, unless less than ARMED_MIN_NS of it was armed: then it goes on
- * to the end of the next burst. True if the period was ended.
+ * Ends the period of a burst that is over, and returns true. If less than ARMED_MIN_NS of the
+ * period was armed, the period goes on to the end of the next burst, and the function returns
+ * false.
  */
 bool armed_cut(struct armed_time *a, struct armed_clock now);
 

@@ -18,12 +18,14 @@ enum {
 	MODEL_MAX_TARGETS = 4096,
 	MODEL_MAX_CHECKS = 256,
 	MODEL_MAX_CONSTANTS = 256,
-	MODEL_TEXT = 4096,	      /* longer text is cut */
-	MODEL_TICKS = 256,	      /* slices in which related peaks are looked for */
-	MODEL_SLICE_BYTES = 96 << 20, /* of all operations; beyond it the largest is coarsened */
-	MODEL_KEEP_SLICES = 8,	      /* fewer are not coarsened for that */
-	MODEL_ALL_SAMPLES = 1 << 18,  /* of all operations; beyond it none grows */
-	MODEL_KEEP_SAMPLES = 32,      /* except to this many */
+	MODEL_TEXT = 4096, /* longer text is cut */
+	MODEL_TICKS = 256, /* number of last slices in which related peaks are looked for */
+	/* slices of all operations; beyond it those of the largest operation are merged */
+	MODEL_SLICE_BYTES = 96 << 20,
+	MODEL_KEEP_SLICES = 8, /* an operation with fewer slices is not merged for that */
+	/* samples of all operations; beyond it no operation gets more ... */
+	MODEL_ALL_SAMPLES = 1 << 18,
+	MODEL_KEEP_SAMPLES = 32, /* ... than this many */
 };
 
 /* Activations open at the end of a slice. */
@@ -36,43 +38,46 @@ struct open_list {
 /* The costly part of the answer for one operation. */
 struct op_answer {
 	bool made;
-	uint64_t version, revision; /* of the operation and the model for which it was made */
+	/* version of the operation and revision of the model at that time */
+	uint64_t version, revision;
 	struct values values[MODEL_MAX_PEAKS];
 	struct peak_related related[MODEL_MAX_PEAKS][RELATED_MAX];
 };
 
 /* Calls per peak and slice, for the last MODEL_TICKS slices, prepared for comparison. */
 struct op_series {
-	uint64_t version, revision; /* of the operation and the model for which it was made */
-	unsigned int room;	    /* peaks that there is memory for */
-	unsigned int known_from;    /* first slice of which anything is known */
+	/* version of the operation and revision of the model at that time */
+	uint64_t version, revision;
+	unsigned int room;	 /* number of peaks that `calls` has room for */
+	unsigned int known_from; /* first slice in which the operation was known */
 	double calls[][MODEL_TICKS];
 };
 
 struct op_state {
-	struct op pub;	  /* what the getters give */
+	struct op pub;	  /* the part that the getters return */
 	uint64_t version; /* grows with every change */
-	uint64_t born;	  /* slices that had ended when it was first heard of */
+	uint64_t born;	  /* number of slices that had ended when the operation was added */
 
 	struct slices slices;
 	struct samples samples;
-	struct weight weight;	    /* of the last slice that was armed at all */
+	struct weight weight;	    /* weight of the last slice with armed time */
 	struct scale scale;	    /* the calls in gaps and their error */
-	uint64_t correction_ns;	    /* of the last record */
-	uint64_t ticks, ticks_in;   /* samples of the target; in this function */
-	struct weight_carry *carry; /* made when a weight is not 1 */
+	uint64_t correction_ns;	    /* from the last record */
+	uint64_t ticks, ticks_in;   /* CPU samples of the target, and those in this function */
+	struct weight_carry *carry; /* NULL until a weight other than 1 occurs */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
 	uint64_t slices_ns, armed_ns; /* lengths added up */
 
 	/* The slice that has not ended yet. */
-	bool pending; /* a PROFILE came */
+	bool pending; /* a profile record came since the last tick */
 	uint64_t pending_min_ns, pending_max_ns, pending_open, pending_oldest_ns;
-	struct open_list *opening, *open; /* of this slice, of the last one; made when needed */
+	/* open calls of this slice and of the last one; NULL until needed */
+	struct open_list *opening, *open;
 
 	/* Peaks as of the last tick, and as shown. */
 	bool changed; /* `total` changed since the last tick */
 	struct profile
-	    seen; /* calls as they were counted: not scaled up, so that noise is Poisson */
+	    seen; /* calls as they were counted, not scaled up, so that their noise is Poisson */
 	struct peak_tracker tracker;
 	unsigned int nr_spans;
 	struct peak_span span[MODEL_MAX_PEAKS];
@@ -81,9 +86,9 @@ struct op_state {
 	struct shadow_verdict shadow[MODEL_MAX_PEAKS];
 	struct peak peak[MODEL_MAX_PEAKS];
 	uint64_t shown_version,
-	    shown_revision;	  /* of the operation and the model for which it was made */
-	struct op_answer *answer; /* made when asked */
-	struct op_series *series; /* likewise */
+	    shown_revision; /* version of the operation and revision of the model at that time */
+	struct op_answer *answer; /* NULL until needed */
+	struct op_series *series; /* NULL until needed */
 };
 
 struct model_target {
@@ -110,20 +115,20 @@ struct model {
 	size_t nr_checks;
 	struct rec_constant *constant;
 	size_t nr_constants;
-	struct constants constants; /* with the well-known ones */
+	struct constants constants; /* includes the well-known ones */
 
 	bool all_peaks;
-	uint64_t revision; /* grows with all that changes the answers of every operation */
+	uint64_t revision; /* grows with each change that affects all operations */
 	bool ticked;
 	struct rec_tick last_tick;
 	uint64_t nr_slices, elapsed_ns;
-	uint64_t tick_end[MODEL_TICKS]; /* of the last slices; slice n at n % MODEL_TICKS */
+	uint64_t tick_end[MODEL_TICKS]; /* end of the last slices; slice n is at n % MODEL_TICKS */
 };
 
 /* Replace *to by a copy of text. Returns 0 or -ENOMEM (unchanged). */
 int model_set_text(const char **to, const char *text);
 
-/* model_host.c: everything that is not about an operation */
+/* model_host.c: everything except operations */
 int model_feed_meta(struct model *m, const struct rec_meta *rec);
 int model_feed_target(struct model *m, const struct rec_target *rec);
 int model_feed_target_end(struct model *m, const struct rec_target_end *rec);
@@ -139,24 +144,27 @@ int model_feed_op(struct model *m, const struct rec_op *rec);
 int model_feed_profile(struct model *m, const struct rec_profile *rec);
 int model_feed_sample(struct model *m, const struct rec_sample *rec);
 int model_feed_open(struct model *m, const struct rec_open *rec);
-/* The slice ended: what was pending becomes the last complete slice. */
+/* Ends the slice: pending data becomes the last complete slice. */
 void model_op_tick(struct op_state *op, const struct rec_tick *tick);
 void model_op_free(struct op_state *op);
 
-/* model_peaks.c: peaks and what is said of them */
-/* The slice ended: look for peaks and give them their ids. */
+/* model_peaks.c: peaks and their properties */
+/* Ends the slice: finds the peaks and their ids. */
 void model_peaks_tick(struct op_state *op);
-/* Bring op->pub and its peaks up to date, without values, relations, periods. */
+/* Brings op->pub and its peaks up to date, without values, related peaks and periods. */
 void model_refresh(const struct model *m, struct op_state *op);
-/* The full answer. Returns 0 or -ENOMEM (less is shown). */
+/*
+ * Computes the full answer, with values, related peaks and periods. Returns 0, or -ENOMEM with an
+ * incomplete answer.
+ */
 int model_answer(struct model *m, struct op_state *op);
 
 /* model_related.c */
-/* Fill op->answer->related for all peaks and their numbers nr[]. Returns 0 or -ENOMEM. */
+/* Fills op->answer->related for all peaks, and nr[] with their numbers. Returns 0 or -ENOMEM. */
 int model_related(struct model *m, struct op_state *op, unsigned int *nr);
 
 /* model_preempt.c */
-/* Fill run_queue_share, expected_preempted and seen_preempted of all peaks. */
+/* Fills run_queue_share, expected_preempted and seen_preempted of all peaks. */
 void model_preemption(const struct model *m, struct op_state *op,
 		      const struct call_sample *const *call, const double *weight, unsigned int n);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bounded memory of sampled calls with their values.
+ * A bounded set of sampled calls with their values.
  *
- * One reservoir (Vitter, 1985, algorithm R) per doubling of the latency, so
- * that rare slow calls keep their samples however many fast ones there are.
- * Deterministic: which call is replaced follows from the numbers of the
- * operation and of the sample. Half of the calls are marked as held out, for
- * judging rules that were chosen on the other half.
+ * Each doubling of the latency has its own reservoir (Vitter, 1985, algorithm R), so that rare slow
+ * calls keep their samples, however many fast ones there are. Deterministic: the numbers of the
+ * doubling and of the sample decide which call is replaced. Half of the calls are marked as held
+ * out, to judge rules that were chosen on the other half.
  */
 #ifndef PEAKTOP_SAMPLES_H
 #define PEAKTOP_SAMPLES_H
@@ -39,22 +38,22 @@ struct samples {
 		unsigned int nr, cap;
 		struct call_sample *call;
 	} stratum[PT_DOUBLINGS];
-	unsigned int nr; /* of all strata, at most MODEL_MAX_SAMPLES */
+	unsigned int nr; /* calls of all strata, at most MODEL_MAX_SAMPLES */
 };
 
 void samples_init(struct samples *s);
 void samples_release(struct samples *s);
 
 /*
- * Offer one call to the reservoirs, which together do not grow beyond `max`
- * (nor beyond MODEL_MAX_SAMPLES). Returns 0 or -ENOMEM (not taken).
+ * Offers one call to the reservoirs, which together hold at most `max` calls (and at most
+ * MODEL_MAX_SAMPLES). Returns 0, or -ENOMEM if the call was not stored.
  */
 int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int max);
 
 /*
- * Write pointers to all calls to call[0..s->nr), by doubling, and the number of
- * calls that each stands for to weight[]: the calls of its doubling in `total`,
- * divided among its samples by one over their chance.
+ * Writes pointers to all samples to call[0..s->nr), by doubling, and to weight[] the number of
+ * calls that each sample represents. That is the number of calls of its doubling in `total`, shared
+ * among the samples in proportion to the inverse of their chance.
  */
 void samples_list(const struct samples *s, const struct profile *total,
 		  const struct call_sample **call, double *weight);

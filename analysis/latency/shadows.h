@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shadows: peaks that consist of calls of another peak which the host made
- * longer, because it ran something else meanwhile (preemption, waiting for a
- * CPU after a sleep) or had to map a page. The sampled calls say how long each
- * of them waited for a CPU; without that time most calls of a shadow have the
- * latency of the peak that they belong to. docs/notes/peaks.md has the method.
+ * Finds shadows: peaks made of calls of another peak that the host made longer. The host ran
+ * something else meanwhile (preemption, waiting for a CPU after a sleep), handled an interrupt, or
+ * had to map a page. The sampled calls say how long each waited for a CPU; without that time, most
+ * calls of a shadow have the latency of the peak that they belong to. docs/notes/peaks.md has the
+ * method.
  *
  * Pure: same samples in, same answer out.
  */
@@ -16,31 +16,31 @@
 #include "analysis/latency/samples.h"
 
 struct shadow_verdict {
-	int of; /* index of the peak whose calls these are; -1: its own calls */
+	int of; /* index of the peak whose calls these are; -1: not a shadow */
 	enum peak_fold why;
 };
 
 /*
- * Fill out[0..n) for the peaks span[0..n), which are in ascending order and
- * disjoint, in the profile `seen`; n is at most PEAKS_TRACKED. `call` and `weight` are as
- * samples_list() gives them.
+ * Fills out[0..n) for the peaks span[0..n) of the profile `seen`, which are disjoint and in
+ * ascending order; n is at most PEAKS_TRACKED. `call` and `weight` are the output of
+ * samples_list().
  */
 void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		  const struct call_sample *const *call, const double *weight,
 		  unsigned int nr_calls, struct shadow_verdict *out);
 
 /*
- * The profile without the calls that the host made longer than the core of their peak. From
- * each bucket of `seen` it subtracts the share of the sampled calls in that bucket and its
- * neighbours that were made longer.
+ * Fills *clean with the profile `seen` without the calls that the host made longer than the core of
+ * their peak. From each bucket it subtracts the share of such calls among the sampled calls in that
+ * bucket and its neighbours.
  */
 void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		   const struct call_sample *const *call, const double *weight,
 		   unsigned int nr_calls, struct profile *clean);
 /*
- * Split those of the n peaks span[] (room for `max`) in which the profile
- * `clean` has two, because disturbed calls fill the valley between them.
- * Returns the number of peaks.
+ * Splits each peak of span[0..n) that is two peaks in the profile `clean`, because calls disturbed
+ * by the host fill the valley between them. `span` has room for `max` peaks. Returns the number of
+ * peaks.
  */
 unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
 			   struct peak_span *span, unsigned int n, unsigned int max);

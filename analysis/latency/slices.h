@@ -11,23 +11,25 @@
 #include "analysis/latency/model.h"
 
 struct slices {
-	struct slice *slice; /* their bucket and count arrays are owned here */
+	struct slice *slice; /* the list owns the arrays `bucket` and `count` of its slices */
 	unsigned int nr, cap;
-	size_t bytes; /* of all memory held */
+	size_t bytes; /* bytes of memory that the list holds */
 };
 
 void slices_init(struct slices *s);
 void slices_release(struct slices *s);
 
 /*
- * Append a copy of `slice`; one that starts with the last is added to it, and so is one that makes
- * no more than `interval_ns` with it if both tell of a burst and the gap before it. When
- * MODEL_MAX_SLICES are held the older half is coarsened first. Returns 0,
- * -ENOMEM, or -EINVAL for a slice that begins before the end of the last one.
+ * Appends a copy of `slice`. A slice with the start of the last one is added to that. If both are
+ * bursts with the gap before, and together they last at most `interval_ns`, they become one slice.
+ * If the list has MODEL_MAX_SLICES, its older half is merged pairwise first. Returns 0, -ENOMEM, or
+ * -EINVAL if the slice begins before the end of the last one.
  */
 int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns);
 
-/* Merge the slices of the older half pairwise. Returns 0 or -ENOMEM (fewer or none were merged). */
+/*
+ * Merges the slices of the older half pairwise. Returns 0, or -ENOMEM if fewer or none were merged.
+ */
 int slices_coarsen(struct slices *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the arguments of common system calls are: name and kind, by the name of
- * the call (the numbers differ between architectures, the arguments do not);
- * and what stands in their place in the samples of the other layers.
+ * Names and kinds of the arguments of common system calls, by the name of the call (the numbers
+ * differ between architectures, the arguments do not). Also of the values that the samples of the
+ * other layers have in place of arguments.
  */
 #ifndef PEAKTOP_SYSCALL_ARGS_H
 #define PEAKTOP_SYSCALL_ARGS_H
@@ -11,18 +11,19 @@
 
 enum arg_kind {
 	ARG_UNKNOWN = 0, /* the call is not in the table */
-	ARG_NONE,	 /* the call has no such argument: whatever was in the register */
-	ARG_POINTER,	 /* to a buffer of the caller: says nothing */
-	ARG_ADDRESS,	 /* identifies an object (a futex): only equality says something */
+	/* the call has no such argument: the register holds an arbitrary value */
+	ARG_NONE,
+	ARG_POINTER, /* points to a buffer of the caller: its value is meaningless */
+	ARG_ADDRESS, /* identifies an object (a futex): only equality is meaningful */
 	ARG_FD,
 	ARG_SIZE, /* bytes, offsets, counts, times */
 	ARG_FLAGS,
 	ARG_INT, /* a small signed number: commands, signals, timeouts in ms */
 	ARG_FUTEX_OPERATION,
-	ARG_BLOCK_OPERATION, /* of a block request: enum req_op of the kernel */
-	ARG_LOCK_KIND,	     /* of a lock wait: LCB_F_* of the kernel's lock tracepoints, or a futex
-				operation */
-	ARG_QUEUED,	     /* of a run-queue delay: 1 after a preemption, 0 after a wake-up */
+	ARG_BLOCK_OPERATION, /* block request: enum req_op of the kernel */
+	/* lock wait: LCB_F_* of the lock tracepoints of the kernel, or a futex operation */
+	ARG_LOCK_KIND,
+	ARG_QUEUED, /* run-queue delay: 1 after a preemption, 0 after a wake-up */
 };
 
 struct syscall_arg {
@@ -30,13 +31,16 @@ struct syscall_arg {
 	enum arg_kind kind;
 };
 
-/* Argument 0..5 of the call of this name ("read"). */
+/* Returns argument 0..5 of the system call of this name ("read"). */
 struct syscall_arg syscall_arg(const char *syscall, unsigned int argument);
 
-/* Of a block request, lock wait or run-queue delay; ARG_UNKNOWN for other layers. */
+/*
+ * Returns the argument of a block request, lock wait or run-queue delay; ARG_UNKNOWN for other
+ * layers.
+ */
 struct syscall_arg layer_arg(enum layer layer, unsigned int argument);
 
-/* The word for a value of one of the last four kinds, NULL if there is none. */
+/* Returns the word for a value of one of the last four kinds, or NULL if there is none. */
 const char *arg_word(enum arg_kind kind, int64_t value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules of value correlation: chosen on one half of the calls, judged on the
- * other. Inside of values.c; docs/notes/values.md has the method.
+ * Rules of value correlation: chosen on one half of the calls, judged on the other half. Internal
+ * to values*.c; docs/notes/values.md has the method.
  */
 #ifndef PEAKTOP_VALUES_RULE_H
 #define PEAKTOP_VALUES_RULE_H
@@ -11,29 +11,29 @@
 
 enum {
 	RULE_KEYS = 3,
-	RULE_MIN_CALLS = 3, /* of the peak and of the rest, in either half; fewer say nothing */
+	RULE_MIN_CALLS = 3, /* calls of the peak and of the rest needed in each half */
 };
 
 /* How a value is compared and written. */
 enum value_format {
 	FORMAT_NUMBER,
 	FORMAT_SIZE,   /* thresholds at powers of two where possible */
-	FORMAT_COUNT,  /* of events: 0 is "none" */
+	FORMAT_COUNT,  /* number of events: 0 is written as "none" */
 	FORMAT_TIME,   /* ns */
 	FORMAT_HEX,    /* flags, addresses */
-	FORMAT_RESULT, /* of a system call: -4095..-1 are errors */
+	FORMAT_RESULT, /* result of a system call: -4095..-1 are errors */
 	FORMAT_FUTEX_OPERATION,
 	FORMAT_BLOCK_OPERATION,
 	FORMAT_LOCK_KIND,
 	FORMAT_QUEUED,
 };
 
-/* What kind of rules make sense for a value. */
+/* The kinds of rules that are meaningful for a value. */
 struct value_traits {
 	enum value_format format;
-	bool exact;	/* by equality */
-	bool threshold; /* by order */
-	bool is_signed; /* else keys are compared as uint64_t */
+	bool exact;	/* values may be compared for equality */
+	bool threshold; /* values may be compared with a threshold */
+	bool is_signed; /* keys are signed; false: compare them as uint64_t */
 };
 
 enum rule_kind {
@@ -52,30 +52,30 @@ struct rule {
 
 enum { LEARN = 0, JUDGE = 1, OUT = 0, IN = 1 };
 
-/* All calls with one value; first index LEARN or JUDGE, second OUT of the peak or IN it. */
+/* All calls with one value. First index: LEARN or JUDGE; second index: OUT of the peak or IN it. */
 struct value_group {
 	int64_t key;
 	double weight[2][2];
 	unsigned int nr[2][2];
 };
 
-/* The same over all values. */
+/* Sums over all values. */
 struct value_sums {
 	double weight[2][2], squares[2][2];
 	unsigned int nr[2][2];
 };
 
 /*
- * The rule that best separates the calls to learn from; groups in ascending
- * order of their keys. False if none is worth it. Every one of sums->nr must
- * be at least RULE_MIN_CALLS.
+ * Chooses the rule that best separates the calls of the half LEARN. The groups are in ascending
+ * order of their keys. Returns false if no rule is good enough. Each of sums->nr must be at least
+ * RULE_MIN_CALLS.
  */
 bool rule_choose(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		 const struct value_sums *sums, struct rule *rule);
 
 /*
- * The shares of the calls held out that match, in the peak and outside. False
- * if they are not far enough apart, or might be so by luck.
+ * Computes the shares of the held-out calls that match the rule, in the peak and outside. Returns
+ * false if the shares differ too little, or may differ by chance.
  */
 bool rule_judge(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		const struct value_sums *sums, const struct rule *rule, double share[2]);
