@@ -84,7 +84,8 @@ struct compare_reason {
 	double before, after; /* shares of the calls, or as stated at the kind */
 };
 
-/* The metrics of OSprof and the share of moved calls; all are 0 for equal profiles. */
+/* The metrics of OSprof and the share of moved calls; all but emd_noise are 0 for equal profiles.
+ */
 struct compare_metrics {
 	double emd;	  /* doublings; INFINITY when only one set has it */
 	double emd_noise; /* mean distance that sampling alone would cause */
