@@ -10,8 +10,8 @@ enum { MAX_BAR = 50, SHORT_GAP = 2 };
 
 struct row {
 	uint64_t count;
-	const struct peak *peak; /* to which most of its calls belong, NULL if none */
-	unsigned int gap;	 /* first of so many empty rows that are drawn as one; 0 if not */
+	const struct peak *peak; /* the peak with most calls of this row, or NULL */
+	unsigned int gap;	 /* this row begins `gap` empty rows drawn as one; 0: it does not */
 };
 
 struct rows {
@@ -87,7 +87,7 @@ static int rank_of(const struct op *op, int id)
 	return 0;
 }
 
-/* The numbers of the peaks whose mode is in row i; "~" and that of its peak for a shadow. */
+/* The numbers of the peaks whose mode is in row i; for a shadow "~" and the number of its peak. */
 static struct text label(const struct rows *r, const struct op *op, unsigned int i)
 {
 	struct text t = {""};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A histogram as lines of text: one row a bucket from low to high latency, bars
- * in proportion to the logarithm of the count, peaks bracketed and numbered at
- * their modes. Runs of empty rows are drawn as one.
+ * Draws a histogram as lines of text: one row per bucket from low to high latency, with bars in
+ * proportion to the logarithm of the count. Peaks have brackets and a number at their modes.
+ * Consecutive empty rows are drawn as one row.
  */
 #ifndef PEAKTOP_HISTOGRAM_H
 #define PEAKTOP_HISTOGRAM_H
@@ -19,7 +19,7 @@ struct histogram_options {
 	bool ascii;
 };
 
-/* Append it to `out`. Returns 0, -ENOMEM or -E2BIG. Nothing for an empty profile. */
+/* Append the histogram to `out`; an empty profile appends nothing. Returns 0, -ENOMEM or -E2BIG. */
 int histogram_append(struct buf *out, const struct op *op, const struct histogram_options *o);
 
 #endif

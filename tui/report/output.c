@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What text and JSON have in common. */
+/* Shared by the text and the JSON output. */
 #include "tui/report/output.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ double output_cost_one_cpu_percent(const struct rec_cost *c)
 
 double output_cost_host_percent(const struct rec_cost *c)
 {
-	/* a share of next to nothing says nothing */
+	/* a share of less than 50 ms of CPU time is noise */
 	return c->host_cpu_ns > 50000000
 		   ? 100.0 * ((double)c->ns + (double)c->own_cpu_ns) / (double)c->host_cpu_ns
 		   : -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the text and the JSON of a descent have in common. */
+/* Shared by the text and the JSON output of a descent. */
 #include "tui/report/output_descend.h"
 
 #include <stdio.h>
@@ -9,9 +9,10 @@
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 
-/* Of the calls of both: then an answer's range is a peak's. */
+/* If a peak and a range share this fraction of the calls of both, the range is reported as the
+ * peak. */
 #define SAME_PEAK 0.7
-/* Of the time: less is not worth a word. */
+/* Smaller fractions of the time are not mentioned. */
 #define WORTH_SAYING 0.03
 
 static const char *kernel_function(const struct descent_driver *d, const struct rec_frame *f)
@@ -67,7 +68,7 @@ const char *report_status(const struct descend_report *r, const struct descent_r
 	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
 }
 
-/* The present peak that has most of the calls asked about; NULL: none. */
+/* The present peak with most of the calls in the range that was asked for; NULL: there is none. */
 static const struct peak *peak_with_most(const struct op *op, struct bucket_range asked)
 {
 	const struct peak *best = NULL;
@@ -91,7 +92,7 @@ static const struct peak *peak_with_most(const struct op *op, struct bucket_rang
 	return best;
 }
 
-/* Where most calls are: the bucket of a mode that lies outside. */
+/* The latency of the fullest bucket in a range, as its mode. */
 static uint64_t mode_in(const struct profile *p, struct bucket_range range)
 {
 	unsigned int best = range.low;
@@ -109,8 +110,8 @@ static double part_of(uint64_t part, uint64_t whole)
 }
 
 /*
- * Shares of the calls and the time that these latencies had when the question was asked: since then
- * probes may have moved calls out of their range.
+ * The shares of calls and time that a range of latencies had when the descent began. Since then,
+ * probes may have moved calls out of the range.
  */
 static void shares_of(const struct descend_report *r, const struct op *op,
 		      struct bucket_range range, double *calls, double *time)
@@ -140,7 +141,8 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	shares_of(r, op, asked, &out->share_of_calls, &out->share_of_time);
 	if (now->range.low == asked.low && now->range.high == asked.high)
 		return true;
-	/* it has split or grown since: the answer is about the calls that were asked about */
+	/* The peak has changed its range since the descent began: the answer is about the range
+	 * that was asked for. */
 	out->range = asked;
 	out->low_ns = ask->low_ns;
 	out->high_ns = ask->high_ns;
@@ -154,8 +156,8 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	return true;
 }
 
-/* Is the range that was asked for this peak, for all that matters? A part of one is called by its
- * latencies. */
+/* True if the range that was asked for has nearly the same calls as this peak. If it is only a part
+ * of a peak, its latencies are reported instead of the peak's number. */
 static bool is_that_peak(const struct descend_report *r, const struct peak *p)
 {
 	const struct rec_descent *ask = driver_asked(r->driver);
@@ -174,7 +176,7 @@ static bool is_that_peak(const struct descend_report *r, const struct peak *p)
 	       calls >= SAME_PEAK * (double)profile_range_calls(&op->total, asked);
 }
 
-/* The slowest calls, of which no peak is known. */
+/* Begin the sentence of a descent into the slowest calls (no peak). */
 static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(r->driver);
@@ -323,7 +325,7 @@ void report_cause(struct buf *out, const struct cause *c)
 		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
 		append_safe(out, c->name);
 	}
-	/* the name of an interrupt has its number, where that is one of the hardware */
+	/* the name of a hardware interrupt already contains its number */
 	if (c->detail[0] && (kind != CAUSE_INTERRUPT || !c->name[0])) {
 		buf_puts(out, " (");
 		append_safe(out, c->detail);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `peaktop descend` prints: the answer of a descent, from its records and the
- * model alone, as JSON (docs/peaktop.schema.json) or text. The same records give
- * the same bytes. Names of the host pass the sanitiser here.
+ * Prints the answer of `peaktop descend` from the records of the descent and the model, as JSON
+ * (docs/peaktop.schema.json) or text. The same records give the same bytes. Names of the target and
+ * the host are sanitised here.
  *
  * Each returns 0, -ENOMEM, or the negative errno of a failed write.
  */
@@ -14,80 +14,83 @@
 #include "tui/engine/descent_driver.h"
 #include "tui/report/output.h"
 
-/* What is to be printed. */
+/* The descent to print. */
 struct descend_report {
 	struct model *model;
 	const struct descent_driver *driver;
-	uint32_t op;	   /* f0, also where nothing could be asked */
-	bool no_such_peak; /* that is why nothing was asked */
+	uint32_t op;	   /* f0, also if no descent began */
+	bool no_such_peak; /* no descent began for this reason */
 	int wanted_peak;   /* the rank that was asked for; 0: none */
 	uint64_t wanted_low_ns,
-	    wanted_high_ns; /* the latency (equal) or range that was asked for; 0: none */
-	double slowest;	    /* percent; 0: a peak */
-	const char *asked;  /* the OP as it was given; NULL: not known */
+	    wanted_high_ns; /* the range that was asked for (both equal: one latency); 0: none */
+	double slowest;	    /* --slowest, in percent; 0: a peak was asked for */
+	const char *asked;  /* the OP on the command line; NULL: not known */
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f);
-/* The one sentence that comes first, without newline, sanitised. */
+/* Append the sentence that comes first, without newline, sanitised. */
 void output_descend_sentence(const struct descend_report *r, struct buf *out);
 
-/* ---- for both (output_descend.c) ---- */
+/* ---- shared by text and JSON (output_descend.c) ---- */
 
-/* Code that a program made itself, or that of the vdso. */
+/* Shown for code that belongs to no file: generated at run time, or the vDSO. */
 #define NO_FILE "(code of no file)"
 
-/* The result as far as there is one: all zero with no paths before anything was asked. 0 or
- * -ENOMEM. */
+/* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free
+ * it with descent_result_release(). */
 int report_result(const struct descend_report *r, struct descent_result *out);
-/* The functions of the kernel that causes in it are named by. */
+/* Name causes in the kernel by the kernel's functions. */
 void report_name_kernel(const struct descent_driver *d, struct descent_result *r);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
 /*
- * The peak that the descent asked about: its range as it was asked, its calls as they are now.
- * False: none (the slowest calls, or it has gone). What *out points to is of `op`.
+ * The peak that the descent is about, with the range that was asked for and its present calls.
+ * False: there is none (a descent into the slowest calls, or the peak has disappeared). Pointers in
+ * *out belong to `op`.
  */
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out);
 /*
- * The calls that the answer is about, as a sentence begins with them: "peak 3, 2.5-3.8 ms, 2.6 ms
- * on average, 2% of calls and 25% of time". `mean_ns` 0: not known yet. False: nothing was asked,
- * nothing was put.
+ * Append the calls that the answer is about, to begin a sentence: "peak 3, 2.5-3.8 ms, 2.6 ms on
+ * average, 2% of calls and 25% of time". `mean_ns` 0: not known yet. False: no descent has begun;
+ * nothing was appended.
  */
 bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out);
-/* What of the time is not explained, in words: "30% in callees that were not measured"; nothing
- * where nothing is. */
+/* Append the part of the time that is not explained: "30% in callees that were not measured".
+ * Append nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,
 		    struct buf *out);
 enum evidence report_evidence(const struct descent_fnode *n);
-/* `evidence` in words for a person; evidence_text() is the value in JSON. */
+/* `evidence` in words for the text output; evidence_text() is the value in JSON. */
 const char *report_evidence_words(enum evidence evidence);
-/* A cause in words, sanitised: "timed sleep (nanosleep)". */
+/* Append a cause in words, sanitised: "timed sleep (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
-/* The cause of a path; of a loop with what it calls: "in 7 calls of dlopen, 107 us each (88%)". */
+/* Append the cause of a path; for a loop also its callee: "in 7 calls of dlopen, 107 us each
+ * (88%)". */
 void report_path_cause(struct buf *out, const struct descent_driver *d,
 		       const struct descent_path *p);
-/* "7" or "6.5" */
+/* Append a mean number of calls: "7" or "6.5". */
 void report_mean_count(struct buf *out, double mean);
-/* What ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
+/* Append what ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
 void report_wait_end(struct buf *out, const struct hop *h);
-/* A name without parameters, sanitised. */
+/* Append a demangled name without parameters, sanitised. */
 void report_short_name(struct buf *out, const char *name);
 /*
- * What no peak shows: calls that did not return, if they are a hundredth of all. One sentence
- * without its stop, for JSON notes and text alike; nothing where there are none.
+ * Append a sentence (without full stop) about calls that ended without returning (exception,
+ * longjmp, thread exit), if they are at least one percent of all calls: no peak contains them.
+ * False: nothing was appended.
  */
 bool report_left(struct buf *out, const struct op *op);
-/* The short name of a function, sanitised; "module+0x..." where it has none. */
+/* Append the short name of a function, sanitised; "module+0x..." if it has no name. */
 void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function);
-/* "store.c:88", sanitised; nothing where the source is not known. */
+/* Append "store.c:88", sanitised. False: the source is not known; nothing was appended. */
 bool report_place(struct buf *out, const struct descent_driver *d, struct rec_code place);
-/* "store.c:88", sanitised; nothing without a line. */
+/* Append "store.c:88", sanitised. False: `line` is 0; nothing was appended. */
 bool report_line(struct buf *out, const char *file, uint32_t line);
-/* Where the time of a path's last function went: "in the loop at hash.c:40-44 of mix (inlined)";
- * nothing if unknown. */
+/* Append where the last function of a path spent its time: "in the loop at hash.c:40-44 of mix
+ * (inlined)". False: not known; nothing was appended. */
 bool report_where(struct buf *out, const struct descent_driver *d, const struct descent_path *p);
-/* The functions inlined at a call site, innermost first, of which the site is in the first: none,
- * or "mix < fold". */
+/* Append the inlined functions that contain a call site, innermost first: "mix < fold". False:
+ * there is none. */
 bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct rec_code site);
 
 #endif

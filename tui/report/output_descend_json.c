@@ -37,7 +37,7 @@ static void put_line(json_t *o, const struct driver_symbol *s, bool *failed)
 		json_put_u64(o, "line", s->line, failed);
 }
 
-/* Names of what is inlined where a call site stands, innermost first. */
+/* Add the names of the inlined functions that contain a call site, innermost first. */
 static void put_inlined_at(json_t *o, const struct descent_driver *d, struct rec_code site,
 			   bool *failed)
 {
@@ -76,7 +76,7 @@ static void put_loop(json_t *o, const struct inlined_level *l, bool *failed)
 	json_put(o, "loop", loop, failed);
 }
 
-/* A function that is only inlined into the last frame. */
+/* A function that was inlined into the last frame and has no frame of its own. */
 static json_t *inlined_json(const struct descent_driver *d, const struct descent_path *p,
 			    const struct inlined *in, unsigned int i, bool *failed)
 {
@@ -153,7 +153,7 @@ static json_t *sibling_json(const struct descent_driver *d, const struct descent
 	return o;
 }
 
-/* The callee of a loop: "dlopen", "7 calls, 107 us each". */
+/* Add the function that a loop calls: name "dlopen", detail "7 calls, 107 us each". */
 static void put_looped(json_t *o, const struct descent_driver *d,
 		       const struct descent_looped *looped, bool *failed)
 {
@@ -204,7 +204,7 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 	return o;
 }
 
-/* What has no name is called by its place. */
+/* The name of a place in code; without a name, module and offset. */
 static void code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size)
 {
 	const struct driver_symbol *s = driver_symbol(d, code.module, code.offset);
@@ -234,7 +234,7 @@ static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, 
 	return frames;
 }
 
-/* What ended the wait, as a layer; NULL if not known. */
+/* The layer that ended a wait; NULL if not known. */
 static json_t *ended_by_json(const struct hop *h, bool *failed)
 {
 	static const char *const states[ENDED_KINDS] = {
@@ -272,7 +272,7 @@ static const char *wait_state(const struct hop *h)
 									: "sleep";
 }
 
-/* The first hop: the thread that waited, then what ended the wait. */
+/* A wait: the thread that waited, then the layer that ended the wait. */
 static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
 {
 	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
@@ -300,8 +300,7 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 	return o;
 }
 
-/* Of a function in a stack, not an fnode: the kernel's part of a path, the callers of a system
- * call. */
+/* A stack frame that is no fnode: in the kernel part of a path, or a caller of a system call. */
 static json_t *stack_frame_json(const struct descent_driver *d, const struct rec_frame *f,
 				bool place, bool *failed)
 {
@@ -331,7 +330,7 @@ static json_t *kernel_frame_json(const struct descent_driver *d, const struct de
 	return o;
 }
 
-/* Outermost first, as everywhere. */
+/* The callers of a system call, outermost first like all stacks in this JSON. */
 static json_t *callers_json(const struct descent_driver *d, const struct descent_callers *c,
 			    bool *failed)
 {
@@ -442,7 +441,7 @@ static void put_interval(json_t *o, const char *key, double low, double high, bo
 	json_put(o, key, json_pack("[f,f]", low, high), failed);
 }
 
-/* Of times and counts, which are integers. */
+/* Add an interval of times or counts, rounded outwards to integers. */
 static void put_whole_interval(json_t *o, const char *key, double low, double high, bool *failed)
 {
 	json_put(o, key,
@@ -451,8 +450,8 @@ static void put_whole_interval(json_t *o, const char *key, double low, double hi
 		 failed);
 }
 
-/* How sure the figures are, with 95%: counts that were scaled up are as sure as the calls that were
- * seen, and as the scale. */
+/* The 95% confidence intervals of the figures. If calls were sampled, the interval of their count
+ * includes the error of the sample and of the factor that scales it up. */
 static json_t *intervals_json(const struct op *op, const struct peak *peak,
 			      const struct descent_result *r, bool *failed)
 {

@@ -43,8 +43,8 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 }
 
 /*
- * How many frames a sentence names: to the last one that code of the module of f0
- * calls. What a library does inside is not what a person can change; the path below has it.
+ * The number of frames to name in a sentence: up to the last function that is called from the
+ * module of f0. The user cannot change the inside of libraries; the list of paths shows it.
  */
 static unsigned int frames_named(const struct descent_result *result, const struct descent_path *p)
 {
@@ -85,7 +85,7 @@ static void put_path(struct buf *out, const struct descend_report *r,
 	buf_release(&place);
 }
 
-/* Where an answer is no root cause, its first words say so. */
+/* If the answer is no root cause, begin the sentence with the reason. */
 static void put_doubt(struct buf *out, const struct descend_report *r,
 		      const struct descent_result *result)
 {
@@ -104,7 +104,7 @@ static void put_doubt(struct buf *out, const struct descend_report *r,
 			   format_percent(result->explained).s);
 }
 
-/* The largest path of the host, or of the program itself; NULL: there is none. */
+/* The largest path whose cause is in the host (`host`), or in the program; NULL: there is none. */
 static const struct descent_path *largest_of(const struct descent_result *result, bool host)
 {
 	for (unsigned int i = 0; i < result->nr_paths; i++)
@@ -118,7 +118,7 @@ static void put_share(struct buf *out, const struct descent_path *p)
 	buf_printf(out, " (%s of the time)", format_percent(p->share).s);
 }
 
-/* The largest cause of the program itself, and those that are about as large. */
+/* Append the largest cause in the program, and those that are nearly as large. */
 static void put_own_causes(struct buf *out, const struct descend_report *r,
 			   const struct descent_result *result, const struct descent_path *first,
 			   bool share)
@@ -255,7 +255,7 @@ static void put_frame(struct buf *out, const struct descend_report *r,
 	buf_putc(out, '\n');
 }
 
-/* The functions that are only inlined into the last frame, by sampling. */
+/* Append the functions inlined into the last frame, with their shares of the samples. */
 static void put_inlined(struct buf *out, const struct descend_report *r,
 			const struct descent_path *p)
 {
@@ -339,7 +339,7 @@ static void put_stack_frame(struct buf *out, const struct descent_driver *d,
 	report_function(out, d, (struct rec_code){f->module, f->function});
 }
 
-/* What lies below the last frame, in the kernel: one line. */
+/* Append the kernel functions below the last frame: one line. */
 static void put_kernel(struct buf *out, const struct descend_report *r,
 		       const struct descent_path *p, const struct output_options *o)
 {
@@ -357,7 +357,7 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-/* Where samples ended, of calls that were not timed one by one. */
+/* Append the functions in which CPU samples of the last frame ended: its callees were not timed. */
 static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
 		      const struct output_options *o)
 {
@@ -374,7 +374,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 	buf_release(&line);
 }
 
-/* The callers of a system call. */
+/* Append the callers of a system call. */
 static void put_callers(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result, const struct output_options *o)
 {

@@ -40,7 +40,7 @@ static json_t *finish(struct object *o)
 	return o->json;
 }
 
-/* Takes `value` over. */
+/* Add a field. Owns `value`. */
 static void put(struct object *o, const char *key, json_t *value)
 {
 	if (json_object_set_new(o->json, key, value))
@@ -58,7 +58,7 @@ static void put_real(struct object *o, const char *key, double v)
 		put(o, key, json_real(v));
 }
 
-/* A share that is not known (negative) is left out. */
+/* Add a share, unless it is negative (not known). */
 static void put_share(struct object *o, const char *key, double v)
 {
 	if (isfinite(v) && v >= 0)
@@ -76,7 +76,7 @@ static void put_text(struct object *o, const char *key, const char *s)
 		put(o, key, text(s));
 }
 
-/* Append `value` to an array, taking it over. */
+/* Append `value` to an array. Owns `value`. */
 static void append(struct object *o, json_t *array, json_t *value)
 {
 	if (json_array_append_new(array, value))
@@ -444,7 +444,7 @@ json_t *output_json_operation(struct model *m, const struct op *op, unsigned int
 
 /* --- writing */
 
-/* Write `json` and drop it; with `open`, without its last brace, for more fields to follow. */
+/* Write `json` and free it. With `open`, omit the last brace, so that more fields can follow. */
 static int write_json(FILE *f, json_t *json, bool open)
 {
 	size_t len;
@@ -481,7 +481,7 @@ static int write_op(struct model *m, const struct op *op, const struct output_op
 	if (!err)
 		err = write_text(f, ",\"slices\":[");
 	for (i = 0; i < op->nr_slices && !err; i++) {
-		/* slices of bursts may be longer and arrive late */
+		/* Compare the end of each slice: slices of bursts may be longer and arrive late. */
 		if (o->json_lines && op->slices[i].end_ns <= o->since_ns)
 			continue;
 		err = write_text(f, separator);

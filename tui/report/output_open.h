@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is open now (analysis/walk/open.h), as `peaktop descend --open` prints it and
- * the screen shows it: each thread in such a call, for how long, what it waits for, its
- * stack. Names of the host pass the sanitiser here.
+ * Prints the calls that are open now (analysis/walk/open.h), for `peaktop descend --open` and the
+ * screen: each thread in such a call, the age of the call, what the thread waits for, and its
+ * stack. Names of the target and the host are sanitised here.
  */
 #ifndef PEAKTOP_OUTPUT_OPEN_H
 #define PEAKTOP_OUTPUT_OPEN_H
@@ -19,12 +19,12 @@ struct open_report {
 	const struct descent_driver *names;
 	const struct open_calls *calls;
 	struct open_ask ask;
-	const char *what; /* as the user named it; NULL: whatever is open */
+	const char *what; /* the OP on the command line; NULL: all open calls */
 };
 
-/* Threads in such a call. */
+/* The number of threads in such a call. */
 size_t open_report_nr(const struct open_report *r);
-/* All of it as lines. */
+/* Append the report as lines of text. */
 void open_report_lines(const struct open_report *r, struct buf *out);
 
 int output_open_json(const struct open_report *r, const struct output_options *o, FILE *f);

@@ -13,7 +13,7 @@
 #include "tui/report/words.h"
 
 enum {
-	MAX_OUTPUT = 64 << 20, /* bytes of one text */
+	MAX_OUTPUT = 64 << 20, /* maximum bytes of one text */
 	MIN_COLUMNS = 60,
 	DEFAULT_DETAILS = 3,
 };
@@ -25,7 +25,7 @@ static unsigned int width_of(const struct output_options *o)
 	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
 }
 
-/* Append `s`, sanitised, in exactly `columns` (0: as it is); a cut is shown. */
+/* Append `s`, sanitised, padded or cut with a mark to `columns` (0: neither). */
 static void put_cell(struct buf *out, const char *s, unsigned int columns)
 {
 	struct buf safe;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the text and the JSON of a walk have in common. */
+/* Shared by the text and the JSON output of a walk. */
 #include "tui/report/output_walk.h"
 
 #include <inttypes.h>
@@ -8,11 +8,11 @@
 
 #include "analysis/base/format.h"
 
-#define BULK 0.5 /* of the work, to be worth a descent */
+#define BULK 0.5 /* a function with this fraction of the work is proposed for a descent */
 #define ENOUGH                                                                                     \
 	0.6 /* fraction of the leading class that the reported paths must cover to be called       \
 	       explained */
-#define QUEUE_REPORTED 0.1 /* of the work */
+#define QUEUE_REPORTED 0.1 /* fraction of the work from which waiting for a CPU is reported */
 
 /*
  * The fraction of the leading class's time, without waiting for a CPU, that is on reported
@@ -55,7 +55,7 @@ const char *walk_cause_text(const struct walk_path *p)
 {
 	if (p->flat)
 		return "flat";
-	/* it waits for several things, and any of them may come first */
+	/* The thread waits for several events at once, so no single cause is known. */
 	if (p->class == WALK_IDLE && p->cause.kind == CAUSE_UNKNOWN)
 		return "idle";
 	return cause_kind_text(p->cause.kind);
@@ -122,7 +122,7 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 	return out;
 }
 
-/* The number of the target with this pid; 0, the first, if there is none. */
+/* The index of the target with this pid; 0, the first target, if none has it. */
 static size_t target_of(const struct model *m, uint32_t pid)
 {
 	for (size_t i = 0; i < model_nr_targets(m); i++) {
@@ -132,7 +132,7 @@ static size_t target_of(const struct model *m, uint32_t pid)
 	return 0;
 }
 
-/* The command to go on with: false where no function has the bulk of the work. */
+/* Write the descend command to run next. False: no function has the bulk of the work. */
 static bool walk_onward(const struct walk_report *r, const struct walk_result *result, char *out,
 			size_t size)
 {
@@ -154,7 +154,7 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 		return false;
 	work = result->share[WALK_WORK] - result->runqueue + result->share[WALK_SLEEP];
 	program = result->nodes[p->frames[0]].function.module;
-	/* a root does not return: it has no calls to look into */
+	/* Skip the root (frame 0): it does not return, so it has no calls to time. */
 	for (unsigned int i = 1; i < p->nr_frames; i++) {
 		const struct walk_node *n = &result->nodes[p->frames[i]];
 
@@ -177,7 +177,7 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 	else
 		snprintf(out, size, "peaktop descend -p %u -f '%s'",
 			 model_target(r->model, target)->pid, name);
-	/* of many processes it matters which one this is, also when it has ended */
+	/* With several targets name the process, also if it has ended. */
 	if (model_nr_targets(r->model) > 1)
 		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)",
 			 model_target(r->model, target)->comm, model_target(r->model, target)->pid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `peaktop descend` without -f prints: the answer of a walk, from its records
- * alone, in the shape of a descent (docs/peaktop.schema.json) or as text. Names of the
- * host pass the sanitiser here. Each returns 0, -ENOMEM, or the negative errno of a failed write.
+ * Prints the answer of `peaktop descend` without -f (a walk) from its records, as JSON with the
+ * fields of a descent (docs/peaktop.schema.json) or as text. Names of the target and the host are
+ * sanitised here. Each returns 0, -ENOMEM, or the negative errno of a failed write.
  */
 #ifndef PEAKTOP_OUTPUT_WALK_H
 #define PEAKTOP_OUTPUT_WALK_H
@@ -21,21 +21,21 @@ struct walk_report {
 int output_walk_json(const struct walk_report *r, const struct output_options *o, FILE *f);
 int output_walk_text(const struct walk_report *r, const struct output_options *o, FILE *f);
 
-/* ---- for both (output_walk.c) ---- */
+/* ---- shared by text and JSON (output_walk.c) ---- */
 
-/* The kind of its cause, as JSON has it: those of a descent, "flat" or "idle". */
+/* The kind of a path's cause in JSON: a kind of a descent, "flat" or "idle". */
 const char *walk_cause_text(const struct walk_path *p);
-/* Does this path end in code without a name (made at run time)? */
+/* True if this path ends in code without a name (generated at run time). */
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
 /*
  * The second path, if its share is within a tenth of the first one's, so that neither is
  * the single cause; else NULL.
  */
 const struct walk_path *walk_beside(const struct walk_result *result);
-/* Is the wait for a CPU so large a part of the work that the first sentence names it? */
+/* True if waiting for a CPU is so large a part of the work that the first sentence names it. */
 bool walk_queue_reported(const struct walk_result *result);
 const char *walk_status(const struct walk_result *result);
-/* A node by name: a function, "syscall:read", a function of the kernel. Not sanitised. */
+/* Write the name of a node: a function, "syscall:read", or a kernel function. Not sanitised. */
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size);
 const char *walk_class_text(enum walk_class class);

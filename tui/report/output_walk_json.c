@@ -13,7 +13,7 @@
 #include "tui/report/sanitise.h"
 
 enum { NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64, MAX_SIBLINGS = 8 };
-#define TREE_LEAST 0.01 /* of the time: smaller ones are left out of the tree */
+#define TREE_LEAST 0.01 /* smaller fractions of the time are left out of the tree */
 
 static void put_share(json_t *o, const char *key, double v, bool *failed)
 {
@@ -106,7 +106,7 @@ static int by_share(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* What the caller of the last frame calls beside it. */
+/* The other callees of the function that calls the last frame. */
 static json_t *siblings_json(const struct walk_report *r, const struct walk_result *result,
 			     const struct walk_path *p, bool *failed)
 {
@@ -154,8 +154,8 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 	return o;
 }
 
-/* Parents come before their children; what is small and on no path is left out with all below it.
- */
+/* The call tree as JSON. Parents come before their children in `result`. Leave out small subtrees
+ * that are on no path. */
 static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result,
 			  bool *failed)
 {
@@ -168,7 +168,7 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 
 		if (i && (!children[n->parent] || (!n->followed && share_of(n) < TREE_LEAST)))
 			continue;
-		/* what is called from there is called by the process itself */
+		/* Skip start functions: show their callees as callees of the process. */
 		if (n->start) {
 			children[i] = children[n->parent];
 			continue;
@@ -204,7 +204,7 @@ static json_t *walk_json(const struct walk_result *result, bool *failed)
 	return o;
 }
 
-/* The functions with most time of their own, of a flat profile. */
+/* The functions with the most time of their own, for a flat profile. */
 static json_t *tops_json(const struct walk_report *r, const struct walk_result *result,
 			 bool *failed)
 {

@@ -23,7 +23,7 @@ static void put_name(struct buf *out, const struct walk_report *r, const struct 
 	char name[NAME_BYTES];
 
 	walk_name(r, n, name, sizeof(name));
-	/* parentheses around it are its own */
+	/* the name of unknown code has parentheses, which report_short_name() would remove */
 	if (n->kind == WALK_UNKNOWN)
 		buf_puts(out, name);
 	else
@@ -31,8 +31,8 @@ static void put_name(struct buf *out, const struct walk_report *r, const struct 
 }
 
 /*
- * How many frames a sentence names: to the last function that the program's own code calls.
- * Code that was made at run time is the program's, too; what it calls is named to the end.
+ * The number of frames to name in a sentence: up to the last function that the program's own code
+ * calls. Code generated at run time is the program's own, too: name all frames below it.
  */
 static unsigned int frames_named(const struct walk_result *result, const struct walk_path *p)
 {
@@ -109,7 +109,7 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 	buf_release(&place);
 }
 
-/* "; most time of their own: a 12%, b 10%": shares of the work. */
+/* Append "; most time of their own: a 12%, b 10%" (shares of the work). */
 static void put_tops(struct buf *out, const struct walk_report *r, const struct walk_result *result)
 {
 	for (unsigned int i = 0; i < result->nr_tops; i++) {

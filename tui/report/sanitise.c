@@ -84,8 +84,8 @@ static bool is_deceptive(uint32_t cp)
 }
 
 /*
- * The safe form of what stands at s[0..n): its length is stored in `*len`, what
- * it stands for in `*used`.
+ * Write the safe form of the first character of s[0..n) to `out`. Stores the length of the safe
+ * form in `*len` and of the character in `*used`.
  */
 static void next_safe(const char *s, size_t n, char out[12], size_t *len, size_t *used)
 {

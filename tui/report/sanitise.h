@@ -27,17 +27,18 @@ enum { SANITISE_MAX_GROWTH = 4 }; /* bytes out for a byte in, at most */
  */
 unsigned int utf8_decode(const char *s, size_t n, uint32_t *cp);
 
-/* Append s[0..n), made safe. Returns 0, -ENOMEM or -E2BIG (`out` then is as before). */
+/* Append s[0..n), sanitised. Returns 0, or -ENOMEM or -E2BIG, with `out` unchanged. */
 int sanitise_append(struct buf *out, const char *s, size_t n);
 /*
- * Write `s`, made safe and NUL-terminated, to out[0..size); what does not fit is
- * cut between characters (never inside an escape). Returns `out`.
+ * Write `s`, sanitised and NUL-terminated, to out[0..size). A longer text is cut between
+ * characters, never inside an escape. Returns `out`.
  */
 char *sanitise(char *out, size_t size, const char *s);
 
-/* Columns that sanitised text takes on a terminal, by the wcwidth() of the locale (unknown: 1). */
+/* The columns of sanitised text on a terminal, by wcwidth() of the locale (unknown characters: 1).
+ */
 unsigned int text_columns(const char *s);
-/* How many bytes of sanitised text fit into `columns`, cut between characters. */
+/* The number of bytes of sanitised text that fit into `columns`, cut between characters. */
 size_t text_fit(const char *s, unsigned int columns);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Demangled names as people say them: without parameters, and without long template arguments. */
+/* Shortens demangled names: without parameters and long template arguments. */
 #include <string.h>
 
 #include "tui/report/output_descend.h"
@@ -7,7 +7,8 @@
 
 enum { LONG_ARGUMENTS = 24, MAX_BRACKETS = 64 };
 
-/* "operator<<" is a name: where its brackets end. `p` if no operator begins here. */
+/* If a C++ operator name ("operator<<") begins at `p`, return its end, else `p`: its brackets
+ * enclose nothing. */
 static const char *behind_operator(const char *name, const char *p)
 {
 	static const char word[] = "operator";
@@ -20,7 +21,7 @@ static const char *behind_operator(const char *name, const char *p)
 	return end + strspn(end, "<>=-*&!+/|^%~,");
 }
 
-/* The bracket that closes the one at `open`; NULL: none. */
+/* The bracket that closes the bracket at `open`; NULL: there is none. */
 static const char *closing(const char *name, const char *open)
 {
 	char want[MAX_BRACKETS];
@@ -54,8 +55,8 @@ static const char *closing(const char *name, const char *open)
 	return NULL;
 }
 
-/* Is this the list of parameters of the whole name, and not of a function that it lies in, or a
- * type's: "main.(*Server).serve"? */
+/* True if the parentheses that end before `behind` hold the parameters of the whole name. Else they
+ * belong to an enclosing function or to a type, as in "main.(*Server).serve". */
 static bool ends_the_name(const char *behind)
 {
 	return !*behind || *behind == ' ' || *behind == '[';
@@ -77,7 +78,7 @@ void report_short_name(struct buf *out, const char *name)
 			continue;
 		}
 		end = closing(name, p);
-		/* cut off in the middle, or not of C++ at all */
+		/* unbalanced: the name was truncated, or is not C++ */
 		if (!end) {
 			if (*p == '(' && p > name)
 				break;
@@ -86,7 +87,7 @@ void report_short_name(struct buf *out, const char *name)
 		}
 		if (*p == '(' && p > name && ends_the_name(end + 1))
 			break;
-		/* where one begins with "<T as Trait>" that is the name */
+		/* keep "<T as Trait>" at the start of a Rust name */
 		if (*p == '<' && p > name && end - p > LONG_ARGUMENTS) {
 			sanitise_append(out, from, (size_t)(p + 1 - from));
 			sanitise_append(out, "...", 3);

@@ -48,7 +48,7 @@ const char *words_fold(enum peak_fold fold)
 	return (size_t)fold < sizeof(fold_words) / sizeof(fold_words[0]) ? fold_words[fold] : "";
 }
 
-/* What made the calls of a shadow longer. */
+/* The cause that made the calls of a shadow longer. */
 static const char *shadow_cause(enum peak_fold fold)
 {
 	switch (fold) {
@@ -155,9 +155,10 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 
 enum {
 	ERROR_SHARE = 10
-}; /* an error of the latency is reported from this fraction of the median on */
+}; /* report an error of the latency that is at least 1/ERROR_SHARE of the median */
 
-/* The interval of the calls is wide: figures that differ by less than this factor may be equal. */
+/* If the upper bound of the calls exceeds this multiple of the lower one, say that the count is
+ * uncertain. */
 #define WIDE_INTERVAL 1.5
 
 static void scaled_words(struct buf *out, const struct op *op)
@@ -268,7 +269,7 @@ int words_phases(struct buf *out, const struct rec_phases *p)
 	return out->err;
 }
 
-/* Length of the piece of `s` to put on a line with `room` columns; at least a byte. */
+/* The number of bytes of `s` to put on a line with `room` columns; at least 1. */
 static size_t next_piece(const char *s, unsigned int room)
 {
 	size_t line = strcspn(s, "\n"), fit = text_fit(s, room), cut;

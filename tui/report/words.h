@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Peaks and operations in words, for text output and the screen's panes. The
- * text is sanitised. Each appends to `out` and returns 0, -ENOMEM or -E2BIG.
+ * Describes peaks and operations in words, for the text output and the panes of the screen. The
+ * text is sanitised. Each function appends to `out` and returns 0, -ENOMEM or -E2BIG.
  */
 #ifndef PEAKTOP_WORDS_H
 #define PEAKTOP_WORDS_H
@@ -13,29 +13,29 @@
  * time, 2.4k/s". */
 int words_peak(struct buf *out, const struct peak *p);
 /*
- * What else is known of it, one remark a line, each ended by a newline: period,
- * characteristic time, run-queue delay, preemption, values, related peaks.
- * Nothing when nothing is.
+ * Remarks about a peak, one per line, each with a newline: period, characteristic time, run-queue
+ * delay, preemption, values, related peaks.
  */
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p);
-/* Of a listed peak its shadows, of a peak that is listed because all are, why it would be folded: a
- * line each. */
+/* One line for each shadow of a listed peak; with --all-peaks also the reason why this peak would
+ * be folded. */
 int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p);
 /* "tail", "preemption", "run queue", "page fault"; "" for a listed peak. */
 const char *words_fold(enum peak_fold fold);
-/* What an operation's counts leave out, one remark a line: open and abnormal calls, calls not seen.
- */
+/* Remarks about calls that an operation's counts lack, one per line: open, abnormal and unseen
+ * calls. */
 int words_op_remarks(struct buf *out, const struct op *op);
-/* What was lost, as one phrase: "nothing", "12 records, 3 samples", ... */
+/* The lost records as one phrase: "nothing", "12 records, 3 samples", ... */
 int words_loss(struct buf *out, const struct rec_loss *l);
 
-/* Only phases were measured: which, and how many were seen. One sentence without its stop. */
+/* A sentence (without full stop) about --begin and --end: which phases were measured, and how many.
+ */
 int words_phases(struct buf *out, const struct rec_phases *p);
 
 /*
- * Append sanitised `text` broken at spaces into lines of at most `columns`: the
- * first begins with `first`, the others with `rest` spaces; a word that is too
- * long is broken too. A newline in the text starts a line with `first` again.
+ * Append sanitised `text`, broken at spaces into lines of at most `columns`. The first line begins
+ * with `first`, the others with `rest` spaces. A word longer than a line is broken, too. After a
+ * newline in the text the next line begins with `first` again.
  */
 int words_wrap(struct buf *out, const char *text, unsigned int columns, const char *first,
 	       unsigned int rest);
