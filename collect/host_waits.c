@@ -35,7 +35,8 @@ static struct rec_host_wait *wait_add(struct host_waits *out, uint32_t kind, uin
 	return w;
 }
 
-/* Who ran meanwhile; what nobody is known for has no name. */
+/* Add a record for each task that ran while the thread waited, and one without a name for the
+ * rest of the wait. */
 static void runners_fill(struct host_waits *out, uint32_t kind, uint64_t ns,
 			 const struct pt_runners *runners)
 {

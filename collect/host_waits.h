@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes records of the waits of a call of f0 during which its thread was runnable. Pure. */
+/* Converts the waits of a call of f0 in which its thread could not run into records. Pure: no
+ * I/O, no clock. */
 #ifndef PEAKTOP_COLLECT_HOST_WAITS_H
 #define PEAKTOP_COLLECT_HOST_WAITS_H
 
@@ -18,14 +19,14 @@ enum {
 struct host_waits {
 	uint32_t nr;
 	struct rec_host_wait wait[HOST_WAITS_MAX];
-	uint32_t preempted_by_pid; /* who ran longest after preemptions; 0: nobody is known */
-	const char *preempted_by;  /* "" */
+	uint32_t preempted_by_pid; /* task that ran longest after preemptions; 0: not known */
+	const char *preempted_by;  /* name of that task; "" if not known */
 	char comm[HOST_WAITS_MAX][PT_COMM + 1];
 	char quota_of[GROUP_PATH], quota[64], frozen[GROUP_PATH], stopped[32];
 };
 
 void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w);
-/* "/a/b/c"; "/..." before it if there may be more levels above. */
+/* Write the path of a cgroup as "/a/b/c", with "..." before it if levels above may be missing. */
 void group_path(const struct pt_group *g, char *out, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which tracepoints the kernel has, and what can be measured with them. */
+/* Finds out which tracepoints the kernel has, and which layers can be measured with them. */
 #include <stdio.h>
 #include <string.h>
 

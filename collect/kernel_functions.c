@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel functions as operations, by kprobes. Their probes are hit by whoever calls the function:
- * the hits of the targets are charged to the budget of the targets, all hits to that of the host
+ * Times kernel functions with kprobes. All processes that call such a function hit its probes:
+ * hits of the targets are charged to the budget of the targets, all hits to that of the host
  * (--max-overhead of all CPUs). A function that costs more than it earns is armed in bursts. A
- * burst ends by closing its gate; then the entry is detached, the return when no call is open any
- * more. When the fuse has blown both go at once.
+ * burst ends by closing the gate. Then the entry probe is detached, and the return probe when
+ * no call is open. If the fuse blows, both are detached at once.
  */
 #include "collect/kernel_functions.h"
 #include "collect/sites.h"
@@ -23,11 +23,11 @@ enum {
 	BURST_MIN_MS = 5,
 	OFF_MIN_MS = 60,
 	DRAIN_MAX_MS = 1000,
-	CREDIT_NS = 4000000, /* to begin with */
+	CREDIT_NS = 4000000, /* initial credit */
 	CREDIT_MAX_NS = 20000000,
-	HITS_MIN = 64,	    /* of a burst */
-	SWITCH_NS = 200000, /* of the host's time: attach and detach */
-	SHARE = 2,	    /* this part of the budget is for kernel functions, together */
+	HITS_MIN = 64,	    /* fewest hits until the fuse of a burst blows */
+	SWITCH_NS = 200000, /* cost of attaching and detaching, charged to the host */
+	SHARE = 2,	    /* all kernel functions together get 1/2 of the budget */
 };
 
 static void links_release(struct kernel_function *f)
@@ -46,7 +46,8 @@ static uint64_t price(const struct collector *c)
 	return c->cost.hit[SITE_EMULATED] ? c->cost.hit[SITE_EMULATED] : 1;
 }
 
-/* Returns first, so that nothing begins that is not seen to end. */
+/* Attach the return probe first, so that no call begins that is not seen to end. Returns 0 or
+ * a negative errno. */
 static int links_attach(struct collector *c, struct kernel_function *f)
 {
 	int err;
@@ -64,7 +65,8 @@ static int links_attach(struct collector *c, struct kernel_function *f)
 	return err;
 }
 
-/* Past this many hits, by whomever, nothing begins any more, and the collector is woken up. */
+/* Set the fuse: after this many hits by any process no call begins any more, and the collector
+ * is woken up. */
 static void fuse_set(struct collector *c, struct kernel_function *f)
 {
 	uint64_t hits = f->host_ns > 0 ? (uint64_t)f->host_ns / price(c) : 0;
@@ -103,7 +105,7 @@ static void burst_end(struct collector *c, struct kernel_function *f, uint64_t a
 	f->state_since = now_ns();
 }
 
-/* The governor or the fuse ends a burst. */
+/* The governor or a blown fuse ends a burst. */
 static void burst_stop(struct collector *c, struct kernel_function *f, uint64_t at)
 {
 	burst_end(c, f, at);
@@ -133,8 +135,8 @@ static void open_one(void *ctx, uint32_t index, const struct pt_act *a)
 		kernel_side_activation_drop(w->c->kernel, index, a);
 }
 
-/* Calls that are open; with `drop` they are forgotten: the next one of the thread would be taken
- * for a part of it. */
+/* Number of open calls. With `drop`, forget them, because the thread's next call would be
+ * taken for a recursion. */
 static unsigned int calls_open(struct collector *c, const struct kernel_function *f, bool drop)
 {
 	struct open_walk w = {.c = c, .slot = f->slot, .drop = drop};
@@ -159,7 +161,7 @@ static void credit_add(int64_t *credit, int64_t ns)
 		*credit = CREDIT_MAX_NS;
 }
 
-/* What it earned since the last look, and what its hits cost. */
+/* Update a function's credits with what it earned and what its hits cost since the last check. */
 static void credits_turn(struct collector *c, struct kernel_function *f, uint64_t now)
 {
 	uint64_t hits = __atomic_load_n(&site_of(c, f)->hits, __ATOMIC_RELAXED),
@@ -227,8 +229,8 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 
 		if (f->site != site)
 			continue;
-		/* everybody passes the return as well: it does not wait for calls that are still
-		 * open */
+		/* every process that returns hits the return probe, so do not wait for open
+		 * calls */
 		burst_stop(c, f, at);
 		detach(c, f);
 		f->host_ns -= SWITCH_NS;
@@ -286,7 +288,7 @@ void kernel_functions_wake(struct collector *c)
 	uint64_t now = now_ns();
 
 	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
-		/* nothing was earned while nobody looked */
+		/* no credit is earned while the collector sleeps */
 		c->kernel_functions.list[i].looked_ns = c->kernel_functions.list[i].reported_ns =
 		    now;
 		burst_begin(c, &c->kernel_functions.list[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of the kernel that are timed. */
+/* Kernel functions that are timed, with kprobes. */
 #ifndef PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
 #define PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
 
@@ -15,16 +15,17 @@ struct collector;
 enum { MAX_KERNEL_FUNCTIONS = 16 };
 
 struct kernel_function {
-	uint32_t op, slot, site; /* site: its entry of the site table, for the fuse */
+	uint32_t op, slot, site; /* front's number, histogram, index in the site table */
 	char *name;
 	struct attachment entry, exit;
 	enum function_state state;
 	uint64_t state_since;
-	bool bursts;		    /* there has been more than one */
-	int64_t target_ns, host_ns; /* credit: of the targets' time, and of all CPUs' */
-	uint64_t hits, looked_ns;   /* as of the governor's last look */
+	bool bursts;		    /* it has been armed in bursts */
+	int64_t target_ns, host_ns; /* credit of the targets' time, and of all CPUs' time */
+	uint64_t hits, looked_ns;   /* at the governor's last check */
 	uint64_t armed_ns, reported_armed_ns,
-	    reported_ns; /* in finished bursts; as of the last record */
+	    reported_ns; /* ns armed in finished bursts; ... as of the last record; time of that
+			    record */
 };
 
 struct kernel_function_table {
@@ -34,15 +35,16 @@ struct kernel_function_table {
 
 void kernel_function_arm(struct collector *c, const struct req_arm *arm);
 bool kernel_function_disarm(struct collector *c, uint32_t op);
-/* Governor; returns the time of the next check. */
+/* Run the governor. Returns the time of the next check. */
 uint64_t kernel_functions_govern(struct collector *c, uint64_t now);
-/* The fuse of a site has blown at this instant. False: the site is none of a kernel function. */
+/* The fuse of a site has blown at time `at`. Returns false if the site belongs to no kernel
+ * function. */
 bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at);
-/* The measurement begins. */
+/* The measurement begins: count from now on. */
 void kernel_functions_begin(struct collector *c, uint64_t now);
 /*
- * The period that a record of this slot covers, from *start to now, and how much of it was
- * armed. False: send no record yet.
+ * Find the period that a record of this slot covers, from *start to now, and how many ns of it
+ * the function was armed. Returns false if no record is to be sent yet.
  */
 bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
 			    uint64_t *start, uint64_t *armed);

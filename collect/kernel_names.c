@@ -96,7 +96,7 @@ bool kernel_place_of(uint64_t address, struct kernel_place *out)
 	if (!low)
 		return false;
 	low--;
-	/* one address may have several names: always the same one */
+	/* an address may have several names: always choose the same */
 	while (low && names[low - 1].address == names[low].address)
 		low--;
 	*out = (struct kernel_place){
@@ -129,8 +129,8 @@ void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, si
 
 	out[0] = '\0';
 	for (size_t i = nr; i > 0; i--) {
-		/* all but the innermost are return addresses: one byte before they belong to the
-		 * caller for sure */
+		/* all but the innermost are return addresses: the byte before such an address
+		 * belongs to the caller */
 		const char *name = kernel_name(innermost_first[i - 1] - (i > 1));
 		int n = name ? snprintf(out + at, size - at, "%s%s", at ? ";" : "", name) : 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of functions of the kernel, by address: /proc/kallsyms, read when the first one is asked
- * for. */
+/* Names of kernel functions by address, from /proc/kallsyms, which is read at the first query.
+ * Strings are valid until kernel_names_release(). */
 #ifndef PEAKTOP_KERNEL_NAMES_H
 #define PEAKTOP_KERNEL_NAMES_H
 
@@ -8,19 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The function at this address; NULL if it is not known or the kernel hides it. */
+/* Name of the function at this address; NULL if it is not known or the kernel hides it. */
 const char *kernel_name(uint64_t address);
 struct kernel_place {
 	const char *name;
 	uint64_t start;
-	size_t index; /* below kernel_names_count() */
+	size_t index; /* number of the name, below kernel_names_count() */
 };
-/* The function with its first byte; false: not known. */
+/* The function at this address and its start. Returns false if it is not known. */
 bool kernel_place_of(uint64_t address, struct kernel_place *out);
 size_t kernel_names_count(void);
 /* Start address of the kernel's text; 0 if not known. */
 uint64_t kernel_names_base(void);
-/* A stack in one line, outermost first, a semicolon between: "do_syscall_64;ksys_read;...". */
+/* Write a stack as one line, outermost function first, separated by semicolons:
+ * "do_syscall_64;ksys_read;...". */
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size);
 void kernel_names_release(void);
 

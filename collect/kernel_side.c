@@ -38,8 +38,8 @@ static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32
 	k->links[k->nr_links++] = (struct layer_link){.layers = layers, .prog = prog};
 }
 
-/* Does the kernel have this tracepoint? libbpf_find_vmlinux_btf_id() would read all types of the
- * kernel for each. */
+/* True if the kernel has the program's tracepoint. libbpf_find_vmlinux_btf_id() is not used
+ * because it would read all types of the kernel each time. */
 static bool link_exists(const struct layer_link *l, const struct btf *types)
 {
 	const char *name = strchr(bpf_program__section_name(l->prog), '/');
@@ -49,7 +49,7 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-/* What the kernel does to a thread inside a call of f0: a kernel may lack any of these. */
+/* Declare the links of host.bpf.c. A kernel may lack any of these tracepoints. */
 static void descent_links_declare(struct kernel_side *k)
 {
 	struct bpf_program *const programs[] = {
@@ -83,7 +83,7 @@ static void links_declare(struct kernel_side *k)
 	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
 	const uint32_t interrupts =
 	    sched |
-	    KERNEL_SIDE_DESCENT; /* their share of a call is sent with its time off the CPU */
+	    KERNEL_SIDE_DESCENT; /* a call's time in interrupts is sent with its time off the CPU */
 
 	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
 	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
@@ -139,8 +139,8 @@ static bool kernel_at_least(int major, int minor)
 	return a > major || (a == major && b >= minor);
 }
 
-/* The programs use attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(): 5.15, or what
- * a vendor has backported. */
+/* The BPF programs need attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(),
+ * which Linux 5.15 has. Vendors may have backported them. */
 bool kernel_side_too_old(void)
 {
 	return !kernel_at_least(5, 15);
@@ -196,8 +196,8 @@ static void *map_share(struct bpf_map *map)
 }
 
 /*
- * Children of the collector get none of the memory that it shares with the programs: a map lives as
- * long as somebody has it mapped, and a helper that hangs may outlive the collector.
+ * Do not share BPF map memory with child processes: a map exists as long as a process has it
+ * mapped, and a helper that hangs may outlive the collector.
  */
 static void maps_keep_from_children(void)
 {
@@ -239,7 +239,8 @@ int kernel_side_load(struct kernel_side *k)
 	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
 	    !k->activations || !k->ring)
 		return -ENOMEM;
-	/* only what a program wakes up for makes it readable, not what waits to be read anyway */
+	/* edge-triggered: readable only after a BPF program's wake-up, not while records
+	 * merely wait */
 	if (epoll_ctl(ring_buffer__epoll_fd(k->ring), EPOLL_CTL_MOD,
 		      bpf_map__fd(k->skel->maps.ring),
 		      &(struct epoll_event){.events = EPOLLIN | EPOLLET}))
@@ -277,7 +278,7 @@ static int link_attach(struct layer_link *l)
 	l->link = bpf_program__attach(l->prog);
 	if (!l->link)
 		return -errno;
-	/* those for the life of processes cost next to nothing, and stay */
+	/* the links for fork, exec and exit cost almost nothing and stay attached */
 	if (l->layers != UINT32_MAX)
 		guard_own(bpf_link__fd(l->link));
 	return 0;
@@ -471,7 +472,8 @@ void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struc
 		struct pt_hist *h = &k->hists[(size_t)slot * PT_MAX_SHARDS + s];
 		uint64_t min, max;
 
-		/* calls before buckets: the programs count the other way round */
+		/* read `calls` before the buckets, because BPF programs update them in the
+		 * opposite order */
 		out->calls += __atomic_load_n(&h->calls, __ATOMIC_ACQUIRE);
 		out->entries += load(&h->entries);
 		out->abnormal += load(&h->abnormal);
@@ -542,12 +544,12 @@ int kernel_side_target_add(struct kernel_side *k, uint32_t tgid)
 	int fd = bpf_map__fd(k->skel->maps.targets),
 	    err = bpf_map_update_elem(fd, &tgid, &state, BPF_NOEXIST);
 
-	/* the programs have added a child: now it is confirmed */
+	/* the BPF programs added it as a child: confirm it */
 	if (err == -EEXIST)
 		return bpf_map_update_elem(fd, &tgid, &state, BPF_EXIST);
 	if (err)
 		return err;
-	/* the hot path reads only_tgid when there is exactly one */
+	/* the BPF programs compare with only_tgid if there is one target */
 	if (!k->control->nr_targets)
 		k->control->only_tgid = tgid;
 	__atomic_fetch_add(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
@@ -577,14 +579,14 @@ void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
 	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.phases), &tgid);
 	if (bpf_map_delete_elem(fd, &tgid))
 		return;
-	/* where one is left, its number alone is looked at: none, while it is suspended */
+	/* only_tgid is used for a single target; 0 while it is suspended */
 	if (!bpf_map_get_next_key(fd, NULL, &left) && !bpf_map_lookup_elem(fd, &left, &state))
 		k->control->only_tgid = state & PT_TARGET_WATCHED ? left : 0;
 	__atomic_fetch_sub(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Call `each` for every entry of a hash table, in chunks; delete those for which it returns
- * nonzero. */
+/* Call `each` for every entry of a hash map, read in chunks. Delete the entries for which
+ * `each` returns nonzero. */
 typedef int (*entry_fn)(void *ctx, const void *key, const void *value);
 
 static int table_each(int fd, size_t key_size, size_t value_size, entry_fn each, void *ctx)
@@ -641,7 +643,7 @@ void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, voi
 			continue;
 		copy = *entry;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		/* ended, perhaps begun anew, while it was copied? */
+		/* the activation may have ended while it was copied */
 		if (__atomic_load_n(&entry->state, __ATOMIC_RELAXED) != state)
 			continue;
 		copy.state = state;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The programs in the kernel: loading them, their maps, the tracepoint layers.
+ * Loads and attaches the BPF programs and gives access to their maps.
  *
- * Phases after retsnoop's attacher: new (detect what this kernel has), load,
- * then layers and sites are attached and detached at will, free. Everything is
- * held by file descriptors alone: the kernel removes it when this process ends.
+ * The order of calls follows retsnoop's attacher: kernel_side_new() (detects the kernel's
+ * features), kernel_side_load(), then attach and detach layers and sites at any time,
+ * kernel_side_free(). Only file descriptors keep the programs in the kernel, so the kernel
+ * removes everything when this process ends.
+ *
+ * Functions that return int return 0 (or a descriptor) or a negative errno.
  */
 #ifndef PEAKTOP_KERNEL_SIDE_H
 #define PEAKTOP_KERNEL_SIDE_H
@@ -16,27 +19,27 @@
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
-/* How uprobes can be attached here. */
+/* How uprobes can be attached on this kernel. */
 enum uprobe_method {
 	UPROBE_NONE = 0,
 	UPROBE_PERF,  /* one perf event per site */
-	UPROBE_MULTI, /* one link for many sites (kernel 6.6; used from 6.10, whose pid filter is
-			 right) */
+	UPROBE_MULTI, /* one link for many sites; exists since Linux 6.6, used from 6.10 on because
+			 its pid filter is correct only there */
 };
 
 struct kernel_side;
 struct bpf_link;
 
-/* Beside enum layer: waits for locks in user space, seen as futex calls. */
+/* A bit beside those of enum layer: waits for user-space locks, seen as futex calls. */
 #define KERNEL_SIDE_USER_LOCKS (1u << 30)
-/* System calls that begin or end phases. */
+/* A bit: system calls that begin or end phases, or that are f0. */
 #define KERNEL_SIDE_PHASES (1u << 28)
-/* Wakers and interrupts, during a descent. */
+/* A bit: tracepoints that only descents need, such as wakers and interrupts. */
 #define KERNEL_SIDE_DESCENT (1u << 29)
 
-/* Open the programs and find out what this kernel has. Negative errno: -ENODEV without BTF. */
+/* Open the BPF programs and find out what the kernel supports. -ENODEV: the kernel has no BTF. */
 int kernel_side_new(struct kernel_side **out);
-/* Load what can be loaded. -EPERM without the privileges. */
+/* Load the programs that this kernel supports. -EPERM: privileges are missing. */
 int kernel_side_load(struct kernel_side *k);
 void kernel_side_free(struct kernel_side *k);
 
@@ -45,9 +48,9 @@ void kernel_side_free(struct kernel_side *k);
  * the layers that are attached.
  */
 uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted);
-/* Detach what begins system calls of the layers attached now, and keep what ends them. */
+/* Detach sys_enter and keep sys_exit, so that open system calls can end. */
 void kernel_side_syscalls_drain(struct kernel_side *k);
-/* Life and death of targets (fork, exec, exit): always needed. */
+/* Attach the tracepoints for fork, exec and exit of targets, which are always needed. */
 int kernel_side_attach_life(struct kernel_side *k);
 /* Layers that this kernel can measure. */
 uint32_t kernel_side_available(const struct kernel_side *k);
@@ -56,10 +59,10 @@ uint32_t kernel_side_available(const struct kernel_side *k);
  * measures only waits for user-space locks.
  */
 bool kernel_side_own_locks(const struct kernel_side *k);
-/* Tracepoints that descents use and this kernel lacks, with commas between; "" if none. Returns
- * `out`. */
+/* Write the names of tracepoints that descents use and this kernel lacks, separated by commas,
+ * into `out`; "" if none. Returns `out`. */
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
-/* The table of struct pt_dirtier, by process. */
+/* Descriptor of the map of struct pt_dirtier; the key is the process id. */
 int kernel_side_dirtiers(const struct kernel_side *k);
 /* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
 bool kernel_side_too_old(void);
@@ -71,36 +74,37 @@ int kernel_side_snapshot_program(const struct kernel_side *k);
 int kernel_side_share_program(const struct kernel_side *k);
 
 /*
- * Call `fn` for every thread of the targets, or of the process `pid` if it is not 0.
- * Returns 0 or a negative errno; -EOPNOTSUPP if the kernel has no task iterators.
+ * Call `each` for every thread of the targets, or of the process `pid` if it is not 0. Returns
+ * 0 or a negative errno; -EOPNOTSUPP if the kernel has no task iterators.
  */
 typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
 
-/* Probes of kernel functions: whether this kernel has them, and the programs for entry and return.
- */
+/* Probes of kernel functions: whether the kernel supports them, and the programs for entry and
+ * return. */
 bool kernel_side_has_kprobes(const struct kernel_side *k);
 int kernel_side_kernel_program(const struct kernel_side *k, bool at_return);
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
 struct pt_learn *kernel_side_learns(struct kernel_side *k);
-/* Which fnode (index + 1) begins in a context; the first one that is said for it counts. */
+/* Set which fnode (index + 1) begins in a context. If the context already has an fnode, keep
+ * it. */
 int kernel_side_context_add(struct kernel_side *k, const struct pt_context *key, uint32_t index);
 void kernel_side_contexts_clear(struct kernel_side *k);
-/* Memory shared with the programs. */
+/* Memory that is shared with the BPF programs. */
 struct pt_control *kernel_side_control(struct kernel_side *k);
 struct pt_site *kernel_side_sites(struct kernel_side *k);
 uint64_t *kernel_side_tokens(struct kernel_side *k);
 
-/* Add up the shards of one slot; with `extremes`, minimum and maximum begin anew. */
+/* Add up the shards of one slot. With `extremes`, reset minimum and maximum. */
 void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struct pt_hist *out);
-/* Forget what a slot has counted. */
+/* Clear the histogram of a slot. */
 void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot);
-/* Hits by cost class, added up over the CPUs. */
+/* Hit counters (enum pt_counter), summed over the CPUs. */
 void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS]);
 
-/* Readable when a program has woken up the collector for a record; draining the ring buffer ends
- * that. */
+/* A descriptor that is readable when a BPF program has woken up the collector for a record.
+ * kernel_side_drain() resets it. */
 int kernel_side_wake_fd(const struct kernel_side *k);
 /* Call `each` for every record in the ring buffer. */
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
@@ -109,8 +113,8 @@ void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *
 /* Processes that the BPF programs measure. The programs distinguish their threads. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
-/* Count again what a target does that was suspended when it executed a program
- * (control.check_exec). False: it was not. */
+/* Measure a target again that was suspended because it called execve() (control.check_exec).
+ * Returns false if it was not suspended. */
 bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid);
 
 /* Iterate over the threads; return nonzero from `each` to delete the entry. */
@@ -120,7 +124,8 @@ int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void 
 /* Iterate over copies of the open activations. */
 typedef void (*kernel_side_act_fn)(void *ctx, uint32_t index, const struct pt_act *a);
 void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx);
-/* Drop the one that was copied as `a`. False: it has ended in the meantime, and was counted. */
+/* Drop the activation that was copied as `a`. Returns false if it has ended in the meantime
+ * and was counted. */
 bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const struct pt_act *a);
 /* Look up the state of one thread. 0 or -ENOENT. */
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loaded programs and their links; for kernel_side.c and kernel_available.c only. */
+/* The loaded BPF programs and their links. Only kernel_side.c and kernel_available.c include
+ * this. */
 #ifndef PEAKTOP_KERNEL_SIDE_IMPL_H
 #define PEAKTOP_KERNEL_SIDE_IMPL_H
 
@@ -13,7 +14,7 @@
 enum { MAX_LINKS = 56 };
 
 struct layer_link {
-	uint32_t layers; /* needed by any of these */
+	uint32_t layers; /* attached if any of these layers is wanted */
 	struct bpf_program *prog;
 	struct bpf_link *link;
 	bool exists; /* the kernel has the tracepoint */
@@ -36,7 +37,7 @@ struct kernel_side {
 	int nr_cpus;
 	kernel_side_record_fn each;
 	void *each_ctx;
-	struct bpf_link *tasks; /* an iterator of the threads of `tasks_pid`, or of all */
+	struct bpf_link *tasks; /* task iterator of the threads of `tasks_pid`, or of all (0) */
 	uint32_t tasks_pid;
 };
 

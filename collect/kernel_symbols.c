@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel's part of stacks: frames, and names of functions as they are met. */
+/* Makes the frames of the kernel's part of a stack, and sends the names of kernel functions
+ * when they first occur. */
 #include "collect/kernel_symbols.h"
 #include "collect/slices.h"
 #include "collect/state.h"
@@ -13,7 +14,7 @@
 
 /* Symbols that were already sent to the front. */
 struct kernel_symbols {
-	uint32_t *reported; /* a bit for each function */
+	uint32_t *reported; /* a bit for each name of kernel_names.h */
 	uint32_t calls_sent[PT_SYSCALLS / 32];
 	bool fault_sent;
 };
@@ -55,7 +56,7 @@ static void symbol_send(struct collector *c, uint64_t offset, const char *symbol
 	send_record(c, &rec);
 }
 
-/* What the thread is in the kernel for, as a function of the kernel. */
+/* A frame for the reason why the thread is in the kernel: the system call or a page fault. */
 static struct rec_frame call_frame(struct collector *c, int64_t nr)
 {
 	struct kernel_symbols *k = c->symbols;
@@ -81,7 +82,8 @@ static bool begins_with(const char *s, const char *begin)
 	return !strncmp(s, begin, strlen(begin));
 }
 
-/* The way into the kernel is the same for all: the system call stands for it. */
+/* True for the entry code of the kernel, which all stacks share: the system call stands for
+ * it. */
 static bool is_entry(const char *s)
 {
 	return begins_with(s, "entry_SYSCALL") || begins_with(s, "do_syscall_") ||
@@ -91,7 +93,7 @@ static bool is_entry(const char *s)
 	       begins_with(s, "do_user_addr_fault") || begins_with(s, "ret_from_fork");
 }
 
-/* Of going to sleep, only what asked for it is of interest. */
+/* True for the scheduler's own functions. Only the function that wanted to sleep matters. */
 static bool is_schedule(const char *s)
 {
 	return begins_with(s, "__schedule") || !strcmp(s, "schedule") ||
@@ -138,7 +140,7 @@ static uint32_t first_that_counts(const struct pt_record_stack *r, uint32_t nr)
 	return first;
 }
 
-/* Is it in the kernel because it asked to be, or for a page? Else an interrupt came. */
+/* True if the thread is in the kernel for a system call or a page fault, not for an interrupt. */
 static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 {
 	for (uint32_t i = 0; r->syscall < 0 && i < nr; i++) {

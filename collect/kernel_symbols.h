@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of kernel functions, sent when they first occur. */
+/* Kernel stacks of stack samples, and names of kernel functions, sent when they first occur. */
 #ifndef PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
 #define PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
 
@@ -11,10 +11,12 @@
 
 struct collector;
 
-/* Once; without the right to (CAP_SYSLOG) that is noted and kernel stacks stay empty. */
+/* Read the kernel's symbols, once. Without CAP_SYSLOG, send a note; kernel stacks then stay
+ * empty. */
 void kernel_symbols_load(struct collector *c);
 void kernel_symbols_free(struct collector *c);
-/* The kernel's part of a stack, the system call first; at most PT_KERNEL_FRAMES + 1. */
+/* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
+ * PT_KERNEL_FRAMES + 1. Returns their number. */
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
 /* True if the thread is in the kernel because of a probe. */
 bool kernel_in_probe(const struct pt_record_stack *r);

@@ -8,8 +8,8 @@
 #include "collect/kernel_names.h"
 #include "collect/state.h"
 
-/* Functions that only such work calls, by how their names begin; of two that are on one stack the
- * first rule counts. */
+/* Prefixes of kernel functions that only this kind of work calls. If several rules match a
+ * stack, the first one counts. */
 static const struct rule {
 	uint32_t object;
 	const char *begins[14];
@@ -30,7 +30,7 @@ static const struct rule {
       "collapse_huge_page", "hugetlb_no_page", "hugetlb_fault"}},
 };
 
-/* Where the kernel waits for one of its own locks without going to sleep, or is about to. */
+/* Functions in which the kernel spins for one of its own locks or is about to sleep for it. */
 static const char *const lock_functions[] = {"osq_lock",
 					     "rwsem_spin_on_owner",
 					     "rwsem_optimistic_spin",
@@ -46,12 +46,12 @@ static const char *const lock_functions[] = {"osq_lock",
 					     "percpu_rwsem_wait",
 					     "__percpu_down",
 					     NULL};
-/* Frames between these and the function that wants the lock. */
+/* Frames between lock_functions and the function that wants the lock. */
 static const char *const lock_wrappers[] = {
     "down_",	    "__down_",		"mutex_lock",	     "_raw_",
     "__raw_",	    "do_raw_",		"queued_",	     "rwsem_",
     "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
-/* Locks with an owner; a spinlock has none. */
+/* Functions of locks that record their owner; spinlocks do not. */
 static const char *const owned_locks[] = {
     "osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
 static const char *const memory_functions[] = {
@@ -80,8 +80,8 @@ static bool any_begins(const char *const *names, uint32_t nr, const char *const 
 }
 
 /*
- * By the names of the functions on the stack, innermost first (NULL: not known): an object
- * SLEEP_IN_...; 0: none of them. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
+ * Classify a stack by the names of its functions, innermost first (NULL: not known). Returns an
+ * object SLEEP_IN_..., or 0. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
  * "" if it is not known.
  */
 static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
@@ -91,8 +91,8 @@ static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool
 
 	*caller = "";
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		/* huge pages last: a thread that spins for a lock in their making waits for the
-		 * lock */
+		/* check huge pages last: a thread that spins for a lock while making one waits
+		 * for the lock */
 		if (rules[i].object == SLEEP_IN_HUGE_PAGE)
 			break;
 		if (any_begins(names, nr, rules[i].begins))
@@ -115,7 +115,7 @@ static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool
 		   : 0;
 }
 
-/* Is it the lock of the address space that a stack like this wants? */
+/* True if the stack wants the lock of the address space (mmap_lock). */
 static bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
 {
 	return any_begins(names, nr, memory_functions);
@@ -130,7 +130,7 @@ static uint32_t names_of(const struct pt_record_stack *r, const char *names[PT_K
 	return nr;
 }
 
-/* If the stack does not show it, use the innermost pair of tracepoints that is open. */
+/* The object by the pairs of tracepoints that are open, used if there is no stack. */
 static uint32_t object_of(uint32_t doing)
 {
 	if (doing & PT_DOING_DIRTY)
@@ -156,8 +156,8 @@ static void reclaim_fill(const struct pt_kernel_work *w, bool of_group, struct k
 			 "the memory limit of its cgroup is reached");
 }
 
-/* The process that has dirtied most pages of this device since it was seen first; false: none is
- * known. */
+/* The process that has dirtied most pages of this device since it was first seen. Returns
+ * false if none is known. */
 static bool top_dirtier(struct collector *c, const char *device, struct pt_dirtier *out)
 {
 	int fd = kernel_side_dirtiers(c->kernel);
@@ -254,7 +254,7 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 	out->object =
 	    nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
 	work_fill(c, &r->work, names, nr, out);
-	/* a lock for which it slept after all */
+	/* the thread slept for a kernel lock */
 	if (!out->object && r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
 	    r->work.holder_pid != r->head.tid)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));

@@ -14,18 +14,18 @@
 struct collector;
 
 struct kernel_work {
-	uint32_t object; /* SLEEP_IN_...; 0: nothing of the kind */
+	uint32_t object; /* SLEEP_IN_...; 0: no such work */
 	char name[GROUP_PATH];
-	char holder[32]; /* of a lock, or the heaviest writer; "": not known */
+	char holder[32]; /* holder of the lock, or the process that writes most; "" */
 	char about[96];
 };
 
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out);
-/* `stack` NULL: it was not copied. */
+/* `stack` is the stack with which the thread fell asleep; NULL if it was not copied. */
 void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 			  const struct pt_record_stack *stack, struct kernel_work *out);
-/* Fill in a sleep with it, if there is anything to say; `s` then points into `w`. */
+/* Copy the work into a sleep's record, if there is any. `s` then points into `w`. */
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s);
 
 #endif

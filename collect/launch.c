@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* -- CMD: started as the invoking user and held before its first instruction until everything is
- * armed. */
+/* Starts the command after `--` as the invoking user and stops it before its first instruction
+ * until all probes are attached. */
 #include "collect/launch.h"
 #include "collect/state.h"
 
@@ -62,8 +62,8 @@ static void child_run(const struct collector *c, pid_t parent, int report)
 		}
 	}
 	err = child_user(o);
-	/* after the change of user, which clears it; a set-user-id program does, too: then the
-	 * keeper ends it */
+	/* a change of user clears this setting, so do it afterwards; a set-user-id program
+	 * clears it, too, but the keeper ends that */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(127);
@@ -80,8 +80,8 @@ static void child_run(const struct collector *c, pid_t parent, int report)
 
 enum { KEEPER_SOCKET = 3, KEEPER_CHILD, KEEPER_GRACE_MS = 3000 };
 
-/* Keep two descriptors, as KEEPER_SOCKET and KEEPER_CHILD, and no right but that to send signals.
- */
+/* Keep only two descriptors, as KEEPER_SOCKET and KEEPER_CHILD, and only the capability to
+ * send signals. */
 static int keeper_limit(int socket, int pidfd)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -95,7 +95,7 @@ static int keeper_limit(int socket, int pidfd)
 		return -errno;
 	for (int fd = 0; fd < KEEPER_SOCKET; fd++)
 		close(fd);
-	/* where CAP_KILL is not held, the command is the user's own */
+	/* without CAP_KILL the command runs as our own user, so no capability is needed */
 	if (syscall(SYS_capset, &head, caps)) {
 		caps[0] = (struct __user_cap_data_struct){0};
 		syscall(SYS_capset, &head, caps);
@@ -104,9 +104,9 @@ static int keeper_limit(int socket, int pidfd)
 }
 
 /*
- * A process of its own ends the command when the collector has ended, however that came: the
- * kernel's signal at the death of a parent (PR_SET_PDEATHSIG) does not reach a set-user-id program,
- * and may be ignored.
+ * The keeper: a process that ends the command when the collector has ended for any reason.
+ * PR_SET_PDEATHSIG is not enough: it does not reach a set-user-id program, and a program may
+ * ignore its signal.
  */
 static void keeper(int socket, int pidfd)
 {
@@ -184,14 +184,14 @@ int launch_start(struct collector *c)
 		return -errno;
 	}
 	status = exec_wait(child);
-	/* the pipe closes at exec, or holds why there was none */
+	/* the pipe closes at exec, or contains the error of exec */
 	if (read(report[0], &err, sizeof(err)) != (ssize_t)sizeof(err))
 		err = 0;
 	close(report[0]);
 	if (!err && !WIFSTOPPED(status))
 		err = -ECHILD;
-	/* were this process killed before it lets the command go, the command would run on its own
-	 */
+	/* if this process is killed before it releases the command, the command must not run
+	 * on */
 	if (!err && ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)PTRACE_O_EXITKILL))
 		err = -errno;
 	if (err)
@@ -209,9 +209,9 @@ void launch_end(struct collector *c, bool ran)
 {
 	if (!c->command.pid || c->command.ended)
 		return;
-	/* the keeper waits for this, and goes on after our end */
+	/* the keeper waits for this, and outlives us */
 	close(c->command.keeper);
-	/* it was started to be measured; left behind, it would hold our output open */
+	/* end the command: it was started to be measured, and would keep our output open */
 	kill(c->command.pid, ran ? SIGTERM : SIGKILL);
 	if (!ran)
 		waitpid(c->command.pid, NULL, 0);

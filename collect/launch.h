@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command after `--`: stopped before its first instruction until launch_go(). */
+/* The command after `--`, stopped before its first instruction until launch_go(). Functions
+ * return 0 or a negative errno. */
 #ifndef PEAKTOP_COLLECT_LAUNCH_H
 #define PEAKTOP_COLLECT_LAUNCH_H
 
@@ -10,14 +11,14 @@ struct collector;
 
 struct command {
 	pid_t pid;
-	int keeper; /* its end of the socket: closed, the command is ended */
+	int keeper; /* socket to the keeper: if it is closed, the keeper ends the command */
 	int status;
 	bool ended;
 };
 
 int launch_start(struct collector *c);
 int launch_go(struct collector *c);
-/* At our end the command ends too: SIGTERM, or SIGKILL if it never ran. */
+/* End the command when the collector ends: SIGTERM, or SIGKILL if it never ran. */
 void launch_end(struct collector *c, bool ran);
 
 #endif

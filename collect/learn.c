@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Learning what an indirect call of a descent calls. A probe on a call through a pointer
- * is single-stepped, 11 to 16 us a hit, so it stands there in short bursts: each ends after some
- * hits or when enough in-peak calls of f0 have told; where the call is being timed
- * at the same address the step is paid already, and a burst may be longer. What is
- * told are only callees that in-peak calls had. A pointer that only the
- * loader writes is read from the memory of the target, without a probe.
+ * Finds the callees of a descent's indirect calls. A probe on a call through a pointer is
+ * single-stepped, 11 to 16 us per hit, so it is attached in short bursts. A burst ends after
+ * some hits or when enough in-peak calls of f0 were seen. If the call is also timed at the same
+ * address, the single step is paid already, and a burst may be longer. Only callees of in-peak
+ * calls are reported. A pointer that only the loader writes is read from the target's memory,
+ * without a probe.
  */
 #include "collect/learn.h"
 #include "collect/descend.h"
@@ -21,21 +21,21 @@
 #define MS 1000000ull
 
 enum {
-	WANT_CALLS = 20, /* in-peak calls that passed the site: as many as a decision takes */
+	WANT_CALLS = 20, /* in-peak calls that hit the site: as many as a decision needs */
 	ENOUGH_CALLS = 4,
-	ENOUGH_MS = 3000, /* after which these will do */
+	ENOUGH_MS = 3000, /* after this time ENOUGH_CALLS suffice */
 	GIVE_UP_MS = 6000,
-	BURST_HITS = 512, /* some 7 ms of the target's time, if the budget has as much left */
-	BURST_PART = 2,	  /* of what is left, that a burst may take */
-	ARMED_FACTOR = 8, /* ... where the site is armed anyway */
+	BURST_HITS = 512, /* about 7 ms of the target's time, if the budget allows */
+	BURST_PART = 2,	  /* a burst may take 1/2 of the remaining budget */
+	ARMED_FACTOR = 8, /* longer bursts if the site is also timed */
 	PAUSE_MS = 100,	  /* between bursts */
 	MAX_BURSTS = 16,
-	LAST_CALLS_MS = 300, /* after the last burst: for calls that are still open */
+	LAST_CALLS_MS = 300, /* wait after the last burst, for calls that are still open */
 	MAX_SEEN = 64,
 };
 
 struct seen {
-	struct rec_code code; /* module 0: of no file */
+	struct rec_code code; /* module 0: code of no file */
 	uint64_t hits;
 	uint32_t calls;
 };
@@ -43,13 +43,13 @@ struct seen {
 struct learner {
 	bool used;
 	struct req_learn req;
-	uint32_t id, site; /* in the site table */
+	uint32_t id, site; /* ... index in the site table */
 	struct attachment *links;
 	uint32_t nr_links;
-	uint64_t began_ns, next_ns; /* of a burst */
+	uint64_t began_ns, next_ns; /* start of the request; earliest start of the next burst */
 	uint32_t bursts, hits_seen;
 	uint32_t calls;
-	bool more; /* than could be noted */
+	bool more; /* there were more callees than could be recorded */
 	struct seen seen[MAX_SEEN];
 	uint32_t nr_seen;
 };
@@ -110,7 +110,7 @@ struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t addres
 	return (struct rec_code){0, 0};
 }
 
-/* A pointer that does not change: once the call has been made it says where to. */
+/* Read a pointer that does not change, from the memory of a target that has made the call. */
 static int slot_read(const struct collector *c, const struct req_learn *req, struct rec_code *out)
 {
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
@@ -141,7 +141,7 @@ static void bind(struct collector *c, struct learner *l)
 
 	if (l->req.parent && !parent)
 		parent = PT_ANY_PARENT;
-	/* where it is timed too, the step is paid there */
+	/* if the call is also timed, the single step is charged there */
 	armed = descend_site_is_armed(c, &l->req.site);
 	*p = (struct pt_learn){
 	    .cost = armed ? c->cost.hit[SITE_EMULATED] / 2 : c->cost.hit[l->req.site.class],
@@ -302,7 +302,7 @@ void learn_callees(struct collector *c, const struct pt_record_callees *r)
 	}
 }
 
-/* Those that most in-peak calls had come first: there may not be room to time all. */
+/* Sort by the number of in-peak calls, descending: there may not be room to time all callees. */
 static int by_calls(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;

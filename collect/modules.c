@@ -14,16 +14,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* No device has this number: modules with it are maps of code made at run time, by pid. */
+/* No device has this number. It marks modules that are perf maps of code made at run time;
+ * their inode is the pid. */
 #define PERF_MAP_DEV UINT64_MAX
 
 struct scan {
 	struct collector *c;
 	struct target *target;
-	uint32_t perf_map; /* module of code of no file; 0: none */
+	uint32_t perf_map; /* module for code without a file (perf map); 0: none */
 	bool perf_map_tried;
-	unsigned int at; /* behind the mapping that was seen last: the next one is likely to be the
-			    next of the list */
+	unsigned int at; /* index after the last mapping found, where the next search starts */
 };
 
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
@@ -48,7 +48,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (!mod->path)
 		return 0;
 	c->files.nr_modules++;
-	/* hold the file: it may be replaced or unmapped before it is asked for */
+	/* open the file now: it may be replaced or unmapped before it is needed */
 	if (m->dev != PERF_MAP_DEV) {
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
@@ -64,8 +64,8 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 }
 
 /*
- * The map that a compiler at run time writes for perf, as a module of its own: offsets in it are
- * addresses of the process. Only the target's own user, or root, may have written it. 0: there is
+ * The perf map that a JIT compiler writes (/tmp/perf-PID.map), as a module whose offsets are
+ * addresses of the process. Accept it only if the target's user or root owns it. 0: there is
  * none.
  */
 static uint32_t perf_map_of(struct collector *c, const struct target *t)
@@ -108,7 +108,7 @@ static void mapping_send(struct collector *c, const struct file_mapping *fm, boo
 	send_record(c, &rec);
 }
 
-/* This mapping, as an earlier scan saw it. */
+/* Find this mapping among those of earlier scans; NULL: it is new. */
 static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m)
 {
 	struct collector *c = s->c;
@@ -220,7 +220,7 @@ void modules_forget(struct collector *c, pid_t pid)
 	}
 }
 
-/* A mapping of this file, of any target. */
+/* A mapping of this file in any target; NULL: none. */
 static const struct file_mapping *module_mapping(const struct collector *c, uint32_t module)
 {
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
@@ -281,7 +281,7 @@ int module_answers(struct collector *c, uint32_t module, const struct attach_poi
 	return err;
 }
 
-/* The debug root of the target's own root folder comes first: a container brings its own. */
+/* Search below the target's root folder first, because a container has its own debug files. */
 static int open_debug(struct collector *c, pid_t pid, const char *name)
 {
 	char path[TARGET_PATH + 64];

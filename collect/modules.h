@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files and mappings of the targets. */
+/* The files whose code the targets map, and these mappings. Modules are numbered from 1. */
 #ifndef PEAKTOP_COLLECT_MODULES_H
 #define PEAKTOP_COLLECT_MODULES_H
 
@@ -15,23 +15,23 @@ struct target;
 
 enum { MAX_MODULES = 4096, MAX_MAPPINGS = 65536 };
 
-/* A file of which a target maps code. */
+/* A file whose code a target maps. */
 struct file_module {
 	uint64_t dev, inode, size;
 	char *path;
-	int fd; /* -1: not opened yet; if `remote`, of O_PATH only: no file system that can hang is
-		   touched by using it */
+	int fd; /* -1: not opened yet. If `remote`, an O_PATH descriptor, whose use never waits for
+		   the file system */
 	bool remote;
-	int copy;  /* if `remote`: the content, in memory; -1: not copied yet */
-	pid_t pid; /* whose mapping it was first seen in */
+	int copy;  /* if `remote`: a copy of the content in memory; -1: not copied yet */
+	pid_t pid; /* process in which it was first seen */
 	uint64_t start, end;
 };
 
 struct file_mapping {
 	pid_t pid;
-	uint32_t module; /* from 1 */
+	uint32_t module; /* number of the module, from 1 */
 	uint64_t start, end, offset;
-	bool seen; /* in the scan going on */
+	bool seen; /* found by the current scan */
 };
 
 struct module_table {
@@ -40,26 +40,28 @@ struct module_table {
 	struct file_mapping *mappings;
 	unsigned int nr_mappings, cap_mappings;
 	bool changed;
-	struct opener *opener; /* NULL: no debug files, and no site can be checked */
+	struct opener *opener; /* NULL: debug files and checks of sites are not available */
 	struct site_checks *checks;
 };
 
 int modules_scan(struct collector *c, struct target *t);
 void modules_forget(struct collector *c, pid_t pid);
-/* The process runs another program, or another process has its pid: the map of the code it made is
- * another file. */
+/* Forget the perf map of a process, because it runs another program or its pid was reused. */
 void perf_map_forget(struct collector *c, pid_t pid);
-/* Descriptor of a module's file; owned by the table. */
+/* Descriptor of a module's file, owned by the table, or a negative errno. */
 int module_file(struct collector *c, uint32_t module);
-/* A descriptor of its content, for the parser; the caller's. */
+/* A descriptor of the file's content, for the parser, or a negative errno. The caller closes
+ * it. */
 int module_content(struct collector *c, uint32_t module);
 /*
- * Does the file system answer for the instructions at these points? Ask before attaching to them:
- * the kernel reads them from the file, and nothing can interrupt it there. 0 or a negative errno.
+ * Check that the file system can provide the instructions at these points. Call this before
+ * attaching: the kernel reads the instructions from the file, and that wait cannot be
+ * interrupted. Returns 0 or a negative errno.
  */
 int module_answers(struct collector *c, uint32_t module, const struct attach_point *points,
 		   size_t n);
-/* Open a separate debug file under the fixed debug roots. */
+/* Open a separate debug file below /usr/lib/debug of the target or of the host. Returns a
+ * descriptor or a negative errno. */
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
 void modules_release(struct collector *c);
 

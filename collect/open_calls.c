@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls that have not returned. The programs do not see a call that is left by an exception or
- * longjmp, nor one that returns while nothing is armed: those that may have ended so are checked
- * against their thread's registers and stack. The reader reads these, all of one slice together.
+ * Finds calls that have not returned. The BPF programs do not see that a call is left by an
+ * exception or longjmp, or returns while no probe is attached. Calls that may have ended in
+ * this way are compared with the registers and the stack of their thread, which the reader
+ * process reads for all of them once per slice.
  */
 #include "collect/open_calls.h"
 #include "analysis/base/array.h"
@@ -33,10 +34,10 @@ struct open_one {
 	uint64_t args[PT_ARGS];
 };
 
-/* A call that may have ended unseen: the thread it began in, and its stack, decide. */
+/* A call that may have ended unseen. The state of its thread and its stack decide. */
 struct doubtful {
 	uint32_t tgid, tid;
-	bool activation; /* else a system call */
+	bool activation; /* else: a system call */
 	uint32_t index, slot;
 	union {
 		struct pt_act act;
@@ -101,7 +102,7 @@ static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t
 	uint32_t slot = control->sys_slot[nr];
 
 	if (!slot || slot >= PT_SLOTS) {
-		/* not one has ended yet: allot the slot here */
+		/* no call of this number has ended yet: allot the slot here */
 		slot = __atomic_fetch_add(&control->next_slot, 1, __ATOMIC_SEQ_CST);
 		if (slot >= PT_SLOTS)
 			return;
@@ -158,8 +159,8 @@ static bool is_live_target(const struct collector *c, uint32_t tgid)
 }
 
 /*
- * Has the thread begun an outer activation since? Then this one was jumped over.
- * Other stacks of the same thread (coroutines) lie further away than that.
+ * True if the thread has begun an outer activation since: then a longjmp or an exception left
+ * this one. Stacks of coroutines in the same thread are further away than 32 KiB.
  */
 static bool outer_begun(struct collector *c, const struct pt_act_key *key, const struct pt_act *a)
 {
@@ -210,7 +211,7 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 		act_left(w, index, a);
 	} else if ((!w->last && a->start + STALE_NS > w->now) ||
 		   (info->function && function_is_go(info->function))) {
-		/* one may have begun since the walk did */
+		/* a sum, not a difference: a call may have begun after `now` was read */
 		act_open(w, a);
 	} else if (a->exit || outer_begun(w->c, key, a)) {
 		act_left(w, index, a);
@@ -225,21 +226,21 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 	}
 }
 
-/* Has the thread left the frame of this activation, or ended? `ret` is what stands now where its
- * return address stood. */
+/* True if the thread has ended or left the frame of this activation. `ret` points to the value
+ * now at the place of its return address; NULL: not known. */
 static bool frame_left(const struct pt_act *a, const struct thread_now *now, const uint64_t *ret)
 {
-	/* a process that does not answer is asked again later */
+	/* if the process does not respond, try again later */
 	if (!now->known)
 		return now->error == -ESRCH || now->error == -ENOENT;
-	/* where its return address stood, later calls have left theirs */
+	/* later calls have overwritten the return address */
 	if (a->ret && ret && *ret != a->ret)
 		return true;
-	/* beyond 8 MB it may be another stack */
+	/* further away it may be another stack */
 	return !now->running && now->sp > a->key.cfa && now->sp - a->key.cfa < (8u << 20);
 }
 
-/* ---- what is doubtful ------------------------------------------------- */
+/* ---- decisions -------------------------------------------------------- */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -250,7 +251,8 @@ static int by_thread(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* The state of each of their threads once; of[i] is the index of that of doubtful call i. */
+/* Read the state of each doubtful call's thread once. of[i] is the index of the thread of call
+ * i. */
 static void threads_read(const struct open_calls *w, struct thread_now *threads, size_t *of)
 {
 	size_t nr = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that have not returned. */
+/* Finds and sends calls that have not returned. */
 #ifndef PEAKTOP_COLLECT_OPEN_CALLS_H
 #define PEAKTOP_COLLECT_OPEN_CALLS_H
 
@@ -8,14 +8,14 @@
 
 struct collector;
 
-/* Threads that ended since the last sweep. */
+/* Threads that have ended since the last snapshot. */
 struct exited_threads {
 	uint32_t tid[256];
 	unsigned int nr;
 };
 
-/* Look for calls that have not returned, count them in the slots, then send the
- * oldest (which frees them). */
+/* Find calls that have not returned and count them in the slots. open_calls_send() sends the
+ * oldest ones and frees the snapshot. */
 struct open_calls;
 struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool last);
 void open_calls_send(struct collector *c, struct open_calls *open);

@@ -43,21 +43,21 @@ struct request {
 
 struct answer {
 	uint32_t number;
-	int error; /* 0: a descriptor comes with it */
+	int error; /* 0 (a descriptor comes with the answer) or a negative errno */
 };
 
 struct opener {
 	int socket;
 	pid_t helper;
-	uint32_t number;      /* of the last request */
-	pid_t hung[MAX_HUNG]; /* processes whose files could not be looked up in time */
+	uint32_t number;      /* number of the last request */
+	pid_t hung[MAX_HUNG]; /* processes for which a path lookup timed out */
 	unsigned int nr_hung;
 };
 
 /* ---- in the helper ---------------------------------------------------- */
 
-/* Open what `path_fd` (O_PATH) stands for, if it is a regular file: opening a device or a FIFO has
- * effects. */
+/* Open the file of `path_fd` (O_PATH) if it is a regular file. Opening a device or a FIFO
+ * could have side effects. */
 static int reopen_regular(int path_fd)
 {
 	struct stat st;
@@ -86,8 +86,7 @@ static int open_in_root(int root, const char *path)
 	return fd;
 }
 
-/* Become a process that answers questions about the code in `file`: it has that file and one
- * socket, and nothing else. */
+/* Turn this process into a code reader for `file`: it keeps only the file and one socket. */
 static void serve_code_and_exit(int socket, int file, uint32_t number, code_serve_fn serve)
 {
 	struct answer a = {.number = number};
@@ -109,7 +108,7 @@ static void serve_and_exit(int socket, int root, const struct request *r)
 	struct answer a = {.number = r->number};
 	int fd;
 
-	/* a look-up that hangs ends by this signal, where it can be ended */
+	/* SIGALRM ends a lookup that hangs, if it can be interrupted */
 	signal(SIGALRM, SIG_DFL);
 	alarm(GIVE_UP_S);
 	fd = open_in_root(root, r->path);
@@ -119,8 +118,8 @@ static void serve_and_exit(int socket, int root, const struct request *r)
 }
 
 /*
- * Each request is a process of its own, so that one that hangs delays no other. This one touches no
- * file of a target and therefore always reads the next request.
+ * The helper forks a process for each request, so that a lookup that hangs delays no other
+ * request. The helper itself touches no file of a target and can always read the next request.
  */
 static void helper_run(int socket, pid_t parent, const struct collector_options *options)
 {
@@ -132,7 +131,7 @@ static void helper_run(int socket, pid_t parent, const struct collector_options 
 	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) ||
 	    privileges_limit_opener(options->uid, options->gid))
 		_exit(1);
-	/* a change of the user takes this back, so it comes after */
+	/* a change of user clears this setting, so do it afterwards */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -185,7 +184,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* One answer, with the descriptor that came with it in *fd (-1: none). 0, -ETIMEDOUT or -EPIPE. */
+/* Receive one answer, and in *fd its descriptor (-1: none). Returns 0, -ETIMEDOUT or -EPIPE. */
 static int answer_receive(struct opener *o, uint64_t deadline, struct answer *a, int *fd)
 {
 	struct pollfd p = {.fd = o->socket, .events = POLLIN};
@@ -209,7 +208,8 @@ static bool is_hung(const struct opener *o, pid_t pid)
 	return false;
 }
 
-/* Send a request with a descriptor and wait for the descriptor that answers it. */
+/* Send a request with the descriptor `with`, and wait for the answer. Returns a descriptor or
+ * a negative errno. */
 static int ask(struct opener *o, struct request *r, int with)
 {
 	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
@@ -224,7 +224,7 @@ static int ask(struct opener *o, struct request *r, int with)
 			break;
 		if (a.number == r->number)
 			return a.error ? a.error : fd >= 0 ? fd : -EPROTO;
-		/* the late answer to an earlier request */
+		/* this is a late answer to an earlier request */
 		if (fd >= 0)
 			close(fd);
 	}

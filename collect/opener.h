@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A helper process without rights, which runs as the invoking user. It opens files below a target's
- * root folder, and the processes that look at machine code for the collector come from it.
+ * A helper process without privileges, which runs as the invoking user. It opens files below a
+ * target's root folder and forks the code readers of the collector.
  *
- * A path below a target's root, its symbolic links and its file systems are the target's and
- * therefore hostile: a look-up may hang (FUSE, NFS), a name may stand for a device or lead out of
- * the root. The helper resolves paths within the root (RESOLVE_IN_ROOT), follows no magic links,
- * and opens what is a regular file, nothing before it knows that it is one. It opens nothing that
- * the invoking user could not open. The collector waits for an answer for OPENER_WAIT_MS at most.
+ * The target controls the paths, symbolic links and file systems below its root, so all of them
+ * are hostile: a lookup may hang (FUSE, NFS), and a name may lead to a device or out of the
+ * root. The helper resolves paths within the root (RESOLVE_IN_ROOT), follows no magic links,
+ * and opens a file only after checking that it is a regular file. It cannot open files that the
+ * invoking user could not open. The collector waits at most OPENER_WAIT_MS for an answer.
  */
 #ifndef PEAKTOP_OPENER_H
 #define PEAKTOP_OPENER_H
@@ -20,16 +20,17 @@ struct opener;
 struct collector_options;
 
 /*
- * Start the helper as the user that the options name; it ends with the calling process. Called
- * before there are descriptors or threads that it could inherit. NULL: it could not be started.
+ * Start the helper as the user that the options name. It ends with the calling process. Call
+ * this before there are descriptors or threads that it would inherit. Returns NULL if it cannot
+ * be started.
  */
 struct opener *opener_start(const struct collector_options *options);
 
 /*
- * Open the regular file `path` (relative) below the root folder of `pid`, or of peaktop itself
- * (OPENER_HOST), read-only. Returns a descriptor; -ETIMEDOUT if the look-up hangs (then every later
- * request for this process fails at once); -EINVAL if it is no regular file; or the error of
- * opening.
+ * Open the regular file `path` (relative) read-only, below the root folder of `pid` or of
+ * peaktop itself (OPENER_HOST). Returns a descriptor, which the caller closes; -ETIMEDOUT if
+ * the lookup hangs (later requests for this process then fail at once); -EINVAL if it is not a
+ * regular file; or the errno of opening.
  */
 int opener_open(struct opener *o, pid_t pid, const char *path);
 

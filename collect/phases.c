@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Phases: only what begins between the begin of one operation and the end of another
- * counts. The programs keep each process's state; here is decided when it is known.
+ * Phases: only calls count that begin between the begin of one operation and the end of
+ * another. The BPF programs keep each process's state; this file decides when that state is
+ * valid.
  *
- * What begins and ends phases is armed under the same budget as all. While one of the
- * two is not watched (a burst is over, a fuse has blown) nobody knows whether a phase is
- * open: nothing counts until the next begin is seen.
+ * The operations that begin and end phases are armed under the same budget as all others. While
+ * one of them is not watched (between bursts, after a blown fuse) it is not known whether a
+ * phase is open: nothing counts until the next begin is seen.
  */
 #include "collect/phases.h"
 #include "collect/state.h"
@@ -49,7 +50,7 @@ static bool edges_watched(const struct collector *c)
 	return true;
 }
 
-/* Whatever was open is not known any more. */
+/* Discard the state of all processes: open phases are not known any more. */
 static void forget(struct collector *c)
 {
 	__atomic_fetch_add(&kernel_side_control(c->kernel)->phase_epoch, 1, __ATOMIC_SEQ_CST);

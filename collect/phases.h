@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Phases: only what begins between two operations that the user named counts. */
+/* Phases: only calls count that begin between two operations that the user named (DARC,
+ * SIGMETRICS 2008, section 4.2). */
 #ifndef PEAKTOP_COLLECT_PHASES_H
 #define PEAKTOP_COLLECT_PHASES_H
 
@@ -12,19 +13,20 @@ struct function;
 
 struct phases {
 	struct req_phases asked;
-	char *begin, *end; /* as the user gave them */
+	char *begin, *end; /* names as the user gave them */
 	uint64_t blind_times;
 };
 
 void phases_request(struct collector *c, const struct req_phases *req);
-/* An edge was armed, or is not watched any more: is it known whether a phase is open? */
+/* Call this when an operation that begins or ends phases was armed or disarmed: decides
+ * whether open phases are known. */
 void phases_look(struct collector *c);
-/* A call of this slot was left without being seen to end. */
+/* A call of this slot has ended unseen, so the state of its phase is not known. */
 void phases_left(struct collector *c, uint32_t slot);
 bool phases_need_syscalls(const struct collector *c);
-/* Does this function begin or end phases? */
+/* True if this function begins or ends phases. */
 bool phases_edge(const struct collector *c, const struct function *f);
-/* The measurement begins: what was seen so far does not count. */
+/* The measurement begins: discard the phases seen so far. */
 void phases_begin(struct collector *c);
 void phases_report(struct collector *c);
 

@@ -39,7 +39,8 @@ static int capabilities_set(uint64_t permitted, uint64_t effective)
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
 }
 
-/* Nothing regains a capability that is not in `keep`, not even by running a program as root. */
+/* Drop all capabilities but `keep`, so that none can be regained, not even by executing a
+ * program as root. */
 static int capabilities_keep(uint64_t permitted, uint64_t keep)
 {
 	if (permitted & UINT64_C(1) << CAP_SETPCAP) {
@@ -54,8 +55,8 @@ static int capabilities_keep(uint64_t permitted, uint64_t keep)
 	return capabilities_set(keep, keep);
 }
 
-/* Kernels of some distributions want CAP_SYS_ADMIN for events of a whole CPU (perf_event_paranoid 3
- * and 4). */
+/* True if a perf event of a whole CPU can be opened. Some distributions' kernels require
+ * CAP_SYS_ADMIN for that (perf_event_paranoid 3 and 4). */
 static bool may_open_events(void)
 {
 	struct perf_event_attr attr;
@@ -105,7 +106,7 @@ int privileges_limit_collector(bool command)
 		needs.needs_admin = true;
 		keep = capability_set_collector(permitted, &needs);
 	}
-	/* to shrink the bounding set takes a capability that was just switched off */
+	/* shrinking the bounding set needs CAP_SETPCAP, which was just switched off */
 	err = capabilities_set(permitted, permitted);
 	if (!err)
 		err = capabilities_keep(permitted, keep);

@@ -10,18 +10,18 @@
 #include <sys/types.h>
 
 /*
- * The helper that opens files: become uid:gid for good, with no capability, no_new_privs, and a
- * filter of system calls: no program, no socket, nothing of other processes. Called before there
- * are threads. 0 or a negative errno.
+ * For the opener: become uid:gid permanently, with no capability, no_new_privs and a seccomp
+ * filter that allows no program, no new socket and no access to other processes. Call this
+ * before there are threads. Returns 0 or a negative errno.
  */
 int privileges_limit_opener(uid_t uid, gid_t gid);
 
 /*
- * The collector, once its BPF programs are loaded and the command is started: keep only the
- * capabilities that the session still needs, and install a filter of system calls for all threads.
+ * For the collector, after its BPF programs are loaded and the command is started: keep only
+ * the capabilities that the session still needs, and install a seccomp filter for all threads.
  * From then on the process starts no program, loads nothing into the kernel, opens files for
- * reading only, and uses no network. Attaching goes on as before. Called before there are other
- * threads, which would keep their capabilities. 0 or a negative errno.
+ * reading only, and uses no network; probes can still be attached. Call this before there are
+ * other threads, because they would keep their capabilities. Returns 0 or a negative errno.
  */
 int privileges_limit_collector(bool command);
 

@@ -22,10 +22,10 @@
 
 enum {
 	SOCKET = 3,
-	STEP_MS = 20, /* between two looks at a reader that does not answer */
+	STEP_MS = 20, /* interval of checks while the reader does not answer */
 	MAX_HUNG = 64,
 	MAX_ENDED = 64,
-	MAX_TRIES = 4, /* of one request, if processes hang */
+	MAX_TRIES = 4, /* tries per request if processes hang */
 	BACKOFF_MS = 2000,
 	BACKOFF_MAX_MS = 60000,
 	PIECE_PAGES = 16,
@@ -34,14 +34,14 @@ enum {
 
 /* Memory that the collector and one reader share. */
 struct shared {
-	volatile uint32_t steps; /* grows as the reader makes progress */
-	volatile pid_t about;	 /* the process that it reads */
+	volatile uint32_t steps; /* incremented when the reader makes progress */
+	volatile pid_t about;	 /* the process that is being read */
 	_Alignas(16) char argument[READER_MAX_ARGUMENT];
 	char text[READER_MAX_TEXT];
 };
 
 struct order {
-	reader_work work; /* the reader is a fork: functions are where they are here */
+	reader_work work; /* an address in the reader, too, because it is a fork */
 };
 
 struct answer {
@@ -56,12 +56,12 @@ struct hung {
 };
 
 static struct {
-	pid_t pid; /* 0: none runs */
+	pid_t pid; /* 0: no reader runs */
 	int socket;
 	struct shared *shared;
 	uint64_t used_ns;
-	uint64_t cpu_ns;	/* CPU time of those that were ended */
-	pid_t ended[MAX_ENDED]; /* not collected yet */
+	uint64_t cpu_ns;	/* CPU time of ended readers */
+	pid_t ended[MAX_ENDED]; /* killed, but waitpid() not done yet */
 	unsigned int nr_ended;
 	struct hung hung[MAX_HUNG];
 } reader;
@@ -84,7 +84,7 @@ int reader_close_all_but(int keep)
 		return -errno;
 	if (close_range(SOCKET + 1, ~0U, 0))
 		return -errno;
-	/* read-only: more is not allowed any longer */
+	/* the seccomp filter allows read-only opening only */
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null < 0)
 		return -errno;
@@ -189,7 +189,7 @@ void reader_end(void)
 	if (!reader.pid)
 		return;
 	reader.cpu_ns += cpu_now();
-	/* not waited for: what it waits for may never come */
+	/* do not wait for its end: it may hang in the kernel */
 	kill(reader.pid, SIGKILL);
 	if (reader.nr_ended < MAX_ENDED)
 		reader.ended[reader.nr_ended++] = reader.pid;
@@ -231,7 +231,7 @@ static bool is_hung(pid_t pid, enum reader_kind kind)
 	return h && clock_now() < h->until;
 }
 
-/* A free entry; if there is none, that of the process that is tried again first. */
+/* A free entry; if there is none, the entry that would expire first. */
 static struct hung *hung_new(void)
 {
 	struct hung *best = &reader.hung[0];
@@ -281,7 +281,7 @@ pid_t reader_next_hung(enum reader_kind *kind)
 
 /* ---- requests --------------------------------------------------------- */
 
-/* Does the reader sleep? If not, it works or waits for a CPU. */
+/* True if the reader sleeps. If not, it works or waits for a CPU. */
 static bool sleeps(pid_t pid)
 {
 	char path[64], buf[256], *p;
@@ -300,7 +300,8 @@ static bool sleeps(pid_t pid)
 	return !p || p[1] != ' ' || p[2] != 'R';
 }
 
-/* Wait for the answer. 0, or -ETIMEDOUT: it hangs; -EAGAIN: it did not get enough time of a CPU. */
+/* Wait for the answer. Returns 0, -ETIMEDOUT if the reader hangs, -EAGAIN if it did not get
+ * enough CPU time, or another negative errno. */
 static int wait_answer(void)
 {
 	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
@@ -429,8 +430,8 @@ struct memory_order {
 	struct wanted one[READER_MAX_PIECES];
 };
 
-/* How many of `n` pages from `page` on are in memory or in swap. All of them, if that cannot be
- * found out. */
+/* Number of pages, from `page` on and at most `n`, that are in memory or in swap without a
+ * gap. Returns `n` if there is no pagemap. */
 static unsigned int pages_present(int pagemap, uint64_t page, unsigned int n)
 {
 	const uint64_t is_there = 3ull << 62; /* present, swapped */
@@ -455,7 +456,7 @@ static ssize_t piece_read(int pagemap, const struct wanted *w, char *to)
 		 at = w->address;
 	unsigned int n = pages_present(pagemap, first, (unsigned int)(last - first + 1));
 
-	/* a part that cannot be read whole is not read at all: a part for each page */
+	/* the kernel skips a part that it cannot read whole, so make one part per page */
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t end = (first + i + 1) * page;
 
@@ -497,7 +498,7 @@ static int64_t memory_work(void *argument, int *unused)
 	return 0;
 }
 
-/* Read as many of the pieces as fit into one request. Returns how many were dealt with, or a
+/* Read as many pieces as fit into one request. Returns the number of pieces handled, or a
  * negative errno. */
 static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_order *o)
 {
@@ -511,7 +512,7 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 
 		if (used + p->bytes > READER_MAX_TEXT)
 			break;
-		/* a process that hangs must not keep the others from being read */
+		/* skip processes that hang, so that the others are read */
 		if (!p->bytes || p->bytes > MAX_PIECE_BYTES || is_hung(p->pid, READER_MEMORY))
 			continue;
 		o->one[o->nr++] =
@@ -546,7 +547,7 @@ int reader_memory(struct reader_piece *pieces, size_t n)
 		pieces[i].got = 0;
 	while (n) {
 		taken = memory_some(pieces, n, &order);
-		/* the process that hung is left out the next time */
+		/* try again: the process that hung is skipped now */
 		if (taken == -ETIMEDOUT && --tries)
 			continue;
 		if (taken < 0)

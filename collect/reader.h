@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader: a helper process that does for the collector whatever can wait for a target.
+ * The reader: a helper process that does all work of the collector that may wait for a target.
  *
- * Reading the memory of a target waits for a page that a userfaultfd, FUSE or NFS provides; opening
- * or reading a file behind its mappings waits for its file system; several files of /proc/PID wait
- * for a lock of the target's memory (mmap_lock) or of its execve(). The collector itself never does
- * any of this. It asks the reader and waits for at most READER_WAIT_MS while the reader sleeps. A
- * reader that does not answer is killed and not waited for: what it waits for may be
- * uninterruptible. It holds no probe, no BPF map and no socket of the front. The next request
- * starts another one.
+ * Reading a target's memory may wait for a page from userfaultfd, FUSE or NFS. Opening or
+ * reading a mapped file may wait for its file system. Some files of /proc/PID wait for a lock
+ * of the target's memory (mmap_lock) or of its execve(). The collector itself does none of
+ * this. It sends a request to the reader and waits at most READER_WAIT_MS while the reader
+ * sleeps. A reader that does not answer is killed, and its end is not awaited, because it may
+ * be in an uninterruptible wait. The reader holds no probe, no BPF map and no socket of the
+ * front. The next request starts another reader.
  *
- * After a request that was not answered, the same kind of request for the same process fails at
- * once for some seconds
- * (-ETIMEDOUT), so that a target that hangs costs the collector little time.
+ * After a request without an answer, the same kind of request for the same process fails at
+ * once with -ETIMEDOUT for some seconds, so that a hanging target costs the collector little
+ * time.
  *
- * The reader is started when it is needed and ended by reader_idle(). It has the collector's
- * privileges. Call these functions from the collector's main thread only.
+ * A request starts the reader if necessary, and reader_idle() ends it. The reader has the
+ * collector's privileges. Call these functions from the collector's main thread only.
  */
 #ifndef PEAKTOP_READER_H
 #define PEAKTOP_READER_H
@@ -26,8 +26,8 @@
 #include <sys/types.h>
 
 enum {
-	READER_WAIT_MS = 200,	   /* the reader sleeps for as long without progress: it hangs */
-	READER_MAX_WAIT_MS = 1500, /* the same, but it may merely not have got a CPU */
+	READER_WAIT_MS = 200,	   /* a reader that sleeps so long without progress hangs */
+	READER_MAX_WAIT_MS = 1500, /* longest wait for a reader that is not asleep */
 	READER_MAX_ARGUMENT = 2 << 20,
 	READER_MAX_TEXT = 8 << 20,
 	READER_MAX_PIECES = 512,
@@ -37,10 +37,11 @@ enum {
 enum reader_kind { READER_MEMORY = 0, READER_PROC, READER_FILES, READER_KINDS };
 
 /*
- * Run `work(argument, fd)` in the reader. `argument` has `size` bytes, which are copied there and,
- * if the reader answers, back. If `work` sets *fd to a descriptor, it arrives in *fd here (`fd` may
- * be NULL). Returns what `work` returned (not negative, or a negative errno), -ETIMEDOUT if it did
- * not answer, or the error of starting it.
+ * Run `work(argument, fd)` in the reader. `argument` has `size` bytes, which are copied to the
+ * reader and, if it answers, back. If `work` sets *fd to a descriptor, the caller receives it
+ * in *fd and must close it (`fd` may be NULL). Returns the result of `work` (not negative, or a
+ * negative errno), -ETIMEDOUT if the reader did not answer, or the error of starting the
+ * reader.
  */
 typedef int64_t (*reader_work)(void *argument, int *fd);
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
@@ -53,15 +54,15 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 void reader_reads(pid_t pid);
 
 /*
- * The content of a small file of /proc. Returns its length; *text is the caller's to free and ends
- * with '\0'. Negative errno: -ESRCH if the process is gone.
+ * Read a small file of /proc. Returns its length; *text ends with '\0', and the caller frees
+ * it. Negative errno: -ESRCH if the process has ended.
  */
 ssize_t reader_text(pid_t about, const char *path, char **text);
 
 /*
- * Read pieces of memory of processes. Only pages that are there are read: none is made to appear in
- * the target. `got` bytes are read of each piece, from its beginning; 0: nothing there or not
- * readable now.
+ * Read pieces of memory of processes. Only pages that are in memory or in swap are read: no
+ * page is created in the target. `got` is the number of bytes read from the start of each
+ * piece; 0 if nothing could be read.
  */
 struct reader_piece {
 	pid_t pid;
@@ -71,17 +72,17 @@ struct reader_piece {
 };
 int reader_memory(struct reader_piece *pieces, size_t n);
 
-/* End a reader that has not been used for `keep_ms`, and collect those that have ended. Call it now
- * and then. */
+/* End a reader that was not used for `keep_ms`, and reap ended readers. Call this regularly. */
 void reader_idle(uint64_t now_ns, unsigned int keep_ms);
-/* Start it now: the next request does not wait for that. */
+/* Start the reader now, so that the next request need not wait for it. */
 void reader_prepare(void);
-/* End it now. */
+/* End the reader now. */
 void reader_end(void);
 /* CPU time of all readers so far. */
 uint64_t reader_cpu_ns(void);
 
-/* A process that did not answer for the first time since the last call; 0: none. */
+/* Returns the next process with a request that timed out and that was not returned before; 0:
+ * none. */
 pid_t reader_next_hung(enum reader_kind *kind);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The threads that a process already has when it becomes a target. */
+/* Records the threads that a process already has when it becomes a target. */
 #include "collect/seed.h"
 #include "analysis/base/array.h"
 #include "collect/state.h"
@@ -24,8 +24,8 @@ static void thread_listed(void *ctx, pid_t tid)
 	l->one[l->nr++] = (struct thread_now){.pid = l->pid, .tid = tid};
 }
 
-/* System calls that are open already: their age counts from here, and their end is not counted as a
- * call. */
+/* For system calls that are already open, the age counts from now, and their end is not
+ * counted as a call. */
 void threads_seed(struct collector *c, pid_t pid)
 {
 	struct thread_list l = {.pid = pid};

@@ -7,7 +7,7 @@
 
 struct collector;
 
-/* Tell the programs which threads a new target has, and which system calls these are in. */
+/* Tell the BPF programs which threads a new target has, and which system calls they are in. */
 void threads_seed(struct collector *c, pid_t pid);
 
 #endif

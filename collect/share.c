@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The share of the CPU time of functions whose calls are shorter than their own probes: such
- * latencies say nothing about where the time goes. A clock on each CPU looks at the program counter
- * of the targets while nothing is armed.
+ * Samples the share of CPU time of functions whose calls are shorter than the cost of their own
+ * probes: their latencies do not show where the time goes. A timer on each CPU samples the
+ * program counter of the targets while no function is armed.
  */
 #include "collect/share.h"
 #include "collect/state.h"
@@ -12,7 +12,7 @@
 enum {
 	SHARE_HZ = 97,
 	SHARE_MAX_CLOCKS = 256,
-	SHARE_MIN_CALLS = 50, /* before a function is called short */
+	SHARE_MIN_CALLS = 50, /* calls needed before a function counts as short */
 };
 
 struct sharing {
@@ -22,7 +22,8 @@ struct sharing {
 	unsigned int nr;
 };
 
-/* Are most calls of this function shorter than what its probes add, less what that differs by? */
+/* True if most calls of the function are shorter than a third of the correction for its
+ * probes, or than the error of that correction. */
 static bool is_short(const struct function *f, const struct pt_hist *h, uint32_t correction)
 {
 	uint64_t limit = correction / 3 > f->error_ns ? correction / 3 : f->error_ns, below = 0,
@@ -47,7 +48,7 @@ static void clocks_attach(struct collector *c, struct sharing *s)
 	}
 }
 
-/* Where the function is in the memory of the target that was mapped first. */
+/* The addresses of the function in the first target that maps its file. */
 static bool range_of(const struct collector *c, const struct function *f, struct pt_share *out)
 {
 	for (unsigned int i = 0; f->meta.size && i < c->files.nr_mappings; i++) {
@@ -81,7 +82,7 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
 		clocks_attach(c, c->sharing);
 	control->shares[c->sharing->nr] = share;
 	c->sharing->slot[c->sharing->nr] = slot;
-	/* its ticks count from 0 again, also where it was looked at before */
+	/* the tick counters start from 0 again, even if the function was sampled before */
 	c->slots[slot].last_ticks = c->slots[slot].last_in = 0;
 	c->slots[slot].share = ++c->sharing->nr;
 }

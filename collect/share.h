@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The CPU time of functions that are too short to be timed. */
+/* Samples the CPU time of functions that are too short to be timed. */
 #ifndef PEAKTOP_COLLECT_SHARE_H
 #define PEAKTOP_COLLECT_SHARE_H
 
@@ -9,10 +9,11 @@
 
 struct collector;
 
-/* Look from now on at the share of this slot's function, if `h` says that its calls are too short.
- */
+/* If the histogram `h` shows that the calls of this slot's function are too short to be timed,
+ * sample its share from now on. */
 void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
-/* Call this only while nothing is armed, because probes would be visible. */
+/* Suspend sampling while a function is armed, because probes would distort the shares; else
+ * resume it. */
 void share_hold(struct collector *c);
 void share_end(struct collector *c);
 

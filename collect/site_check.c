@@ -14,24 +14,24 @@
 #include "collect/opener.h"
 #include "collect/state.h"
 
-/* BOUNDARY_... of analysis/code/boundary.h, as bytes on the socket. */
+/* Values of enum boundary (analysis/code/boundary.h), sent as bytes on the socket. */
 enum verdict { VERDICT_GOOD = 1, VERDICT_INSIDE, VERDICT_NO_CODE };
 
 enum { MAX_READERS = 16, KNOWN = 1 << 14, ASK = 512 };
 
-/* A process that has read one module. */
+/* A code reader process for one module. */
 struct code_reader {
 	uint32_t module; /* 0: free */
 	int socket;
-	uint64_t used; /* number of the question */
+	uint64_t used; /* number of the last query to it */
 };
 
 struct site_checks {
 	struct code_reader readers[MAX_READERS];
 	uint64_t questions;
 	char reason[512];
-	uint64_t known[KNOWN]; /* good sites by their hash; 0: none. A later one takes the place of
-				  an earlier one. */
+	uint64_t known[KNOWN]; /* keys of good sites by hash; 0: none. A new key replaces an old one
+				  with the same hash */
 };
 
 static uint64_t site_key(uint32_t module, uint64_t offset)
@@ -51,7 +51,8 @@ static void reader_close(struct code_reader *r)
 	r->module = 0;
 }
 
-/* The reader of this module; the one that was used longest ago makes room. */
+/* The code reader of this module; NULL: it cannot be started. If there are too many, replace
+ * the least recently used one. */
 static struct code_reader *reader_of(struct collector *c, uint32_t module)
 {
 	struct site_checks *k = c->files.checks;
@@ -78,7 +79,8 @@ static struct code_reader *reader_of(struct collector *c, uint32_t module)
 	return r;
 }
 
-/* Ask about `nr` offsets in one module. 0; or -ETIMEDOUT, -EPIPE, and the process is gone. */
+/* Query `nr` offsets in one module. Returns 0, or -ETIMEDOUT or -EPIPE; then the code reader
+ * is closed. */
 static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, size_t nr,
 	       uint8_t *verdicts)
 {
@@ -114,7 +116,8 @@ static const char *why(int err, uint8_t verdict)
 					 : "no instruction starts at this address";
 }
 
-/* Check those of one module that are not known yet. */
+/* Check the sites in one module that were not checked before. Returns NULL or the reason for a
+ * refusal. */
 static const char *module_check(struct collector *c, uint32_t module,
 				const struct rec_site *const *sites, size_t nr)
 {
@@ -158,7 +161,7 @@ const char *sites_check(struct collector *c, const struct rec_site *const *sites
 	for (size_t i = 0; i < nr && !wrong; i++) {
 		uint64_t key = site_key(sites[i]->module, sites[i]->offset);
 
-		/* with it all that follow in the same module */
+		/* this also checks all later sites in the same module */
 		if (*known_at(c->files.checks, key) != key)
 			wrong = module_check(c, sites[i]->module, sites + i, nr - i);
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sites are checked before a probe is put there: each must be the begin of an
- * instruction. The front names them, and a front that is taken over could name
- * the middle of an instruction, which a breakpoint would change into another
- * one. The file is read by a process without rights that knows this one module
- * (analysis/code/boundary.h), so that neither the front nor another file of the
- * target has a say in it. Answers are kept: a site is checked once.
+ * Checks sites before probes are attached: each must be the start of an instruction. The front
+ * names the sites, and a compromised front could name the middle of an instruction, which a
+ * breakpoint would turn into another instruction. A code reader process without privileges,
+ * which has only the module's file (analysis/code/boundary.h), answers, so that neither the
+ * front nor another file of the target can influence the answer. Answers are cached.
  */
 #ifndef PEAKTOP_SITE_CHECK_H
 #define PEAKTOP_SITE_CHECK_H

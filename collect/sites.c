@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The site table, and which code is mapped. */
+/* The allocation of the site table, and queries about mapped code. */
 #include <errno.h>
 #include <string.h>
 
 #include "collect/sites.h"
 #include "collect/state.h"
 
-/* Probes are detached a little after their site was dropped: an entry is not used again soon. */
+/* Search behind the entry taken last, so that an entry is not reused soon: its probes are
+ * detached some time after the site was dropped. */
 int site_index_take(struct collector *c)
 {
 	for (uint32_t n = 0; n < PT_SITES - 1; n++) {
@@ -24,7 +25,7 @@ int site_index_take(struct collector *c)
 
 void site_index_drop(struct collector *c, uint32_t i)
 {
-	/* a late hit does nothing: no role, and no fuse to blow */
+	/* clear the entry, so that a late hit has no effect and blows no fuse */
 	kernel_side_sites(c->kernel)[i] = (struct pt_site){.fuse = UINT64_MAX};
 	c->sites.used[i / 32] &= ~(1u << i % 32);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The site table, which functions, descents and learning share. */
+/* The site table, which functions, descents and the search for callees share. */
 #ifndef PEAKTOP_COLLECT_SITES_H
 #define PEAKTOP_COLLECT_SITES_H
 
@@ -16,10 +16,10 @@ struct site_table {
 	uint32_t used[PT_SITES / 32], last;
 };
 
-/* Free entries of the site table. */
+/* Allocate and free an entry of the site table. Returns its index or -ENOSPC. */
 int site_index_take(struct collector *c);
 void site_index_drop(struct collector *c, uint32_t i);
-/* Is this offset of this file inside code that a target maps? */
+/* True if the site is inside code that a target maps. */
 bool site_is_mapped(const struct collector *c, const struct rec_site *s);
 bool target_maps(const struct collector *c, pid_t pid, uint32_t module);
 

@@ -53,7 +53,7 @@ uint32_t irq_number(uint32_t number)
 	return number >= PT_IRQ_SOFT ? number - PT_IRQ_SOFT : number;
 }
 
-/* What kind of thing a descriptor of the target is, and its name. */
+/* The kind (SLEEP_ON_...) and the name of a descriptor of the target, from /proc/PID/fd. */
 static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 {
 	char path[64];
@@ -71,7 +71,7 @@ static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 	return name[0] == '/' ? SLEEP_ON_FILE : SLEEP_ON_OTHER;
 }
 
-/* Does a path end with this name? Of one that is PT_FILE_NAME long the rest was cut off. */
+/* True if the last part of the path is this name. A name of PT_FILE_NAME bytes may be cut off. */
 static bool ends_with(const char *path, const char *name)
 {
 	const char *last = strrchr(path, '/');
@@ -83,9 +83,9 @@ static bool ends_with(const char *path, const char *name)
 }
 
 /*
- * The same, of the descriptor that a call slept on. Which file that was is known from the kernel;
- * by now the descriptor may be closed, or be that of another file: then only the last part of the
- * name is left.
+ * The kind and name of the file that a call slept on. The kernel recorded the last part of the
+ * file's name. By now the descriptor may be closed or refer to another file: then only that
+ * part of the name is known.
  */
 static uint32_t file_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
@@ -104,7 +104,7 @@ static bool is_loopback(int family, const unsigned char *a)
 	return family == AF_INET ? a[0] == 127 : !memcmp(a, one, sizeof(one));
 }
 
-/* A Unix socket by its path, and by the process that made the other end. */
+/* Describe a Unix socket by its path and by the process that made the other end. */
 static void unix_name(const struct pt_object *o, uint32_t pid, char *name, size_t n)
 {
 	char comm[TARGET_COMM] = "", path[PT_SOCKET_PATH + 1];
@@ -119,7 +119,8 @@ static void unix_name(const struct pt_object *o, uint32_t pid, char *name, size_
 		snprintf(name + strlen(name), n - strlen(name), " %u", o->peer_pid);
 }
 
-/* The socket as it was then: its peer, and whether that is on this host. */
+/* The kind and name of a socket as the kernel recorded it: its peer, and whether the peer is
+ * on this host. */
 static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -151,7 +152,7 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 		   : SLEEP_ON_SOCKET;
 }
 
-/* What a call slept on, by the descriptor that it waited for. */
+/* The kind and name of the object that a call slept on, by its descriptor. */
 static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t n)
 {
 	uint32_t kind;
@@ -166,7 +167,7 @@ static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t 
 	return kind;
 }
 
-/* The mapping that a page was last missing in. */
+/* The mapping of the last page fault that was looked up. */
 static struct {
 	uint32_t pid;
 	uint64_t start, end, looked_ns;
@@ -203,8 +204,8 @@ static bool mapping_find(uint32_t pid, uint64_t address)
 	return found;
 }
 
-/* The file that is mapped at this address, "" if none. The maps of a large program take a while to
- * read. */
+/* The file that is mapped at this address; "" if there is none. Reading the maps of a large
+ * program is slow, so do it at most every MAPS_EVERY_NS. */
 static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 {
 	uint64_t now = now_ns();
@@ -252,7 +253,7 @@ static bool locks_a_file(const char *call, uint64_t command)
 	       (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
 }
 
-/* Calls that wait for several things at once: the first, or the one that was ready first. */
+/* True for calls that wait for several objects at once. */
 static bool waits_for_several(const char *call)
 {
 	return !strcmp(call, "poll") || !strcmp(call, "ppoll") || !strcmp(call, "select") ||
@@ -260,7 +261,8 @@ static bool waits_for_several(const char *call)
 	       !strcmp(call, "io_uring_enter");
 }
 
-/* What is known of that thing from the kernel; of a thread that is only looked at nothing is. */
+/* Describe the object that the kernel recorded for a wait for several: the first, or the first
+ * that was ready. Thread snapshots have no such record. */
 static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name,
 			      size_t n)
 {
@@ -271,7 +273,7 @@ static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep 
 	    (polls && !r->args[1]) || (selects && !r->args[0]) ? SLEEP_ON_NOTHING : SLEEP_ON_OTHER;
 	if (s->object == SLEEP_ON_NOTHING || r->fd == PT_NO_FD || !r->object.mode)
 		return;
-	/* the descriptor of an epoll is not that of the file which was ready */
+	/* the descriptor is that of the epoll, not of the file that was ready */
 	if (r->object.family || call[0] != 'e')
 		s->object = object_kind(r, name, n);
 	else if ((r->object.mode & S_IFMT) == S_IFIFO)
@@ -297,7 +299,7 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	} else if (!strncmp(call, "wait", 4)) {
 		s->object = SLEEP_ON_CHILD;
 	} else if (strstr(call, "sync")) {
-		/* a file, also when its descriptor is closed by now */
+		/* it is a file, even if its descriptor has been closed since */
 		s->object = SLEEP_ON_FILE;
 		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
 		    object_kind(r, name, n) == SLEEP_ON_FILE)
@@ -312,8 +314,8 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	}
 }
 
-/* Those that a call can park for; 21 and above since Go 1.20, before which nothing that a program
- * calls had these. */
+/* Wait reasons (runtime2.go) for which a call can park. Values from 21 on exist since Go 1.20;
+ * earlier versions used them only for waits that no call of a program makes. */
 static const char *park_reason(uint32_t reason)
 {
 	static const char *const text[] = {[2] = "IO wait",
@@ -379,7 +381,7 @@ static bool begins_with_any(const char *name, const char *const *list)
 	return false;
 }
 
-/* Does one of the functions that it sleeps in begin with one of these? */
+/* True if a kernel function on the stack begins with one of these prefixes. */
 static bool sleeps_in(const struct pt_record_stack *s, const char *const *list)
 {
 	for (uint32_t i = 0; s && i < s->nr_kernel && i < PT_KERNEL_FRAMES; i++) {
@@ -398,19 +400,20 @@ static const char *const fault_functions[] = {"handle_mm_fault", "asm_exc_page_f
 					      "exc_page_fault", "do_user_addr_fault", NULL};
 static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
 
-/* An io_uring says that it waits for I/O also where it waits for the network. */
+/* in_iowait is also set while an io_uring waits for the network, so it does not count there. */
 static bool waited_for_device(const struct pt_record_sleep *r, const struct rec_sleep *s)
 {
 	return r->io && strcmp(s->call, "io_uring_enter") != 0;
 }
 
-/* What the kernel itself slept in says more than what was called. */
+/* The kernel functions in which the thread slept are more precise than its system call. */
 void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
 		  struct rec_sleep *s, char *name, size_t n)
 {
 	if (s->object == SLEEP_ON_PAGE && stack && stack->nr_kernel &&
 	    !sleeps_in(stack, fault_functions)) {
-		/* called neither by the program nor for a page: on the way back to it */
+		/* neither a system call nor a page fault: it slept on the way back to user
+		 * code */
 		s->object = SLEEP_ON_OTHER;
 	} else if (s->object == SLEEP_ON_PAGE) {
 		mapped_file(r->head.tgid, r->fault, name, n);
@@ -425,8 +428,8 @@ void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack 
 	}
 }
 
-/* A packet of this host: the softirq runs in the task that sent it, if it does not run in the
- * kernel's own. */
+/* True if the waker sent the packet on this host: the softirq runs in the sending task unless
+ * ksoftirqd runs it. */
 static bool sent_by_waker(const struct pt_record_sleep *r, const struct rec_sleep *s)
 {
 	return s->object == SLEEP_ON_LOCAL && r->waker_irq == PT_IRQ_SOFT + 3 + 1 && r->waker_tid &&

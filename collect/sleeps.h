@@ -13,14 +13,15 @@
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
-/* Fills in object, lock and exclusive of `s`, whose call is known; a name goes into `name`, which
- * `s` then points to. */
+/* Fill in object, lock, exclusive and name of `s`, whose `call` is set. The name is written to
+ * `name`, which `s` then points to. */
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
-/* The same by where in the kernel it slept (NULL: not known), and the file of a page that was
- * missing. */
+/* Refine the object by the kernel functions in which the thread slept (`stack`; NULL: not
+ * known), and find the file of a missing page. */
 void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
 		  struct rec_sleep *s, char *name, size_t n);
-/* "irq 11", "softirq NET_RX", ...; enum PT_IRQ_... of bpf/records.h. */
+/* Name of an interrupt (PT_IRQ_... of bpf/records.h): "irq 11", "softirq NET_RX". May use
+ * `out`. */
 const char *irq_name(uint32_t number, char *out, size_t n);
 /*
  * The kernel's number of an interrupt: the line, the soft interrupt, or the vector of the
@@ -37,7 +38,7 @@ bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s);
  * points into `text`.
  */
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);
-/* enum sleep_end. */
+/* What ended the sleep: enum sleep_end. */
 uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What happened in a slice: profiles as differences, samples, open calls, cost, loss. */
+/* Sends the records of a slice: profiles as differences, samples, open calls, cost, loss. */
 #include "collect/slices.h"
 #include "collect/descend.h"
 #include "collect/functions.h"
@@ -144,7 +144,8 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 		r->oncpu_ns = s->latency > s->delta.off_ns ? s->latency - s->delta.off_ns : 0;
 }
 
-/* The chance to be sampled is known only now: samples over calls, per operation and doubling. */
+/* Send the samples of a slot. Their chance to be sampled is known only now: samples divided by
+ * calls, for each doubling of the latency. */
 static void samples_send(struct collector *c, uint32_t slot, const uint64_t calls[PT_TOKENS])
 {
 	uint64_t taken[PT_TOKENS] = {0};
@@ -171,7 +172,7 @@ static void samples_send(struct collector *c, uint32_t slot, const uint64_t call
 	}
 }
 
-/* Keep samples whose period continues: they are sent with its record. */
+/* Keep samples of slots whose period continues: they are sent with the record of that period. */
 static void samples_keep(struct collector *c)
 {
 	unsigned int kept = 0;
@@ -197,7 +198,7 @@ static struct armed_time *slot_time(struct collector *c, uint32_t slot)
 	return unit ? &unit->time : NULL;
 }
 
-/* What the probes of the unit of a slot have cost the targets so far. */
+/* Total cost of the tracepoints of a slot's unit to the targets, ns. */
 static uint64_t slot_spent(struct collector *c, uint32_t slot)
 {
 	const struct governed_unit *unit = unit_of(c, c->slots[slot].layer);
@@ -212,8 +213,8 @@ static bool hist_ready(struct pt_hist **h)
 	return *h != NULL;
 }
 
-/* The first call of an operation comes after bursts that have seen none: they say how rare it is.
- */
+/* Before an operation's first record, send the time measured without a call: its rate needs
+ * it. */
 static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 {
 	const struct armed_time *t = slot_time(c, slot);
@@ -232,8 +233,8 @@ static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 }
 
 /*
- * What the hits of a function took since the last record: the time in their programs, and on the
- * kernel's way to these, which takes longer where the programs do.
+ * Time that the hits of a function took since the last record: in their BPF programs, and in
+ * the kernel on the way to them. The latter is estimated in proportion to the programs' time.
  */
 static uint64_t hits_took(const struct collector *c, const struct pt_hist *h,
 			  const struct pt_hist *old)
@@ -250,8 +251,7 @@ static uint64_t hits_took(const struct collector *c, const struct pt_hist *h,
 	return programs + (uint64_t)(expected > 0 ? traps * (double)programs / expected : traps);
 }
 
-/* What probes took of the calls since the last record: of tracepoints what those of their unit
- * cost. */
+/* Time that probes took since the last record. For tracepoints this is the cost of their unit. */
 static uint64_t probes_took(const struct collector *c, const struct slot_info *info, uint64_t spent,
 			    const struct pt_hist *h)
 {
@@ -260,8 +260,8 @@ static uint64_t probes_took(const struct collector *c, const struct slot_info *i
 	return spent > info->last_spent ? spent - info->last_spent : 0;
 }
 
-/* What a slot has counted from its last record up to `h`; until then its probes had cost `spent`.
- */
+/* Send what a slot has counted from its last record up to `h`. `spent`: total cost of its
+ * probes at that time. */
 static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h,
 			 const struct armed_period *period, uint64_t spent)
 {
@@ -271,7 +271,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	struct record rec = {.type = REC_PROFILE};
 	struct rec_profile *p = &rec.profile;
 	struct pt_hist *old = info->last;
-	uint64_t before = 0, now = 0; /* in all buckets */
+	uint64_t before = 0, now = 0; /* sums of all buckets */
 
 	*p = (struct rec_profile){
 	    .op = info->op,
@@ -340,11 +340,12 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	share_look(c, slot, h);
 	*old = *h;
 	info->last_spent = spent;
-	old->entries = info->open; /* one more record says that nothing is open any more */
+	old->entries =
+	    info->open; /* keep it, so that one more record reports that nothing is open any more */
 	info->extra_abnormal = 0;
 }
 
-/* Tell the period that is over of all slots that share it. */
+/* Send the period that is over, for all slots that share it. */
 static void cut_send(struct collector *c, enum layer layer, const struct function *f,
 		     struct armed_time *t)
 {
@@ -422,7 +423,7 @@ static void time_set_reported(struct armed_time *t, struct armed_clock now)
 	armed_begin(t, now);
 }
 
-/* One that has been armed for a whole slice is not in bursts any more. */
+/* What was armed for a whole slice is not in bursts. `tell`: send a record for this slice. */
 static void burst_over(struct collector *c, struct armed_time *t, uint64_t now, bool last)
 {
 	if (t->bursting && t->on && now > t->since.ns + c->slice.interval_ns)
@@ -492,7 +493,7 @@ static void cost_send(struct collector *c, uint64_t now)
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
 		cost->hits += i == PT_HIT_COLD ? 0 : n[i];
 	cost->ns = budget_cost(c, n, &cost->other_ns) + cost->other_ns;
-	/* looks are few and long: they are timed, not estimated */
+	/* stack samples are few and long, so they are timed, not estimated */
 	cost->hits += kernel_side_control(c->kernel)->snapshots_done;
 	cost->attach_ns = c->budget.attach_ns;
 	cost->ns += kernel_side_control(c->kernel)->snapshot_ns + cost->attach_ns;

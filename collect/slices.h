@@ -16,22 +16,23 @@ struct function;
 
 /* The operation that a slot counts. */
 struct slot_info {
-	uint32_t op; /* 0: not announced yet */
+	uint32_t op; /* front's number of the operation; 0: not announced yet */
 	enum layer layer;
 	struct function *function;
-	struct pt_hist *last; /* as reported */
-	struct pt_hist *cut;  /* as it was when the period that is over ended; used when its
+	struct pt_hist *last; /* histogram as of the last record */
+	struct pt_hist *cut;  /* histogram at the end of the last finished period; valid if its
 				 armed_time has a cut */
-	uint64_t cut_spent, last_spent; /* what its unit had cost: at the cut; as reported */
-	uint32_t share;			/* of `shares` of the control block: index + 1; 0: none */
-	uint64_t last_ticks, last_in;	/* of it, as reported */
-	uint64_t extra_abnormal;	/* found by the collector itself, not yet reported */
+	uint64_t cut_spent,
+	    last_spent; /* total cost of its unit: at the cut; as of the last record */
+	uint32_t share; /* index + 1 in `shares` of the control block; 0: none */
+	uint64_t last_ticks, last_in; /* its counters as of the last record */
+	uint64_t extra_abnormal;      /* abnormal ends that the collector found, not reported yet */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
 	bool reported;
 };
 
-/* The slice now open. */
+/* The current slice. */
 struct slice_state {
 	uint64_t interval_ns, number, start, end;
 	struct rec_sample *samples;
@@ -40,15 +41,15 @@ struct slice_state {
 };
 
 void slots_announce(struct collector *c);
-/* "syscall:read"; of one without a name its number. */
+/* Write the name of an operation: "syscall:read"; if the call has no name, its number. */
 void syscall_op_name(uint32_t nr, char *out, size_t n);
 /*
- * A burst of a layer or of one function is over: remember the counts of its slots, so that
- * each burst has a record of its own. The target may do something else in the next burst.
+ * A burst of a layer or of one function is over: keep the counts of its slots, so that each
+ * burst has its own record. The target may behave differently in the next burst.
  */
 void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	       struct armed_time *t);
-/* Count from now on. */
+/* The measurement begins: count from now on. */
 void slots_begin(struct collector *c);
 void slice_end(struct collector *c, bool last);
 /* Send a note if the budget was exceeded. */

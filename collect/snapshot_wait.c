@@ -57,7 +57,8 @@ static void peer_text(struct socket *s, const char *hex, unsigned int port, bool
 		snprintf(s->peer, sizeof(s->peer), six ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-/* Find the socket in one table of the process's network namespace; note the listening ports. */
+/* Find the socket in one table (/proc/PID/net/...) of the process's network namespace, and
+ * whether its port is listened on. */
 static void inet_find(struct socket *s, uint32_t pid, const char *table)
 {
 	bool six = strchr(table, '6') != NULL, listening[2] = {false};
@@ -67,7 +68,7 @@ static void inet_find(struct socket *s, uint32_t pid, const char *table)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, table);
-	/* twice: whether its port is listened on is known once its port is */
+	/* two passes: listening sockets can be compared when the socket's port is known */
 	for (int pass = 0; pass < 2; pass++) {
 		f = fopen(path, "re");
 		if (!f)
@@ -135,7 +136,7 @@ static void socket_find(struct socket *s, uint32_t pid)
 		unix_find(s, pid);
 }
 
-/* A socket by its peer, and on which side of the connection it is. */
+/* Describe a socket by its peer, and tell whether it is the server's side. */
 static void socket_name(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 			struct wait_text *text)
 {
@@ -162,7 +163,8 @@ static bool thread_of(uint32_t pid, uint32_t tid, char *out, size_t n)
 	return comm[0];
 }
 
-/* The threads of a process in a pid namespace call themselves otherwise: no names then. */
+/* True if the process is in our pid namespace. In another one its thread ids mean other
+ * threads. */
 static bool in_our_namespace(uint32_t pid)
 {
 	char path[64];
@@ -173,7 +175,7 @@ static bool in_our_namespace(uint32_t pid)
 	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && !strcmp(mine, theirs);
 }
 
-/* What the holder of a lock does now. */
+/* Describe what the holder of a lock does now. */
 static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct wait_text *text)
 {
 	struct thread_now now = {.pid = (pid_t)pid, .tid = (pid_t)tid};
@@ -215,7 +217,7 @@ static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		s->holder = text->holder;
 	if (s->holder[0])
 		holder_doing(t->tgid, owner, s, text);
-	/* pthread_join() waits for the number of the thread to be cleared */
+	/* pthread_join() waits until the kernel clears the thread id */
 	if (!s->exclusive && waits && value > PID_RESERVED && value == word[0] && value != t->tid &&
 	    thread_of(t->tgid, value, text->waker, sizeof(text->waker)))
 		s->waker = text->waker;

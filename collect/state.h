@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The collector as a whole, made of the parts that the headers below describe. Private to collect/.
- */
+/* The whole state of the collector, composed of the parts that the headers below describe.
+ * Private to collect/. */
 #ifndef PEAKTOP_COLLECT_STATE_H
 #define PEAKTOP_COLLECT_STATE_H
 
@@ -22,18 +22,18 @@
 
 /* Costs as of the last record. */
 struct cost_account {
-	uint64_t hits_before[PT_COUNTERS]; /* of the calibration */
+	uint64_t hits_before[PT_COUNTERS]; /* hits of the calibration */
 	uint64_t own_before; /* CPU time of peaktop's processes before the measurement began */
 	uint64_t reported_target_ns, reported_cpu_ns, reported_wall_ns;
 };
 
 /* The state of the event loop. */
 struct loop_state {
-	uint64_t heartbeat_ns; /* when the front was last heard */
-	bool held_up;	       /* asleep because this loop did not get on */
-	bool asleep;	       /* no heartbeat: everything is detached until one comes */
+	uint64_t heartbeat_ns; /* time of the front's last message */
+	bool held_up;	       /* asleep because this loop hung */
+	bool asleep;	       /* everything is detached until the next heartbeat */
 	bool stopping;
-	int error; /* why it ends */
+	int error; /* why the loop ends: 0 or a negative errno */
 };
 
 struct collector {
@@ -41,7 +41,7 @@ struct collector {
 	struct channel *front;
 	struct kernel_side *kernel;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
-	bool hurried;	   /* this process has a higher priority than the user gave it */
+	bool hurried;	   /* begin_hurry() has raised the priority of this process */
 	struct loop_state loop;
 	struct command command;
 	struct target_table targets;
@@ -51,7 +51,8 @@ struct collector {
 	struct kernel_function_table kernel_functions;
 	struct site_table sites;
 	struct governed_unit units[UNITS];
-	uint32_t layers; /* asked for and possible; the governor may have some off at the moment */
+	uint32_t
+	    layers; /* layers requested and possible; the governor may have switched some off now */
 	struct budget budget;
 	struct probe_cost cost;
 	struct cost_account account;
@@ -59,18 +60,18 @@ struct collector {
 	struct slice_state slice;
 	struct {
 		uint64_t samples, front;
-	} lost; /* records */
+	} lost; /* lost records */
 	struct phases phases;
 	struct sharing *sharing;	/* NULL: no function is too short to be timed */
-	struct descent_arming *descent; /* NULL: none going on */
+	struct descent_arming *descent; /* NULL: no descent */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct thread_snapshots
 	    *thread_snapshots;	   /* NULL while no thread snapshots are requested */
-	struct learning *learning; /* NULL: nothing is learnt */
+	struct learning *learning; /* NULL: no indirect calls are examined */
 };
 
 uint64_t now_ns(void);
-/* Since the start of the session. */
+/* Time since the start of the session, ns. */
 uint64_t session_ns(const struct collector *c);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records to the front. A full queue counts as loss, never blocks. */
+/* Sends records to the front. If the queue is full, the record is counted as lost; these
+ * functions never block. */
 #ifndef PEAKTOP_COLLECT_STREAM_H
 #define PEAKTOP_COLLECT_STREAM_H
 
@@ -13,7 +14,7 @@ void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Say which processes do not let themselves be read, once each. */
+/* Send a note, once, for each process that the reader could not read. */
 void send_reader_notes(struct collector *c);
 void send_meta(struct collector *c);
 void send_target(struct collector *c, const struct target *t);

@@ -21,8 +21,8 @@
 #include "analysis/base/process_start.h"
 #include "collect/reader.h"
 
-/* Read a small file of /proc whole, of those that never wait for the process; returns its length.
- */
+/* Read a whole small file of /proc that never waits for the process. Returns its length or a
+ * negative errno. */
 static ssize_t slurp(const char *path, char *buf, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static int stat_read(pid_t pid, struct stat_line *out)
 	n = slurp(path, buf, sizeof(buf));
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
-	/* the name may hold anything: look for the last parenthesis */
+	/* the name may contain any characters: search the last parenthesis */
 	p = strrchr(buf, ')');
 	if (!p)
 		return -EPROTO;
@@ -77,7 +77,7 @@ static uint64_t ticks_ns(uint64_t ticks)
 	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* What this time namespace adds to the time since boot, as /proc shows it. */
+/* The boot time offset of our time namespace, ns. */
 static int64_t boot_offset_ns(void)
 {
 	char buf[256], *line;
@@ -141,8 +141,8 @@ int target_refresh(struct target *t)
 	return line.flags & 0x00200000 ? -EISDIR : 0;
 }
 
-/* The auxiliary vector of a 32-bit process holds 32-bit pairs: read as 64-bit, its first key is
- * absurd. */
+/* True if the process is a 32-bit process: its auxiliary vector has 32-bit pairs, so the first
+ * 64-bit key is huge. -ETIMEDOUT: not known. */
 static int is_32_bit(pid_t pid)
 {
 	char path[64], *text;
@@ -157,8 +157,8 @@ static int is_32_bit(pid_t pid)
 	return n == -ETIMEDOUT ? -ETIMEDOUT : key > 0xffff;
 }
 
-/* The kernel itself applies its rule: a child without any capability opens the memory of the
- * process. */
+/* Let the kernel decide whether we may trace the process: a child without capabilities opens
+ * its memory. Returns 0 or -EACCES. */
 static int64_t try_trace(void *argument, int *unused)
 {
 	char path[64];
@@ -204,8 +204,7 @@ int target_open(struct target *t, pid_t pid)
 	*t = (struct target){.pid = pid, .pidfd = -1};
 	if (pid <= 0)
 		return -ESRCH;
-	/* /proc/TID exists for threads too, but is not listed: only a leader has its own pid as
-	 * Tgid */
+	/* pidfd_open() refuses threads with EINVAL; /proc/TID exists for them, too */
 	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t->pidfd < 0) {
 		err = -errno;
@@ -279,7 +278,7 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 			continue;
 		m.dev = makedev(major, minor);
 		m.path = line + at;
-		/* memory of no file and without a name: what a compiler makes at run time */
+		/* keep anonymous code only if it has no name: a JIT compiler makes it */
 		if (!m.inode && m.path[0])
 			continue;
 		err = each(ctx, &m);
@@ -405,7 +404,7 @@ void target_threads_now(struct thread_now *threads, size_t n)
 	for (size_t i = 0; i < n; i++)
 		threads[i] =
 		    (struct thread_now){.pid = threads[i].pid, .tid = threads[i].tid, .nr = -1};
-	/* threads of one process in each request: one that hangs is no other's fault */
+	/* one process per request, so that a hanging process affects no other */
 	for (size_t i = 0, some; i < n; i += some) {
 		for (some = 1; i + some < n && some < THREADS_AT_ONCE &&
 			       threads[i + some].pid == threads[i].pid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files behind the mappings of a target. Their file systems may hang: all of it is done by the
- * reader. */
+/* The files behind a target's mappings. Their file systems may hang, so the reader opens and
+ * reads them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ struct map_order {
 	struct map_file about;
 };
 
-/* File systems that answer as long as this host does. */
+/* True for file systems that do not depend on another host or process. */
 static bool is_local(int fd)
 {
 	static const uint32_t local[] = {
@@ -79,7 +79,7 @@ static int reopen(int path_fd)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* The file by path only (O_PATH), if it is a regular one. */
+/* Open a mapped file with O_PATH, if it is a regular file. */
 static int map_find(struct map_order *o)
 {
 	int fd = map_open(o, O_PATH);
@@ -180,7 +180,7 @@ int target_map_copy(pid_t pid, uint64_t start, uint64_t end)
 	int fd;
 	int64_t err = reader_call(pid, READER_FILES, copy_work, &o, sizeof(o), &fd);
 
-	/* what it left open goes with it */
+	/* end the reader, so that descriptors which it left open are closed */
 	reader_end();
 	return err ? (int)err : fd >= 0 ? fd : -EPROTO;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The list of targets: named by the user or forked, their identity, rights and end. */
+/* The list of targets, which were named by the user or forked by a target: their identity,
+ * rights and end. */
 #include "collect/targets.h"
 #include "collect/descend.h"
 #include "collect/functions.h"
@@ -99,8 +100,8 @@ void target_ended(struct collector *c, unsigned int i)
 	target_forget(c, i, &rec);
 }
 
-/* It lives, but with rights that the invoking user must not look into: nothing of ours stays in it.
- */
+/* Drop a live target whose rights have changed so that the invoking user must not inspect it:
+ * remove all probes from it. */
 static void target_drop(struct collector *c, unsigned int i)
 {
 	struct target *t = c->targets.list[i];
@@ -129,11 +130,11 @@ void targets_check(struct collector *c)
 		pid_t pid = c->targets.list[i - 1]->pid;
 		int err = target_may_be_traced(pid);
 
-		/* what it executed before it was resumed is seen by another check, what it executes
-		 * later suspends it again */
+		/* this second check covers an execve() before the resumption; a later one
+		 * suspends the target again */
 		if (!err && kernel_side_target_resume(c->kernel, (uint32_t)pid))
 			err = target_may_be_traced(pid);
-		/* without an answer it stays as it is until the next slice */
+		/* if the check timed out, keep the state until the next slice */
 		if (err && err != -ETIMEDOUT)
 			target_drop(c, i - 1);
 	}

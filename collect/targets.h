@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The processes that are measured. */
+/* The targets: the processes that are measured. */
 #ifndef PEAKTOP_COLLECT_TARGETS_H
 #define PEAKTOP_COLLECT_TARGETS_H
 
@@ -17,13 +17,13 @@ struct collector;
 struct target_table {
 	struct target *list[COLLECTOR_MAX_TARGETS];
 	unsigned int nr;
-	uint64_t gone_cpu_ns; /* CPU time of those that ended */
+	uint64_t gone_cpu_ns; /* CPU time of ended targets */
 };
 
 /*
- * Add a process. `born_ns`: when the kernel says that it began, since boot; 0: not
- * known. Another process may have its pid by now. 0 or a negative errno, in words by
- * target_why_not().
+ * Add a target. `born_ns`: the start of the process according to the kernel, ns since boot; 0:
+ * not known. If another process has the pid by now, -ESRCH. Returns 0 or a negative errno,
+ * which target_why_not() explains.
  */
 int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
 const char *target_why_not(int err);
@@ -32,11 +32,11 @@ struct target *target_by_pid(struct collector *c, uint32_t pid);
 void target_ended(struct collector *c, unsigned int i);
 void target_forked(struct collector *c, const struct pt_record_fork *r);
 void target_executed(struct collector *c, uint32_t pid);
-/* Drop the targets that the invoking user may not trace any more: rights change without exec, too.
- */
+/* Drop targets that the invoking user may not trace any more. Rights can also change without
+ * exec. */
 void targets_check(struct collector *c);
 
-/* CPU time of all targets so far, of those that are gone, too. */
+/* CPU time of all targets so far, including ended ones, ns. */
 uint64_t targets_cpu_ns(const struct collector *c);
 /* The time now and the CPU time of the targets. */
 struct armed_clock clock_now(const struct collector *c);

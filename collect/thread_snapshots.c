@@ -27,8 +27,8 @@
 enum {
 	WALK_HZ = 99,
 	OPEN_HZ = 499,
-	SAMPLES = 20, /* stacks of running threads per refill, 20 times a second */
-	SCAN_MS = 20, /* between two scans; longer if that is too dear */
+	SAMPLES = 20, /* stacks of running threads per refill; 20 refills per second */
+	SCAN_MS = 20, /* interval of scans; longer if scans cost too much */
 	SCAN_MAX_MS = 1000,
 	REPORT_MS = 250, /* how often a long sleep is sent again */
 	OPEN_MS = 300,	 /* how long running threads are waited for */
@@ -75,7 +75,7 @@ static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
 	l->nr_threads--;
 }
 
-/* ---- telling */
+/* ---- records */
 
 uint32_t snapshots_letter(uint32_t state)
 {
@@ -110,7 +110,7 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 	send_record(c, &rec);
 }
 
-/* Tell what a thread slept through, where it stood. */
+/* Send the sleep of a thread that was not sent yet, with its stack. */
 static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now)
 {
 	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_WALK,
@@ -155,8 +155,7 @@ struct scan {
 	uint64_t now;
 };
 
-/* Read the stacks of those that moved; whether they stood still all the while is seen afterwards.
- */
+/* Read the stacks of threads that have moved. verify_task() checks afterwards that they slept. */
 static void stacks_take(struct thread_snapshots *l)
 {
 	struct reader_piece pieces[MAX_MOVING];
@@ -176,7 +175,7 @@ static void stacks_take(struct thread_snapshots *l)
 		l->threads[l->list[i]].bytes = pieces[i].got;
 }
 
-/* How it has spent the time since the last scan. */
+/* Account the time since the last scan. Returns the time asleep, ns. */
 static uint64_t account(struct snapshot_thread *t, const struct pt_task_now *now, uint64_t at)
 {
 	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns,
@@ -207,7 +206,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 			return;
 		}
 		t->at = t->reported = s->now;
-		/* one more turn: its state is new */
+		/* make the thread look as if it had run: its state is new */
 		t->now.switches = now->switches - 1;
 	}
 	t->scan = l->scan;
@@ -235,7 +234,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 		l->list[l->moving++] = (uint32_t)(t - l->threads);
 }
 
-/* Which of those whose stacks were read have stood still? */
+/* Mark the threads that slept all the time while their stacks were read. */
 static void verify_task(void *ctx, const struct pt_task_now *now)
 {
 	struct scan *s = ctx;
@@ -316,7 +315,7 @@ static void scan(struct collector *c, uint64_t now)
 	}
 }
 
-/* ---- what runs */
+/* ---- running threads */
 
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size)
 {
@@ -336,7 +335,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	memcpy(now.regs, r->regs, sizeof(now.regs));
 	memcpy(now.kernel, r->kernel, sizeof(now.kernel));
 	now.nr_kernel = r->nr_kernel;
-	/* in user code no call is open, whatever the registers say */
+	/* in user code no system call is open, whatever orig_ax contains */
 	if (!r->in_kernel)
 		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;
 	snapshots_mappings_check(c, &now);
@@ -369,7 +368,7 @@ void snapshots_refill(struct collector *c)
 		return;
 	done = __atomic_load_n(&control->snapshots_done, __ATOMIC_RELAXED);
 	dropped = __atomic_load_n(&control->snapshots_dropped, __ATOMIC_RELAXED);
-	/* the few that are taken stand for all */
+	/* samples that were taken also stand for those that were dropped */
 	if (done != l->done)
 		l->scale = 0.9 * l->scale + 0.1 * ((double)(done - l->done + dropped - l->dropped) /
 						   (double)(done - l->done));
@@ -467,7 +466,7 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 		open_done(c);
 }
 
-/* When the next scan is due: later, the more of the host's budget one takes. */
+/* Time of the next scan: later if a scan takes more of the host's budget. */
 static uint64_t next_scan(struct collector *c, uint64_t began)
 {
 	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus,
@@ -478,7 +477,7 @@ static uint64_t next_scan(struct collector *c, uint64_t began)
 		pause = took * 1000000 / (ppm * cpus);
 	if (pause > SCAN_MAX_MS * MS)
 		pause = SCAN_MAX_MS * MS;
-	/* never in step with what the target does at regular times */
+	/* vary the interval, so as not to be in step with periodic work of the target */
 	c->thread_snapshots->seed = c->thread_snapshots->seed * 1664525 + 1013904223;
 	return began + pause / 2 + pause * (c->thread_snapshots->seed >> 16) / 65536;
 }

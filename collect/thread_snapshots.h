@@ -13,7 +13,7 @@ struct collector;
 
 void snapshot_request(struct collector *c, const struct req_thread_snapshots *req);
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size);
-/* Allow some more stacks of running threads to be copied. */
+/* Refill the allowance of running threads' stacks to be copied. */
 void snapshots_refill(struct collector *c);
 /* Do what is due now. Returns the time of the next turn. */
 uint64_t snapshots_turn(struct collector *c, uint64_t now);

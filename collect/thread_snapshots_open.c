@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is open now: every thread of the targets once, with its stack. */
+/* Answers a request for open calls: one snapshot of every thread of the targets, with its
+ * stack. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,7 @@ static void found_stacks(struct opening *o)
 		o->found[i].bytes = pieces[i].got;
 }
 
-/* How long the call that is asked about has been open in this thread, as far as it was seen to
- * begin. */
+/* The start of the requested call in a thread, if it was seen to begin. */
 struct age {
 	uint32_t tid, slot;
 	uint64_t start;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Bursts of the tracepoint layers. Tracepoints cost the target and, since every
- * task of the host passes them, everybody else: both budgets bound them. System
- * calls end a burst as functions do: first nothing begins any more, then what is
- * open may close. A switch is an instant: the scheduler's burst just ends.
+ * Governs the bursts of the tracepoint layers. Tracepoints cost time of the targets and,
+ * because all tasks of the host pass them, of all other processes: both budgets limit them.
+ * Bursts of system calls end like those of functions: first no call begins any more, then open
+ * calls may end. A context switch has no duration, so the scheduler's burst ends at once.
  */
 #include "collect/units.h"
 #include "collect/descend.h"
@@ -20,14 +20,14 @@ enum {
 	CHECK_MS = 40,
 	BURST_MIN_MS = 6,
 	OFF_MIN_MS = 60,
-	CREDIT_START_NS = 500000000, /* the allowance of half a second */
+	CREDIT_START_NS = 500000000, /* ns of CPU time for which the initial credit is the budget */
 	CREDIT_MAX_NS = 1000000000,
 	HOST_START_NS = 8000000,
 	HOST_MAX_NS = 20000000,
 	DRAIN_MAX_MS = 1000,
-	OVERDRAWN_NS = 100000000, /* the allowance of so much time, before a descent pauses them,
-				     too: attaching them takes long */
-	SWITCH_NS = 300000,	  /* of the host's time: attaching and detaching tracepoints */
+	OVERDRAWN_NS = 100000000, /* a descent may overdraw the budget by that of this time, because
+				     attaching tracepoints takes long */
+	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
 };
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
@@ -42,13 +42,13 @@ static uint32_t unit_layers(enum unit u)
 	return u == UNIT_SYSCALLS ? 1u << LAYER_SYSCALL : 1u << LAYER_RUNQUEUE;
 }
 
-/* Only now do calls of this layer count: what is needed for them is attached. */
+/* Open the gate of a layer (`now`) or close it (0): its calls count while the gate is open. */
 static void gate_open(struct collector *c, enum layer layer, uint64_t now)
 {
 	__atomic_store_n(&kernel_side_control(c->kernel)->gate_ns[layer], now, __ATOMIC_SEQ_CST);
 }
 
-/* The layers of a unit that have a gate. Waits for locks in user space are system calls. */
+/* The layer of a unit that has a gate. Waits for user-space locks belong to the system calls. */
 static enum layer unit_gate(enum unit u)
 {
 	return u == UNIT_SYSCALLS ? LAYER_SYSCALL : LAYER_RUNQUEUE;
@@ -101,8 +101,8 @@ void units_begin(struct collector *c)
 						     .host_ns = HOST_START_NS};
 }
 
-/* Attach what is asked for and on. Lock waits in user space need the system calls, so they share
- * their bursts. */
+/* Attach the tracepoints of layers that are requested and not paused. User-space lock waits
+ * are futex calls, so they share the bursts of system calls. */
 void units_layers(struct collector *c)
 {
 	uint32_t off = 0, available = kernel_side_available(c->kernel), run;
@@ -115,14 +115,14 @@ void units_layers(struct collector *c)
 	run = c->layers & ~off;
 	if (run & 1u << LAYER_LOCK && c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_USER_LOCKS;
-	/* a descent's own calls, whatever layers are asked for */
+	/* the system call of a phase or of a descent needs this, whatever layers are requested */
 	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) &&
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	if (c->descent)
 		run |= KERNEL_SIDE_DESCENT;
 	run = kernel_side_layers(c->kernel, run);
-	/* what could not be attached is not there */
+	/* layers that could not be attached are not available */
 	c->layers &= run | off;
 }
 
@@ -143,7 +143,7 @@ static bool calls_open(struct collector *c)
 	return c->units[UNIT_SYSCALLS].open_calls > 0;
 }
 
-/* What a unit has cost since the last look, ns: to the targets, and to the others. */
+/* Cost of a unit since the last check, ns: to the targets, and to other processes. */
 static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
 			  uint64_t *target, uint64_t *other)
 {
@@ -250,7 +250,7 @@ unsigned int budget_parts(const struct collector *c)
 	return parts ? parts : 1;
 }
 
-/* What a unit earned and spent since the last look, of the targets' time and of the host's. */
+/* Update the credits of a unit: of the targets' time and of the host's time. */
 static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
 			int64_t earned, int64_t host)
 {
@@ -270,7 +270,7 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
-	/* a descent needs every context switch, and it lasts only seconds */
+	/* a descent needs every context switch and lasts only seconds: do not pause */
 	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) &&
 	    budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;
@@ -287,8 +287,8 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	if (budget_is_unlimited(c))
 		return next;
 	kernel_side_counters(c->kernel, n);
-	/* a part of the targets' budget for each unit that is armed, one for all functions; the
-	 * host's is that of the units */
+	/* each used unit gets a part of the targets' budget, all functions together another;
+	 * the units share the host's budget */
 	earned = c->budget.account.earned / (int64_t)budget_parts(c);
 	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
 	      1000000;
@@ -315,7 +315,7 @@ void units_sleep(struct collector *c)
 
 void units_wake(struct collector *c)
 {
-	/* without credit the governor starts the next burst when there is some */
+	/* without credit, the governor starts a burst later */
 	for (enum unit u = 0; u < UNITS; u++) {
 		if (budget_is_unlimited(c) ||
 		    (c->units[u].credit_ns >= 0 && c->units[u].host_ns >= 0))

@@ -17,28 +17,28 @@ enum unit { UNIT_SYSCALLS = 0, UNIT_SCHED, UNITS };
 struct governed_unit {
 	enum function_state state;
 	struct armed_time time;
-	int64_t credit_ns;		  /* of the targets' time */
-	int64_t host_ns;		  /* of the host's */
-	uint64_t hits_target, hits_other; /* as of the last look */
+	int64_t credit_ns;		  /* credit of the targets' time, ns */
+	int64_t host_ns;		  /* credit of the host's time, ns */
+	uint64_t hits_target, hits_other; /* hits as of the last check */
 	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
-	uint64_t open_calls; /* scratch of a walk */
+	uint64_t open_calls; /* used while counting open calls */
 };
 
-/* Into how many parts the budget of the target goes. */
+/* Number of parts into which the targets' budget is divided. */
 unsigned int budget_parts(const struct collector *c);
 void units_begin(struct collector *c);
 void units_layers(struct collector *c);
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall);
 void units_sleep(struct collector *c);
-/* No layer that is measured pauses at the moment. */
+/* True if none of the measured layers is paused. */
 bool units_are_on(const struct collector *c);
 void units_wake(struct collector *c);
-/* Let calls that begin from now on count in every layer whose unit is armed. */
+/* Open the gates of all layers whose unit is armed: calls that begin from now on count. */
 void gates_open(struct collector *c);
-/* No call that begins from now on counts. */
+/* Close all gates: calls that begin from now on do not count. */
 void gates_close(struct collector *c);
-/* The unit that a layer belongs to, NULL if the governor leaves it alone. */
+/* The unit of a layer; NULL if the layer is not measured in bursts. */
 struct governed_unit *unit_of(struct collector *c, enum layer layer);
 
 #endif

@@ -10,12 +10,12 @@
 
 enum {
 	READ_SIZE = 64 << 10,
-	FILL_MAX = 256 << 10, /* one noisy peer must not keep the others waiting */
+	FILL_MAX = 256 << 10, /* limit per call, so that one peer cannot delay the others */
 	FDS_PER_MESSAGE = 8,
-	FDS_HELD = 64, /* received and not yet asked for, or queued and not yet sent */
+	FDS_HELD = 64, /* descriptors received but not taken, or queued but not sent */
 };
 
-/* A descriptor and the bytes of the stream, [start, end), with one of which it travels. */
+/* A descriptor, and the bytes [start, end) of the stream with one of which it is sent. */
 struct travelling_fd {
 	int fd;
 	uint64_t start, end;
@@ -29,10 +29,10 @@ struct fd_queue {
 struct channel {
 	int fd;
 	uint32_t sequence;
-	int broken; /* why nothing can be sent any more, 0 */
+	int broken; /* 0, or the negative errno after which nothing can be sent */
 	struct buf out;
-	size_t out_pos;	       /* in `out`: before it everything is sent */
-	uint64_t out_position; /* in the stream: of out.data[0] */
+	size_t out_pos;	       /* position in `out` up to which everything is sent */
+	uint64_t out_position; /* position of out.data[0] in the stream */
 	struct fd_queue out_fds;
 	struct buf in;
 	size_t in_pos;
@@ -56,7 +56,7 @@ static int queue_pop(struct fd_queue *q)
 	return fd;
 }
 
-/* Close those that came with bytes before `position`: no frame asked for them. */
+/* Close descriptors that came with bytes before `position`: no frame has asked for them. */
 static void queue_drop(struct fd_queue *q, uint64_t position)
 {
 	while (q->nr && q->fds[0].end <= position)
@@ -103,7 +103,7 @@ bool channel_pending(const struct channel *c)
 	return c->out_pos < c->out.len;
 }
 
-/* Forget what was sent. */
+/* Remove the bytes that were sent. */
 static void out_compact(struct channel *c)
 {
 	c->out_position += c->out_pos;
@@ -153,8 +153,8 @@ int channel_send(struct channel *c, const struct record *rec, int fd)
 }
 
 /*
- * One sendmsg: up to the byte that the next descriptor belongs to, or from
- * it on. A descriptor travels with the first byte of its frame.
+ * Call sendmsg() once, with the bytes up to the frame of the next descriptor. A descriptor is
+ * sent with the first byte of its frame.
  */
 static ssize_t send_some(struct channel *c, bool *with_fd)
 {
@@ -220,11 +220,12 @@ static int take_fds(struct channel *c, struct msghdr *msg, uint64_t start, uint6
 			queue_push(&c->in_fds, fd, start, end);
 		}
 	}
-	/* Lost descriptors would leave the others with the wrong frames. */
+	/* If a descriptor was lost, the others would be assigned to the wrong frames. */
 	return msg->msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
-/* One recvmsg. Bytes read, 0: nothing there, -EPIPE: end, or another errno. */
+/* Call recvmsg() once. Returns the number of bytes, 0 if there are none, -EPIPE at the end of
+ * the stream, or another negative errno. */
 static ssize_t receive_some(struct channel *c)
 {
 	union {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Questions about the instructions of one file. */
+/* Answers queries about the instructions of one file. */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -13,7 +13,8 @@
 
 enum { MAX_ROOTS = 4096 };
 
-/* The code around the last address that was asked about: questions come many to a function. */
+/* The code around the last queried address, kept because most queries are about the same
+ * function. */
 struct range {
 	uint64_t start, end;
 	bool with_symbols;
@@ -22,12 +23,12 @@ struct range {
 };
 
 struct asked {
-	struct module *module; /* NULL: it could not be opened */
+	struct module *module; /* NULL: the file could not be opened */
 	struct decoder *decoder;
 	struct range range;
 };
 
-/* How many call frame descriptions begin at or before the address. */
+/* Number of call frame descriptions (FDEs) that begin at or before the address. */
 static size_t fdes_before(struct module *m, uint64_t vaddr)
 {
 	size_t low;
@@ -45,9 +46,9 @@ static size_t functions_before(struct module *m, uint64_t vaddr)
 }
 
 /*
- * The range of code that a known start opens: of the call frame description that covers the
- * address. Where none does, from the nearest function or description before it to the next one
- * after it.
+ * Find the range of code around an address whose start is known to be an instruction: that of
+ * the FDE that covers the address. If no FDE covers it, the range from the nearest function or
+ * FDE before it to the next one after it.
  */
 static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 {
@@ -78,8 +79,8 @@ static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 	return 0;
 }
 
-/* Starts of functions within the range: one description may cover several that were written in
- * assembly. */
+/* The starts of functions within the range: one FDE may cover several functions that are
+ * written in assembly. */
 static size_t roots_find(struct module *m, const struct range *r, uint64_t *roots)
 {
 	size_t nr = 0, i = r->start ? functions_before(m, r->start - 1) : 0;
@@ -125,8 +126,7 @@ static enum boundary answer(struct asked *a, uint64_t offset)
 	if ((vaddr < r->start || vaddr >= r->end) && range_load(a, vaddr, false))
 		return BOUNDARY_NO_CODE;
 	found = boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);
-	/* symbols take long to load where there are many: only when there is no answer without them
-	 */
+	/* loading many symbols is slow: do it only if there is no answer without them */
 	if (found == BOUNDARY_YES || r->with_symbols || range_load(a, vaddr, true))
 		return found;
 	return boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);

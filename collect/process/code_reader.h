@@ -9,10 +9,10 @@
 enum { CODE_READER_MAX_ASKED = 512 };
 
 /*
- * Answer questions about the file `fd` on `socket` (SOCK_SEQPACKET). A question is an array of at
- * most CODE_READER_MAX_ASKED uint64_t, offsets in the file; the answer has one byte for each of
- * them, an enum boundary. Returns at the end of the socket. Enters the parser's sandbox first; a
- * negative errno if that fails.
+ * Answer queries about the file `fd` on `socket` (SOCK_SEQPACKET). A query is an array of at
+ * most CODE_READER_MAX_ASKED uint64_t, offsets in the file. The answer has one byte for each
+ * offset, an enum boundary. Enters the parser's sandbox first. Returns 0 at the end of the
+ * socket, or a negative errno if the sandbox fails.
  */
 int code_reader_serve(int socket, int fd);
 

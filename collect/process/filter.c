@@ -36,7 +36,8 @@ enum {
 		who, LIST(int, __VA_ARGS__)                                                        \
 	}
 
-/* System calls that some processes may use with any arguments, or never. */
+/* A group of system calls, for the processes in `who`: `allowed` with any arguments, or
+ * `deadly`. */
 struct group {
 	uint8_t who;
 	size_t nr;
@@ -63,13 +64,13 @@ static const struct group allowed[] = {
 	  SCMP_SYS(set_tid_address), SCMP_SYS(getcpu), SCMP_SYS(access), SCMP_SYS(faccessat),
 	  SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getdents64),
 	  SCMP_SYS(prctl)),
-    /* Helpers are forked, and give up more than their parent. */
+    /* Forked helpers drop more privileges than their parent. */
     GROUP(ALL & ~PARSER, SCMP_SYS(seccomp), SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(getrlimit),
 	  SCMP_SYS(setrlimit), SCMP_SYS(prlimit64), SCMP_SYS(landlock_create_ruleset),
 	  SCMP_SYS(landlock_add_rule), SCMP_SYS(landlock_restrict_self)),
     GROUP(PRIVILEGED, SCMP_SYS(getpriority), SCMP_SYS(fork)),
     GROUP(FRONT | OPENER, SCMP_SYS(openat2)),
-    /* Waiting, and looking after helpers. */
+    /* For waiting and for managing helpers. */
     GROUP(FRONT | COLLECTOR, SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(memfd_create),
 	  SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
 	  SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(timerfd_gettime),
@@ -77,7 +78,7 @@ static const struct group allowed[] = {
 	  SCMP_SYS(waitid), SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(setsid),
 	  SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(shutdown),
 	  SCMP_SYS(sched_getaffinity), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_send_signal)),
-    /* Session files, terminfo, /proc: with the rights of the user. */
+    /* For session files, terminfo and /proc, with the rights of the user. */
     GROUP(FRONT, SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(creat), SCMP_SYS(getcwd),
 	  SCMP_SYS(chdir), SCMP_SYS(fchdir), SCMP_SYS(pwrite64), SCMP_SYS(ftruncate),
 	  SCMP_SYS(fallocate), SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(flock),
@@ -141,14 +142,14 @@ static const struct by_value by_values[] = {
     {COLLECTOR, SCMP_SYS(ioctl), 1,
      LIST(unsigned int, TCGETS, FIONREAD, FIONBIO, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
 	  PERF_EVENT_IOC_SET_BPF)},
-    /* The programs and maps are loaded: from now on they are only used. */
+    /* BPF programs and maps are loaded before: now they are only used. */
     {COLLECTOR, SCMP_SYS(bpf), 0,
      LIST(unsigned int, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_ELEM, BPF_MAP_DELETE_ELEM,
 	  BPF_MAP_GET_NEXT_KEY, BPF_MAP_LOOKUP_AND_DELETE_ELEM, BPF_MAP_LOOKUP_BATCH,
 	  BPF_MAP_LOOKUP_AND_DELETE_BATCH, BPF_MAP_UPDATE_BATCH, BPF_MAP_DELETE_BATCH,
 	  BPF_OBJ_GET_INFO_BY_FD, BPF_RAW_TRACEPOINT_OPEN, BPF_LINK_CREATE, BPF_LINK_DETACH,
 	  BPF_ITER_CREATE, BPF_PROG_TEST_RUN)},
-    /* When the session ends, a command that waits for its first instruction is let go. */
+    /* For the release of a command that waits before its first instruction. */
     {COLLECTOR, SCMP_SYS(ptrace), 0, LIST(unsigned int, PTRACE_DETACH, PTRACE_CONT, PTRACE_KILL)},
 };
 
@@ -169,7 +170,8 @@ enum {
 static const struct by_bits by_bits[] = {
     {ALL, SCMP_SYS(mmap), 2, PROT_EXEC, 0},
     {ALL, SCMP_SYS(mprotect), 2, PROT_EXEC, 0},
-    /* Code may be loaded (name services, libgcc when a thread ends), never written and run. */
+    /* Libraries may be mapped for execution (name services, libgcc), but memory is never
+     * writable and executable. */
     {ALL & ~PARSER, SCMP_SYS(mmap), 2, PROT_EXEC | PROT_WRITE, PROT_EXEC},
     {ALL & ~PARSER, SCMP_SYS(clone), 0, NAMESPACES, 0},
     {PRIVILEGED, SCMP_SYS(openat), 2, WRITING, O_RDONLY},
@@ -208,10 +210,10 @@ static int add_rules_of_arguments(scmp_filter_ctx ctx, uint8_t who)
 	}
 	if (err)
 		return err;
-	if (who == PARSER) /* abort() */
+	if (who == PARSER) /* for abort() */
 		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 					SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-	/* The C library then falls back to clone, whose flags can be seen. */
+	/* The C library then falls back to clone, whose flags a filter can check. */
 	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 

@@ -43,8 +43,8 @@ static bool capabilities_any(const struct capabilities *caps)
 	return false;
 }
 
-/* What only CAP_SETPCAP may do; without it there is nothing that could be regained by exec as root.
- */
+/* Drop the bounding set. This needs CAP_SETPCAP; a process without it could regain nothing by
+ * executing a program as root. */
 static int bounds_drop(void)
 {
 	unsigned int cap;
@@ -149,7 +149,7 @@ static int parser_limits(void)
 {
 	int err = limit(RLIMIT_NOFILE, PARSER_FILES);
 
-#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes of address space */
+#ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes of address space */
 	if (!err)
 		err = limit(RLIMIT_AS, PARSER_MEMORY);
 #endif

@@ -14,38 +14,37 @@
 
 enum sandbox_kind {
 	/*
-	 * The parser worker: computes on descriptors that it holds or receives.
-	 * Opens nothing, starts nothing, at most 2 GiB of memory, dies with
-	 * its parent.
+	 * The parser worker: computes on descriptors that it holds or receives. It opens
+	 * nothing, starts nothing, uses at most 2 GiB of memory and ends with its parent.
 	 */
 	SANDBOX_PARSER,
 	/*
-	 * The front: the terminal, session files, forking the parser worker.
-	 * No new programs, no sockets but socket pairs, no tracing, no BPF.
+	 * The front: uses the terminal and session files, and forks the parser worker. It
+	 * starts no program, opens no socket but socket pairs, traces nothing and uses no BPF.
 	 * It also must not write below the folders of the system.
 	 */
 	SANDBOX_FRONT,
 };
 
 /*
- * Drop every capability (bounding set and securebits included), set
- * no_new_privs, not dumpable, no core file, resource limits, Landlock where
- * the kernel has it, a seccomp filter. -ENOSYS: the kernel has no seccomp.
+ * Drop every capability (bounding set and securebits included) and set no_new_privs, not
+ * dumpable, no core file, resource limits, Landlock if the kernel has it, and a seccomp filter.
+ * -ENOSYS: the kernel has no seccomp.
  */
 int sandbox_enter(enum sandbox_kind kind);
 
-/* The kernel has Landlock switched on. */
+/* True if Landlock is enabled in the kernel. */
 bool sandbox_has_landlock(void);
 
 /*
- * The user on whose behalf a root process runs: SUDO_UID and SUDO_GID as
- * given. False when they are NULL, malformed or root's.
+ * Parse the invoking user of a root process from SUDO_UID and SUDO_GID. Returns false if they
+ * are NULL, malformed or root's.
  */
 bool privileges_invoker(const char *sudo_uid, const char *sudo_gid, uid_t *uid, gid_t *gid);
 
 /*
- * Become uid:gid for good, with no supplementary groups but gid and with no
- * capability. uid 0 stays root in name only: no capability, and none to be had.
+ * Become uid:gid permanently, with no supplementary group but gid and no capability. With uid 0
+ * the process stays root in name, but has no capability and cannot get one.
  */
 int privileges_drop(uid_t uid, gid_t gid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of sandbox_enter(). */
+/* The parts of sandbox_enter(). Private to sandbox*.c. */
 #ifndef PEAKTOP_SANDBOX_INTERNAL_H
 #define PEAKTOP_SANDBOX_INTERNAL_H
 
@@ -7,7 +7,8 @@
 
 /* Version of the kernel's Landlock interface, 0 if there is none. */
 int landlock_version(void);
-/* 0 also where the kernel has no Landlock. Needs no_new_privs. */
+/* Restrict the process with Landlock. Returns 0 (also if the kernel has no Landlock) or a
+ * negative errno. Needs no_new_privs. */
 int landlock_enter(enum sandbox_kind kind);
 
 #endif

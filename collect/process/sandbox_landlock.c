@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Landlock through raw system calls and with own constants: the headers of
- * Debian 12 are older than the kernels that peaktop runs on.
+ * Uses Landlock by raw system calls and own constants: the headers of Debian 12 are older than
+ * the kernels that peaktop runs on.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ enum {
 	FS_TRUNCATE = 1 << 14,	/* 3 */
 	FS_IOCTL_DEV = 1 << 15, /* 5 */
 
-	/* What saving a session needs. */
+	/* Rights that saving a session needs. */
 	FS_SAVE =
 	    FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_DIR | FS_REFER | FS_TRUNCATE,
 
@@ -75,7 +75,7 @@ static uint64_t known_rights(int version)
 	return version < 5 ? FS_IOCTL_DEV - 1 : FS_IOCTL_DEV * 2 - 1;
 }
 
-/* A path that does not exist needs no rule. */
+/* Add a rule for a path. A path that does not exist needs no rule. */
 static int allow(int ruleset, const char *path, uint64_t rights)
 {
 	struct path_rule rule = {.allowed = rights};
@@ -104,9 +104,8 @@ static bool is_system_folder(const char *name)
 }
 
 /*
- * For root without capabilities file permissions still stand open: it owns the
- * system. What it may write is listed: every folder of the root but those of
- * the system.
+ * Root without capabilities still owns the files of the system, so file permissions do not stop
+ * it. Allow writing below every folder of "/" except those of the system.
  */
 static int allow_root(int ruleset, uint64_t save)
 {
@@ -156,7 +155,7 @@ int landlock_enter(enum sandbox_kind kind)
 
 	if (!version)
 		return 0;
-	if (kind == SANDBOX_FRONT) /* it may read what its user may */
+	if (kind == SANDBOX_FRONT) /* the front may read all files that its user may read */
 		attr.fs &= ~(uint64_t)(FS_READ_FILE | FS_READ_DIR | FS_IOCTL_DEV);
 	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (fd < 0)
