@@ -5,7 +5,7 @@
 
 enum { BORROW_TIMES = 3, GIVEN_PERCENT = 85 };
 
-/* What may be spent in so much time. */
+/* Returns the allowance for `ns`. */
 static uint64_t allowed(const struct account *a, uint64_t ns)
 {
 	return ns * a->ppm / 1000000 * (a->borrows ? BORROW_TIMES : 1);
@@ -52,7 +52,7 @@ void account_borrow(struct account *a, bool borrows)
 		give_advance(a);
 		return;
 	}
-	/* what was not used is not kept */
+	/* drop the unused part of the advance */
 	a->advance = 0;
 	keep_at_most_a_second(a);
 }

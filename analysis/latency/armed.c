@@ -31,8 +31,10 @@ void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now)
 		return;
 	a->on = false;
 	a->on_ns += ns;
-	/* the CPU time was read later than the gate was closed: the part of it that belongs to the
-	 * burst */
+	/*
+	 * The CPU time was read later than the gate was closed: take the part of it that belongs to
+	 * the burst.
+	 */
 	a->on_cpu_ns += ns < all ? (uint64_t)((double)cpu * (double)ns / (double)all) : cpu;
 }
 
@@ -47,13 +49,15 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 	}
 	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
 	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
-	/* no burst is over: the measurement was ended or paused, and what came after it was not to
-	 * be measured */
+	/*
+	 * no bursts: the measurement was ended or paused when the gate was closed, and the time
+	 * since then does not count
+	 */
 	if (!a->on && !a->bursting) {
 		p.end_ns = p.start_ns + p.armed_ns;
 		p.cpu_ns = p.armed_cpu_ns;
 	}
-	/* rounding, and clocks that were read one after the other */
+	/* correct for rounding, and for clocks that were read one after the other */
 	if (p.armed_ns > p.end_ns - p.start_ns)
 		p.armed_ns = p.end_ns - p.start_ns;
 	if (p.armed_cpu_ns > p.cpu_ns)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 enum {
-	STEPS_TRIED = 16, /* per bucket and number of ticks */
+	STEPS_TRIED = 16, /* steps to try for each bucket and number of ticks */
 	MAX_STEP_NS = 1100,
 };
 
@@ -18,9 +18,9 @@ unsigned int clock_tick_bucket(const struct profile *p, double step, unsigned in
 }
 
 /*
- * How many gaps of the histogram a clock that advances by `step` explains:
- * empty buckets between two adjacent ticks that both have calls. 0 if calls
- * lie between two ticks.
+ * Returns how many gaps of the histogram a clock with this step explains. A gap is a run of empty
+ * buckets between two adjacent ticks that both have calls. Returns 0 if there are calls between two
+ * ticks.
  */
 static unsigned int gaps_explained(const struct profile *p, double step, unsigned int first)
 {
@@ -33,14 +33,20 @@ static unsigned int gaps_explained(const struct profile *p, double step, unsigne
 			if (p->count[i])
 				return 0;
 		fewer = p->count[next] < p->count[at] ? p->count[next] : p->count[at];
-		/* The empty buckets would hold six calls, were they like their neighbours. */
+		/*
+		 * With counts like those of their neighbours, the empty buckets would hold six
+		 * calls.
+		 */
 		if (next > at + 1 && fewer >= 6 / (next - at - 1))
 			gaps += fewer > 0;
 	}
 	return gaps;
 }
 
-/* Two gaps, from the lowest bucket with calls to where a clock leaves none. */
+/*
+ * Returns true if there are two gaps between the lowest bucket with calls and the latency above
+ * which a coarse clock leaves no gaps.
+ */
 static bool has_gaps(const struct profile *p, unsigned int lowest)
 {
 	unsigned int gaps = 0, end = lowest + 4 * PT_RESOLUTION, last = lowest;
@@ -61,7 +67,7 @@ double clock_step(const struct profile *p)
 	double sum = 1, step;
 	unsigned int most = 1, n = 1, lowest = 1, gaps;
 
-	/* Bucket 0 has the calls that saw no tick. */
+	/* Skip bucket 0, which has the calls that saw no tick. */
 	while (lowest < PT_BUCKETS - 1 && !p->count[lowest])
 		lowest++;
 	if (!has_gaps(p, lowest))
@@ -77,7 +83,9 @@ double clock_step(const struct profile *p)
 				sum = step;
 				n = 1;
 			} else if (gaps == most && sum / n < 1.1 * step && step < 1.1 * sum / n) {
-				/* Steps close to each other explain the same: their mean. */
+				/*
+				 * Steps close to each other explain the same gaps: use their mean.
+				 */
 				sum += step;
 				n++;
 			}

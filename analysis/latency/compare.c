@@ -77,15 +77,17 @@ bool shares_differ(double a, double na, double b, double nb, double sigmas)
 {
 	double p = (a * na + b * nb) / (na + nb);
 
-	/* half a call of each: a share of 0 is not known exactly either */
+	/* assume at least half a call: a share of 0 is not exact either */
 	p = fmin(fmax(p, 0.5 / (na + nb)), 1 - 0.5 / (na + nb));
 	return fabs(a - b) > sigmas * sqrt(p * (1 - p) * (1 / na + 1 / nb));
 }
 
 /* --- metrics */
 
-/* The largest share of calls that `to` has above where `from` has them, by more than `drift`
- * buckets. */
+/*
+ * Returns the largest share of calls that moved up by more than `drift` buckets between `from` and
+ * `to`.
+ */
 static double moved_up(const struct side *from, const struct side *to, int drift)
 {
 	double most = 0;
@@ -110,7 +112,7 @@ static double chi_square(const struct side *a, const struct side *b)
 	return sum / 2;
 }
 
-/* log2 of the ratio of b to a, each for its time where both times are known. */
+/* Returns log2 of the ratio of b to a, each divided by its elapsed time if both times are known. */
 static double log_ratio(double a, double elapsed_a, double b, double elapsed_b)
 {
 	if (a <= 0 || b <= 0)
@@ -165,11 +167,11 @@ static bool plainly_alike(const struct compare_metrics *m)
 	return fabs(m->calls) < 0.15 && fabs(m->latency) < 0.08 && m->emd < 0.02;
 }
 
-/* Phase 3: is what is left between the profiles too much? */
+/* Phase 3: returns true if the profiles differ by more than the limits and by more than noise. */
 static bool metrics_differ(const struct side *a, const struct side *b,
 			   const struct compare_options *o, const struct compare_metrics *m)
 {
-	/* Kolmogorov and Smirnov's bound for the same chance as `sigmas` of a normal variable */
+	/* Kolmogorov-Smirnov bound for the same probability as `sigmas` of a normal variable */
 	double noise = 0.57 * o->sigmas * sqrt(1 / a->seen + 1 / b->seen);
 
 	if (fmax(m->slower, m->faster) > fmax(o->min_moved, noise))
@@ -253,7 +255,10 @@ static struct totals totals_of(const struct compare_set *s)
 	return t;
 }
 
-/* The larger of the shares of the latency and of the calls that an item has of its set. */
+/*
+ * Returns the share that an item has of the latency or of the calls of its set, whichever is
+ * larger. Raises *time to its share of the latency.
+ */
 static double share_of(const struct compare_item *item, struct totals t, double *time)
 {
 	struct side side;
@@ -312,7 +317,7 @@ static void rate(struct compare_pair *pair, struct totals before, struct totals 
 		pair->phase = COMPARE_PREFILTER;
 		pair->nr_reasons = 0;
 	}
-	/* a difference matters as much as the time that it is about */
+	/* weight a difference by the share of time that it concerns */
 	pair->score *= time;
 }
 

@@ -7,14 +7,17 @@
 
 #include "analysis/latency/peaks.h"
 
-enum { MAX_PEAKS = 16, MIN_CALLS = 8 /* seen in a peak before anything is said of it */ };
+enum {
+	MAX_PEAKS = 16,
+	MIN_CALLS = 8 /* calls that must be seen in a peak before it is compared */
+};
 
 struct found {
 	unsigned int nr;
 	struct peak_span span[MAX_PEAKS];
 	double share[MAX_PEAKS];
 	bool excess[MAX_PEAKS]; /* the other profile has far fewer calls here */
-	bool alone[MAX_PEAKS];	/* and has no peak here */
+	bool alone[MAX_PEAKS];	/* ... and it has no peak here */
 	bool reported[MAX_PEAKS];
 };
 
@@ -28,7 +31,7 @@ static void find(const struct side *s, struct found *f)
 		f->share[i] = side_share(s, (int)f->span[i].range.low, (int)f->span[i].range.high);
 }
 
-/* Is the mode of a peak of `f` within [low, high)? */
+/* Returns true if a peak of `f` has its mode in [low, high). */
 static bool has_mode(const struct found *f, int low, int high)
 {
 	unsigned int i;
@@ -41,8 +44,8 @@ static bool has_mode(const struct found *f, int low, int high)
 }
 
 /*
- * Which peaks of `own` does `other` not have, or have far lighter? Its calls
- * count as far as they may have drifted, so that a drift is never an excess.
+ * Marks the peaks of `own` that `other` does not have, or has far lighter. Calls of `other` within
+ * the tolerance of the range count as well, so that a drift is never an excess.
  */
 static void mark_excess(const struct side *own, struct found *f, const struct side *other,
 			const struct found *theirs, int drift, const struct compare_options *o)
@@ -74,7 +77,7 @@ static uint64_t mode_ns(const struct peak_span *p)
 	return (uint64_t)llround(exp2((p->mode + 0.5) / PT_RESOLUTION));
 }
 
-/* A peak that is gone and a new one of about its weight are one that moved. */
+/* Reports a peak that is gone and a new one of about the same weight as one peak that moved. */
 static void report_moves(struct found *a, struct found *b, struct compare_pair *pair)
 {
 	double ratio, best_ratio;
@@ -106,8 +109,8 @@ static void report_moves(struct found *a, struct found *b, struct compare_pair *
 }
 
 /*
- * A peak that has another share of the calls only because there are more or
- * fewer calls elsewhere did not change itself.
+ * Returns true if the share of a peak changed only because there are more or fewer calls elsewhere:
+ * then the peak itself did not change.
  */
 static bool diluted(double before, double after, const struct compare_pair *pair)
 {
@@ -115,7 +118,7 @@ static bool diluted(double before, double after, const struct compare_pair *pair
 	       fabs(log2(after / before) + pair->metrics.calls) < log2(1.4);
 }
 
-/* Tell of the peaks that are alone, or of those that only have another weight. */
+/* Reports the peaks that only one side has (`alone`), or those that only changed their weight. */
 static void tell(const struct found *f, const struct side *other, bool is_after, bool alone,
 		 int drift, struct compare_pair *pair)
 {
@@ -153,7 +156,9 @@ void compare_peaks(const struct side *before, const struct side *after,
 	mark_excess(before, &a, after, &b, drift, o);
 	mark_excess(after, &b, before, &a, drift, o);
 	report_moves(&a, &b, pair);
-	/* what is new or gone before what became heavier or lighter by it */
+	/*
+	 * report new and gone peaks before the peaks that became heavier or lighter because of them
+	 */
 	tell(&b, before, true, true, drift, pair);
 	tell(&a, after, false, true, drift, pair);
 	tell(&b, before, true, false, drift, pair);
@@ -169,7 +174,7 @@ void compare_shape(const struct side *before, const struct side *after, int drif
 
 	find(before, &a);
 	find(after, &b);
-	/* the same number of peaks, and one is elsewhere: that is what happened */
+	/* the same number of peaks, and one at another place: report that it moved */
 	for (i = 0; a.nr == b.nr && i < a.nr; i++) {
 		if (abs((int)a.span[i].mode - (int)b.span[i].mode) <= drift)
 			continue;

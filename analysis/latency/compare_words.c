@@ -2,7 +2,7 @@
 #include "analysis/base/format.h"
 #include "analysis/latency/compare.h"
 
-/* "3.2k calls/s" or "3.2k calls" */
+/* Formats a number of calls: "3.2k calls/s" or "3.2k calls". */
 static struct text calls(double n, bool rates)
 {
 	struct text t;

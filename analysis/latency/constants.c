@@ -31,7 +31,7 @@ void constants_init(struct constants *set)
 	memcpy(set->item, known, sizeof(known));
 }
 
-/* Length of a name without its explanation in brackets. */
+/* Returns the length of a name without its explanation in brackets. */
 static size_t stem(const char *name)
 {
 	const char *end = strstr(name, " (");
@@ -71,7 +71,10 @@ void constants_add(struct constants *set, const struct rec_constant *rec)
 		set->item[set->nr++] = c;
 }
 
-/* How far the mode lies from the constant, in doublings; negative when it is not on it. */
+/*
+ * Returns the distance of the mode from the constant, in doublings; negative if the mode does not
+ * lie at the constant.
+ */
 static double distance(const struct constant *c, double low_ns, double high_ns, double mode_ns)
 {
 	double low = (double)c->low_ns, high = (double)c->high_ns;
@@ -79,7 +82,7 @@ static double distance(const struct constant *c, double low_ns, double high_ns, 
 
 	if (mode_ns < 0.96 * low || mode_ns > (exact && !c->measured ? 1.10 : 1.04) * high)
 		return -1;
-	/* a wide constant says something only about a peak that keeps within it */
+	/* a range of times names only a peak that lies within it */
 	if (high > 1.5 * low && (low_ns < 0.8 * low || high_ns > 1.25 * high))
 		return -1;
 	return fabs(log2(mode_ns / sqrt(low * high)));

@@ -17,7 +17,7 @@ double emd_histograms(const double *a, const double *b, size_t n)
 	for (i = 0; i + 1 < n; i++) {
 		sum_a += a[i];
 		sum_b += b[i];
-		/* this much earth has to cross from bin i to bin i + 1, or back */
+		/* this share of the mass has to cross from bin i to bin i + 1, or back */
 		work += fabs(sum_a / total_a - sum_b / total_b);
 	}
 	return work;
@@ -46,7 +46,7 @@ double emd_noise(const struct profile *a, const struct profile *b, double na, do
 	}
 	if (total_a <= 0 || total_b <= 0 || na <= 0 || nb <= 0)
 		return 0;
-	/* |Fa - Fb| at one point is half normal, with this variance */
+	/* |Fa - Fb| at one point is half-normal; sum up its mean */
 	for (i = 0; i + 1 < PT_BUCKETS; i++) {
 		f += ((double)a->count[i] / total_a * na + (double)b->count[i] / total_b * nb) /
 		     (na + nb);

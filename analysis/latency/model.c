@@ -39,7 +39,7 @@ bool model_lists_all_peaks(const struct model *m)
 	return m->all_peaks;
 }
 
-/* The slice ended: for every operation what was pending is complete. */
+/* Ends the slice: the pending data of every operation is complete. */
 static int feed_tick(struct model *m, const struct rec_tick *rec)
 {
 	if (rec->end_ns < rec->start_ns)
@@ -66,7 +66,7 @@ static int feed_cost(struct model *m, const struct rec_cost *rec)
 	return 0;
 }
 
-/* What was refused is missing from what is shown: say so. */
+/* Notes a refused request, because its data is missing from the display. */
 static int feed_refused(struct model *m, const struct rec_refused *rec)
 {
 	const struct op_state *op = model_find_op(m, rec->op);
@@ -113,7 +113,7 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_check(m, &rec->check);
 	case REC_CONSTANT:
 		return model_feed_constant(m, &rec->constant);
-	/* Of these nothing is shown that the model computes. */
+	/* The model does not use these records. */
 	case REC_MODULE:
 	case REC_MAPPING:
 	case REC_SITE:
@@ -169,7 +169,7 @@ const struct op *model_op_peaks(struct model *m, uint32_t number)
 
 	if (!op)
 		return NULL;
-	/* Without memory the peaks are shown with less said about them. */
+	/* If memory is short, fewer properties of the peaks are shown. */
 	model_answer(m, op);
 	return &op->pub;
 }

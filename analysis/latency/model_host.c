@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The parts of the model that are not operations: session, targets, notes, checks,
- * constants.
+ * The parts of the model that are not operations: session, targets, notes, checks, constants,
+ * phases.
  */
 #include "analysis/latency/model_impl.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of text from a record, at most MODEL_TEXT bytes; NULL without memory. */
+/* Returns a copy of a text from a record, at most MODEL_TEXT bytes; NULL if out of memory. */
 static char *model_text(const char *text)
 {
 	return strndup(text ? text : "", MODEL_TEXT);
@@ -31,7 +31,7 @@ static void free_text(const char *text)
 	free((void *)text);
 }
 
-/* Replace each text of a freshly copied record by an own copy; all or none. */
+/* Replaces each text of a freshly copied record by a copy of its own; all or none. */
 static int own_texts(const char **text[], unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ int model_feed_meta(struct model *m, const struct rec_meta *rec)
 	return 0;
 }
 
-/* The newest entry of a pid: pids are given again. */
+/* Returns the newest entry of a pid, because the kernel reuses pids. */
 static struct model_target *find_target(struct model *m, uint32_t pid)
 {
 	for (size_t i = m->nr_targets; i-- > 0;)
@@ -72,7 +72,7 @@ static struct model_target *find_target(struct model *m, uint32_t pid)
 	return NULL;
 }
 
-/* Room for one more in an array of `nr` that never holds more than `max`. */
+/* Makes room for one more entry in an array of `nr` entries that holds at most `max`. */
 static int grow(void *array, size_t size, size_t nr, size_t max)
 {
 	void **p = array, *grown;
@@ -89,8 +89,8 @@ static int grow(void *array, size_t size, size_t nr, size_t max)
 }
 
 /*
- * Make room for one more target: drop the oldest process that has ended and that the user
- * did not name.
+ * Makes room for one more target: drops the oldest process that has ended and that the user did not
+ * name.
  */
 static void drop_ended_target(struct model *m)
 {
@@ -119,7 +119,7 @@ int model_feed_target(struct model *m, const struct rec_target *rec)
 	err = own_texts(text, 2);
 	if (err)
 		return err;
-	/* An exec keeps pid and start time; another start time is another process. */
+	/* An exec keeps pid and start time; another start time means another process. */
 	if (t && t->rec.started_ns == rec->started_ns) {
 		free_text(t->rec.comm);
 		free_text(t->rec.exe);
@@ -152,7 +152,10 @@ int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
 	return 0;
 }
 
-/* Index of the note that a graver one may take the place of: the oldest of the lightest. */
+/*
+ * Returns the index of the note that a more serious one replaces: the oldest of the least serious
+ * notes.
+ */
 static size_t lightest_note(const struct model *m)
 {
 	size_t least = 0;
@@ -164,8 +167,8 @@ static size_t lightest_note(const struct model *m)
 }
 
 /*
- * The last place is kept for saying that there were more. What is full makes
- * room for graver notes only.
+ * The last place is reserved for a note that there were more. If the list is full, only more
+ * serious notes replace others.
  */
 int model_feed_note(struct model *m, uint32_t level, const char *text)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Operations and what they did, slice by slice. */
+/* Operations and their data, slice by slice. */
 #include "analysis/base/array.h"
 #include "analysis/latency/model_impl.h"
 
@@ -10,7 +10,7 @@
 
 #include "analysis/latency/armed.h"
 
-/* Position of the first operation whose number is not below `number`. */
+/* Returns the position of the first operation whose number is not below `number`. */
 static size_t position(const struct model *m, uint32_t number)
 {
 	size_t low = lower_bound(i, m->nr_ops, m->op[i]->pub.op < number);
@@ -54,7 +54,7 @@ static int set_texts(struct op *pub, const struct rec_op *rec)
 		err = model_set_text(&pub->module, rec->module);
 	if (!err)
 		err = model_set_text(&pub->placement, rec->placement);
-	/* What the user asked stays known when the collector says it again without. */
+	/* Keep the name that the user typed if the collector repeats the record without it. */
 	if (!err && (!pub->requested || (rec->requested && *rec->requested)))
 		err = model_set_text(&pub->requested, rec->requested);
 	return err;
@@ -131,7 +131,7 @@ int model_feed_op(struct model *m, const struct rec_op *rec)
 /* Bound for the calls of one operation, so that no sum of them overflows. */
 static const uint64_t max_calls = 1ULL << 62;
 
-/* Is this a histogram at all? Gives the sum of its buckets. */
+/* Checks the buckets, and computes the sum of their counts. */
 static bool buckets_valid(const struct rec_profile *rec, uint64_t *sum)
 {
 	*sum = 0;
@@ -147,15 +147,12 @@ static bool buckets_valid(const struct rec_profile *rec, uint64_t *sum)
 	return true;
 }
 
-/*
- * Calls that end in a slice in which no new ones were seen began in an earlier
- * burst: they weigh as much as those of that burst.
- */
+/* A record is spread over at most this many slices; a longer one is one slice. */
 enum { MAX_SPREAD = 256 };
 
 enum { WEIGHT_PARTS = 1024 };
 
-/* An older session has no clocks of the target: there the wall clock scales. */
+/* Older sessions have no clocks of the target: scale by the wall clock. */
 static bool has_clocks(const struct rec_profile *rec)
 {
 	return rec->cpu_ns || rec->run_calls || rec->switch_calls;
@@ -179,7 +176,7 @@ static struct weight slice_weight(struct op_state *op, const struct rec_profile 
 		op->weight = weight_make((uint64_t)(WEIGHT_PARTS * ((double)seen + gap)),
 					 WEIGHT_PARTS * seen);
 	} else {
-		/* too short to say anything: as the burst before */
+		/* too little armed time: use the weight of the previous burst */
 		op->scale.seen += (double)seen;
 		gap = (double)seen * ((double)op->weight.num / (double)op->weight.den - 1);
 		scale_guess(&op->scale, gap > 0 ? (uint64_t)gap : 0);
@@ -203,7 +200,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Add a slice of weighted counts to the whole run. */
+/* Adds a slice of scaled-up counts to the totals of the run. */
 static void add_to_total(struct profile *total, const struct slice *slice, uint64_t min_ns,
 			 uint64_t max_ns)
 {
@@ -219,7 +216,7 @@ static void add_to_total(struct profile *total, const struct slice *slice, uint6
 		total->count[slice->bucket[i]] += slice->count[i];
 }
 
-/* Weighted, without the buckets that rounded to nothing. */
+/* Fills the slice with scaled-up counts; drops buckets that round to 0. */
 static void weigh(struct op_state *op, const struct rec_profile *rec, struct weight w,
 		  struct slice *slice, uint16_t *bucket, uint64_t *count)
 {
@@ -262,7 +259,7 @@ static void add_seen(struct profile *seen, const struct rec_profile *rec)
 	}
 }
 
-/* Keep the slices of all operations within MODEL_SLICE_BYTES. */
+/* Keeps the slices of all operations within MODEL_SLICE_BYTES. */
 static void bound_slices(struct model *m)
 {
 	while (m->slice_bytes > MODEL_SLICE_BYTES) {
@@ -284,7 +281,7 @@ static void bound_slices(struct model *m)
 	}
 }
 
-/* Add to the slices; the account of their memory follows. */
+/* Adds to the slices and updates the sum of their memory. */
 static int add_slice(struct model *m, struct op_state *op, const struct slice *slice)
 {
 	size_t before = op->slices.bytes;
@@ -341,7 +338,7 @@ static int feed_slice(struct model *m, const struct rec_profile *rec, struct wei
 	return 0;
 }
 
-/* The share `part` of `parts` of a figure; all parts together are the figure. */
+/* Returns share number `part` of `parts`; all shares add up to the figure. */
 static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
 {
 	return figure / parts * (part + 1) + figure % parts * (part + 1) / parts -
@@ -349,9 +346,8 @@ static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
 }
 
 /*
- * Spread a record that covers several slices evenly over them: an operation that is sampled
- * in bursts has one record per burst. In a single slice it would look like a burst of
- * activity.
+ * Spreads a record evenly over the slices that it covers, because an operation that is sampled in
+ * bursts has one record per burst. In a single slice it would look like a burst of activity.
  */
 static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w,
 		       unsigned int parts)
@@ -376,8 +372,10 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 		one.bucket = bucket;
 		one.count = count;
 		for (uint32_t i = 0; i < rec->nr_buckets; i++) {
-			/* the first call of a bucket goes to another slice than that of its
-			 * neighbour */
+			/*
+			 * begin with another slice for each bucket, so that single calls do not all
+			 * fall into the first slice
+			 */
 			uint64_t n = part_of(rec->count[i], (k + i) % parts, parts);
 
 			if (!n)
@@ -391,15 +389,15 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 	return err;
 }
 
-/* figure * num / den without overflow; den is not 0. */
+/* Returns figure * num / den without overflow; den is not 0. */
 static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
 {
 	return (uint64_t)((unsigned __int128)figure * num / den);
 }
 
 /*
- * Fill the time after the last burst as if it was like the time before; otherwise the
- * totals of the run would be too small.
+ * Fills the time after the last burst with calls like those before; otherwise the totals of the run
+ * would be too small.
  */
 static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
 {
@@ -434,7 +432,7 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 		like.calls += n;
 	}
 	err = feed_slice(m, &like, weight_make(1, 1));
-	/* an estimate: nothing of it was seen */
+	/* an estimate: do not count it as seen */
 	op->armed_ns = armed;
 	op->pub.seen_calls = seen;
 	op->seen = seen_profile;
@@ -484,7 +482,7 @@ int model_feed_sample(struct model *m, const struct rec_sample *rec)
 	return err;
 }
 
-/* Keeps the oldest, oldest first; of equally old ones the first that came. */
+/* Keeps the oldest open calls, oldest first; of equal ages the first to arrive. */
 int model_feed_open(struct model *m, const struct rec_open *rec)
 {
 	struct op_state *op = model_find_op(m, rec->op);
@@ -515,9 +513,9 @@ int model_feed_open(struct model *m, const struct rec_open *rec)
 }
 
 /*
- * `recent` is the last complete slice. An operation that is sampled in bursts has records
- * only every few ticks: keep the slice before until it is too old. Otherwise use what the
- * operation did until this tick, if anything.
+ * Sets `recent` to the last complete slice. An operation that is sampled in bursts has records only
+ * every few ticks: keep the previous slice until it is too old. Otherwise use the calls until this
+ * tick, if there are any.
  */
 static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tick_end_ns)
 {
@@ -539,7 +537,7 @@ static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tic
 		add_to_total(recent, last, op->pending_min_ns, op->pending_max_ns);
 }
 
-/* The lists change places: what was being collected is shown now. */
+/* Swaps the lists: the calls collected so far are now shown. */
 static void set_open(struct op_state *op)
 {
 	struct open_list *list = op->opening;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Peaks of an operation and what is said of them. */
+/* The peaks of an operation and their properties. */
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 #include "analysis/latency/period.h"
 
-/* A peak that was listed is folded only when it is clearly below the limits. */
+/* A listed peak is folded only if it is clearly below the limits. */
 static const double rare_calls = 0.005, rare_time = 0.01, rare_held = 0.9;
 
-/* The peaks as of now, all of them. */
+/* All present peaks. */
 struct found {
 	unsigned int nr;
 	struct peak_span span[MODEL_MAX_PEAKS];
@@ -26,7 +26,7 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-/* Split the peaks that disturbed calls join, number all, and look which are shadows. */
+/* Splits peaks that disturbed calls join, numbers all peaks, and finds the shadows. */
 static void find_shadows(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
 {
 	unsigned int n = op->samples.nr;
@@ -67,7 +67,7 @@ static bool is_rare(const struct op_state *op, const struct peak_span *span, int
 		   rare_time * limit;
 }
 
-/* Peaks of the calls that were seen: scaled ones would take noise for peaks. */
+/* Finds peaks in the unscaled counts, because noise in scaled-up counts looks like peaks. */
 static void find_peaks(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
 {
 	f->nr = peaks_find_held(&op->seen, op->span, op->nr_spans, f->span, MODEL_MAX_PEAKS);
@@ -92,12 +92,12 @@ void model_peaks_tick(struct op_state *op)
 	op->version++;
 }
 
-/* Time over which the operation was watched, armed or not. */
+/* Returns the time over which the operation was watched, armed or not. */
 static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 {
 	uint64_t since = 0;
 
-	/* Functions are armed when asked for; the other layers are watched from the start. */
+	/* Functions are armed on request; the other layers are watched from the start. */
 	if ((op->pub.layer == LAYER_FUNCTION || op->pub.layer == LAYER_KERNEL) && op->slices.nr)
 		since = op->slices.slice[0].start_ns;
 	return m->elapsed_ns > since ? m->elapsed_ns - since : 0;
@@ -107,7 +107,7 @@ static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 enum { NEAR_CALLS = 10 };
 static const double near_share = 0.5;
 
-/* Share of a peak's calls that lie within a quarter of a doubling about its mode. */
+/* Returns the share of a peak's calls within a quarter of a doubling about its mode. */
 static double share_about(const struct profile *p, const struct peak_span *span)
 {
 	struct bucket_range about = {span->mode > 2 ? span->mode - 2 : 0, span->mode + 3};
@@ -141,12 +141,12 @@ static void fill_peak(const struct model *m, const struct op_state *op, struct p
 	p->period_near = "";
 	p->near = (block ? constants_near_block : constants_near)(&m->constants, p->low_ns,
 								  p->high_ns, p->mode_ns);
-	/* A few calls, or a peak that is spread, sit on a characteristic time by chance. */
+	/* Ignore a match of few calls, or of a wide peak: it may be chance. */
 	if (p->near[0] && (p->seen_calls < NEAR_CALLS || share_about(&op->seen, span) < near_share))
 		p->near = "";
 }
 
-/* Listed peaks come first, then those that are folded; both by latency. */
+/* Lists the listed peaks first, then the folded ones; both by latency. */
 static void list_peaks(const struct model *m, struct op_state *op, const struct found *f)
 {
 	unsigned int n = 0;
@@ -180,8 +180,8 @@ static void list_peaks(const struct model *m, struct op_state *op, const struct 
 }
 
 /*
- * Between ticks the peaks are those that a tick at this moment would give: on
- * a copy of the tracker, so that asking changes nothing.
+ * Between ticks, computes the peaks that a tick at this moment would give. Uses a copy of the
+ * tracker, so that asking changes nothing.
  */
 static void set_peaks(const struct model *m, struct op_state *op)
 {
@@ -201,7 +201,10 @@ static void set_peaks(const struct model *m, struct op_state *op)
 	list_peaks(m, op, &f);
 }
 
-/* Share of all calls that were timed; of the time, while there are no calls. */
+/*
+ * Returns the share of the calls that were timed; without calls, the share of the time that was
+ * armed.
+ */
 static double share_seen(const struct op_state *op)
 {
 	double all = (double)op->pub.total.calls + (double)op->pub.unseen;
@@ -212,8 +215,8 @@ static double share_seen(const struct op_state *op)
 }
 
 /*
- * The latency floor: where the lowest thousandth of the calls ends, in whole
- * buckets, so that a few outliers (or a clock's) do not make it.
+ * Returns the latency floor: the lower end of the bucket in which the fastest 0.1% of the calls
+ * end, so that a few outliers do not determine it.
  */
 static uint64_t floor_ns(const struct profile *p)
 {
@@ -236,7 +239,7 @@ static uint64_t whole_number(double x)
 	return x < 0x1p62 ? (uint64_t)llround(x) : 1ull << 62;
 }
 
-/* The error of the mean latency when `seen` of the calls were seen, relative to the mean. */
+/* Returns the relative error of the mean latency if `seen` calls were seen. */
 static double mean_error(const struct profile *p, double seen)
 {
 	double mean = ratio((double)p->sum_ns, (double)p->calls), variance = 0;
@@ -252,8 +255,8 @@ static double mean_error(const struct profile *p, double seen)
 }
 
 /*
- * Corrected latencies below a third of the correction are a quarter of what was measured
- * (bpf/measure.h), and those below its error are as likely to be nothing.
+ * Latencies below a third of the correction are only a quarter of what was measured
+ * (bpf/measure.h); latencies below their error may as well be 0.
  */
 static void set_measurable(const struct model *m, struct op_state *op)
 {
@@ -288,7 +291,7 @@ static void set_intervals(struct op_state *op)
 		op->pub.calls_low = whole_number(low);
 	if (whole_number(high) > p->calls)
 		op->pub.calls_high = whole_number(high);
-	/* the share that was seen has no error */
+	/* the calls that were seen have no sampling error */
 	of_mean = mean_error(p, op->scale.seen) * op->scale.gap / (op->scale.gap + op->scale.seen);
 	op->pub.mean_low_ns = op->pub.mean_ns * (of_mean < 1 ? 1 - of_mean : 0);
 	if (op->pub.mean_low_ns < (double)p->min_ns)
@@ -317,7 +320,7 @@ void model_refresh(const struct model *m, struct op_state *op)
 	op->shown_revision = m->revision;
 }
 
-/* Slices in which a period is looked for, at most: the latest in which the peak is. */
+/* Limit on the slices used to find a period: the latest ones in which the peak occurs. */
 enum { PERIOD_SLICES = 256, DRAWS = 20 };
 /* ns; shorter periods are not reported for operations that are sampled in bursts. */
 static const double BURSTS_PERIOD = 1e9;
@@ -330,10 +333,9 @@ static bool in_range(uint64_t ns, struct bucket_range range)
 }
 
 /*
- * Is a period that of the calls of this peak? Not if others have it as well:
- * then it is that of the program's bursts, of ours, or of the sampling. Draws as
- * many of all sampled calls at random, DRAWS times; none may have a period that
- * is as long, or a multiple, or a fraction.
+ * Returns true if a period belongs to the calls of this peak alone. Draws as many calls from all
+ * samples at random, DRAWS times. If such a draw has a similar period, the period is that of bursts
+ * of the program, of our bursts, or of the sampling.
  */
 static bool is_own_period(const struct call_sample *const *call, unsigned int nr_calls,
 			  unsigned int nr, double period, uint64_t *at)
@@ -359,8 +361,8 @@ static bool is_own_period(const struct call_sample *const *call, unsigned int nr
 }
 
 /*
- * The period of a peak: from when its sampled calls began, or, when that says
- * nothing and the peak is absent from most slices, from the slices that it is in.
+ * Finds the period of a peak from the start times of its sampled calls. If they have none, and the
+ * peak is absent from most slices, uses the slices that contain it.
  */
 static double peak_period(const struct model *m, const struct op_state *op, const struct peak *p,
 			  const struct call_sample *const *call, unsigned int nr_calls,
@@ -375,7 +377,7 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 		if (in_range(call[i]->latency_ns, p->range))
 			at[n++] = call[i]->start_ns;
 	period = period_find(at, n, 0);
-	/* Bursts come several times a second: a period of that length is theirs. */
+	/* Bursts occur several times a second and cause such periods. */
 	if (op->pub.share_seen < 0.9995)
 		return period >= BURSTS_PERIOD && n < nr_calls &&
 			       is_own_period(call, nr_calls, n, period, at)
@@ -390,7 +392,7 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 		const struct slice *slice = &s->slice[i];
 		bool there = false;
 
-		/* The one that is not complete yet; then merged ones, which are too coarse. */
+		/* Skip the incomplete slice; stop at merged slices, which are too coarse. */
 		if (slice->end_ns > m->last_tick.end_ns)
 			continue;
 		if (slice->end_ns - slice->start_ns > interval + interval / 2)
@@ -406,7 +408,7 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 	return period_find(at, n, interval);
 }
 
-/* A computation sits on no timer's time, whatever its length. */
+/* Returns true if the calls compute: then no timer causes their latency. */
 static bool computes(const struct op_state *op, const struct peak *p,
 		     const struct call_sample *const *call, const double *weight, unsigned int n)
 {

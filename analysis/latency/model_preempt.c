@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Name up to its explanation in brackets. */
+/* Returns true if `name` without its explanation in brackets is `stem`. */
 static bool is_called(const char *name, const char *stem)
 {
 	size_t n = strlen(stem);
@@ -22,9 +22,9 @@ static uint64_t constant_ns(const struct model *m, const char *stem)
 }
 
 /*
- * The quantum Q. Measured if the host gave one; else the base slice that Linux
- * computes: 0.75 ms times 1 + log2(CPUs, at most 8). A running task is looked
- * at once a tick, so the slice ends with the tick after it.
+ * Returns the quantum Q: the measured one, if the host has one. Else the base slice that Linux
+ * computes: 0.75 ms times 1 + log2(CPUs, at most 8), rounded up to whole ticks, because the kernel
+ * checks a running task once per tick.
  */
 static double quantum_ns(const struct model *m)
 {
@@ -42,7 +42,7 @@ static double quantum_ns(const struct model *m)
 
 /* Weighted sums over the sampled calls of one peak. */
 struct sums {
-	double switches_known, preempted; /* calls */
+	double switches_known, preempted; /* weighted numbers of calls */
 	double oncpu_known, oncpu_ns;
 	double runqueue_latency_ns, runqueue_ns;
 };
@@ -69,12 +69,11 @@ static void add(struct sums *s, const struct call_sample *c, double weight)
 }
 
 /*
- * OSprof's equation 3: the chance that a request is preempted by force is
- * (t_cpu / t_period) * (1 - Y)^(Q / t_period) per quantum's end, that is, of
- * the requests in one quantum (Q / t_period of them) one is hit at its end if
- * none of them yields. Per request: t_cpu / Q * (1 - Y)^(Q / t_period), with
- * t_cpu the on-CPU time of a request, Y the share of requests that yield, and
- * t_period the on-CPU time from the start of one request to the next.
+ * Returns the probability that a request is preempted (OSprof, equation 3). At the end of a quantum
+ * one request is preempted if none of the Q / t_period requests in the quantum yields. The
+ * probability per request is t_cpu / Q * (1 - Y)^(Q / t_period), where t_cpu is the on-CPU time of
+ * a request, Y the share of requests that yield, and t_period the on-CPU time from the start of one
+ * request to the next.
  */
 static double chance_of_preemption(double t_cpu, double t_period, double yields, double quantum)
 {
@@ -84,7 +83,7 @@ static double chance_of_preemption(double t_cpu, double t_period, double yields,
 		return 0;
 	if (t_period < t_cpu)
 		t_period = t_cpu;
-	/* A request longer than the quantum is hit by each end in it: at least one. */
+	/* A request longer than the quantum is preempted at least once. */
 	whole = t_cpu / quantum < 1 ? t_cpu / quantum : 1;
 	requests = quantum / t_period;
 	if (yields >= 1)
@@ -110,7 +109,10 @@ void model_preemption(const struct model *m, struct op_state *op,
 			if (b >= op->peak[p].range.low && b < op->peak[p].range.high)
 				add(&peak[p], call[i], weight[i]);
 	}
-	/* All CPU time of the targets, shared among the requests: the time from one to the next. */
+	/*
+	 * The CPU time of the targets divided by the number of requests is the CPU time from one
+	 * request to the next.
+	 */
 	period =
 	    op->pub.total.calls ? (double)m->cost.target_cpu_ns / (double)op->pub.total.calls : 0;
 	for (unsigned int p = 0; p < nr_peaks; p++) {

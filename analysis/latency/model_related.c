@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which peaks of all operations go with those of one. */
+/* Finds the peaks of all operations that are related to the peaks of one. */
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void add_slice(const struct op_state *op, const struct slice *s, unsigned
 	}
 }
 
-/* From the last slice back, as far as they are single ones. */
+/* Fills the series from the last slice backwards, as long as slices were not merged. */
 static void fill_series(const struct model *m, const struct op_state *op)
 {
 	struct op_series *out = op->series;
@@ -46,13 +46,13 @@ static void fill_series(const struct model *m, const struct op_state *op)
 
 		while (at > 0 && tick_end(m, window, at - 1) >= s->end_ns)
 			at--;
-		/* `at` is now the first slice that ends with this one or later. */
+		/* `at` is now the first tick that ends with this slice or later. */
 		if (at == window)
 			continue;
 		if (at == 0)
 			break;
 		if (s->start_ns + (s->end_ns - s->start_ns) / 4 < tick_end(m, window, at - 1)) {
-			/* Merged from several: nothing is known from here back. */
+			/* A merged slice: nothing is known of this and earlier ticks. */
 			if (out->known_from < at + 1)
 				out->known_from = at + 1;
 			break;

@@ -8,38 +8,37 @@
 #include "analysis/latency/clock.h"
 
 /*
- * Windows of several widths slide over the histogram. A window is the top of a
- * peak if it stands out from a window on either side in two ways: surely (the
- * density that its calls vouch for at least is above what the others' calls
- * allow at most) and visibly (by a factor). One pass from left to right, with
- * the hysteresis that this gives, finds tops and valleys in turn. The reasons
- * for the constants are in docs/notes/peaks.md.
+ * Windows of several widths slide over the histogram. A window is the top of a peak if it stands
+ * out from a window on either side in two ways: surely (the lowest density that its count allows is
+ * above the highest density that the other count allows) and visibly (by a factor). One pass from
+ * left to right with this hysteresis finds tops and valleys in turn. docs/notes/peaks.md has the
+ * reasons for the constants.
  */
 enum {
 	NR_WIDTHS = 10,
 	MAX_SEGMENTS = PT_BUCKETS / 2,
-	STRAY_GAP = PT_RESOLUTION, /* this many empty buckets cut strays off */
+	STRAY_GAP = PT_RESOLUTION, /* calls beyond this many empty buckets may be strays */
 };
 
 static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 48};
 
 /*
- * Poisson noise: by how much the square root of a count may be off. Its standard
- * deviation is 1/2 whatever the count, so windows of one width whose roots differ
- * by twice this are four standard deviations apart.
+ * Poisson noise: the assumed error of the square root of a count. Its standard deviation is 1/2 for
+ * any count, so the roots of two windows of one width that differ by twice this are four standard
+ * deviations apart.
  */
 #define UNSURE 1.4
-/* A peak that was there before stays as long as it stands out by this much (as exponents of the
- * factors). */
+/* An existing peak stays as long as it stands out by this much (exponents of the factors). */
 #define HELD_UNSURE 0.7
 #define HELD_FACTOR 0.6
 
 struct scan {
-	double unsure;			 /* UNSURE or HELD_UNSURE */
-	double ease;			 /* exponent of the factors: 1 or HELD_FACTOR */
-	unsigned int low, high;		 /* buckets with calls */
-	double count[PT_BUCKETS + 1];	 /* observations below bucket i */
-	double exposure[PT_BUCKETS + 1]; /* buckets that a latency can fall into, below i */
+	double unsure;		      /* UNSURE or HELD_UNSURE */
+	double ease;		      /* exponent of the factors: 1 or HELD_FACTOR */
+	unsigned int low, high;	      /* buckets with calls */
+	double count[PT_BUCKETS + 1]; /* calls that were seen below bucket i */
+	double
+	    exposure[PT_BUCKETS + 1]; /* number of buckets below i that a latency can fall into */
 };
 
 struct window {
@@ -47,16 +46,16 @@ struct window {
 	double value; /* a density */
 };
 
-/* The best windows so far of a top (the highest values) or a valley (the lowest). */
+/* The best windows so far: of a top the highest values, of a valley the lowest. */
 struct extreme {
-	struct window sure;    /* by the limit of the density, as sure as UNSURE */
-	struct window visible; /* by the density, less or more a factor */
+	struct window sure;    /* by the limit of its density, with the noise of UNSURE */
+	struct window visible; /* by its density, reduced or raised by a factor */
 };
 
 struct segment {
 	struct bucket_range range;
 	struct window top;    /* its densest window */
-	struct window valley; /* the emptiest one after it; value 0 at the end */
+	struct window valley; /* the emptiest window after it; value 0 at the end */
 };
 
 static double calls_in(const struct scan *s, unsigned int low, unsigned int high)
@@ -69,7 +68,7 @@ static double exposure_of(const struct scan *s, unsigned int low, unsigned int h
 	return s->exposure[high] - s->exposure[low];
 }
 
-/* The factor by which a peak of this width has to stand out: half of the prominence. */
+/* Returns the factor by which a peak of this width must stand out: half of the prominence. */
 static double peak_factor(double width)
 {
 	if (width < 1.5)
@@ -77,7 +76,7 @@ static double peak_factor(double width)
 	return width < 2.5 ? 1.25 : 1.2;
 }
 
-/* The factor by which a valley of this width has to be deep: the other half. */
+/* Returns the factor by which a valley of this width must be deep: the other half. */
 static double valley_factor(double width)
 {
 	if (width < 2.5)
@@ -87,7 +86,7 @@ static double valley_factor(double width)
 	return width < 5.5 ? 1.35 : 1.25;
 }
 
-/* What the density is at least, and at most, where `count` calls were seen. */
+/* Lower and upper limit of the density where `count` calls were seen. */
 static double at_least(double count, double exposure, double unsure)
 {
 	double root = sqrt(count + 0.375) - unsure;
@@ -102,7 +101,10 @@ static double at_most(double count, double exposure, double unsure)
 	return root * root / exposure;
 }
 
-/* A bucket counts for the integers, or the ticks of a coarse clock, that fall into it. */
+/*
+ * Sets the exposure: a bucket counts by the integers, or the ticks of a coarse clock, that fall
+ * into it.
+ */
 static void set_exposure(struct scan *s, const struct profile *p)
 {
 	const double growth = exp2(1.0 / PT_RESOLUTION);
@@ -125,7 +127,7 @@ static void set_exposure(struct scan *s, const struct profile *p)
 	}
 }
 
-/* Fills `s`; false if there is nothing in the profile. */
+/* Fills *s. Returns false if the profile is empty. */
 static bool scan_init(struct scan *s, const struct profile *p, double share_seen)
 {
 	bool any = false;
@@ -149,8 +151,8 @@ static bool scan_init(struct scan *s, const struct profile *p, double share_seen
 }
 
 /*
- * Try the windows from `from` to `end` on a top. True if one of them, `found`,
- * stands out from `valley` (which may be NULL).
+ * Tries the windows between `from` and `end` as a top. Returns true if one of them, `found`, stands
+ * out from `valley` (which may be NULL).
  */
 static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
 		      const struct extreme *valley, struct extreme *top, struct window *found)
@@ -182,7 +184,7 @@ static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
 	return any;
 }
 
-/* The same for a valley. A single bucket is none: at half the resolution it would not be seen. */
+/* The same for a valley; not a single bucket, which half the resolution would not show. */
 static bool lower_valley(const struct scan *s, unsigned int from, unsigned int end,
 			 const struct extreme *top, struct extreme *valley, struct window *found)
 {
@@ -218,7 +220,7 @@ static unsigned int later(unsigned int a, unsigned int b)
 	return a > b ? a : b;
 }
 
-/* Tops and valleys in turn. Returns the number of tops, at least 1. */
+/* Finds tops and valleys in turn. Returns the number of tops, at least 1. */
 static unsigned int find_tops(const struct scan *s, struct segment *seg)
 {
 	const struct extreme none_high = {{s->low, s->low, 0}, {s->low, s->low, 0}};
@@ -260,7 +262,7 @@ static unsigned int find_tops(const struct scan *s, struct segment *seg)
 	return n;
 }
 
-/* The bucket at which to cut in the valley between two tops. */
+/* Returns the bucket at which to cut the valley between two tops. */
 static unsigned int cut_at(const struct profile *p, const struct scan *s, const struct segment *a,
 			   const struct segment *b)
 {
@@ -287,7 +289,7 @@ static void set_ranges(const struct profile *p, const struct scan *s, struct seg
 	}
 }
 
-/* Half a call more: an empty window has a logarithm too. */
+/* Adds half a call, so that an empty window has a logarithm, too. */
 static double density(const struct scan *s, const struct window *w)
 {
 	double exposure = exposure_of(s, w->low, w->high);
@@ -295,7 +297,7 @@ static double density(const struct scan *s, const struct window *w)
 	return exposure > 0 ? (calls_in(s, w->low, w->high) + 0.5) / exposure : 0;
 }
 
-/* By what factor a peak rises above the higher of its valleys. */
+/* Returns the factor by which a peak rises above the higher of its valleys. */
 static double rise(const struct scan *s, const struct segment *seg, unsigned int i)
 {
 	double top = density(s, &seg[i].top), base = 0, d;
@@ -309,7 +311,7 @@ static double rise(const struct scan *s, const struct segment *seg, unsigned int
 	return top > base ? top / base : 1;
 }
 
-/* Join segment i with its neighbour across the shallower valley. */
+/* Joins segment i with its neighbour across the shallower valley. */
 static void join(struct segment *seg, unsigned int *n, unsigned int i)
 {
 	unsigned int a = i;
@@ -324,7 +326,7 @@ static void join(struct segment *seg, unsigned int *n, unsigned int i)
 	(*n)--;
 }
 
-/* Fewer observations than this are stray calls: 3 of 50, 5 of 1000, 9 of a million. */
+/* Returns the number of calls below which calls are strays: 3 of 50, 5 of 1000, 9 of a million. */
 static double least_calls(const struct scan *s)
 {
 	double total = calls_in(s, s->low, s->high);
@@ -373,13 +375,13 @@ static void keep_most_prominent(const struct scan *s, struct segment *seg, unsig
 	}
 }
 
-/* Few calls beyond a wide gap: strays, which would only stretch the range. */
+/* Returns true for few calls beyond a wide gap: strays that only stretch the range. */
 static bool cuts_off(const struct scan *s, double strays, double all)
 {
 	return strays < least_calls(s) && strays <= 0.02 * all;
 }
 
-/* The range without empty ends and strays. */
+/* Returns the range without empty ends and strays. */
 static struct bucket_range trim(const struct profile *p, const struct scan *s,
 				const struct segment *seg)
 {
@@ -406,7 +408,7 @@ static struct bucket_range trim(const struct profile *p, const struct scan *s,
 	return r;
 }
 
-/* The densest bucket of the top as its neighbours see it, and one that has calls. */
+/* Returns the densest bucket of the top, averaged with its neighbours, that has calls. */
 static unsigned int find_mode(const struct profile *p, const struct scan *s,
 			      const struct window *top, struct bucket_range r)
 {
@@ -470,7 +472,7 @@ static bool holds(const struct peak_span *span, unsigned int mode)
 	return mode >= span->range.low && mode < span->range.high;
 }
 
-/* Is one of the peaks that were there before in this one? */
+/* Returns true if one of the previous peaks has its mode in `span`. */
 static bool is_held(const struct peak_span *span, const struct peak_span *before, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -480,8 +482,8 @@ static bool is_held(const struct peak_span *span, const struct peak_span *before
 }
 
 /*
- * The parts of the sure peak `whole` among the weak ones weak[0..nr): those
- * that were peaks before. Fewer than two are no reason to split it.
+ * Splits the sure peak `whole` into those peaks of weak[0..nr) that were peaks before. Returns the
+ * number of parts; 0 if there are fewer than two.
  */
 static unsigned int held_parts(const struct profile *p, const struct peak_span *whole,
 			       const struct peak_span *weak, unsigned int nr,

@@ -11,13 +11,13 @@ enum {
 	PER_DOUBLING = 48, /* bins of the histogram of differences: 1.5% wide */
 	BINS = 64 * PER_DOUBLING,
 	CANDIDATES = 24,
-	MAX_MULTIPLE = 24, /* missing events in a row, at most */
+	MAX_MULTIPLE = 24, /* maximum number of missing events in a row */
 };
 
-/* ln of the chance that is taken for none, for one candidate. */
+/* ln of the probability below which an agreement is not taken for chance, for one candidate. */
 static const double LOG_CHANCE = -11;
 
-/* Times after the first instant, ascending. */
+/* Times since the first instant, ascending. */
 struct series {
 	const double *at;
 	size_t n;
@@ -26,7 +26,7 @@ struct series {
 
 struct verdict {
 	double excess; /* share of the instants that agree, beyond chance, 0..1 */
-	double period; /* refined */
+	double period; /* the refined period */
 };
 
 static int by_time(const void *a, const void *b)
@@ -36,7 +36,7 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* ln P(at least k of n) when each has the chance p: Chernoff's bound. */
+/* Returns ln P(at least k of n) if each has probability p, by Chernoff's bound. */
 static double log_tail(double k, double n, double p)
 {
 	double q = k / n;
@@ -48,12 +48,14 @@ static double log_tail(double k, double n, double p)
 }
 
 struct follow {
-	size_t asked, hits; /* instants for which a follower could be seen, and was */
-	size_t groups;	    /* of the asked, those at least half a lag apart: clusters count once */
-	double share, mean; /* hits / asked; mean lag of the hits */
+	/* instants after which a follower could be seen, and those that have one */
+	size_t asked, hits;
+	/* asked instants at least half a lag apart: a cluster counts once */
+	size_t groups;
+	double share, mean; /* share: hits / asked; mean: mean lag of the hits */
 };
 
-/* Which instants have a follower within `width` of `lag` later? */
+/* Counts the instants that have a follower `lag` later, give or take `width`. */
 static struct follow followers(const struct series *s, double lag, double width)
 {
 	double last = s->at[s->n - 1], sum = 0, group = -INFINITY, target, best;
@@ -87,9 +89,8 @@ static struct follow followers(const struct series *s, double lag, double width)
 }
 
 /*
- * Do the instants recur after `lag`? Chance is what the same instants show at
- * lags nearby that are no simple fraction of it, so that clusters count as
- * clusters.
+ * Tests whether the instants recur after `lag`. The share by chance is that of nearby lags that are
+ * no simple fraction of `lag`, so that clusters of instants are not taken for a period.
  */
 static struct verdict recurs(const struct series *s, double lag)
 {
@@ -116,10 +117,12 @@ static struct verdict recurs(const struct series *s, double lag)
 	return best;
 }
 
-/* What whole multiples of `lag` say of the gaps, of up to `most` of them in one gap. */
+/*
+ * Gaps between instants as whole multiples of `lag`; gaps of more than `most` periods are ignored.
+ */
 struct multiples {
-	size_t asked, hits, single; /* gaps: looked at, multiples, of one period */
-	double sum, count;	    /* of the hits: time and periods */
+	size_t asked, hits, single; /* numbers of gaps: examined, whole multiples, single periods */
+	double sum, count;	    /* of the hits: sum of time, and of periods */
 };
 
 static struct multiples count_multiples(const struct series *s, double lag, double width,
@@ -145,7 +148,7 @@ static struct multiples count_multiples(const struct series *s, double lag, doub
 	return m;
 }
 
-/* Are the gaps between instants whole multiples of `lag`? */
+/* Tests whether the gaps between instants are whole multiples of `lag`. */
 static struct verdict divides(const struct series *s, double lag)
 {
 	static const double most[] = {1, 3, 8, MAX_MULTIPLE};
@@ -155,7 +158,7 @@ static struct verdict divides(const struct series *s, double lag)
 
 	if (width > 0.15)
 		return (struct verdict){0};
-	/* longer gaps need a better estimate, which the shorter ones give */
+	/* begin with short gaps, which improve the estimate for longer ones */
 	for (i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
 		m = count_multiples(s, lag, width, most[i]);
 		if (m.hits)
@@ -183,9 +186,9 @@ struct bin {
 };
 
 /*
- * Move the fullest bins (with their neighbours) to out[nr..most), as lags. With
- * `dense`, full for their width: of many missing events most differences are
- * long, but few are as short as the period.
+ * Moves the fullest bins (with their neighbours) to out[nr..most), as lags. With `dense`, the
+ * counts are divided by the width of the bin: if many events are missing, most differences are
+ * long, and few are as short as the period.
  */
 static unsigned int take_fullest(struct bin *bins, bool dense, double *out, unsigned int nr,
 				 unsigned int most)
@@ -215,7 +218,7 @@ static unsigned int take_fullest(struct bin *bins, bool dense, double *out, unsi
 	return nr;
 }
 
-/* Lags at which many differences between near neighbours lie; returns how many. */
+/* Finds the lags at which many differences between near neighbours lie. Returns their number. */
 static unsigned int find_candidates(const struct series *s, double out[CANDIDATES])
 {
 	struct bin *bins = calloc(BINS, sizeof(*bins)), *b;
@@ -241,7 +244,7 @@ static unsigned int find_candidates(const struct series *s, double out[CANDIDATE
 	return nr;
 }
 
-/* Slices say when only to one slice: the mean of many gaps says it better. */
+/* Slices give times only to within one slice: the mean of many gaps is more accurate. */
 static double refine(const struct series *s, double period)
 {
 	struct multiples all;
@@ -267,13 +270,13 @@ static double period_of(const struct series *s)
 		follower = fmax(follower, by_follower[i].excess);
 		gap = fmax(gap, by_gap[i].excess);
 	}
-	/* Fractions of the period divide every gap as well, so the largest good one is it ... */
+	/* Fractions of the period divide every gap, too: take the largest good candidate ... */
 	for (i = 0; i < nr && gap >= 0.75; i++) {
 		v = &by_gap[i];
 		if (v->excess >= 0.85 * gap && v->period > period)
 			period = v->period;
 	}
-	/* ... and multiples recur as well, so there the smallest is. */
+	/* ... but multiples of the period recur, too: there take the smallest. */
 	for (i = 0; i < nr && gap < 0.75 && follower >= 0.5; i++) {
 		v = &by_follower[i];
 		if (v->excess >= 0.8 * follower && (!period || v->period < period))
@@ -282,8 +285,10 @@ static double period_of(const struct series *s)
 	return refine(s, period);
 }
 
-/* Keep the first instant of each burst, when gaps are clearly either short or long; 0 when they are
- * not. */
+/*
+ * Keeps the first instant of each burst, if gaps are clearly either short or long. Returns the
+ * number of bursts; 0 if gaps are not clearly short or long.
+ */
 static size_t first_of_bursts(const struct series *s, double *gap, double *out)
 {
 	size_t i, nr = 0, at = 0;
@@ -292,7 +297,7 @@ static size_t first_of_bursts(const struct series *s, double *gap, double *out)
 	for (i = 1; i < s->n; i++)
 		gap[i - 1] = s->at[i] - s->at[i - 1];
 	qsort(gap, s->n - 1, sizeof(*gap), by_time);
-	/* the shortest gaps of a burst are short by chance */
+	/* ignore the shortest gaps, which are short by chance */
 	for (i = 1 + s->n / 4; i + 2 < s->n; i++) {
 		if (gap[i] > ratio * fmax(gap[i - 1], 1)) {
 			ratio = gap[i] / fmax(gap[i - 1], 1);

@@ -64,12 +64,13 @@ bool profile_adds_up(const struct profile *p)
 
 uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t buckets_now)
 {
-	const uint64_t being_counted = 64; /* calls at a time, each on its CPU */
+	/* calls that may be counted at the same time, each on its own CPU */
+	const uint64_t being_counted = 64;
 	uint64_t gained = buckets_now - buckets_before;
 
 	if (calls <= buckets_now && buckets_before <= add_saturating(calls, being_counted))
 		return gained;
-	/* calls that the kernel counted since the last record */
+	/* report the calls that the kernel counted since the last record */
 	calls = calls > buckets_before ? calls - buckets_before : 0;
 	return calls != gained ? calls : gained + 1;
 }
@@ -79,7 +80,9 @@ unsigned int bucket_total(unsigned int resolution)
 	return is_resolution(resolution) ? PT_DOUBLINGS * resolution : 0;
 }
 
-/* The smallest integer not below 2^(i/8); 0 for i = 0, whose bucket takes the 0 as well. */
+/*
+ * Returns the smallest integer not below 2^(i/8); 0 for i = 0, whose bucket also holds latency 0.
+ */
 static uint64_t bound_ns(unsigned int i)
 {
 	unsigned int shift;
@@ -104,8 +107,8 @@ uint64_t bucket_low_ns(unsigned int bucket, unsigned int resolution)
 }
 
 /*
- * Of the last bucket, which also takes everything longer, this is its nominal
- * end, 2^PT_DOUBLINGS.
+ * The last bucket also takes all longer latencies; for it, this returns the nominal end
+ * 2^PT_DOUBLINGS.
  */
 uint64_t bucket_high_ns(unsigned int bucket, unsigned int resolution)
 {
@@ -136,7 +139,7 @@ static struct bucket_range clamp_range(struct bucket_range range)
 	return range;
 }
 
-/* Geometric mean of the first and the last integer that bucket `i` of `p` can hold. */
+/* Returns the geometric mean of the first and the last integer that bucket `i` of `p` can hold. */
 static double bucket_mean(const struct profile *p, unsigned int i)
 {
 	uint64_t low = bound_ns(i), last = bound_ns(i + 1);
@@ -152,8 +155,8 @@ static double bucket_mean(const struct profile *p, unsigned int i)
 }
 
 /*
- * Rounded where the range begins and ends, not in between: adjoining ranges
- * add up to sum_ns without an error.
+ * The sums up to both ends of the range are rounded, so that adjoining ranges add up to sum_ns
+ * exactly.
  */
 uint64_t profile_range_sum(const struct profile *p, struct bucket_range range)
 {

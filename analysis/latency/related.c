@@ -5,13 +5,13 @@
 #include <string.h>
 
 static const double min_calls = 20;
-/* Counts this much apart (of the larger) no longer look the same. */
+/* Counts that differ by this share of the larger one are not the same. */
 static const double count_reach = 0.05;
-/* Counts this near, of this many calls, say something alone. */
+/* Counts of so many calls that differ by so little are evidence by themselves. */
 static const double count_exact = 0.002, count_exact_calls = 200;
-/* Shapes this many doublings apart on average no longer look the same. */
+/* Shapes this many doublings apart on average are not the same. */
 static const double shape_reach = 0.5;
-/* Slices: how many, how alike, and how much better than chance. */
+/* Slices: how many are needed, the least correlation, and its least t statistic. */
 enum { MIN_SLICES = 12, MAX_SLICES = 256, DROPPED = 2 };
 static const double min_correlation = 0.7, min_t = 4.5;
 
@@ -25,8 +25,8 @@ static double count_score(double a, double b)
 }
 
 /*
- * The Earth Mover's Distance of the two normalised histograms, in doublings:
- * in one dimension, the area between their cumulative distributions.
+ * Returns the Earth Mover's Distance of the two normalised histograms, in doublings: in one
+ * dimension, the area between their cumulative distributions.
  */
 static double shape_distance(const struct related_side *a, double calls_a,
 			     const struct related_side *b, double calls_b)
@@ -54,7 +54,10 @@ static double shape_score(const struct related_side *a, double calls_a,
 	return apart < shape_reach ? 1 - apart / shape_reach : 0;
 }
 
-/* Pearson's correlation of x and y without the entries that `skip` marks; 0 if one is constant. */
+/*
+ * Returns Pearson's correlation of x and y without the entries marked in `skip`; 0 if one of them
+ * is constant.
+ */
 static double pearson(const double *x, const double *y, const bool *skip, unsigned int n,
 		      double *mean_x, double *mean_y)
 {
@@ -78,16 +81,15 @@ static double pearson(const double *x, const double *y, const bool *skip, unsign
 		yy += dy * dy;
 		xy += dx * dy;
 	}
-	/* What is left of a constant series is rounding. */
+	/* A constant series has only rounding errors. */
 	if (xx < 1e-9 * used || yy < 1e-9 * used)
 		return 0;
 	return xy / sqrt(xx * yy);
 }
 
 /*
- * The correlation that remains without the DROPPED entries that speak most
- * for it: one or two slices that both peaks happen to have (the start of the
- * program) are not enough.
+ * Returns the correlation without the DROPPED entries that contribute most to it, because one or
+ * two slices that both peaks happen to be in (the start of the program) are not enough.
  */
 static double robust_correlation(const double *x, const double *y, unsigned int n)
 {
@@ -125,7 +127,7 @@ static bool beyond_chance(double r, unsigned int n)
 	return r * r >= 1 || r * sqrt((used - 2) / (1 - r * r)) >= min_t;
 }
 
-/* Ratios count, not differences: a burst is a burst at any rate. */
+/* Logarithms, because ratios matter and not differences: a burst is a burst at any rate. */
 void related_prepare(double *series, unsigned int slices)
 {
 	for (unsigned int i = 0; i < slices; i++)
@@ -133,9 +135,8 @@ void related_prepare(double *series, unsigned int slices)
 }
 
 /*
- * Do the two come and go together? Of the logarithm of the calls per slice,
- * and of its change from slice to slice: what merely grows or falls with the
- * same load agrees in the first only.
+ * Correlates the logarithms of the calls per slice, and their changes from slice to slice. Peaks
+ * that merely grow and fall with the same load agree in the first only.
  */
 static double slices_score(const struct related_side *a, const struct related_side *b,
 			   unsigned int slices)

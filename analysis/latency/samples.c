@@ -18,7 +18,7 @@ void samples_release(struct samples *s)
 	samples_init(s);
 }
 
-/* splitmix64's finaliser: a fixed, well mixed function of its argument. */
+/* The finaliser of splitmix64: a fixed, well mixed function of its argument. */
 static uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
@@ -49,7 +49,7 @@ static struct call_sample convert(const struct rec_sample *rec, uint64_t number)
 	    .interrupt_ns = rec->interrupt_ns,
 	    .chance_ppm = 1000000,
 	    .known = (uint16_t)rec->known,
-	    /* Of two calls in a row one is held out; which one, is mixed. */
+	    /* Of two calls in a row one is held out; a hash decides which one. */
 	    .held_out = (number ^ mix(number >> 1)) & 1,
 	};
 
@@ -59,7 +59,7 @@ static struct call_sample convert(const struct rec_sample *rec, uint64_t number)
 	return c;
 }
 
-/* Take a place from the doubling that has most, for one that has fewer. */
+/* Frees a place in the doubling with most samples, if it has more than doubling `for_whom`. */
 static bool steal(struct samples *s, unsigned int for_whom, uint64_t draw)
 {
 	unsigned int most = 0, victim;

@@ -6,29 +6,33 @@
 #include "analysis/latency/armed.h"
 #include "bpf/buckets.h"
 
-/* Of what the probes took without the time in their programs: the calibrated ratio to that time. */
+/* Relative error of the part of the probes' time that is calibrated and not measured. */
 static const double probe_error = 0.05;
-/* Of all that the probes took in one burst: the host is faster in one than in the other. */
+/* Relative error of the probes' time in one burst, because the speed of the host varies. */
 static const double burst_error = 0.04;
 /*
  * Two bursts differ if the CPU time of their calls differs by this fraction of the time
  * that the probes took.
  */
 static const double distinct_share = 0.15;
-/* Of the target's own work in bursts: attaching empties caches, and the collector runs beside it.
+/*
+ * Relative error of the target's own work in bursts: attaching empties caches, and the collector
+ * runs beside the target.
  */
 static const double work_error = 0.04;
-static const double bucket_error = 0.05; /* of a latency: buckets have a width */
-static const double clock_error = 0.03;	 /* no clock is better than that */
+static const double bucket_error = 0.05; /* of a latency, because buckets have a width */
+static const double clock_error = 0.03;	 /* lower limit for the error of any clock */
 static const double target_error =
     0.15;			      /* the whole target's CPU time is not that of its callers */
-static const double wall_error = 0.3; /* a target need not do the same all the time */
+static const double wall_error = 0.3; /* a target does not always do the same */
 static const double cycle_error =
-    0.5; /* of the calls of one cycle: threads that sleep repeat themselves */
+    0.5; /* of the calls between two sleeps: threads that sleep repeat themselves */
 static const double guess_error = 0.3;
-static const double most_error = 2.5;	 /* of a logarithm: nothing is known */
-static const double least_ratio = 0.3;	 /* of the cost of probes to the calibrated one */
-static const double useless_error = 0.5; /* beside a better estimate */
+static const double most_error = 2.5; /* of a logarithm, if nothing is known */
+static const double least_ratio =
+    0.3; /* least ratio of the cost of probes to the calibrated cost */
+static const double useless_error =
+    0.5; /* an estimate with this error is not used beside a better one */
 static const double least_call_ns = 1;
 static const double interval_95 = 1.96;
 enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2, OTHERS_FEW = 10 };
@@ -38,22 +42,24 @@ static double square(double x)
 	return x * x;
 }
 
-/* What the probes took in a burst, the part of it that was not timed in the target, and the least
- * time that a call took without them. */
+/*
+ * The time of the probes in a burst, the calibrated part of it that was not timed in the target,
+ * and the least time of a call without them.
+ */
 struct took {
 	double all, calibrated, least;
 };
 
-/* CPU time from call to call without the probes. */
+/* Returns the CPU time from call to call without the probes. */
 static double net_of_call(const struct scale_pace *p)
 {
 	return (p->cpu - p->probes) / p->calls;
 }
 
 /*
- * Calls per CPU time without the probes: the middle, as a logarithm, of what the error of the
- * probes' cost allows. If they took nearly all, the rest may be anything between the least that the
- * calls' own latencies prove and several times that error.
+ * Returns the calls per CPU time without the probes: the geometric middle of the range that the
+ * error of the probes' cost allows. If the probes took nearly all, the rest lies between the least
+ * that the latencies prove and several times that error.
  */
 static double per_cpu(const struct scale_pace *p, double *error)
 {
@@ -69,8 +75,8 @@ static double per_cpu(const struct scale_pace *p, double *error)
 }
 
 /*
- * Use one burst alone, or all bursts so far if it does not differ from them: the errors of
- * single bursts average out, and the rate is the inverse of a small difference.
+ * Returns the sums of this burst alone, or of all bursts so far if the burst does not differ from
+ * them: the errors of single bursts average out, and the rate is the inverse of a small difference.
  */
 static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst)
 {
@@ -88,8 +94,10 @@ static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst
 	return *all;
 }
 
-/* What most of the calls (three quarters) took at least, as it was measured, with the part of the
- * probes that is inside; 0: not known. */
+/*
+ * Returns the least latency of three quarters of the calls as it was measured, including the part
+ * of the probes inside; 0: not known.
+ */
 static double measured_latency(const struct rec_profile *r)
 {
 	double inside = (double)r->correction_ns, calls = 0, ns;
@@ -98,8 +106,9 @@ static double measured_latency(const struct rec_profile *r)
 		calls += (double)r->count[i];
 		if (calls * 4 < (double)r->calls)
 			continue;
-		/* corrected latencies are never less than a quarter of what was measured
-		 * (bpf/measure.h) */
+		/*
+		 * corrected latencies are at least a quarter of the measured ones (bpf/measure.h)
+		 */
 		ns = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
 		return ns < inside / 3 ? 4 * ns : ns + inside;
 	}
@@ -107,11 +116,11 @@ static double measured_latency(const struct rec_profile *r)
 }
 
 /*
- * No call can have been measured to be shorter than what its own probes take between their two
- * clock readings. Where the cost of the probes was not timed in the target but on a helper, perhaps
- * while the host was busier than now, all of it was less by as much as most calls were shorter.
- * Where it was, what a call took beside that is its own: half of a pair's way through the kernel
- * lies between the clock readings.
+ * No call can have been measured as shorter than the part of its own probes between the two clock
+ * readings. If the cost of the probes was timed on a helper and not in the target, perhaps while
+ * the host was busier, scale it down by as much as most calls were shorter. If it was timed in the
+ * target, a longer measured latency proves time of the call itself: half of the way of a pair of
+ * probes through the kernel lies between the clock readings.
  */
 static struct took probes_took(const struct rec_profile *r)
 {
@@ -122,14 +131,14 @@ static struct took probes_took(const struct rec_profile *r)
 		took.calibrated *= fmin(fmax(measured / inside, least_ratio), 1);
 	took.all = took.calibrated + (double)r->program_ns;
 	half = r->calls ? took.calibrated / (double)r->calls / 2 : 0;
-	/* not where the start is single-stepped, nor where calls sleep */
+	/* not if the entry is single-stepped, nor if the calls sleep */
 	if (r->program_ns && half > inside * 0.8 && half < inside * 2 &&
 	    r->switch_calls * 10 < r->run_calls)
 		took.least = measured * (1 - bucket_error) - half * (1 + probe_error);
 	return took;
 }
 
-/* In one burst. */
+/* Computes the call rates of one burst. */
 static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r, double calls)
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls;
@@ -154,8 +163,7 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 	if (r->cycles && r->cycle_calls) {
 		rates.cycle_known = true;
 		rates.per_cycle = (double)r->cycle_calls / (double)r->cycles;
-		/* slowed down, a thread that keeps to a schedule skips sleeps that it takes in a
-		 * gap */
+		/* a thread that keeps a schedule skips sleeps when probes slow it down */
 		rates.cycle_error = cycle_error / sqrt((double)r->cycles) + fmin(probes / armed, 1);
 	}
 	if (r->armed_cpu_ns) {
@@ -168,10 +176,12 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 		rates.all_known = true;
 		rates.per_all_cpu = per_cpu(&all, &rates.all_cpu_error);
 	}
-	/* how much slower the target may have been: not at all, if it slept long enough, or by all
-	 * that the probes took */
+	/*
+	 * the slowdown of the target lies between none, if it slept long enough, and all the time
+	 * of the probes
+	 */
 	slower = -log(1 - fmin(probes / armed, 0.98));
-	/* threads that sleep make up for it */
+	/* threads that sleep make up for the delay */
 	rates.per_wall = calls / armed * (rates.cycle_known ? 1 : exp(slower / 2));
 	rates.wall_error = slower / 2 + wall_error;
 	rates.most_share = (double)r->armed_cpu_ns / armed;
@@ -179,7 +189,9 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 	return rates;
 }
 
-/* An estimate as a logarithm, with its error of chance and the one that is the same in all bursts.
+/*
+ * A weighted mean of estimates in logarithms. Each has an error of chance and one that is the same
+ * in all bursts.
  */
 struct estimate {
 	double log_sum, weight, log_error_sum;
@@ -199,8 +211,10 @@ static void estimate_add(struct estimate *e, double value, double same, double c
 	}
 }
 
-/* Their mean; adds its error: the mean of theirs, and what the others move it away from the best
- * one. */
+/*
+ * Returns the mean of the estimates. Adds to *same their mean error, and the distance of the mean
+ * from the best estimate.
+ */
 static double estimate_take(const struct estimate *e, double *same)
 {
 	double mean = e->log_sum / e->weight, value = exp(mean);
@@ -209,20 +223,20 @@ static double estimate_take(const struct estimate *e, double *same)
 	return value;
 }
 
-/* Are the threads that called in the burst those that are known from the burst before? */
+/* Returns true if most threads that called in the burst were known from the previous burst. */
 static bool callers_known(const struct rec_profile *r, double calls)
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls;
-	/* each thread's first call in a burst ends no interval of the burst */
+	/* the first call of a thread in a burst ends no interval of the burst */
 	double first = fmax(calls - paced, (double)r->gaps);
 
 	return r->gaps && first <= MIN_CALLERS_KNOWN * (double)r->gaps;
 }
 
 /*
- * How far the wall clock misleads about a gap of `ns` in which the target had `cpu` of CPU time:
- * without a change in what it does, its share of a CPU lies between that of a burst without the
- * probes and with them.
+ * Returns the error of the wall clock for a gap of `ns` in which the target had `cpu` of CPU time.
+ * If the target does the same as before, its share of a CPU lies between that of a burst without
+ * the probes and with them; beyond that, the error grows.
  */
 static double wall_misleads(const struct scale_rates *rates, double ns, double cpu)
 {
@@ -237,8 +251,10 @@ static double wall_misleads(const struct scale_rates *rates, double ns, double c
 	return rates->wall_error;
 }
 
-/* By the clocks of the wall and of the whole target; `by_cpu`: by the clocks of the threads, an
- * estimate with a large error, or negative. */
+/*
+ * Estimates the calls by the wall clock and the CPU time of the target. `by_cpu` is an estimate by
+ * the clocks of the threads with a large error; negative: none.
+ */
 static double gap_by_wall(const struct scale_rates *rates, const struct rec_profile *r,
 			  double by_cpu, double *same)
 {
@@ -256,9 +272,9 @@ static double gap_by_wall(const struct scale_rates *rates, const struct rec_prof
 }
 
 /*
- * The calls of threads that sleep, by their CPU time and by their sleeps. The two are apart where
- * the threads slept more or less often for their calls than in the burst, as when they make up for
- * a delay: then neither is right.
+ * Estimates the calls of threads that sleep, by their CPU time and by their sleeps. The two differ
+ * if the threads slept more or less often per call than in the burst, as when they make up for a
+ * delay: then neither is exact.
  */
 static void sleepers_calls(const struct scale_rates *rates, const struct rec_profile *r, double cpu,
 			   struct estimate *e)
@@ -274,7 +290,9 @@ static void sleepers_calls(const struct scale_rates *rates, const struct rec_pro
 		estimate_add(e, by_cycle, 0, hypot(rates->cycle_error, apart));
 }
 
-/* The gap's calls by the rates of one burst; *same is the error that they share with other bursts.
+/*
+ * Returns the calls of the gap by the rates of one burst; *same is the error that is shared with
+ * other bursts.
  */
 static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls,
 		     double *same)
@@ -295,7 +313,7 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 			return gap_by_wall(rates, r,
 					   missing * (gap_calls + sleepers * rates->per_cpu), same);
 		sleepers_calls(rates, r, sleepers, &e);
-		/* threads that keep to a schedule keep to it in a burst, too */
+		/* threads with a schedule also keep it in a burst */
 		if (others * OTHERS_FEW < sleepers)
 			estimate_add(&e, gap * rates->per_wall / missing,
 				     wall_misleads(rates, gap, (double)r->gap_cpu_ns), 0);
@@ -320,7 +338,7 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	}
 	s->last = rates;
 	s->has_last = true;
-	/* what two neighbours differ by is chance, or a target that changed in between */
+	/* a difference between two neighbouring bursts is chance, or a change of the target */
 	chance = fmin(fabs(log(fmax(now, 0.01) / fmax(before, 0.01))), 2 * most_error) / 2;
 	now = (now + before) / 2;
 	s->gap += now;

@@ -6,23 +6,25 @@
 #include <string.h>
 
 /*
- * What a disturbance costs beside the time that was measured: two switches of
- * the context, cold caches, and the interrupt that began it.
+ * Cost of a disturbance beyond the measured time: two context switches, cold caches, and the
+ * interrupt that caused it.
  */
 static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
-/* Interrupts are measured from the begin of their handler to its end: entry and exit come on top.
- */
+/* Interrupts are measured from the start of their handler to its end: entry and exit are added. */
 static const double per_interrupts_ns = 25e3;
 enum {
-	MAX_PREEMPTIONS = 4, /* that allow for such a cost, in one call */
-	MAX_FAULTS = 4,	     /* more page faults than this are the program's own work */
-	MUCH_SMALLER = 12,   /* times as many calls in another peak: for page faults */
-	SMALLER = 3,	     /* for interrupts */
-	MIN_SAMPLES = 2,     /* fewer say nothing about a peak */
-	CLEAN_REACH = 2,   /* buckets to both sides that say how many calls of one were disturbed */
-	HIDDEN_CALLS = 12, /* calls of a peak that shows only without the disturbed ones */
+	MAX_PREEMPTIONS = 4, /* preemptions of one call for which such a cost is allowed */
+	MAX_FAULTS = 4,	     /* a call with more page faults caused them by its own work */
+	/* page faults: the other peak must have this many times the calls */
+	MUCH_SMALLER = 12,
+	SMALLER = 3,	 /* interrupts: the other peak must have this many times the calls */
+	MIN_SAMPLES = 2, /* fewer samples cannot judge a peak */
+	/* neighbouring buckets that are used to find the share of disturbed calls */
+	CLEAN_REACH = 2,
+	/* calls needed in a peak that is visible only without the disturbed calls */
+	HIDDEN_CALLS = 12,
 };
-/* A wait for a CPU of less than this share of the latency does not move a call to another peak. */
+/* A wait for a CPU with a smaller share of the latency does not move a call to another peak. */
 static const double min_wait = 0.02;
 /*
  * This share of a peak's calls must belong to another peak. An interrupt alone
@@ -33,49 +35,50 @@ static const double min_wait = 0.02;
  */
 static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
 /*
- * What is left of a peak without the calls that belong to others is a peak of
- * its own if it has this share of the calls or this share of the time.
+ * The rest of a peak, without the calls that belong to others, is a peak of its own if it has this
+ * share of the calls or this share of the time.
  */
 static const double rest_calls = 0.005, rest_time = 0.03, rest_share = 0.05;
 /*
- * The speed of a CPU varies (frequency, the other thread of its core): two
- * peaks of computation that are nearer than `speed` are one. Cold caches add
- * microseconds to some calls: a peak of few calls may be `cold` as far.
+ * The speed of a CPU varies (frequency, the other thread of its core): two peaks of computation
+ * that differ by less than `speed` are one. Cold caches add microseconds to some calls: a peak of
+ * few calls may differ by up to `cold`.
  */
 static const double speed = 1.6, computes = 0.9, cold = 2.2, cold_ns = 3e3, cold_calls = 0.2;
-/* Two peaks whose calls take the same time without their waits, up to this factor, are one. */
+/* Two peaks whose calls differ by less than this factor without their waits are one. */
 static const double same_own = 1.3;
 
-/* The buckets of a peak that have at least this share of the density at its mode hold most of its
- * calls. */
+/* The core of a peak: the buckets with at least this share of the density at its mode. */
 static const double core_density = 0.1;
 
-/* What is known of all peaks. */
+/* Properties of all peaks. */
 struct peaks_known {
 	const struct peak_span *span;
 	unsigned int n;
-	struct bucket_range
-	    core[PEAKS_TRACKED];      /* without its tails, where calls of anything may lie */
-	double sleeps[PEAKS_TRACKED]; /* of a call, on average */
+	struct bucket_range core[PEAKS_TRACKED]; /* ranges without the tails, in which calls of
+						    other peaks may lie */
+	double sleeps[PEAKS_TRACKED];		 /* mean number of sleeps of a call */
 	const struct shadow_verdict *verdict;
 };
 
-/* A call that the host disturbs sleeps of its own will no more often than others. */
+/* A call that was disturbed by the host does not sleep more often than others. */
 static const double more_sleeps = 2, spare_sleeps = 0.5;
 
-/* What the samples say of one peak. */
+/* Sums over the samples of one peak. */
 struct tally {
 	double weight;
-	double interrupted;		  /* weight of the calls that may have met an interrupt */
-	double lands[PEAKS_TRACKED];	  /* weight of the calls that belong to each peak */
-	double faults, waits, interrupts; /* of those: because of */
-	double own;			  /* of those that belong to it: not interrupted */
-	double oncpu, oncpu_of; /* time on a CPU or waiting for one, and in all, where known */
-	double log_own, moved;	/* of those that belong to none: mean of the logarithm */
+	double interrupted;	     /* weight of calls that may have met an interrupt */
+	double lands[PEAKS_TRACKED]; /* weight of calls that belong to each peak */
+	/* weight of the calls of other peaks, by the cause of their delay */
+	double faults, waits, interrupts;
+	double own;		/* weight of its own calls that met no interrupt */
+	double oncpu, oncpu_of; /* where known: time on a CPU or waiting for one, and latency */
+	/* calls that belong to no peak: sum of log2 of their own time, and weight */
+	double log_own, moved;
 	unsigned int nr;
 };
 
-/* The time that a call would have taken undisturbed lies between these. */
+/* The latency of a call without the disturbance lies between these. */
 struct own {
 	double low, high;
 	bool moved, faults, waits, interrupts;
@@ -96,7 +99,7 @@ static struct own own_time(const struct call_sample *c)
 	if (o.moved) {
 		o.high -= wait;
 		o.low = o.high - per_preemption_ns * preemptions - (o.waits ? per_wait_ns : 0);
-		/* how long a preempted call waited is not always known */
+		/* the wait of a preempted call is not always known */
 		if (preemptions && !(c->known & SAMPLE_RUNQUEUE))
 			o.low = 0;
 		else if (c->known & SAMPLE_INTERRUPTS)
@@ -124,7 +127,7 @@ static double all_time(const struct peak_span *s)
 	return (double)s->calls * exp2((double)s->mode / PT_RESOLUTION);
 }
 
-/* Calls about bucket `i` of a peak. */
+/* Returns the mean count about bucket `i` of a peak. */
 static double around(const struct profile *p, const struct peak_span *s, unsigned int i)
 {
 	unsigned int low = i > s->range.low ? i - 1 : i,
@@ -146,10 +149,9 @@ static struct bucket_range core_of(const struct profile *p, const struct peak_sp
 }
 
 /*
- * The peak to which a call of peak `self` belongs: of the lower ones that it
- * may have come from the one that has most time, since it was hit most often;
- * else the own one if it can be, else none, -1. A call that slept is not moved
- * by the cost of the wait alone.
+ * Returns the peak to which a call of peak `self` belongs. Of the lower peaks that it may come
+ * from, this is the one with most time, because it was disturbed most often. Else `self`, if
+ * possible; else -1. A call that slept is not moved by the cost of the wait alone.
  */
 static int owner_of(const struct peaks_known *k, unsigned int self, const struct call_sample *c,
 		    const struct own *o)
@@ -176,7 +178,7 @@ static int owner_of(const struct peaks_known *k, unsigned int self, const struct
 	return best;
 }
 
-/* Can an interrupt have made this call of peak `self` from one of a larger peak? */
+/* Returns true if an interrupt may have moved this call to peak `self` from a larger peak. */
 static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
 			       const struct call_sample *c)
 {
@@ -201,7 +203,7 @@ static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
 		t->oncpu += weight * (double)(c->oncpu_ns + c->runqueue_ns);
 		t->oncpu_of += weight * (double)c->latency_ns;
 	}
-	/* A call that may have taken any time says nothing. */
+	/* Ignore a call whose undisturbed latency may be anything. */
 	if (o.moved && o.low <= 1 && o.high >= (double)c->latency_ns)
 		return;
 	owner = owner_of(k, self, c, &o);
@@ -302,7 +304,10 @@ static bool is_another_speed(const struct peak_span *a, const struct peak_span *
 	       (double)b->calls <= cold_calls * (double)a->calls;
 }
 
-/* Neighbours that compute and are nearly as long: the smaller is the larger at another speed. */
+/*
+ * Joins neighbouring peaks that compute and are nearly as long: the smaller is the larger at
+ * another CPU speed.
+ */
 static void join_speeds(const struct peak_span *span, const struct tally *tally, unsigned int n,
 			struct shadow_verdict *out)
 {
@@ -318,7 +323,9 @@ static void join_speeds(const struct peak_span *span, const struct tally *tally,
 	}
 }
 
-/* Calls of a mode that the host disturbed nearly always: their own time is the same, and no peak's.
+/*
+ * Joins peaks whose calls were nearly all disturbed, belong to no peak, and have the same time of
+ * their own.
  */
 static void join_orphans(const struct tally *tally, unsigned int n, struct shadow_verdict *out)
 {
@@ -340,7 +347,7 @@ static void join_orphans(const struct tally *tally, unsigned int n, struct shado
 	}
 }
 
-/* Of a peak and its shadows the one with most calls is the peak: it is there that the calls are. */
+/* Makes the peak with most calls, among a peak and its shadows, the main one. */
 static void choose_leaders(const struct peak_span *span, unsigned int n, struct shadow_verdict *out)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -397,7 +404,10 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 			out[i].of = out[out[i].of].of;
 }
 
-/* Did the host move this call of peak `self` out of the core of that or of a lower peak? */
+/*
+ * Returns true if the host moved this call of peak `self` out of the core of that peak or of a
+ * lower one.
+ */
 static bool is_displaced(const struct peaks_known *k, unsigned int self,
 			 const struct call_sample *c)
 {
@@ -450,7 +460,7 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
 	}
 }
 
-/* True if a peak that was hidden by the calls of others is large enough to be listed. */
+/* Returns true if a peak that was hidden by the calls of others is large enough to be listed. */
 static bool is_worth(const struct peak_span *part, const struct peak_span *all, unsigned int n)
 {
 	double calls = 0, time = 0;

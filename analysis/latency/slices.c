@@ -10,7 +10,7 @@ void slices_init(struct slices *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* One block holds both arrays, the counts first. */
+/* Returns the size of the block that holds both arrays; the counts come first. */
 static size_t block_size(unsigned int nr_buckets)
 {
 	return nr_buckets * (sizeof(uint64_t) + sizeof(uint16_t));
@@ -37,7 +37,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Give `slice` its own block with the union of the buckets of a and b (b may be NULL). */
+/* Gives `slice` a block of its own with the union of the buckets of a and b (b may be NULL). */
 static int slice_fill(struct slices *s, struct slice *slice, const struct slice *a,
 		      const struct slice *b)
 {
@@ -75,7 +75,7 @@ static int slice_fill(struct slices *s, struct slice *slice, const struct slice 
 	return 0;
 }
 
-/* a followed (or joined) by b, in a's place. */
+/* Adds slice b to slice a, in the place of a. */
 static int slice_join(struct slices *s, struct slice *a, struct slice *b)
 {
 	struct slice sum = *a;
@@ -106,7 +106,7 @@ int slices_coarsen(struct slices *s)
 		slice_drop(s, &s->slice[i + 1]);
 		s->slice[kept++] = s->slice[i];
 	}
-	/* Also after a failure the list is whole: what was joined stays joined. */
+	/* After a failure the list is still valid: slices that were merged stay merged. */
 	memmove(&s->slice[kept], &s->slice[i], (s->nr - i) * sizeof(*s->slice));
 	s->nr -= i - kept;
 	return err;
@@ -144,7 +144,7 @@ int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns
 
 	if (last && slice->start_ns == last->start_ns) {
 		err = slice_join(s, last, (struct slice *)slice);
-		/* The same stretch of time, not a further one. */
+		/* Both slices cover the same time. */
 		if (!err && last->armed_ns > last->end_ns - last->start_ns)
 			last->armed_ns = last->end_ns - last->start_ns;
 		return err;

@@ -34,7 +34,7 @@ struct call {
 	struct syscall_arg arg[6];
 };
 
-/* By name, for bsearch(); from the manual pages, section 2. */
+/* Sorted by name, for bsearch(); from section 2 of the manual pages. */
 static const struct call calls[] = {
     {"accept", {FD("fd"), PTR("addr"), PTR("addrlen")}},
     {"accept4", {FD("fd"), PTR("addr"), PTR("addrlen"), FLAGS("flags")}},

@@ -5,16 +5,17 @@
 #include <string.h>
 
 /*
- * Peaks keep their order while they drift, so the peaks remembered and the
- * peaks of a slice are aligned like two texts: the pairing of the least cost
- * that crosses no other. Costs are in buckets of drift.
+ * Peaks keep their order while they drift. Therefore the remembered peaks and the peaks of a slice
+ * are aligned like two texts: the cheapest pairing without crossings. Costs are in buckets of
+ * drift.
  */
 enum {
-	FAR = 2 * PT_RESOLUTION, /* a peak that drifts further at once is another one */
+	FAR = 2 * PT_RESOLUTION, /* a peak that drifts further in one slice is another peak */
 };
 
-#define COST_NEW 9.0	/* of an id given or a peak gone since the last slice */
-#define COST_ABSENT 2.0 /* more for each slice that a peak was absent: it may be another one */
+/* cost of a new id, or of a peak that is gone since the last slice */
+#define COST_NEW 9.0
+#define COST_ABSENT 2.0 /* added for each slice of absence, because it may be another peak */
 #define IMPOSSIBLE INFINITY
 
 void peaks_tracker_init(struct peak_tracker *t)
@@ -23,7 +24,7 @@ void peaks_tracker_init(struct peak_tracker *t)
 	t->next_id = 1;
 }
 
-/* Cost of taking `is` for the peak remembered at `k`. */
+/* Returns the cost of taking `is` for the remembered peak `k`. */
 static double cost_of(const struct peak_tracker *t, unsigned int k, const struct peak_span *is)
 {
 	const struct peak_span *was = &t->peak[k].span;
@@ -31,7 +32,7 @@ static double cost_of(const struct peak_tracker *t, unsigned int k, const struct
 
 	if (drift > FAR)
 		return IMPOSSIBLE;
-	/* Drift within its own width is less of a surprise. */
+	/* Drift within its own range is less unusual. */
 	if (is->mode >= was->range.low && is->mode < was->range.high)
 		drift /= 2;
 	growth = fabs(log2((is->calls + 1.0) / (was->calls + 1.0)));
@@ -41,13 +42,13 @@ static double cost_of(const struct peak_tracker *t, unsigned int k, const struct
 	return cost;
 }
 
-/* Cost of leaving the peak remembered at `k` without a partner. */
+/* Returns the cost of leaving remembered peak `k` without a partner. */
 static double cost_gone(const struct peak_tracker *t, unsigned int k)
 {
 	return t->peak[k].absent ? 0 : COST_NEW;
 }
 
-/* partner[i] becomes the remembered peak that spans[i] is, or -1. */
+/* Sets partner[i] to the remembered peak that spans[i] is, or -1. */
 static void align(const struct peak_tracker *t, const struct peak_span *spans, unsigned int n,
 		  int *partner)
 {
@@ -87,7 +88,7 @@ static void forget(struct peak_tracker *t, unsigned int k)
 	t->nr--;
 }
 
-/* Forget what has been absent too long, and more until `room` is left. */
+/* Forgets peaks that were absent too long, and more until there is room for `room` new ones. */
 static void make_room(struct peak_tracker *t, unsigned int room)
 {
 	unsigned int oldest;
@@ -104,7 +105,7 @@ static void make_room(struct peak_tracker *t, unsigned int room)
 	}
 }
 
-/* Remember a new peak, in ascending order of modes. */
+/* Adds a new peak, in ascending order of modes. Returns its id. */
 static int remember(struct peak_tracker *t, const struct peak_span *span)
 {
 	unsigned int k = t->nr++;
@@ -117,7 +118,7 @@ static int remember(struct peak_tracker *t, const struct peak_span *span)
 	return t->peak[k].id;
 }
 
-/* An absent peak may have been overtaken: restore the order (few, nearly sorted). */
+/* Restores the order, because a peak may have overtaken an absent one (few, nearly sorted). */
 static void sort(struct peak_tracker *t)
 {
 	struct peak_tracked moved;

@@ -10,7 +10,9 @@
 #include "analysis/latency/values_rule.h"
 #include "analysis/latency/values_text.h"
 
-/* In order of what explains more, for candidates that separate equally well. */
+/*
+ * Candidates. Of several that separate equally well, the earlier one explains more and comes first.
+ */
 enum feature_id {
 	F_RET,
 	F_ARG0,
@@ -29,7 +31,7 @@ struct feature {
 	char name[VALUES_NAME];
 	struct value_traits traits;
 	bool is_int;	 /* only the lower 32 bits hold the value */
-	unsigned int nr; /* calls of which it is known */
+	unsigned int nr; /* number of calls for which the value is known */
 	uint16_t *order; /* those calls, by value */
 };
 
@@ -41,7 +43,7 @@ struct value_table {
 	uint16_t *orders;	   /* of all features */
 	struct value_group *group; /* room for n */
 	bool *in;		   /* room for n */
-	bool unverified;	   /* the return value may be none */
+	bool unverified;	   /* the function may have no return value */
 };
 
 static const unsigned int min_known = 4 * RULE_MIN_CALLS;
@@ -108,7 +110,7 @@ static void describe(struct value_table *t, unsigned int f, const char *name,
 	to->traits.threshold = threshold;
 }
 
-/* How the arguments of a kind are compared and written. */
+/* Returns how arguments of a kind are compared and written. */
 static struct value_traits traits_of(enum arg_kind kind)
 {
 	static const struct value_traits traits[] = {
@@ -185,13 +187,13 @@ static void describe_all(struct value_table *t, enum layer layer, const char *na
 }
 
 struct keyed {
-	uint64_t key; /* in the order of the feature */
+	uint64_t key; /* unsigned, ascending in the order of the feature */
 	uint16_t call;
 };
 
 /*
- * By key, calls of equal keys in their order: a radix sort, from the lowest
- * byte up, of those bytes that differ at all. `room` is as long as `list`.
+ * Sorts by key; calls of equal keys keep their order. A radix sort from the lowest byte up that
+ * skips bytes without differences. `room` is as long as `list`.
  */
 static void sort_keys(struct keyed *list, struct keyed *room, unsigned int n)
 {
@@ -214,7 +216,7 @@ static void sort_keys(struct keyed *list, struct keyed *room, unsigned int n)
 	}
 }
 
-/* `room` is for two times as many as there are calls. */
+/* `room` holds two times the number of calls. */
 static void sort_feature(struct value_table *t, unsigned int f, struct keyed *room)
 {
 	struct feature *to = &t->feature[f];
@@ -237,7 +239,7 @@ static void sort_feature(struct value_table *t, unsigned int f, struct keyed *ro
 	for (unsigned int i = 0; i < nr; i++)
 		to->order[i] = room[i].call;
 	to->nr = nr;
-	/* The order of what look like addresses says nothing. */
+	/* Values that look like addresses have no meaningful order. */
 	if (nr && !sign && to->traits.format == FORMAT_NUMBER && room[nr - 1].key >= 1ULL << 40)
 		to->traits.threshold = false;
 }
@@ -284,7 +286,7 @@ void value_table_free(struct value_table *t)
 	free(t);
 }
 
-/* Fill t->group with the values of a feature; returns their number. */
+/* Fills t->group with the values of a feature. Returns their number. */
 static unsigned int make_groups(const struct value_table *t, unsigned int f,
 				struct value_sums *sums)
 {
@@ -310,7 +312,7 @@ static unsigned int make_groups(const struct value_table *t, unsigned int f,
 struct verdict {
 	unsigned int feature;
 	struct rule rule;
-	double share[2]; /* of the calls held out that match: OUT of the peak, IN it */
+	double share[2]; /* share of the held-out calls that match: OUT of the peak, IN it */
 };
 
 static bool find_rule(const struct value_table *t, unsigned int f, struct verdict *v)
@@ -330,14 +332,16 @@ static bool find_rule(const struct value_table *t, unsigned int f, struct verdic
 	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
 }
 
-/* Is this rule about nothing but values that a call returns when it fails: -1 to -4095, as an int
- * or a long? */
+/*
+ * Returns true if the rule names only values that a failing call returns: -1 to -4095, as an int or
+ * a long.
+ */
 static bool is_about_errors(const struct rule *r)
 {
 	if (r->kind != RULE_IN)
 		return false;
 	for (unsigned int i = 0; i < r->nr; i++) {
-		/* An int leaves the upper half of the register empty. */
+		/* An int in a register has an upper half of zeros. */
 		int64_t key = (uint64_t)r->key[i] >> 32 ? r->key[i] : (int32_t)r->key[i];
 
 		if (key >= 0 || key < -4095)
@@ -347,9 +351,8 @@ static bool is_about_errors(const struct rule *r)
 }
 
 /*
- * Rules that say what the peak says already, or nothing: the time on the CPU of
- * calls that compute, and what stands in the register of the return value after
- * a function that may return none.
+ * Returns true for rules without information: the on-CPU time of calls that compute, which repeats
+ * the latency, and the return value of a function that may have none.
  */
 static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct verdict *v)
 {
@@ -373,7 +376,7 @@ static double separation(const struct verdict *v)
 	return v->share[IN] - v->share[OUT];
 }
 
-/* Ranks by separation in steps of a twentieth; within a step by what explains more. */
+/* Orders by separation in steps of a twentieth; within a step by the order of the candidates. */
 static bool better(const struct verdict *a, const struct verdict *b)
 {
 	double x = round(separation(a) * 20), y = round(separation(b) * 20);

@@ -6,11 +6,11 @@
 
 #include "analysis/latency/values_text.h"
 
-/* Below this nothing is said. */
+/* A rule with less separation is not reported. */
 static const double min_separation = 0.25;
 /* Reject a rule if chance alone separates as well with a higher probability than this. */
 static const double max_chance = 1e-4;
-/* What a rule must be better by, to be preferred over a simpler one. */
+/* A more complicated rule must be better by this much than a simpler one. */
 static const double price_of_value = 0.03, price_of_not = 0.03, price_of_threshold = 0.01;
 
 static bool less(int64_t a, int64_t b, bool is_signed)
@@ -38,7 +38,7 @@ static bool rule_matches(const struct rule *r, int64_t key, bool is_signed)
 	return false;
 }
 
-/* How much more common the value is in the peak than outside: share minus share. */
+/* Returns how much more common the value is in the peak than outside: share minus share. */
 static double contrast(const struct value_group *g, const struct value_sums *sums)
 {
 	return g->weight[LEARN][IN] / sums->weight[LEARN][IN] -
@@ -47,7 +47,7 @@ static double contrast(const struct value_group *g, const struct value_sums *sum
 
 struct choice {
 	struct rule rule;
-	double worth; /* separation on the calls that it was learnt from, minus its price */
+	double worth; /* separation on the half LEARN, minus the price of the rule */
 };
 
 static void consider(struct choice *best, const struct rule *rule, double separation, double price)
@@ -59,8 +59,8 @@ static void consider(struct choice *best, const struct rule *rule, double separa
 }
 
 /*
- * The values that are most common here and rare there, most telling first,
- * each only when it adds something; with `sign` -1 those that are rare here.
+ * Collects the values that are common in the peak and rare outside, the best first, each only if it
+ * improves the rule. With `sign` -1, the values that are rare in the peak.
  */
 static void choose_set(const struct value_group *group, unsigned int n,
 		       const struct value_sums *sums, double sign, struct choice *best)
@@ -93,10 +93,10 @@ static void choose_set(const struct value_group *group, unsigned int n,
 	}
 }
 
-/* May the results of a system call be cut between these two values? */
+/* Returns true if a threshold between these two results of a system call is meaningful. */
 static bool cuts_results(int64_t low, int64_t high, bool above, bool errors)
 {
-	/* The numbers of errors have no order; "under 4096" would not say whether errors are. */
+	/* Error numbers have no order, and "under 4096" does not say whether it includes errors. */
 	if (high < 0)
 		return false;
 	return above || low < 0 || !errors;
@@ -163,9 +163,9 @@ static double log_choose(double n, double k)
 }
 
 /*
- * Fisher's exact test, one-sided: the chance that of n1 and n2 calls, of which
- * hits1 + hits2 match, at least hits1 of the n1 do so by luck; no longer exact
- * beyond max_chance. hits1 must be above what luck gives on average.
+ * Fisher's exact test, one-sided. Of n1 and n2 calls, hits1 + hits2 match; returns the probability
+ * that at least hits1 of the n1 calls match by chance. The sum stops beyond max_chance. hits1 must
+ * exceed what chance gives on average.
  */
 static double fisher(double hits1, double n1, double hits2, double n2)
 {
@@ -175,14 +175,17 @@ static double fisher(double hits1, double n1, double hits2, double n2)
 		double term = exp(log_choose(n1, k) + log_choose(n2, hits - k) - all);
 
 		sum += term;
-		/* Above the mean every further term is smaller still. */
+		/* Above the mean, every further term is smaller. */
 		if (term < sum * 1e-6)
 			break;
 	}
 	return sum;
 }
 
-/* Number of equally weighted calls that say as much (Kish). */
+/*
+ * Returns the number of equally weighted calls with the same information (Kish, effective sample
+ * size).
+ */
 static double effective(const struct value_sums *sums, unsigned int in)
 {
 	double n = sums->weight[JUDGE][in] * sums->weight[JUDGE][in] / sums->squares[JUDGE][in];
@@ -190,7 +193,7 @@ static double effective(const struct value_sums *sums, unsigned int in)
 	return n < sums->nr[JUDGE][in] ? n : sums->nr[JUDGE][in];
 }
 
-/* Does the rule hold on the calls that were held out? */
+/* Judges the rule on the held-out calls: see values_rule.h. */
 bool rule_judge(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		const struct value_sums *sums, const struct rule *rule, double share[2])
 {
@@ -204,7 +207,7 @@ bool rule_judge(const struct value_traits *traits, const struct value_group *gro
 	}
 	for (unsigned int in = 0; in < 2; in++) {
 		share[in] = hit[in] / sums->weight[JUDGE][in];
-		/* Sums in another order may miss 1 by a bit. */
+		/* Rounding may make the share differ slightly from 1. */
 		if (share[in] > 1 - 1e-9)
 			share[in] = 1;
 	}

@@ -9,7 +9,7 @@
 #include "analysis/base/format.h"
 #include "analysis/latency/syscall_args.h"
 
-/* The multiple of a power of ten with `digits` digits that is nearest to x. */
+/* Returns the number nearest to x with `digits` significant digits. */
 static uint64_t round_to(double x, unsigned int digits)
 {
 	double unit = 1, rounded;
@@ -68,7 +68,7 @@ static void value_text(char *to, size_t size, int64_t key, enum value_format for
 		return;
 	case FORMAT_RESULT:
 		error = key < 0 && key > -4096 ? strerrorname_np((int)-key) : NULL;
-		/* Seen only inside the kernel: the call is started again after a signal. */
+		/* The kernel restarts the call after a signal; programs never see this result. */
 		if (key <= -512 && key >= -516)
 			error = "restarted after a signal";
 		if (error) {
@@ -97,14 +97,14 @@ static void value_text(char *to, size_t size, int64_t key, enum value_format for
 		snprintf(to, size, "%s", word);
 		return;
 	}
-	/* Beyond 32 bits it is an address or a mask rather than a number. */
+	/* A value beyond 32 bits is an address or a mask rather than a number. */
 	if (key > UINT32_MAX || key < -(int64_t)UINT32_MAX)
 		snprintf(to, size, "0x%" PRIx64, (uint64_t)key);
 	else
 		snprintf(to, size, "%" PRId64, key);
 }
 
-/* 100% and 0% are said only of all and none. */
+/* Writes 100% and 0% only for all and none. */
 static void share_text(char *to, size_t size, double share)
 {
 	if (share > 0.995 && share < 1)

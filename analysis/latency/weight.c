@@ -11,7 +11,7 @@ static const int64_t one_call = 1LL << 32;
 void weight_carry_init(struct weight_carry *c)
 {
 	memset(c, 0, sizeof(*c));
-	/* Round the sum to the nearest call. */
+	/* start at half a call, to round the sum to the nearest call */
 	c->total = one_call / 2;
 }
 
@@ -22,7 +22,7 @@ struct weight weight_make(uint64_t num, uint64_t den)
 	return !den || num <= den ? one : w;
 }
 
-/* count * w as a whole part (saturating) and a fraction in 1/2^32. */
+/* Returns the whole part of count * w (saturating), and the fraction in 1/2^32. */
 static uint64_t scale(struct weight w, uint64_t count, uint32_t *fraction)
 {
 	u128 x = (u128)count * w.num;
@@ -37,9 +37,9 @@ static uint64_t scale(struct weight w, uint64_t count, uint32_t *fraction)
 }
 
 /*
- * Round the largest fractions up (the first of equal ones) until less than one call is
- * left. If buckets outside this slice hold much of it, a bucket of this slice may get up to
- * one call more than its own.
+ * Rounds the largest fractions up (the first of equal ones) until less than one call is left. If
+ * buckets outside this slice hold much of the carry, a bucket of this slice may get up to one call
+ * more than its own.
  */
 static void round_up(unsigned int n, const uint32_t *bucket, struct weight_carry *carry,
 		     uint64_t *out)
@@ -63,9 +63,8 @@ static void round_up(unsigned int n, const uint32_t *bucket, struct weight_carry
 }
 
 /*
- * Largest remainder: every bucket is rounded down, then as many up as the
- * carried sum has whole calls. What a bucket got too much or too little stays
- * in its own carry.
+ * Largest remainder method: rounds every bucket down, then as many buckets up as the carried sum
+ * has whole calls. The rounding error of a bucket stays in its own carry.
  */
 void weight_counts(struct weight w, struct weight_carry *carry, unsigned int n,
 		   const uint32_t *bucket, const uint64_t *count, uint64_t *out)
@@ -84,7 +83,7 @@ void weight_counts(struct weight w, struct weight_carry *carry, unsigned int n,
 
 		*own += fraction;
 		carry->total += fraction;
-		calls = *own >> 32; /* rounds down, also below 0 */
+		calls = *own >> 32; /* rounds down, also for negative values */
 		if (calls < 0 && whole < (uint64_t)-calls)
 			calls = -(int64_t)whole;
 		out[i] = whole + (uint64_t)calls;
