@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Latencies of user functions and of functions of the kernel. */
+/* Measures the latencies of user functions and of kernel functions. */
 #define PT_DEFINE_MAPS
 #include "bpf/descend.h"
 #include "bpf/measure.h"

@@ -7,7 +7,7 @@
 
 enum { GROUP_DEPTH = 8, PAGE_BYTES = 4096, NEAR_PAGES = 64 };
 #define NO_QUOTA (~0ull)
-#define NO_PAGE_LIMIT (1ull << 50) /* pages; "max" is the largest number that there is */
+#define NO_PAGE_LIMIT (1ull << 50) /* pages; larger values mean "max", no limit */
 
 INLINE struct kernfs_node *node_above(struct kernfs_node *kn)
 {

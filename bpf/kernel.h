@@ -155,7 +155,7 @@ struct files_struct {
 struct kernfs_node {
 	const char *name;
 	struct kernfs_node *parent;   /* until 6.14 */
-	struct kernfs_node *__parent; /* since then */
+	struct kernfs_node *__parent; /* since 6.14 */
 };
 struct cgroup {
 	struct kernfs_node *kn;

@@ -18,7 +18,7 @@
 struct irq_context {
 	u64 start;
 	u32 depth;
-	u32 number; /* of the line, or PT_IRQ_... */
+	u32 number; /* number of the hardware line, or PT_IRQ_... */
 	u64 looked; /* ns of the interrupt that peaktop's samples took */
 };
 

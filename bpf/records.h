@@ -25,7 +25,7 @@ typedef __s64 pt_s64;
 enum {
 	PT_SLOTS = 256,	   /* operations with a histogram; slot 0 means none */
 	PT_SYSCALLS = 512, /* system call numbers with an operation of their own */
-	PT_MAX_SHARDS = 8, /* copies of a histogram, to keep CPUs apart */
+	PT_MAX_SHARDS = 8, /* copies of a histogram, so that CPUs do not share cache lines */
 	PT_SITES = 4096,   /* entries of the site table */
 	PT_ACTIVATIONS = 16384,
 	PT_THREADS = 16384,
@@ -75,7 +75,7 @@ struct pt_hist {
 	 * in which it was switched out.
 	 */
 	pt_u64 run_calls, run_ns;
-	pt_u64 switch_calls, switch_cpu_ns; /* CPU time only */
+	pt_u64 switch_calls, switch_cpu_ns; /* only the CPU time of the thread */
 	pt_u64 cycle_calls,
 	    cycles; /* calls between two sleeps of a thread; sleeps that ended them */
 	/* Gaps: from a thread's last call in a burst to its first call in a later burst. */
@@ -116,7 +116,7 @@ struct pt_site {
 	pt_s32 end_cfa;
 	pt_u32 arg_mask; /* argument registers that are intact */
 	pt_u32 class;	 /* enum site_class */
-	pt_u32 learn;	 /* index of the entry of `learns` */
+	pt_u32 learn;	 /* index in `learns` */
 	pt_u32 closed;	 /* 1: only ends of calls are handled now */
 	pt_u32 seen;	 /* `hits` when the governor last read it */
 	pt_s32 call_cfa; /* like start_cfa, for FNODE_CALL: f0 may begin here, too */
@@ -195,7 +195,7 @@ struct pt_act {
 /* An fnode of the current descent: a call site in the context of its call path. */
 struct pt_fnode {
 	pt_u32 node;   /* the front's number of the fnode */
-	pt_u32 parent; /* index + 1; 0: f0 */
+	pt_u32 parent; /* parent's index + 1; 0: f0 */
 	pt_u32 tail;   /* 1: a tail call, which uses its parent's frame */
 	pt_u32 spare;
 };
@@ -249,7 +249,7 @@ struct pt_pace {
 	pt_u64 cpu;   /* CPU time of the thread; the kernel updates it at ticks and switches */
 	pt_u64 ahead; /* CPU time already counted by the clock and not yet in `cpu` */
 	pt_u64 nvcsw, nivcsw;
-	pt_u64 calls; /* since it slept last in this burst */
+	pt_u64 calls; /* calls since its last sleep in this burst */
 	pt_u32 burst;
 	pt_u32 slept; /* 1: the thread slept in this burst */
 };
@@ -274,7 +274,7 @@ enum pt_sys_open {
  */
 struct pt_phase {
 	pt_u32 epoch; /* pt_control.phase_epoch; ignore the state if it is older */
-	pt_u32 depth; /* 0: outside */
+	pt_u32 depth; /* 0: outside of a phase */
 	pt_u64 since;
 };
 
@@ -300,9 +300,9 @@ enum pt_wait {
 	PT_WAIT_WOKEN = 0, /* it was woken and waits for a CPU */
 	PT_WAIT_PREEMPTED,
 	PT_WAIT_QUOTA,	 /* the CPU quota of its cgroup is used up */
-	PT_WAIT_STOPPED, /* by a signal */
-	PT_WAIT_TRACED,	 /* by a debugger */
-	PT_WAIT_FROZEN,	 /* by the cgroup freezer */
+	PT_WAIT_STOPPED, /* stopped by a signal */
+	PT_WAIT_TRACED,	 /* stopped by a debugger */
+	PT_WAIT_FROZEN,	 /* stopped by the cgroup freezer */
 	PT_WAITS
 };
 enum { PT_RUNNER_KINDS = PT_WAIT_PREEMPTED + 1 };
@@ -322,7 +322,7 @@ struct pt_host_waits {
 /* Bits: kernel work for a thread, between a begin and an end tracepoint. */
 enum pt_doing {
 	PT_DOING_RECLAIM = 1 << 0,	 /* frees pages because the host is short of memory */
-	PT_DOING_GROUP_RECLAIM = 1 << 1, /* ... because a cgroup is */
+	PT_DOING_GROUP_RECLAIM = 1 << 1, /* frees pages because a cgroup has reached its limit */
 	PT_DOING_COMPACTION = 1 << 2,
 	PT_DOING_DIRTY = 1 << 3, /* waits for dirty pages to be written */
 	PT_DOING_LOCK = 1 << 4,	 /* contends for a lock of the kernel */
@@ -331,7 +331,7 @@ enum pt_doing {
 /* The kernel work during a sleep or at a stack sample, and its cause. */
 struct pt_kernel_work {
 	pt_u32 doing;
-	pt_u32 holder_pid; /* thread that holds the lock that is contended for; 0: not known */
+	pt_u32 holder_pid; /* holder of the contended lock */
 	char holder[PT_COMM];
 	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: it has too many dirty pages */
 	struct pt_group group;	     /* cgroup whose memory limit was reached */
@@ -438,7 +438,7 @@ struct pt_asleep {
 	struct pt_past past[PT_PASTS];
 };
 
-/* What a descriptor stands for. */
+/* The object that a descriptor refers to. */
 struct pt_object {
 	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
 	pt_u32 family; /* address family of a socket; 0: not a socket */
@@ -481,9 +481,9 @@ struct pt_control {
 	pt_u32 nr_targets; /* 0: measure nothing */
 	pt_u32 only_tgid;  /* the target if nr_targets is 1 */
 	pt_u32 follow;	   /* children become targets */
-	pt_u32 check_exec; /* a target that executes a program is suspended until the collector
-			      resumes it */
-	pt_u32 layers;	   /* 1 << enum layer */
+	pt_u32
+	    check_exec; /* 1: suspend a target that calls execve() until the collector resumes it */
+	pt_u32 layers;	/* 1 << enum layer */
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
 	pt_u32 nr_cpus;
@@ -495,7 +495,7 @@ struct pt_control {
 	pt_u32 descend_fnodes; /* number of armed fnodes */
 	pt_u32 descend_call;   /* number + 1 if f0 is a system call; 0: f0 is a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
-	pt_u32 nested;	    /* several functions are watched: calls may hold probes of others */
+	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
 	pt_u32 hit_ns[2];   /* cost of a hit by site class */
 	pt_u32 tick_ns;	    /* cost of a sampling interrupt without its BPF program */
 	pt_s32 stacks_left; /* stacks that may be copied until the collector refills this */
@@ -550,7 +550,7 @@ enum { PT_VECTOR_RESCHEDULE = 0, PT_VECTOR_CALL, PT_VECTOR_CALL_SINGLE, PT_VECTO
 /* Bits of a process in the map `targets`. */
 enum pt_target_state {
 	PT_TARGET_WATCHED = 1 << 0,
-	PT_TARGET_NEW = 1 << 1, /* a child that the collector has not confirmed yet */
+	PT_TARGET_NEW = 1 << 1, /* a forked child, not confirmed by the collector yet */
 	PT_TARGET_SUSPENDED =
 	    1 << 2, /* it called execve(): the collector must check its rights again */
 };

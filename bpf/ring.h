@@ -46,10 +46,10 @@ struct pt_record_address {
 /* An in-peak call of f0. Only the sums of armed fnodes are sent; the record ends after them. */
 struct pt_record_call {
 	struct pt_record head; /* at: start of the call */
-	pt_u64 raw;	       /* latency as measured */
+	pt_u64 raw;	       /* latency as measured, ns */
 	pt_u32 epoch;	       /* epoch of the armed set when the call began */
-	pt_u32 hits;	       /* timed calls inside it */
-	pt_u64 latency;	       /* corrected */
+	pt_u32 hits;	       /* timed calls inside the call */
+	pt_u64 latency;	       /* latency without the cost of probes, ns */
 	struct pt_snapshot delta;
 	pt_u32 known; /* enum sample_known */
 	pt_u32 spare;
@@ -60,7 +60,7 @@ struct pt_record_call {
 	struct pt_host_waits waits;
 	pt_u32 handlers; /* signal handlers that began inside the call */
 	pt_u32 handler_signal;
-	pt_u64 handler; /* address of the last one's function */
+	pt_u64 handler; /* address of the last handler's function */
 	struct pt_fnode_sum sums[PT_FNODES];
 };
 
@@ -77,10 +77,10 @@ struct pt_record_callees {
 struct pt_descent {
 	pt_u32 active;
 	pt_u32 depth;
-	pt_u32 burst; /* control.descend_burst when it began */
+	pt_u32 burst; /* control.descend_burst at the start of the call */
 	pt_u32 spare;
-	pt_u64 cfa;	  /* of the outermost call of f0 */
-	pt_u64 start;	  /* when it began */
+	pt_u64 cfa;	  /* CFA of the outermost call of f0 */
+	pt_u64 start;	  /* start of the call */
 	pt_u64 cost;	  /* time of the probes inside the call so far */
 	pt_u64 sampled;	  /* time of stack samples inside the call so far */
 	pt_u64 goroutine; /* goroutine that called f0; 0: f0 is not a Go function */
@@ -100,7 +100,7 @@ struct pt_record_sleep {
 	struct pt_record head; /* at: end of the sleep */
 	pt_u64 slept;
 	pt_u64 since;	/* when it left the CPU */
-	pt_s64 syscall; /* -1: not in one */
+	pt_s64 syscall; /* system call number; -1: not in a system call */
 	pt_u64 args[3];
 	pt_u32 waker_tid, waker_tgid;
 	pt_u32 waker_irq; /* interrupt number + 1 if an interrupt handler woke it; else 0 */
@@ -110,7 +110,7 @@ struct pt_record_sleep {
 	pt_u64 asked;  /* ns after which a timer would end the sleep; 0: no timer, or not known */
 	pt_u64 slack;  /* timer slack: ns by which timers of this thread may be late */
 	pt_u32 fd;     /* descriptor that `object` describes; PT_NO_FD: none */
-	pt_u32 io;     /* 1: it waited in the kernel for I/O to a device */
+	pt_u32 io;     /* 1: the thread waited in the kernel for I/O to a device */
 	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it was parked while its thread
 			  slept; else 0 */
 	pt_u32 owner;  /* thread that owns the mutex it waited for; 0: not known */
@@ -136,7 +136,7 @@ struct pt_record_stack {
 	pt_u32 fnode;  /* innermost open fnode: index + 1; 0: f0 itself */
 	pt_u32 bytes;  /* bytes of the stack copied, from the stack pointer up */
 	pt_u32 epoch;
-	pt_s64 syscall; /* -1: not in one */
+	pt_s64 syscall; /* system call number; -1: not in a system call */
 	pt_u32 nr_kernel, spare;
 	pt_u64 kernel[PT_KERNEL_FRAMES]; /* addresses, innermost first */
 	struct pt_kernel_work work;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Latencies of system calls, and of futex calls that wait for a lock. */
+/* Measures the latencies of system calls, and of futex calls that wait for a lock. */
 #include "bpf/descend.h"
 #include "bpf/measure.h"
 #include "bpf/phases.h"

@@ -199,7 +199,7 @@ uint64_t budget_own_cpu(const struct collector *c)
 
 	if (opener > 0)
 		ns += cpu_of(opener) + children_cpu(opener, self);
-	/* an orphan's parent is not the front */
+	/* if the front has ended, the parent is init */
 	return front > 1 ? ns + cpu_of(front) + children_cpu(front, self) : ns;
 }
 

@@ -17,11 +17,11 @@ struct budget {
 	bool began; /* the account is open: targets are known, nothing is attached yet */
 	struct account account;
 	uint64_t began_ns;
-	uint64_t at;		/* the time of the last turn */
+	uint64_t at;		/* time of the last turn */
 	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
 	uint64_t ran, ran_ever; /* CPU time of the targets in the last turn, and in total (including
 				   ended targets) */
-	int64_t spilt;		/* budget of layers that did not need it */
+	int64_t spilt;		/* budget that layers did not need, for the functions */
 	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
 	uint64_t attach_ns;	/* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */

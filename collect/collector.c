@@ -53,8 +53,8 @@ struct loop {
 	struct collector *c;
 	uint64_t go_by; /* -- CMD starts then even without REQ_GO */
 	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
-	bool going;	    /* the targets are measured */
-	bool waiting;	    /* for REQ_TARGET */
+	bool going;	    /* the measurement has begun */
+	bool waiting;	    /* waits for REQ_TARGET */
 	bool descend_waits; /* `descend` holds the set to be armed next */
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];

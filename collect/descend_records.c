@@ -169,7 +169,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 		memcpy(*keep, r, offsetof(struct pt_record_stack, stack) + r->bytes);
 }
 
-/* The stack with which this thread went to sleep; NULL if it was not copied. */
+/* The stack with which this thread fell asleep; NULL if it was not copied. */
 static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 					      const struct pt_record_sleep *r)
 {

@@ -7,7 +7,7 @@
 
 enum {
 	MAX_NODE_SITES = 2 * PT_FNODES,
-	MAX_CLOCKS = 256, /* CPUs that are sampled */
+	MAX_CLOCKS = 256, /* most CPUs that are sampled */
 	MAX_ASLEEP = 256,
 	SAMPLE_HZ = 997,
 	DESCEND_FUSE_HITS =
@@ -20,7 +20,7 @@ struct node_site {
 	uint32_t module;
 	uint64_t offset;
 	uint32_t class;
-	uint32_t index;	     /* in the site table */
+	uint32_t index;	     /* index in the site table */
 	uint32_t seen;	     /* hits at the last check of the site */
 	uint32_t renewed;    /* ... at the last check of the whole set */
 	uint64_t outside_ns; /* cost of the hits that opened no fnode */

@@ -49,7 +49,7 @@ static pt_u32 site_flags(const struct rec_site *r)
 	       (r->flags & SITE_GO ? PT_SITE_GO : 0);
 }
 
-/* Write one site into the table that the programs read. */
+/* Write one site into the site table of the BPF programs. */
 static void site_write(struct collector *c, struct function *f, const struct function_site *fs)
 {
 	struct pt_site *s = &kernel_side_sites(c->kernel)[fs->index];

@@ -14,7 +14,7 @@
 
 struct collector;
 
-enum { MAX_FUNCTIONS = 64 /* watched at once */, MAX_FUNCTION_SITES = 512 };
+enum { MAX_FUNCTIONS = 64 /* most functions watched at once */, MAX_FUNCTION_SITES = 512 };
 
 enum function_state {
 	FUNCTION_OFF = 0, /* nothing is armed; waits for credit */
@@ -24,7 +24,7 @@ enum function_state {
 
 struct function_site {
 	struct rec_site site;
-	uint32_t index;		/* in the site table */
+	uint32_t index;		/* index in the site table */
 	bool dead;		/* not attached: refused by the kernel or too expensive */
 	uint64_t starts_before; /* starts of the function when this site was added */
 };
@@ -61,7 +61,7 @@ struct function {
 	struct attachment *breaks; /* draining: a breakpoint for each open call */
 	unsigned int nr_breaks;
 	bool ends_gone;	   /* draining: ends are detached, breakpoints wait for returns */
-	uint64_t censored; /* open calls given up at the end of a burst */
+	uint64_t censored; /* number of open calls given up after bursts */
 	bool gate_open;	   /* calls that begin now count */
 	bool hopeless;	   /* every site was refused */
 	bool exits_dropped, keep_exits;
@@ -116,7 +116,8 @@ struct function *function_by_slot(struct collector *c, uint32_t slot);
 void function_gate(struct collector *c, struct function *f, bool open);
 /* Close the gate and stop the clock of the armed time. */
 void function_gate_close(struct collector *c, struct function *f);
-/* Attach and detach the links of a function as its state wants. */
+/* Begin a burst: attach all links and open the gate. Stop: detach the starts, and with
+ * `ends_too` the ends. */
 void function_links_start(struct collector *c, struct function *f);
 void function_links_stop(struct function *f, bool ends_too);
 

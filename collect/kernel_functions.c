@@ -253,8 +253,8 @@ bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bo
 		*armed -= *armed > f->reported_armed_ns ? f->reported_armed_ns : *armed;
 		*start = f->reported_ns > c->start_ns ? f->reported_ns : c->start_ns;
 		/*
-		 * Too little was measured to stand for the time since the last record; send it
-		 * with the next slice.
+		 * The time measured is too short to represent the time since the last record:
+		 * wait for the next slice.
 		 */
 		if (f->bursts && *armed < BURST_MIN_MS * MS && !last)
 			return false;

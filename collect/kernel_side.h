@@ -110,7 +110,8 @@ int kernel_side_wake_fd(const struct kernel_side *k);
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);
 
-/* Processes that the BPF programs measure. The programs distinguish their threads. */
+/* Add a process to those that the BPF programs measure, or confirm a child that they added;
+ * remove a process. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);
 void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid);
 /* Measure a target again that was suspended because it called execve() (control.check_exec).
@@ -132,8 +133,8 @@ int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *ou
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
 /*
- * Add a return address. `ends` true: an armed site ends its calls. False: something else
- * ends them, and the address is not reported as new.
+ * Set the state of a return address. With `ends`, an armed site there ends calls. Without it
+ * another site ends them, and the address is not reported as new.
  */
 int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
 			     bool ends);

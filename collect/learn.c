@@ -28,7 +28,7 @@ enum {
 	BURST_HITS = 512, /* about 7 ms of the target's time, if the budget allows */
 	BURST_PART = 2,	  /* a burst may take 1/2 of the remaining budget */
 	ARMED_FACTOR = 8, /* longer bursts if the site is also timed */
-	PAUSE_MS = 100,	  /* between bursts */
+	PAUSE_MS = 100,	  /* pause between bursts */
 	MAX_BURSTS = 16,
 	LAST_CALLS_MS = 300, /* wait after the last burst, for calls that are still open */
 	MAX_SEEN = 64,

@@ -20,7 +20,7 @@
 #include "collect/reader.h"
 
 enum {
-	OPEN_PER_OP = 8, /* open calls that are sent individually */
+	OPEN_PER_OP = 8, /* most open calls per operation that are sent individually */
 	MAX_OPEN = 512,
 	MAX_DOUBTFUL = 2 * PT_ACTIVATIONS,
 	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */

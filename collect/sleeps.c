@@ -43,7 +43,7 @@ const char *irq_name(uint32_t number, char *out, size_t n)
 
 uint32_t irq_number(uint32_t number)
 {
-	/* as in arch/x86/include/asm/irq_vectors.h */
+	/* vectors as in arch/x86/include/asm/irq_vectors.h */
 	static const uint32_t vectors[] = {0xfd, 0xfc, 0xfb, 0xf6};
 
 	if (number == PT_IRQ_LOCAL_TIMER)

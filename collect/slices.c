@@ -23,7 +23,7 @@
 
 enum {
 	TOKENS = 3,	     /* samples per operation and doubling, per refill */
-	MAX_SAMPLES = 20000, /* per slice */
+	MAX_SAMPLES = 20000, /* most samples kept per slice */
 };
 
 static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name,

@@ -40,7 +40,7 @@ struct collector {
 	const struct collector_options *options;
 	struct channel *front;
 	struct kernel_side *kernel;
-	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns; /* start of the session, CLOCK_MONOTONIC */
 	bool hurried;	   /* begin_hurry() has raised the priority of this process */
 	struct loop_state loop;
 	struct command command;

@@ -25,7 +25,7 @@ struct target {
 	unsigned int threads;
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
-	uint64_t cpu_ns;      /* CPU time when it was last asked for */
+	uint64_t cpu_ns;      /* CPU time at the last query, ns */
 	bool requested;	      /* named by the user; if false, a followed child */
 	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
@@ -57,7 +57,7 @@ uint64_t target_cpu_ns(struct target *t);
 struct mapping {
 	uint64_t start, end, offset;
 	uint64_t dev, inode; /* inode 0: code without a file */
-	const char *path;    /* valid during the call */
+	const char *path;    /* valid only during the callback */
 };
 /* Call `each` for each executable mapping, in the order of addresses. Stops if `each` returns
  * nonzero, and returns that value. */

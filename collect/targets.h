@@ -38,7 +38,7 @@ void targets_check(struct collector *c);
 
 /* CPU time of all targets so far, including ended ones, ns. */
 uint64_t targets_cpu_ns(const struct collector *c);
-/* The time now and the CPU time of the targets. */
+/* The present time and the CPU time of the targets. */
 struct armed_clock clock_now(const struct collector *c);
 
 #endif

@@ -11,7 +11,7 @@
 #include "collect/thread_snapshots_state.h"
 
 enum {
-	OPEN_PASSES = 4, /* snapshots of a thread that never stays asleep long enough */
+	OPEN_PASSES = 4, /* attempts for a thread that never stays asleep long enough */
 };
 
 struct found {

@@ -21,7 +21,7 @@ struct snapshot_thread {
 	struct pt_task_now now;	  /* state at the last scan; while `held`, since it fell asleep */
 	uint64_t at;		  /* time of the last scan */
 	uint64_t wall, cpu, runq; /* ns since the last record of this thread */
-	uint64_t carried;	  /* time asleep whose stack is not known */
+	uint64_t carried;	  /* time asleep, ns, for which no stack is known yet */
 	uint64_t pending; /* ns that the last snapshot stands for and that were not sent yet */
 	uint64_t reported;
 	uint32_t scan; /* number of the last scan that saw it */
@@ -37,7 +37,7 @@ struct thread_snapshots {
 	struct req_thread_snapshots open; /* the request that is being answered */
 	bool opening;
 	uint64_t open_since;
-	struct pt_task_now running[MAX_RUNNING]; /* not sampled by a timer yet */
+	struct pt_task_now running[MAX_RUNNING]; /* running threads that no timer has sampled yet */
 	uint32_t nr_running;
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks, hz;

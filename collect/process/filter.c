@@ -120,7 +120,7 @@ static const struct group deadly[] = {
 	  SCMP_SYS(setuid), SCMP_SYS(setresuid)),
 };
 
-/* Calls that are allowed if one argument is one of some values. */
+/* Calls that are allowed only with these values of one argument. */
 struct by_value {
 	uint8_t who;
 	int call;
@@ -153,7 +153,7 @@ static const struct by_value by_values[] = {
     {COLLECTOR, SCMP_SYS(ptrace), 0, LIST(unsigned int, PTRACE_DETACH, PTRACE_CONT, PTRACE_KILL)},
 };
 
-/* Calls that are allowed if some bits of one argument have one value. */
+/* Calls that are allowed only if the bits `mask` of one argument have this value. */
 struct by_bits {
 	uint8_t who;
 	int call;

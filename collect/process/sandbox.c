@@ -17,7 +17,7 @@
 #include "collect/process/sandbox_internal.h"
 
 enum {
-	PARSER_FILES = 8192, /* a module and its debug file take one each */
+	PARSER_FILES = 8192, /* descriptors: a module and its debug file take one each */
 	LAST_POSSIBLE_CAPABILITY = 63,
 };
 #define PARSER_MEMORY (2ULL << 30)

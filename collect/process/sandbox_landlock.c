@@ -38,8 +38,8 @@ enum {
 	FS_MAKE_BLOCK = 1 << 11,
 	FS_MAKE_SYM = 1 << 12,
 	FS_REFER = 1 << 13,	/* version 2 */
-	FS_TRUNCATE = 1 << 14,	/* 3 */
-	FS_IOCTL_DEV = 1 << 15, /* 5 */
+	FS_TRUNCATE = 1 << 14,	/* version 3 */
+	FS_IOCTL_DEV = 1 << 15, /* version 5 */
 
 	/* Rights that saving a session needs. */
 	FS_SAVE =
