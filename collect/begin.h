@@ -8,8 +8,11 @@
 
 struct collector;
 
+/* Raise the priority of this process, unless the user has set a nice value. */
 void begin_hurry(struct collector *c);
+/* Send REC_REFUSED with the reason why the BPF programs cannot be loaded. */
 void begin_load_refused(struct collector *c, int err);
+/* Start the command, if any, and drop privileges. Returns 0 or a negative errno. */
 int begin_launch_and_limit(struct collector *c);
 /* True if the front process has closed its socket. */
 bool begin_front_is_gone(const struct collector *c);

@@ -25,6 +25,8 @@ struct probe_cost {
 	uint32_t system_call, context_switch, minor_fault; /* on this host without probes */
 };
 
+/* Measure c->cost, before anything is armed. Returns 0, or a negative errno if no helper can
+ * be started. */
 int calibrate(struct collector *c);
 /*
  * CPU time that one tick of the sampling timers at `hz` takes from the code that it

@@ -13,17 +13,23 @@
 struct collector;
 struct function;
 
+/* Carry out REQ_DESCEND: arm another set, or end the descent. Sends REC_ACK or REC_REFUSED. */
 void descend_request(struct collector *c, const struct req_descend *req);
+/* Attach or detach the probes of the armed set. No effect if `f` is not f0. */
 void descend_attach(struct collector *c, struct function *f);
 void descend_detach(struct collector *c, const struct function *f);
+/* True if `f` is f0 of the running descent. */
 bool descend_is_of(const struct collector *c, const struct function *f);
 /* The function of the running descent, or NULL. */
 struct function *descend_f0(const struct collector *c);
+/* Number of the armed set; 0: no descent. */
 uint32_t descend_epoch(const struct collector *c);
 /* Index + 1 of a node in the armed set; 0: the node is not armed. */
 uint32_t descend_node_index(const struct collector *c, uint32_t node);
 /* True if the armed set already has a probe at this site. */
 bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
+/* Cost of the hits of the set since the last call, ns; 0 if `f` is not f0. Drops sites that
+ * cost too much. */
 uint64_t descend_spending(struct collector *c, const struct function *f);
 /* Mean cost of the armed fnodes per call of f0 since the last query. */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
@@ -34,6 +40,8 @@ bool descend_blown(struct collector *c, uint32_t site_index);
 void descend_settle(struct collector *c);
 /* True if sites of fnodes are armed. */
 bool descend_is_armed(const struct collector *c);
+/* Send a record of the BPF programs to the front. A record that is not of the descent is ignored.
+ */
 void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
@@ -46,6 +54,7 @@ void descend_refill(struct collector *c);
  * stopped and started with those of f0. */
 void descend_sleep(struct collector *c);
 void descend_wake(struct collector *c);
+/* End the descent and release its set. */
 void descend_end(struct collector *c);
 
 #endif

@@ -78,7 +78,9 @@ struct function_table {
 	unsigned int nr;
 };
 
+/* Carry out REQ_ARM: add probes to a function, which may be new. Sends REC_ACK or REC_REFUSED. */
 void function_arm(struct collector *c, const struct req_arm *arm);
+/* Remove a function and all its probes. */
 void function_disarm(struct collector *c, uint32_t op);
 /* Attach the armed functions in a process that is a new target or has mapped a file. */
 void functions_new_mapping(struct collector *c);
@@ -96,9 +98,12 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 uint64_t functions_govern(struct collector *c, uint64_t now);
 /* True if a breakpoint waits for an open call: then read the ring buffer often. */
 bool functions_waiting(const struct collector *c);
+/* Remove all functions. */
 void functions_release(struct collector *c);
+/* Detach all probes while the front sleeps; start bursts again when it wakes up. */
 void functions_sleep(struct collector *c);
 void functions_wake(struct collector *c);
+/* Detach the exits: calls end only at their return addresses from now on. */
 void function_exits_drop(struct collector *c, struct function *f);
 /* Remove a return site: calls that return there end at the exits of the function from now on.
  * The probe is detached with the burst. */
@@ -110,6 +115,7 @@ int function_exits_arm(struct collector *c, struct function *f);
 void function_blown(struct collector *c, uint32_t site_index, uint64_t at);
 /* True for a Go function, whose frames are not identified by address. */
 bool function_is_go(const struct function *f);
+/* The function with this slot; NULL: none. */
 struct function *function_by_slot(struct collector *c, uint32_t slot);
 /* Open or close the gate: whether calls that begin from now on count. Attaches and detaches
  * nothing. */
@@ -121,6 +127,7 @@ void function_gate_close(struct collector *c, struct function *f);
 void function_links_start(struct collector *c, struct function *f);
 void function_links_stop(struct function *f, bool ends_too);
 
+/* The function with this number of the front; NULL: none. */
 struct function *function_by_op(struct collector *c, uint32_t op);
 
 #endif

@@ -33,7 +33,9 @@ struct kernel_function_table {
 	unsigned int nr;
 };
 
+/* Carry out REQ_ARM for a kernel function. Sends REC_ACK or REC_REFUSED. */
 void kernel_function_arm(struct collector *c, const struct req_arm *arm);
+/* Remove a kernel function. Returns false if there is none with this number. */
 bool kernel_function_disarm(struct collector *c, uint32_t op);
 /* Run the governor. Returns the time of the next check. */
 uint64_t kernel_functions_govern(struct collector *c, uint64_t now);
@@ -48,6 +50,7 @@ void kernel_functions_begin(struct collector *c, uint64_t now);
  */
 bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bool last,
 			    uint64_t *start, uint64_t *armed);
+/* Detach all probes while the front sleeps; start bursts again when it wakes up. */
 void kernel_functions_sleep(struct collector *c);
 void kernel_functions_wake(struct collector *c);
 void kernel_functions_release(struct collector *c);

@@ -67,6 +67,8 @@ int kernel_side_dirtiers(const struct kernel_side *k);
 /* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
+/* Descriptors of the BPF programs for sites, breakpoints, stack samples, thread snapshots and
+ * shares. */
 int kernel_side_site_program(const struct kernel_side *k);
 int kernel_side_break_program(const struct kernel_side *k);
 int kernel_side_sample_program(const struct kernel_side *k);
@@ -85,6 +87,7 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 bool kernel_side_has_kprobes(const struct kernel_side *k);
 int kernel_side_kernel_program(const struct kernel_side *k, bool at_return);
 
+/* Memory shared with the BPF programs: PT_FNODES and PT_LEARNS entries. */
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
 struct pt_learn *kernel_side_learns(struct kernel_side *k);
 /* Set which fnode (index + 1) begins in a context. If the context already has an fnode, keep

@@ -20,6 +20,7 @@ struct kernel_work {
 	char about[96];
 };
 
+/* Find the kernel work that a stack sample shows. */
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out);
 /* `stack` is the stack with which the thread fell asleep; NULL if it was not copied. */

@@ -16,7 +16,9 @@ struct command {
 	bool ended;
 };
 
+/* Start the command, stopped at its first instruction. */
 int launch_start(struct collector *c);
+/* Let the command run. */
 int launch_go(struct collector *c);
 /* End the command when the collector ends: SIGTERM, or SIGKILL if it never ran. */
 void launch_end(struct collector *c, bool ran);

@@ -11,15 +11,21 @@
 
 struct collector;
 
+/* Carry out REQ_LEARN. The answer is REC_INDIRECT_CALLEES, at once or some seconds later. */
 void learn_request(struct collector *c, const struct req_learn *req);
 /* Adapt to another armed set of the descent. */
 void learn_rebind(struct collector *c);
 /* Detach the probes, together with those of f0. */
 void learn_detach(struct collector *c);
+/* Start bursts that are due, and answer finished requests. */
 void learn_turn(struct collector *c, uint64_t now);
+/* A site's fuse has blown: its burst ends. Returns false if the site is not one of these. */
 bool learn_blown(struct collector *c, uint32_t site_index);
+/* Record the callees that an in-peak call of f0 had. */
 void learn_callees(struct collector *c, const struct pt_record_callees *r);
+/* Cost of the hits since the last call, ns. */
 uint64_t learn_spending(struct collector *c);
+/* Drop all requests without an answer. */
 void learn_end(struct collector *c);
 /* Module and offset of an address in a target; module 0: no file is mapped there. */
 struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address);

@@ -44,7 +44,10 @@ struct module_table {
 	struct site_checks *checks;
 };
 
+/* Read the mappings of a target again and send what has changed. Returns 0 or a negative
+ * errno. */
 int modules_scan(struct collector *c, struct target *t);
+/* Drop the mappings of a process that has ended. */
 void modules_forget(struct collector *c, pid_t pid);
 /* Forget the perf map of a process, because it runs another program or its pid was reused. */
 void perf_map_forget(struct collector *c, pid_t pid);

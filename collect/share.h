@@ -15,6 +15,7 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
 /* Suspend sampling while a function is armed, because probes would distort the shares; else
  * resume it. */
 void share_hold(struct collector *c);
+/* Stop sampling for all functions. */
 void share_end(struct collector *c);
 
 #endif

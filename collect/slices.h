@@ -40,6 +40,7 @@ struct slice_state {
 	unsigned int nr_samples, cap_samples;
 };
 
+/* Send REC_OP for operations that have a slot and were not announced yet. */
 void slots_announce(struct collector *c);
 /* Write the name of an operation: "syscall:read"; if the call has no name, its number. */
 void syscall_op_name(uint32_t nr, char *out, size_t n);
@@ -51,10 +52,14 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	       struct armed_time *t);
 /* The measurement begins: count from now on. */
 void slots_begin(struct collector *c);
+/* Send all records of the slice that ends now, and begin the next one. `last`: the session
+ * ends. */
 void slice_end(struct collector *c, bool last);
 /* Send a note if the budget was exceeded. */
 void cost_note(struct collector *c);
+/* Refill the sampling tokens of all operations. */
 void tokens_refill(struct collector *c);
+/* Keep a sample until the end of the slice. */
 void sample_take(struct collector *c, const struct pt_record_sample *s);
 
 #endif

@@ -9,9 +9,12 @@
 struct collector;
 struct target;
 
+/* Returns 0; -EAGAIN or -E2BIG: lost; -EPIPE: the front is gone, and the loop will stop. */
 int send_record(struct collector *c, const struct record *rec);
+/* Send a message for the user. */
 void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Send REC_REFUSED: request `epoch` for operation `op` failed with the negative errno `error`. */
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* Send a note, once, for each process that the reader could not read. */

@@ -26,11 +26,15 @@ struct target_table {
  * which target_why_not() explains.
  */
 int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
+/* The reason for an error of target_add(), in words for the user. */
 const char *target_why_not(int err);
+/* The target with this pid; NULL: none. */
 struct target *target_by_pid(struct collector *c, uint32_t pid);
 /* The target at this index has ended. */
 void target_ended(struct collector *c, unsigned int i);
+/* A target has forked: make the child a target. */
 void target_forked(struct collector *c, const struct pt_record_fork *r);
+/* A target has called execve(): check its rights and read its data again. */
 void target_executed(struct collector *c, uint32_t pid);
 /* Drop targets that the invoking user may not trace any more. Rights can also change without
  * exec. */

@@ -27,12 +27,17 @@ struct governed_unit {
 
 /* Number of parts into which the targets' budget is divided. */
 unsigned int budget_parts(const struct collector *c);
+/* Give all units their initial credit and switch them on. */
 void units_begin(struct collector *c);
+/* Attach the tracepoints of the layers that are requested and not paused. Updates c->layers. */
 void units_layers(struct collector *c);
+/* Govern the units; `wall`: ns since the last turn. Returns the time of the next check. */
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall);
+/* Detach all layers while the front sleeps. */
 void units_sleep(struct collector *c);
 /* True if none of the measured layers is paused. */
 bool units_are_on(const struct collector *c);
+/* Start the units again when the front wakes up. */
 void units_wake(struct collector *c);
 /* Open the gates of all layers whose unit is armed: calls that begin from now on count. */
 void gates_open(struct collector *c);
