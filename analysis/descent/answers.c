@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Answers to requests of the descent: call sites, discovered callees, lost sites. */
+/*
+ * Takes the answers to requests of the descent: call sites, callees that were learnt from a burst,
+ * lost call sites.
+ */
 #include <errno.h>
 
 #include "analysis/descent/descent_impl.h"

@@ -16,17 +16,17 @@ enum cause_kind {
 	CAUSE_LOOP,	  /* a loop in the function around calls that are each short */
 	CAUSE_PREEMPTION, /* name: the task that took the CPU */
 	CAUSE_RUN_QUEUE,
-	CAUSE_INTERRUPT, /* name: handler, detail: number */
+	CAUSE_INTERRUPT, /* name: the handler, detail: the interrupt number */
 	CAUSE_PAGE_FAULT,
-	CAUSE_IO,    /* name: file or device */
-	CAUSE_LOCK,  /* name: holder */
+	CAUSE_IO,    /* name: the file or the device */
+	CAUSE_LOCK,  /* name: the holder of the lock */
 	CAUSE_SLEEP, /* the program asked to sleep */
 	CAUSE_TIMEOUT,
-	CAUSE_NETWORK, /* name: peer */
-	CAUSE_WAIT,    /* for another task; name: the task */
+	CAUSE_NETWORK, /* name: the peer of the connection */
+	CAUSE_WAIT,    /* waits for another task; name: the task */
 	CAUSE_UNMEASURED,
 	CAUSE_UNKNOWN,
-	CAUSE_QUOTA, /* a cgroup used up its CPU quota; name: the cgroup */
+	CAUSE_QUOTA, /* the CPU quota of a cgroup is used up; name: the cgroup */
 	/*
 	 * stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
 	 * thread

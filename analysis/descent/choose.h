@@ -52,7 +52,7 @@ struct descent_question {
 	int peak; /* rank of a peak from 1; 0: not given */
 	uint64_t peak_low_ns,
 	    peak_high_ns; /* equal: the peak at this latency; else a range; 0: not given */
-	double slowest;	  /* percent, 0: not given */
+	double slowest;	  /* percentage of the slowest calls; 0: not given */
 	unsigned int start_ops, decision_ops, max_sites;
 	bool start_ops_given, level_by_level;
 	unsigned int max_depth; /* 0: not given; each kind of descent has its own default */

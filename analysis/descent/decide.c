@@ -16,8 +16,8 @@ enum {
 };
 
 /*
- * Do not follow a callee that fewer of the in-peak calls execute. Many such callees are
- * reported together, in their caller.
+ * Do not follow a callee that less than this share of the in-peak calls execute. Many such callees
+ * are reported together, in their caller.
  */
 #define MIN_PART 0.1
 

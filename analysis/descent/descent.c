@@ -9,7 +9,7 @@
 
 enum {
 	MAX_OPS = 1000000,
-	MIN_FIRST = 5,	 /* calls before the first sites are armed */
+	MIN_FIRST = 5,	 /* in-peak calls needed before the first call sites are armed */
 	MOVED_SHORT = 4, /* calls longer than this multiple of the probes' cost can be distinguished
 			    from it */
 	/* slices to skip after arming, because they mix old and new probes */
@@ -315,8 +315,8 @@ static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
 	bool call = d->ask.function.module == REC_KERNEL_MODULE;
 	/*
-	 * Below a system call every sleep counts completely: sleeps without stacks come first
-	 * and add no information.
+	 * Below a system call, count all stack samples with kernel frames or callers: sleeps
+	 * without them come first and add no information.
 	 */
 	uint64_t seen = call ? witnesses_stacks(d->witnesses) : witnesses_count(d->witnesses);
 

@@ -63,9 +63,9 @@ struct descent *descent_new(void);
 void descent_free(struct descent *d);
 
 /*
- * Process one record. Returns 0, -EINVAL (invalid record: options out of range, unknown
- * node; it has no effect), -ENOMEM, or -ENOSPC (a limit is reached; the descent continues
- * with what it has).
+ * Processes one record. Returns 0, -EINVAL (an invalid record: options out of range, unknown node;
+ * it has no effect), -ENOMEM, or -ENOSPC (a limit is reached; the descent continues with the part
+ * that fits).
  */
 int descent_feed(struct descent *d, const struct record *rec);
 
@@ -167,11 +167,11 @@ enum evidence {
 const char *evidence_text(enum evidence e);
 
 enum descent_node_state {
-	FNODE_UNTRIED = 0, /* known, never armed */
+	FNODE_UNTRIED = 0, /* the fnode is known and was never armed */
 	FNODE_ARMED,
 	FNODE_MEASURED, /* armed earlier, not any more */
 	FNODE_HOT,	/* its fuse has blown */
-	FNODE_UNTIMED	/* cannot be timed */
+	FNODE_UNTIMED	/* its call site cannot be timed */
 };
 
 /* One fnode that was ever armed or is on a path. */
@@ -295,11 +295,11 @@ struct descent_result {
 	enum descent_status status;
 	unsigned int rounds;
 	uint64_t calls_used;
-	uint64_t latency_ns; /* mean of the in-peak calls */
+	uint64_t latency_ns; /* mean latency of the in-peak calls */
 	double explained;    /* 0..1 */
 	double named;	     /* the part of `explained` whose cause has a name */
 	bool enough;	     /* the named causes explain enough to be called a root cause */
-	struct descent_interval latency_interval; /* of latency_ns */
+	struct descent_interval latency_interval; /* 95% interval of latency_ns */
 	struct descent_interval explained_interval;
 	struct descent_missing missing;
 	char refused[160]; /* why there are no paths: the figures contradict each other; else "" */

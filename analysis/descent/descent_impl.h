@@ -54,7 +54,8 @@ struct descent {
 	unsigned int rounds, decisions;
 	uint64_t calls_used;
 	uint32_t nr_armed;
-	uint32_t armed[DESCENT_MAX_ARMED]; /* fnodes, parents before children */
+	uint32_t
+	    armed[DESCENT_MAX_ARMED]; /* numbers of the armed fnodes, parents before children */
 	struct descent_armed armed_out[DESCENT_MAX_ARMED], learn_out;
 	struct totals window; /* calls since a set was last armed */
 	struct armed_profile {
@@ -73,8 +74,9 @@ struct descent {
 	uint32_t cap_vector;
 
 	/* Actions that descent_next() has not returned yet. */
-	uint32_t nr_expand, expand[DESCENT_QUEUE]; /* functions */
-	uint32_t nr_learn, learn[DESCENT_QUEUE];   /* fnodes */
+	uint32_t nr_expand,
+	    expand[DESCENT_QUEUE]; /* numbers of functions whose call sites to ask for */
+	uint32_t nr_learn, learn[DESCENT_QUEUE]; /* fnodes */
 	bool say_arm;
 	bool epoch_armed; /* a set was armed since REC_DESCENT, even if it holds f0 alone */
 	bool decided;	  /* a decision was taken since the present set was armed */

@@ -280,9 +280,10 @@ static void share_of_host(const struct descent *d, const struct rec_call *call, 
 }
 
 /*
- * If it is not known in which fnode the host's time was spent, that time is still included
- * in the callees. Then no callee gets a vote if the largest one's remaining time is in no
- * higher doubling; the function's own time, from which it was subtracted, gets none either.
+ * If it is not known in which fnode the host's time passed, the times of the callees still include
+ * it. Subtract the host's time from the largest callee. If neither the rest nor the function's own
+ * time lies in a higher power of two than the host's time, no callee gets a vote. The own time gets
+ * no vote either, because the callees' times were subtracted from it.
  */
 static bool host_hides_callees(const struct rec_call *call, const struct shares *s)
 {

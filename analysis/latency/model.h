@@ -27,7 +27,7 @@ enum {
 	MODEL_MAX_NOTES = 64, /* equal notes are kept once */
 };
 
-/* One time-lapse slice of one operation. Sparse. */
+/* One time-lapse slice of one operation; only buckets with calls are stored. */
 struct slice {
 	uint64_t start_ns, end_ns;
 	uint64_t calls, sum_ns; /* scaled up */
@@ -41,7 +41,7 @@ struct slice {
 /* A property that distinguishes the calls of a peak from all other calls. */
 struct peak_value {
 	const char *name; /* "return value", "on-CPU time", "argument 0 (fd)", ... */
-	const char *text; /* one phrase: "-11 (EAGAIN) in 98% of these, 2% of the others" */
+	const char *text; /* a phrase: "-11 (EAGAIN) in 98% of these, 2% of the others" */
 	/* 0..1, measured on calls that were not used to choose the rule; 1: perfect separation */
 	double separation;
 };
@@ -73,7 +73,7 @@ struct peak {
 	int id;			   /* stays the same while the peak drifts from slice to slice */
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;
-	uint64_t calls, total_ns; /* weighted; total_ns estimated from the buckets */
+	uint64_t calls, total_ns; /* scaled up; total_ns is estimated from the buckets */
 	double share_of_calls;	  /* 0..1 */
 	double share_of_time;	  /* 0..1 */
 	double rate_hz;		  /* calls per second of the time that the operation was watched */

@@ -28,14 +28,14 @@ enum {
 	MODEL_KEEP_SAMPLES = 32, /* ... than this many */
 };
 
-/* Activations open at the end of a slice. */
+/* Calls that were open at the end of a slice. */
 struct open_list {
 	unsigned int nr;
 	struct open_call call[MODEL_MAX_OPEN];
 	char comm[MODEL_MAX_OPEN][32];
 };
 
-/* The costly part of the answer for one operation. */
+/* The expensive part of the answer for one operation, computed on demand. */
 struct op_answer {
 	bool made;
 	/* version of the operation and revision of the model at that time */
@@ -61,12 +61,12 @@ struct op_state {
 	struct slices slices;
 	struct samples samples;
 	struct weight weight;	    /* weight of the last slice with armed time */
-	struct scale scale;	    /* the calls in gaps and their error */
+	struct scale scale;	    /* estimate of the calls in gaps, and its error */
 	uint64_t correction_ns;	    /* from the last record */
 	uint64_t ticks, ticks_in;   /* CPU samples of the target, and those in this function */
 	struct weight_carry *carry; /* NULL until a weight other than 1 occurs */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
-	uint64_t slices_ns, armed_ns; /* lengths added up */
+	uint64_t slices_ns, armed_ns; /* sums over all slices */
 
 	/* The slice that has not ended yet. */
 	bool pending; /* a profile record came since the last tick */
@@ -99,7 +99,7 @@ struct model_target {
 struct model {
 	struct op_state **op; /* in order of number */
 	size_t nr_ops, cap_ops;
-	size_t slice_bytes, nr_samples; /* of all operations */
+	size_t slice_bytes, nr_samples; /* sums over all operations */
 
 	bool has_meta;
 	struct rec_meta meta;
@@ -108,7 +108,7 @@ struct model {
 	struct rec_cost cost;
 	struct rec_loss loss;
 	bool has_phases;
-	struct rec_phases phases; /* its texts are owned */
+	struct rec_phases phases; /* the model owns its texts */
 	struct rec_note note[MODEL_MAX_NOTES];
 	size_t nr_notes;
 	struct rec_check *check;
@@ -125,7 +125,7 @@ struct model {
 	uint64_t tick_end[MODEL_TICKS]; /* end of the last slices; slice n is at n % MODEL_TICKS */
 };
 
-/* Replace *to by a copy of text. Returns 0 or -ENOMEM (unchanged). */
+/* Replaces *to by a copy of text. Returns 0, or -ENOMEM with *to unchanged. */
 int model_set_text(const char **to, const char *text);
 
 /* model_host.c: everything except operations */
@@ -138,7 +138,7 @@ int model_feed_check(struct model *m, const struct rec_check *rec);
 int model_feed_constant(struct model *m, const struct rec_constant *rec);
 void model_host_release(struct model *m);
 
-/* model_op.c: operations and what they did */
+/* model_op.c: operations and their data */
 struct op_state *model_find_op(const struct model *m, uint32_t number);
 int model_feed_op(struct model *m, const struct rec_op *rec);
 int model_feed_profile(struct model *m, const struct rec_profile *rec);

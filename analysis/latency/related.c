@@ -176,8 +176,8 @@ static const char *name_of(bool count, bool shape, bool slices)
 }
 
 /*
- * A like shape says nothing: most peaks of short calls look alike. Nor does a
- * like count, unless it is the same to a few parts in a thousand, and counted.
+ * Do not relate peaks by shape alone, because most peaks of short calls look alike. Nor by count
+ * alone, unless both counts are exact and differ by a few parts in a thousand.
  */
 bool related_score(const struct related_side *self, const struct related_side *other,
 		   unsigned int slices, struct peak_related *out)
@@ -187,7 +187,7 @@ bool related_score(const struct related_side *self, const struct related_side *o
 	double count, shape, together;
 	bool exact;
 
-	/* The peaks of one operation share its load. */
+	/* Peaks of one operation always share its load. */
 	if (self->op == other->op)
 		return false;
 	if (ours < 1 || theirs < 1)

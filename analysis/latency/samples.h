@@ -25,10 +25,11 @@ struct call_sample {
 	uint64_t oncpu_ns, runqueue_ns;
 	uint32_t tid;
 	uint32_t minor_faults, major_faults;
-	uint32_t migrations, sleeps, preempted; /* counts beyond 32 bits saturate */
+	uint32_t migrations, sleeps, preempted; /* larger counts saturate */
 	uint64_t interrupt_ns;
-	uint32_t chance_ppm; /* 1..1000000 */
-	uint16_t known;	     /* enum sample_known */
+	/* probability that the call was sampled, in millionths: 1..1000000 */
+	uint32_t chance_ppm;
+	uint16_t known; /* enum sample_known */
 	bool held_out;
 };
 

@@ -23,7 +23,7 @@ static const double work_error = 0.04;
 static const double bucket_error = 0.05; /* of a latency, because buckets have a width */
 static const double clock_error = 0.03;	 /* lower limit for the error of any clock */
 static const double target_error =
-    0.15;			      /* the whole target's CPU time is not that of its callers */
+    0.15; /* the CPU time of the whole target is not that of its callers */
 static const double wall_error = 0.3; /* a target does not always do the same */
 static const double cycle_error =
     0.5; /* of the calls between two sleeps: threads that sleep repeat themselves */

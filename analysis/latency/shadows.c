@@ -27,11 +27,10 @@ enum {
 /* A wait for a CPU with a smaller share of the latency does not move a call to another peak. */
 static const double min_wait = 0.02;
 /*
- * This share of a peak's calls must belong to another peak. An interrupt alone
- * leaves no trace in a sample: calls that never left the CPU and are longer than
- * those of a larger peak by no more than an interrupt takes are not counted
- * against it, as long as the calls that were preempted are still so many that
- * undisturbed ones of this length cannot be the rule.
+ * A peak is a shadow if this share of its calls belongs to other peaks. An interrupt alone leaves
+ * no trace in a sample. Therefore calls are left out of the sum if they never left the CPU and
+ * exceed those of a larger peak by at most the time of an interrupt; `min_share_all` is the least
+ * share of all calls.
  */
 static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
 /*

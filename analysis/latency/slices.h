@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The time-lapse slices of one operation (OSprof, section 3.1: sampled
- * profiles), oldest first, sparse, at most MODEL_MAX_SLICES.
+ * The time-lapse slices of one operation (OSprof, section 3.1: sampled profiles): oldest first,
+ * only buckets with calls, at most MODEL_MAX_SLICES.
  */
 #ifndef PEAKTOP_SLICES_H
 #define PEAKTOP_SLICES_H

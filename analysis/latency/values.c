@@ -32,7 +32,7 @@ struct feature {
 	struct value_traits traits;
 	bool is_int;	 /* only the lower 32 bits hold the value */
 	unsigned int nr; /* number of calls for which the value is known */
-	uint16_t *order; /* those calls, by value */
+	uint16_t *order; /* these calls, sorted by value */
 };
 
 struct value_table {
@@ -40,7 +40,7 @@ struct value_table {
 	const double *weight;
 	unsigned int n;
 	struct feature feature[F_COUNT];
-	uint16_t *orders;	   /* of all features */
+	uint16_t *orders;	   /* memory of the `order` arrays of all features */
 	struct value_group *group; /* room for n */
 	bool *in;		   /* room for n */
 	bool unverified;	   /* the function may have no return value */

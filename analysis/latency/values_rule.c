@@ -8,7 +8,7 @@
 
 /* A rule with less separation is not reported. */
 static const double min_separation = 0.25;
-/* Reject a rule if chance alone separates as well with a higher probability than this. */
+/* Reject a rule if the probability that chance alone separates as well exceeds this. */
 static const double max_chance = 1e-4;
 /* A more complicated rule must be better by this much than a simpler one. */
 static const double price_of_value = 0.03, price_of_not = 0.03, price_of_threshold = 0.01;

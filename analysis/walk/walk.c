@@ -486,7 +486,7 @@ int walk_feed(struct walk *w, const struct record *rec)
 		return err;
 	case REC_THREAD:
 		take_thread(w, &rec->thread);
-		/* Idle threads yield few snapshots. */
+		/* check by time as well, because idle threads yield few snapshots */
 		if (w->last_ns - w->checked_ns >= CHECK_NS + (uint64_t)w->nr_nodes * CHECK_NS / 64)
 			check(w);
 		return 0;

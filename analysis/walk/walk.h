@@ -129,7 +129,7 @@ struct walk_result {
 	double runqueue;
 	double unknown_callers;	      /* share of the time whose callers are not known */
 	char unknown_why[CAUSE_TEXT]; /* why most of these callers are not known */
-	/* share of the time in code that belongs to no file, or in callees of such code */
+	/* share of the time in code that belongs to no file */
 	double unnamed;
 	double explained;
 	bool settled, target_ended, depth_reached;

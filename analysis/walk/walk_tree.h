@@ -23,7 +23,7 @@ struct tree_node {
 	uint32_t name; /* index in `names` */
 	struct rec_code site;
 	uint64_t site_ns; /* lead of `site` over the other call sites, ns (majority vote) */
-	uint64_t run_ns, wait_ns[WALK_CLASSES]; /* inclusive */
+	uint64_t run_ns, wait_ns[WALK_CLASSES]; /* inclusive of callees */
 	uint64_t snapshots;
 	uint64_t main_ns;	/* the part of its time that the first thread of a process spent */
 	uint32_t pid;		/* the process that spent most time in the node (majority vote) */
