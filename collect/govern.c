@@ -572,8 +572,11 @@ void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 		for (unsigned int j = 0; j < f->nr_sites; j++) {
 			if (f->sites[j].index != site_index)
 				continue;
-			if (f->state == FUNCTION_ON)
-				burst_stop(c, f, at > f->time.since.ns ? at : now_ns());
+			if (f->state != FUNCTION_ON)
+				return;
+			/* the next burst would end here just as soon */
+			returns_too_dear(c, f);
+			burst_stop(c, f, at > f->time.since.ns ? at : now_ns());
 			return;
 		}
 	}
