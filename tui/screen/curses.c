@@ -19,7 +19,7 @@
 #include "tui/screen/term_signals.h"
 #include "tui/screen/theme.h"
 
-#include <term.h> /* last: it has macros of common words */
+#include <term.h> /* last: it defines common words as macros */
 
 enum { ESCAPE_MS = 25 };
 
@@ -30,11 +30,12 @@ static struct {
 	int in_fd, out_fd;
 	FILE *in, *out;
 	SCREEN *screen;
-	WINDOW *window, *keys; /* `keys` is a pad: reading from it paints nothing */
+	WINDOW *window,
+	    *keys; /* `keys` is a pad: reading keys from it does not refresh the screen */
 	PANEL *panel;
-	struct termios settings; /* as they were before us */
+	struct termios settings; /* before peaktop changed them */
 	enum theme theme;
-	struct grid *last; /* what was put last, NULL: unknown */
+	struct grid *last; /* the grid on the terminal; NULL: unknown */
 	bool moved;	   /* the size may have changed without a signal */
 } term = {.in_fd = -1, .out_fd = -1};
 
@@ -100,7 +101,7 @@ static void set_colors(bool no_color)
 	}
 }
 
-/* What tputs() gives is kept for the crash handler. */
+/* The output of tputs(), stored for the crash handler. */
 static char crash_text[512];
 static size_t crash_used;
 
@@ -160,7 +161,7 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 	if (!err)
 		err = term_signals_install();
 	if (!err) {
-		use_env(FALSE); /* the size is the terminal's, not LINES and COLUMNS */
+		use_env(FALSE); /* use the size of the terminal, not LINES and COLUMNS */
 		use_tioctl(TRUE);
 		term.screen = newterm(type, term.out, term.in);
 		err = term.screen ? 0 : -ENOENT;
@@ -172,7 +173,7 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 			 type);
 	else if (err)
 		snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));
-	term.open = true; /* so that term_close() undoes what was done */
+	term.open = true; /* from here on term_close() must restore the terminal */
 	if (!err) {
 		arm_crash_handler();
 		set_colors(o->no_color);
@@ -203,7 +204,7 @@ void term_close(void)
 
 	if (!term.open)
 		return;
-	/* to set a terminal from the background would stop us */
+	/* SIGTTOU would stop a background process that sets the terminal */
 	sigaction(SIGTTOU, &ignore, &old);
 	if (term.screen) {
 		if (!term.away)
@@ -257,7 +258,7 @@ void term_size(int *cols, int *rows)
 		getmaxyx(stdscr, *rows, *cols);
 }
 
-/* Take the size that the terminal has now. Returns whether it is another. */
+/* Adopt the present size of the terminal. True: the size has changed. */
 static bool follow_size(void)
 {
 	struct winsize size;
@@ -307,7 +308,7 @@ static int special_key(wint_t code)
 	return TERM_NOTHING;
 }
 
-/* End of file looks like "nothing to read": readable, but no bytes. */
+/* True at end of file: the descriptor is readable, but has no bytes. */
 static bool hung_up(void)
 {
 	struct pollfd p = {.fd = term.in_fd, .events = POLLIN};
@@ -402,7 +403,7 @@ static void put_row(const struct grid *g, int y, int cols)
 	for (x = 0; x < cols; x++) {
 		const struct cell *cell = grid_at(g, x, y);
 
-		if (cell->width) /* the second half of a wide one comes with the first */
+		if (cell->width) /* the second half of a wide character was put with the first */
 			make_cell(cell, &row[n++]);
 	}
 	mvwadd_wchnstr(term.window, y, 0, row, n);

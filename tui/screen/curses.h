@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal: the one file that puts a grid on ncursesw.
+ * The terminal. Only curses.c uses ncursesw, to show a grid.
  *
- * One terminal a process. term_open() installs handlers for INT, TERM, HUP,
+ * There is one terminal per process. term_open() installs handlers for INT, TERM, HUP,
  * TSTP, CONT and WINCH that only set a flag and wake term_signal_fd(), and for
  * SEGV, BUS, ILL, FPE and ABRT that restore the terminal with
  * async-signal-safe calls and raise the signal again.
@@ -20,34 +20,33 @@ struct grid;
 
 struct term_options {
 	bool ascii;	  /* --ascii */
-	bool no_color;	  /* NO_COLOR in the environment is honoured besides */
+	bool no_color;	  /* NO_COLOR in the environment has the same effect */
 	int in_fd;	  /* usually 0 */
 	int out_fd;	  /* usually 1 */
 	const char *type; /* NULL: $TERM */
 };
 
 /*
- * Take the terminal. setlocale(LC_ALL, "") first. Returns 0; -ENOTTY (no
- * terminal), -ENODEV (TERM unset or dumb), -ENOENT (unknown TERM), -ENOMEM;
- * then `error` holds one line for a person that names the batch verbs.
+ * Take over the terminal. Call setlocale(LC_ALL, "") before. Returns 0, or -ENOTTY (no terminal),
+ * -ENODEV (TERM unset or dumb), -ENOENT (unknown TERM) or -ENOMEM, with one line for the user in
+ * `error` that names the batch verbs.
  */
 int term_open(const struct term_options *options, char *error, size_t error_size);
-/* Give it back as it was. Safe to call twice, and after the terminal was lost. */
+/* Restore the terminal. Safe to call twice, and after the terminal was lost. */
 void term_close(void);
-/* Whether cells must be ASCII: asked for, or the locale is not UTF-8. */
+/* True if cells must be ASCII: --ascii was given, or the locale is not UTF-8. */
 bool term_ascii(void);
 void term_size(int *cols, int *rows);
 
 enum { TERM_NOTHING = -1, TERM_LOST = -2 };
 /*
- * The next key (see enum screen_key) without waiting, TERM_NOTHING, or
- * TERM_LOST at end of file or hang-up: then close and exit. A burst of
- * resizes gives one SCREEN_KEY_RESIZE. Call until TERM_NOTHING when in_fd or
- * term_signal_fd() is readable.
+ * Return the next key (see enum screen_key) without waiting; TERM_NOTHING if there is none;
+ * TERM_LOST at end of file or hang-up (then close and exit). Several resizes give one
+ * SCREEN_KEY_RESIZE. If in_fd or term_signal_fd() is readable, call this until TERM_NOTHING.
  */
 int term_getkey(void);
 
-/* Readable when a signal came. */
+/* This descriptor is readable after a signal. */
 int term_signal_fd(void);
 enum term_signal {
 	TERM_SIGNAL_INT = 1 << 0,
@@ -57,17 +56,17 @@ enum term_signal {
 	TERM_SIGNAL_CONT = 1 << 4,
 	TERM_SIGNAL_USR1 = 1 << 5,
 };
-/* The signals since the last call: mask. */
+/* A mask of the signals since the last call. */
 unsigned int term_take_signals(void);
 
-/* Show the grid; only what changed is sent. Returns 0 or -EIO (terminal lost). */
+/* Show the grid; send only changed cells. Returns 0 or -EIO (terminal lost). */
 int term_put(const struct grid *grid);
-/* Send everything again with the next term_put(). */
+/* Make the next term_put() send all cells. */
 void term_repaint(void);
 
-/* Give the terminal back for a while; after it stop with raise(SIGSTOP). */
+/* Restore the terminal before the process stops itself with raise(SIGSTOP). */
 void term_suspend(void);
-/* Take it again after SIGCONT; everything is sent again. The size may have changed. */
+/* Take over the terminal again after SIGCONT and send all cells. The size may have changed. */
 void term_resume(void);
 
 #endif

@@ -9,7 +9,8 @@
 
 enum { MAX_TEXT = 32 << 20 };
 
-/* The buffer moves while it grows: until the end a text is its offset. */
+/* Append a text and return its offset as a pointer. The buffer may still move; relocate() makes
+ * real pointers at the end. */
 static const char *put(struct buf *b, const char *s)
 {
 	size_t at = b->len;

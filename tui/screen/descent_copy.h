@@ -14,10 +14,10 @@ struct descent_copy {
 	struct buf text;
 };
 
-/* Held once. NULL with *err: -EINVAL (not in preorder) or -ENOMEM. */
+/* Create a copy with one reference. NULL with *err: -EINVAL (not in preorder) or -ENOMEM. */
 struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err);
 struct descent_copy *descent_copy_hold(struct descent_copy *c);
-/* NULL is allowed. */
+/* Drop a reference; the last one frees the copy. `c` may be NULL. */
 void descent_copy_drop(struct descent_copy *c);
 
 #endif

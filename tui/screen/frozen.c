@@ -13,7 +13,7 @@ struct chunk {
 	char data[] __attribute__((aligned(ALIGNMENT)));
 };
 
-/* The frozen operation with the memory that it stands in. */
+/* The frozen operation and the memory that contains it. */
 struct holder {
 	struct frozen_op pub;
 	struct chunk *chunks;
@@ -60,7 +60,7 @@ static const char *copy_text(struct holder *h, const char *s)
 	return p ? sanitise(p, size, s) : "";
 }
 
-/* Text that is safe already. */
+/* Copy text that is already sanitised. */
 static const char *copy_buf(struct holder *h, const struct buf *b)
 {
 	const char *p = b->len ? copy(h, b->data, b->len + 1) : NULL;
@@ -68,7 +68,7 @@ static const char *copy_buf(struct holder *h, const struct buf *b)
 	return p ? p : "";
 }
 
-/* The newest slices first, so that memory runs out at the old end. */
+/* Copy the newest slices first: if memory runs out, the oldest are missing. */
 static void copy_slices(struct holder *h, const struct op *op)
 {
 	struct slice *s;

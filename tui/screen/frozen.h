@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A copy of one operation as the model had it at one moment, all that the
- * operation's view shows. It outlives later records (a paused view) and costs
- * one allocation of some hundred KB at most times, 48 MB at the very most.
+ * A snapshot of one operation in the model, with everything that the operation's view shows. Later
+ * records do not change the copy, so a view can be paused. It usually takes a few hundred KB, at
+ * most 48 MB.
  */
 #ifndef PEAKTOP_FROZEN_H
 #define PEAKTOP_FROZEN_H
@@ -24,16 +24,16 @@ struct frozen_peak {
 };
 
 struct frozen_op {
-	struct op op; /* values and related of its peaks are not kept: see `peak` */
+	struct op op; /* its peaks have neither values nor related peaks: see `peak` */
 	const char *name, *label, *placement, *remarks; /* sanitised; remarks: lines */
-	struct frozen_peak *peak;			/* as op.peaks */
+	struct frozen_peak *peak;			/* one for each of op.peaks */
 	uint64_t elapsed_ns;				/* of the session */
 	uint64_t interval_ns;				/* length of a slice */
 };
 
 /*
- * Copy the operation of this number, its peaks answered in full. NULL when the
- * model has none or without memory. When its slices do not fit, the oldest are left out.
+ * Copy the operation with this number and its peaks. NULL: there is none, or out of memory. If not
+ * all slices fit, the oldest are left out.
  */
 struct frozen_op *frozen_op_new(struct model *m, uint32_t op);
 void frozen_op_free(struct frozen_op *f);

@@ -83,7 +83,8 @@ const struct cell *grid_at(const struct grid *g, int x, int y)
 	return at(g, x, y);
 }
 
-/* The other half of a wide character that is about to lose this one becomes a blank. */
+/* Before cell (x, y) is overwritten: if it is one half of a wide character, make the other half
+ * blank. */
 static void split(const struct grid *g, int x, int y)
 {
 	struct cell *c = at(g, x, y), *other;
@@ -115,7 +116,7 @@ static void write_cell(const struct grid *g, int x, int y, unsigned int role, co
 	cell_set(c, text, n, width, role);
 }
 
-/* A combining mark joins the cell on its left, if it has room. */
+/* Append a combining mark to the cell on the left, if that has room. */
 static void join_cell(const struct grid *g, int x, int y, const char *text, size_t n)
 {
 	struct cell *c = at(g, x, y);
@@ -134,10 +135,10 @@ struct glyph_in {
 	const char *text;
 	size_t n;      /* bytes of the input */
 	size_t text_n; /* bytes for the cell */
-	int width;     /* 0 joins the one before */
+	int width;     /* columns; 0: a combining mark */
 };
 
-/* The next character of s, as the grid can show it. */
+/* The next character of `s` in the form in which the grid can show it. */
 static struct glyph_in next_glyph(const struct grid *g, const char *s)
 {
 	struct glyph_in in = {.text = "?", .n = 1, .text_n = 1, .width = 1};
@@ -180,7 +181,7 @@ int grid_put(struct grid *g, int x, int y, int width, unsigned int role, const c
 		}
 		if (taken + in.width > width)
 			break;
-		/* a wide `?` of ASCII mode is two of them */
+		/* in ASCII mode a wide character becomes "??" */
 		if (in.text_n == 1 && in.width == 2)
 			for (i = 0; i < 2; i++)
 				write_cell(g, x + taken + i, y, role, in.text, 1, 1);

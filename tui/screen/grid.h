@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A grid of cells: what views draw into. Pure; one thin file (curses.c) puts it
- * on a terminal, tests compare it, `P` writes it as text.
+ * A grid of cells, into which views draw. Does no I/O: curses.c shows the grid on a terminal, tests
+ * compare it, the key `P` writes it as text.
  *
  * A cell holds one grapheme (a character with its combining marks) and a role
  * (enum role: what the text is, not how it looks). A wide character takes its
@@ -28,7 +28,7 @@ struct cell {
 struct grid {
 	int cols, rows;
 	bool ascii;		/* cells take only ASCII; other characters become `?` */
-	int cursor_x, cursor_y; /* where the hardware cursor rests; -1: nowhere */
+	int cursor_x, cursor_y; /* position of the terminal's cursor; -1: hidden */
 	struct cell *cells;	/* row by row */
 };
 
@@ -36,18 +36,18 @@ struct rect {
 	int x, y, w, h;
 };
 
-/* A blank grid; sizes are clamped to 1..maximum. NULL without memory. */
+/* Create a blank grid; sizes are clamped to 1..maximum. NULL: out of memory. */
 struct grid *grid_new(int cols, int rows, bool ascii);
 void grid_free(struct grid *g);
-/* Make it this large and blank. On -ENOMEM it stays as it was. */
+/* Change the size and clear the grid. Returns 0, or -ENOMEM with the grid unchanged. */
 int grid_resize(struct grid *g, int cols, int rows);
 void grid_clear(struct grid *g);
-/* The cell, or NULL outside. */
+/* The cell at this position; NULL if it is outside the grid. */
 const struct cell *grid_at(const struct grid *g, int x, int y);
 
 /* Put at most `width` columns of text; returns the columns taken. */
 int grid_put(struct grid *g, int x, int y, int width, unsigned int role, const char *text);
-/* The same, and a text that does not fit ends with a mark (`…` or `~`). */
+/* Like grid_put(), but a text that is cut ends with a mark (`…` or `~`). */
 int grid_put_cut(struct grid *g, int x, int y, int width, unsigned int role, const char *text);
 /* Right-aligned in `width` columns; cut at its end when longer. */
 void grid_put_right(struct grid *g, int x, int y, int width, unsigned int role, const char *text);
@@ -55,15 +55,16 @@ int grid_printf(struct grid *g, int x, int y, int width, unsigned int role, cons
     __attribute__((format(printf, 6, 7)));
 /* Fill with a one-column text. */
 void grid_fill(struct grid *g, struct rect r, unsigned int role, const char *text);
-/* Give cells that hold text another role; the text stays. */
+/* Change the role of cells, keeping their text. */
 void grid_role(struct grid *g, struct rect r, unsigned int role);
 void grid_cursor(struct grid *g, int x, int y);
 
 /* Columns that a text takes in this grid. */
 int grid_columns(const struct grid *g, const char *text);
-/* The text, row by row, without trailing blanks. Returns 0 or a negative errno. */
+/* Append the text of the grid, row by row, without trailing blanks. Returns 0 or a negative errno.
+ */
 int grid_text(const struct grid *g, struct buf *out);
-/* Whether both look the same (size, cells, cursor). */
+/* True if both look the same (size, cells, cursor). */
 bool grid_equal(const struct grid *a, const struct grid *b);
 
 #endif

@@ -20,7 +20,7 @@ const struct request_info *request_info(enum request request)
 	return &infos[(unsigned int)request < REQUEST_MAX ? request : REQUEST_NONE];
 }
 
-/* The list once more, with its groups in their places. */
+/* REQUEST_LIST with its group titles, for the help. */
 static const struct {
 	const char *group; /* a title, or NULL */
 	enum request request;
@@ -162,7 +162,7 @@ static const struct binding bindings[] = {
     {KEYMAP_MENU, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
 };
 
-/* Ways in which terminals send the same key. */
+/* Map the different codes that terminals send for a key to one. */
 static int canonical(int key)
 {
 	switch (key) {
@@ -201,7 +201,7 @@ enum request keys_request(enum keymap map, bool replay, int key)
 	return request;
 }
 
-/* Of a table: "Everywhere", "Operations", ... */
+/* The title of a table: "Everywhere", "Operations", ... */
 static const char *keymap_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
@@ -283,8 +283,8 @@ int key_parse(const char *name)
 }
 
 /*
- * Whether a key of the table `map` reaches `request` in a view whose own table
- * is `view`. The picker takes characters for its filter.
+ * True if the binding takes effect in a view with the table `view`, i.e. the view has no own
+ * binding of the key. In the picker most characters belong to the filter.
  */
 static bool reaches(enum keymap view, const struct binding *b)
 {
@@ -328,7 +328,7 @@ char *keys_of(enum keymap map, enum request request, char *out, size_t max)
 	return keys_reaching(map, map, request, out, max);
 }
 
-/* The requests of one table, with a line before each group. */
+/* Pass the requests of one table to `line`, with a title line before each group. */
 static void help_of(enum keymap view, enum keymap map,
 		    void (*line)(void *ctx, const char *keys, const char *name, const char *text),
 		    void *ctx)

@@ -29,10 +29,10 @@ enum keymap {
 enum { KEY_CTRL_MASK = 0x1f };
 #define KEY_CONTROL(c) ((c)&KEY_CTRL_MASK)
 
-/* What `key` asks in a view with this table: its own, then (replay) the replay's, then that of all
- * views. */
+/* The request of `key` in a view with this table. Searches the view's table, then (in a replay) the
+ * replay's, then that of all views. */
 enum request keys_request(enum keymap map, bool replay, int key);
-/* The same in a prompt or menu: its own table alone. */
+/* Like keys_request(), for a prompt or menu: searches only its own table. */
 enum request keys_request_only(enum keymap map, int key);
 
 /* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space". Returns `out`. */
@@ -43,8 +43,8 @@ int key_parse(const char *name);
 char *keys_of(enum keymap map, enum request request, char *out, size_t max);
 
 /*
- * Help: calls `line` for each line, in order: group lines have keys "" and text
- * the title. First the view's own table, then what holds everywhere.
+ * Call `line` for each line of the help, in order: first the view's own table, then the one for all
+ * views. A group line has keys "" and the title as text.
  */
 void keys_help(enum keymap map, bool replay,
 	       void (*line)(void *ctx, const char *keys, const char *name, const char *text),

@@ -40,7 +40,8 @@ void pager_add(struct pager *p, unsigned int role, const char *text)
 	if (p->nr_lines == PAGER_MAX_LINES || buf_append(&p->text, text, strlen(text) + 1) < 0)
 		return;
 	p->line[p->nr_lines++] = (struct pager_line){role, at};
-	if (p->nr_lines > p->list.n) /* made anew, the list only grows: the place stays */
+	if (p->nr_lines >
+	    p->list.n) /* never shrink here: rebuilding the lines must keep the position */
 		list_resize(&p->list, p->nr_lines);
 }
 
@@ -98,7 +99,7 @@ bool pager_request(struct view *v, enum request request, int key)
 	int height = screen_body(v->screen->cols, v->screen->rows).h, last = p->nr_lines - height;
 
 	list_resize(&p->list, p->nr_lines);
-	if (request == REQUEST_OPEN) /* there is nothing to open: as `more`, it goes on */
+	if (request == REQUEST_OPEN) /* a line cannot be opened; scroll on, as more(1) does */
 		request = REQUEST_DOWN;
 	if (!list_request(&p->list, request, height))
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of text to scroll through: the base of help and information. */
+/* A view that scrolls through lines of text, e.g. help and information. */
 #ifndef PEAKTOP_PAGER_H
 #define PEAKTOP_PAGER_H
 
@@ -16,18 +16,19 @@ struct pager_line {
 
 struct pager {
 	struct view view;
-	struct list list; /* its selected line is the one on top of the screen */
+	struct list list; /* its selected line is the top line of the view */
 	struct pager_line *line;
 	int nr_lines;
 	struct buf text;
 	int found; /* line of the last match, -1 */
 };
 
-/* Forget the lines, keep the place. */
+/* Remove all lines, keep the scroll position. */
 void pager_clear(struct pager *p);
-/* Append a line; text must be sanitised. Too many or no memory: left out. */
+/* Append a line of sanitised text. Without room or memory the line is left out. */
 void pager_add(struct pager *p, unsigned int role, const char *text);
-/* The same, broken at blanks into lines of `columns`, each after `indent` blanks. */
+/* Like pager_add(), but break the text at blanks into lines of `columns`, each indented by `indent`
+ * blanks. */
 void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent);
 
 /* The methods of every pager. */

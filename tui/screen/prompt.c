@@ -55,7 +55,7 @@ void prompt_close(struct prompt *p)
 	p->searched = false;
 }
 
-/* The start of the character before `at`, and the end of the one there. */
+/* before(): the start of the character before `at`. after(): the end of the character at `at`. */
 static size_t before(const struct prompt *p, size_t at)
 {
 	while (at > 0 && ((unsigned char)p->text[--at] & 0xc0) == 0x80)
@@ -121,7 +121,8 @@ static enum prompt_outcome insert(struct prompt *p, int key)
 	if (key < ' ' || key == 127 || key > 0x10ffff || (key >= 0xd800 && key < 0xe000))
 		return PROMPT_IGNORED;
 	n = utf8_encode(key, utf8);
-	/* pasted text is shown as it is: what the sanitiser would change stays out */
+	/* the prompt shows its text unchanged, so reject characters that the sanitiser would change
+	 */
 	if (strcmp(sanitise(safe, sizeof(safe), utf8), utf8) != 0)
 		return PROMPT_IGNORED;
 	if (p->len + n >= sizeof(p->text))
@@ -188,7 +189,7 @@ enum prompt_outcome prompt_key(struct prompt *p, int key)
 		p->cursor = p->len;
 		return PROMPT_MOVED;
 	case REQUEST_ERASE:
-		/* on an empty line it leaves, as in less and vi */
+		/* on an empty line, close the prompt, as less and vi do */
 		return p->len ? erase(p, before(p, p->cursor), p->cursor) : PROMPT_CANCELLED;
 	case REQUEST_ERASE_NEXT:
 		return erase(p, p->cursor, after(p, p->cursor));
@@ -264,7 +265,7 @@ static void draw_candidates(const struct prompt *p, struct grid *g)
 		    p->nr == 1 ? "1 function" : "functions, best match first");
 	name = g->cols > 60 ? g->cols - 26 : g->cols - 2;
 	for (i = 0; i < height; i++) {
-		/* candidates of an older text are not what Enter takes */
+		/* mark no candidate of an older text: Enter does not take it */
 		bool selected = top + i == p->list.selected && (p->searched || p->chosen);
 		const struct prompt_candidate *c = &p->candidate[top + i];
 		unsigned int role = selected ? ROLE_SELECTED : ROLE_POPUP;
@@ -288,14 +289,14 @@ void prompt_draw(const struct prompt *p, struct grid *g)
 	grid_fill(g, (struct rect){0, y, g->cols, 1}, ROLE_PROMPT, " ");
 	x = grid_put(g, 0, y, g->cols - 1, ROLE_PROMPT, label(p->kind));
 	room = g->cols - x - 1;
-	if (room < 4) { /* narrow: the text matters more than its label */
+	if (room < 4) { /* narrow: show the text without its label */
 		grid_fill(g, (struct rect){0, y, g->cols, 1}, ROLE_PROMPT, " ");
 		x = 0;
 		room = g->cols - 1;
 	}
 	snprintf(head, sizeof(head), "%.*s", (int)p->cursor, p->text);
 	columns = grid_columns(g, head);
-	while (columns > room && *text) { /* scroll the beginning out */
+	while (columns > room && *text) { /* scroll to the cursor */
 		size_t skip = after(p, (size_t)(text - p->text)) - (size_t)(text - p->text);
 
 		text += skip;

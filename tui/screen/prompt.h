@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The prompt on the bottom line: one line of text with a cursor, and for
- * "watch function" a list of candidates above it. Knows no view: it says what
- * became of a key, the screen acts on it.
+ * The prompt on the bottom line: one line of text with a cursor, and for "watch function" a list of
+ * candidates above it. The prompt does not depend on views: prompt_key() returns the effect of a
+ * key, and the screen acts on it.
  */
 #ifndef PEAKTOP_PROMPT_H
 #define PEAKTOP_PROMPT_H
@@ -34,8 +34,8 @@ struct prompt {
 	char text[PROMPT_TEXT_MAX]; /* UTF-8 */
 	size_t len, cursor;	    /* bytes */
 	struct list list;
-	bool chosen;   /* a candidate was chosen with the keys, not only offered */
-	bool searched; /* an answer to the present text came */
+	bool chosen;   /* the user selected a candidate with the keys */
+	bool searched; /* the candidates are those of the present text */
 	size_t nr;
 	struct prompt_candidate candidate[SCREEN_MAX_CANDIDATES];
 };
@@ -43,20 +43,20 @@ struct prompt {
 enum prompt_outcome {
 	PROMPT_IGNORED = 0,
 	PROMPT_MOVED,	  /* cursor or selection */
-	PROMPT_CHANGED,	  /* the text is another */
-	PROMPT_ACCEPTED,  /* read it with prompt_answer(), then prompt_close() */
-	PROMPT_CANCELLED, /* closed by the caller */
+	PROMPT_CHANGED,	  /* the text has changed */
+	PROMPT_ACCEPTED,  /* call prompt_answer(), then prompt_close() */
+	PROMPT_CANCELLED, /* the caller must call prompt_close() */
 };
 
 /* Open with a text to edit, the cursor at its end. */
 void prompt_open(struct prompt *p, enum prompt_kind kind, const char *text);
 void prompt_close(struct prompt *p);
 enum prompt_outcome prompt_key(struct prompt *p, int key);
-/* What was asked for: the OP of the selected candidate, or the text. */
+/* The user's answer: the OP of the selected candidate, or the text. */
 const char *prompt_answer(const struct prompt *p);
 void prompt_set_candidates(struct prompt *p, const char *searched,
 			   const struct function_candidate *list, size_t n);
-/* On the last row of the grid, candidates above it. Sets the cursor. */
+/* Draw the prompt on the last row of the grid, with its candidates above. Sets the cursor. */
 void prompt_draw(const struct prompt *p, struct grid *g);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that a person can ask of the screen. The key tables (keys.c) map
- * keys to these, views answer them, and `?` and docs/tui.md are made from this
- * list, so that no key exists without its help.
+ * All requests that the user can make on the screen. The key tables (keys.c) map keys to requests,
+ * and views carry them out. The help (`?`) and docs/tui.md are generated from this list, so that
+ * every key has its help.
  */
 #ifndef PEAKTOP_REQUEST_H
 #define PEAKTOP_REQUEST_H
@@ -95,7 +95,7 @@ struct request_info {
 	const char *help;
 };
 
-/* "" fields for a number that is no request. */
+/* The name and help of a request; its fields are "" for an unknown number. */
 const struct request_info *request_info(enum request request);
 
 #endif

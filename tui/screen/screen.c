@@ -210,7 +210,7 @@ static bool replay_request(struct screen *s, enum request request)
 	default:
 		return false;
 	}
-	if (s->paused) /* to step is to look at the next slice */
+	if (s->paused) /* end the pause, so that the step is shown */
 		toggle_pause(s);
 	screen_act(s, a);
 	return true;
@@ -279,7 +279,7 @@ void screen_key(struct screen *s, int key)
 		bool read_only = s->message_level == NOTE_ERROR && key == 27;
 
 		s->message[0] = '\0';
-		if (read_only) /* Esc only puts an error away */
+		if (read_only) /* with an error shown, Esc only removes the message */
 			return;
 	}
 	if (s->prompt.kind) {

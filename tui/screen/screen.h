@@ -2,16 +2,16 @@
 /*
  * The screen: a stack of views over one model, the prompt, the status line.
  *
- * It reads no clock, does no I/O and knows no curses: events come in
- * (screen_key, screen_tick, screen_resize), cells come out (screen_draw), and
- * what only the front process can do comes out as a queue of actions. The same
- * events over the same records give the same grids.
+ * The screen reads no clock, does no I/O and does not use curses. The caller passes events
+ * (screen_key, screen_tick, screen_resize), draws cells (screen_draw), and carries out a queue of
+ * actions that only the front process can do. The same events over the same records give the same
+ * grids.
  *
- * After feeding records to the model call screen_tick() before the next
- * screen_draw(): views draw from copies that they take there, which is also
- * how a paused view stays still while the collection goes on.
+ * After feeding records to the model call screen_tick() before the next screen_draw(). In
+ * screen_tick() views copy the data that they draw. A paused view keeps its copy while collection
+ * continues.
  *
- * Text handed in is not trusted and need not be sanitised; it is copied.
+ * Text arguments are untrusted and need not be sanitised. They are copied.
  */
 #ifndef PEAKTOP_SCREEN_H
 #define PEAKTOP_SCREEN_H
@@ -55,22 +55,21 @@ enum screen_view { SCREEN_PICKER, SCREEN_OPERATIONS };
 
 struct screen_options {
 	bool ascii;		   /* only ASCII in the cells */
-	bool replay;		   /* over a saved session: nothing can be asked of a collector */
-	enum screen_view root;	   /* what is shown first */
-	const char *host;	   /* until META says it; NULL = unknown */
-	uint32_t layers;	   /* measured now: mask of 1 << enum layer */
-	uint32_t layers_available; /* that this kernel and these privileges allow */
+	bool replay;		   /* shows a saved session: there is no collector */
+	enum screen_view root;	   /* the first view */
+	const char *host;	   /* host name until REC_META arrives; NULL: unknown */
+	uint32_t layers;	   /* layers measured now: mask of 1 << enum layer */
+	uint32_t layers_available; /* layers that the kernel and the privileges allow */
 	unsigned int resolution;   /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
 };
 
-/* `model` and `views` stay the caller's and must outlive the screen. NULL without memory. */
+/* The caller keeps `model` and `views`, which must outlive the screen. NULL: out of memory. */
 struct screen_views;
 struct screen *screen_new(struct model *model, const struct screen_options *options,
 			  const struct screen_views *views);
 void screen_free(struct screen *s);
 
-/* Another model in the place of the first (replay: rewind, step back). Views keep their selection.
- */
+/* Replace the model (a replay went back). Views keep their selection. */
 void screen_set_model(struct screen *s, struct model *model);
 /* Replace the root view and close all others, e.g. SCREEN_OPERATIONS once the picked target is
  * attached. */
@@ -80,18 +79,18 @@ void screen_show(struct screen *s, enum screen_view root);
 void screen_key(struct screen *s, int key);
 void screen_resize(struct screen *s, int cols, int rows);
 /*
- * Time passes (any monotonic clock; messages end by it) and the model may have
- * new records. At every REC_TICK, and a few times a second besides. Returns
- * whether anything on the screen may have changed.
+ * Set the time (of any monotonic clock; messages expire by it) and copy new data from the model.
+ * Call this at every REC_TICK and a few times per second. Returns true if the screen may have
+ * changed.
  */
 bool screen_tick(struct screen *s, uint64_t now_ns);
 
-/* Whether its cells must be ASCII: what a grid for it is made with. */
+/* True if the cells must be ASCII: pass this to grid_new(). */
 bool screen_ascii(const struct screen *s);
-/* Draw everything; pure. The grid says how large. */
+/* Draw everything into the grid, in its size. Changes nothing else. */
 void screen_draw(const struct screen *s, struct grid *grid);
-/* The view on top as plain text, all of it, as wide as the screen (`P`). Returns 0 or a negative
- * errno. */
+/* Append the whole top view as plain text in the width of the screen (the key `P`). Returns 0 or a
+ * negative errno. */
 int screen_text(const struct screen *s, struct buf *out);
 
 enum screen_action_type {
@@ -99,15 +98,15 @@ enum screen_action_type {
 	SCREEN_QUIT,
 	SCREEN_SUSPEND, /* Ctrl-Z: detach, term_suspend(), stop */
 	SCREEN_REPAINT, /* term_repaint(), then draw */
-	SCREEN_PAUSE,	/* flag: 1 the view was frozen, 0 it goes on (a replay stops, a collection
-			   does not) */
+	SCREEN_PAUSE, /* flag: 1: the view is frozen (pause a replay; a collection continues), 0: it
+			 continues */
 	SCREEN_PICK_TARGET,	  /* pid */
 	SCREEN_REFRESH_PROCESSES, /* the picker wants a fresh list now */
 	SCREEN_SEARCH, /* text: what is typed in "watch function"; answer: screen_set_candidates()
 			*/
 	SCREEN_WATCH_FUNCTION, /* text: an OP */
 	SCREEN_UNWATCH,	       /* op */
-	SCREEN_ASK_AGAIN,      /* op: plan and arm it again (refused, blown by the fuse) */
+	SCREEN_ASK_AGAIN, /* op: plan and arm it again, after it was refused or its fuse blew */
 	SCREEN_LAYERS, /* layers: the mask wanted; the screen shows it when screen_set_layers() says
 			  so */
 	SCREEN_DESCEND,		/* op, peak (id); answer: screen_open_descent(), or a message */
@@ -116,13 +115,13 @@ enum screen_action_type {
 	SCREEN_REPLAY_STEP,	/* step: slices, negative = back */
 	SCREEN_REPLAY_JUMP,	/* at_ns since the start of the session */
 	SCREEN_REPLAY_REWIND,
-	SCREEN_DESCEND_STOP, /* op: its view was closed */
+	SCREEN_DESCEND_STOP, /* op: stop the descent, its view was closed */
 	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(),
 	   screen_show_code(), or a message */
 	SCREEN_SOURCE,
 	SCREEN_CODE,	   /* module, offset; answer: screen_show_code(), or a message */
-	SCREEN_OPEN_CALLS, /* op: where its open calls are; answer: screen_show_open(), or a message
-			    */
+	SCREEN_OPEN_CALLS, /* op: take stacks of its open calls; answer: screen_show_open(), or a
+			      message */
 };
 
 struct screen_action {
@@ -136,14 +135,14 @@ struct screen_action {
 	int flag;
 	int step;
 	uint64_t at_ns;
-	uint32_t module; /* a place in code, as REC_MODULE numbers it */
+	uint32_t module; /* a place in code, with the module's number in REC_MODULE */
 	uint64_t offset;
 };
 
 /* Take the oldest action; false (and SCREEN_NONE) when there is none. */
 bool screen_next_action(struct screen *s, struct screen_action *action);
 
-/* What would be of use at the moment: mask. */
+/* A mask of the data that the screen needs now. */
 enum screen_wants {
 	SCREEN_WANTS_PROCESSES =
 	    1 << 0, /* the picker is shown: screen_set_processes() about once a second */
@@ -151,7 +150,7 @@ enum screen_wants {
 };
 unsigned int screen_wants(const struct screen *s);
 
-/* One line at the bottom: INFO and WARNING go after 5 s or at a key, ERROR at a key. */
+/* Show one line at the bottom. INFO and WARNING disappear after 5 s or at a key, ERROR at a key. */
 void screen_message(struct screen *s, enum note_level level, const char *text);
 
 /* An answer to SCREEN_SEARCH. Best first; more than SCREEN_MAX_CANDIDATES are not kept. */
@@ -164,7 +163,7 @@ void screen_set_processes(struct screen *s, const struct picker_process *list, s
 
 /* Layers that the collector measures now. */
 void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available);
-/* Of a replay: where it stands, and whether it runs. */
+/* Set the position of a replay, and whether it is running. */
 void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running);
 
 /* Show an operation, as if it had been opened in the list; does nothing if the model has none of

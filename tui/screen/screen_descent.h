@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A descent as the screen shows it: plain values, so that the view does not depend on the
- * engine. Text is untrusted and need not be sanitised. Everything is copied. Times in ns,
+ * The state of a descent for the screen, as plain values, so that the view does not depend on the
+ * engine. Text is untrusted and need not be sanitised. The screen copies everything. Times in ns,
  * shares 0..1.
  */
 #ifndef PEAKTOP_SCREEN_DESCENT_H
@@ -13,27 +13,28 @@
 #include "tui/screen/screen.h"
 
 enum {
-	SCREEN_DESCENT_FNODES = 4096, /* numbers from here on: of inlined functions */
-	SCREEN_DESCENT_INLINED = 8,   /* at most so many below one fnode */
+	SCREEN_DESCENT_FNODES = 4096, /* numbers from here on belong to inlined functions */
+	SCREEN_DESCENT_INLINED = 8,   /* maximum of inlined functions below one fnode */
 	SCREEN_DESCENT_MAX_NODES = SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED),
 	SCREEN_DESCENT_MAX_PATHS = 256,
 	SCREEN_MAX_INSNS = 2048,
 };
 
-/* One fnode, in preorder: what it calls follows it, one deeper. No pointer may be NULL. */
+/* One fnode. The nodes are in preorder: callees follow their caller, with `depth` one larger. No
+ * pointer may be NULL. */
 struct screen_descent_node {
-	uint32_t node;	    /* its number for good, below SCREEN_DESCENT_MAX_NODES */
+	uint32_t node;	    /* its number, which never changes; below SCREEN_DESCENT_MAX_NODES */
 	unsigned int depth; /* 0: f0, the first and only one */
 	const char *name;
-	const char *file; /* where it is called; of f0: where it is defined; "" unknown */
+	const char *file; /* of its call site; for f0 of its definition; "" unknown */
 	uint32_t line;
 	uint32_t code_module; /* the same place in the code; 0 unknown */
 	uint64_t code_offset;
-	uint64_t code_start; /* of the function that it is in; 0 unknown */
+	uint64_t code_start; /* start of the function that contains that place; 0 unknown */
 	double share;	     /* of the time of the in-peak calls */
 	uint64_t latency_ns; /* mean */
 	uint64_t maxcount;
-	uint64_t votes; /* calls in which it could have got one; 0: never measured */
+	uint64_t votes; /* calls that could have voted for it; 0: never measured */
 	const char
 	    *evidence; /* "measured", "stacks", ...; "": not measured yet, its figures are hidden */
 	const char *remark; /* "in a loop", "too frequent to be timed", ""; shown after the name */
@@ -56,7 +57,7 @@ struct screen_descent {
 	unsigned int rounds, armed, decisions, until_next;
 	uint64_t calls_used;
 	double explained;
-	uint32_t nr_nodes, nr_paths; /* what is beyond the maxima is left out */
+	uint32_t nr_nodes, nr_paths; /* more than the maxima are left out */
 	const struct screen_descent_node *nodes;
 	const struct screen_descent_path *paths; /* largest share first */
 };
@@ -65,8 +66,8 @@ struct screen_descent {
 struct screen_insn {
 	uint64_t offset;
 	const char *text;
-	const char *file; /* where that changes, else "" */
-	uint32_t line;	  /* 0: as the one before */
+	const char *file; /* if it differs from the previous instruction, else "" */
+	uint32_t line;	  /* 0: as for the previous instruction */
 	double share;	  /* of the samples in this function's own code; 0: none */
 	bool loop;	  /* lies in a loop */
 	bool jumped_to;
@@ -75,7 +76,7 @@ struct screen_insn {
 struct screen_code {
 	const char *title;
 	uint64_t start; /* start of the function's code: offsets are relative to it */
-	uint32_t site;	/* index of the one to mark */
+	uint32_t site;	/* index of the instruction to mark */
 	uint32_t nr;
 	const struct screen_insn *insns;
 };

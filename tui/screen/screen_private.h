@@ -34,9 +34,9 @@ struct screen {
 	struct status status;
 
 	struct prompt prompt;
-	char search[PROMPT_TEXT_MAX]; /* the last one accepted; "" none */
+	char search[PROMPT_TEXT_MAX]; /* the last accepted search text; "" none */
 
-	bool menu; /* layers */
+	bool menu; /* the layers menu is open */
 	struct list menu_list;
 	uint32_t layers, layers_available;
 
@@ -54,11 +54,11 @@ struct screen {
 
 /* The rectangle of the view between status line and bottom line. */
 struct rect screen_body(int cols, int rows);
-/* Put a view on the stack; takes it over. NULL (no memory) gives a message. */
+/* Push a view on the stack, which then owns it. NULL (out of memory) shows a message. */
 void screen_push(struct screen *s, struct view *v);
-/* Queue an action; the rest of its fields are as given. A full queue drops it. */
+/* Queue a copy of an action. If the queue is full, the action is dropped. */
 void screen_act(struct screen *s, struct screen_action action);
-/* A line of hints, or what a layer is called. */
+/* The name of a layer for the user. */
 const char *layer_name(enum layer layer);
 /* Prompts, menu and messages: screen_prompt.c. */
 void screen_open_prompt(struct screen *s, enum prompt_kind kind);
@@ -66,7 +66,7 @@ void screen_prompt_key(struct screen *s, int key);
 void screen_menu_key(struct screen *s, int key);
 void screen_draw_bottom(const struct screen *s, struct grid *g);
 void screen_draw_menu(const struct screen *s, struct grid *g);
-/* Carry out what holds in every view; false = unknown here. */
+/* Carry out a request that has the same meaning in every view. False: not such a request. */
 bool screen_request(struct screen *s, enum request request);
 
 #endif

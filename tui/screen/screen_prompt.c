@@ -4,7 +4,7 @@
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
 
-/* A file name of what is shown: "peaktop-redis-server-1234-operations.txt". */
+/* A default file name for the top view: "peaktop-redis-server-1234-operations.txt". */
 static void default_name(const struct screen *s, const char *ending, char *out, size_t size)
 {
 	char target[sizeof(s->status.target)];
@@ -139,7 +139,8 @@ void screen_prompt_key(struct screen *s, int key)
 		accept(s);
 		break;
 	case PROMPT_CANCELLED:
-		if (s->prompt.kind == PROMPT_SEARCH) /* what was shown meanwhile goes back */
+		if (s->prompt.kind ==
+		    PROMPT_SEARCH) /* show the matches of the previous search again */
 			s->top->methods->find(s->top, s->search, 0);
 		prompt_close(&s->prompt);
 		break;
@@ -180,7 +181,7 @@ static int draw_hint(const struct screen *s, struct grid *g, int x, int y,
 	return w;
 }
 
-/* As many as fit; help, which has the rest, always. */
+/* Draw as many hints as fit, and always the one for help. */
 static void draw_hints(const struct screen *s, struct grid *g, int y)
 {
 	static const struct view_hint help = {REQUEST_HELP, "help"};
@@ -200,7 +201,7 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 		draw_hint(s, g, x, y, &help);
 }
 
-/* How much of `text` goes on a line of `width` columns, cut at a blank where there is one. */
+/* The number of bytes of `text` for a line of `width` columns, cut at a blank if there is one. */
 static size_t line_fit(const char *text, int width)
 {
 	size_t fit = text_fit(text, (unsigned int)width), blank = fit;

@@ -41,7 +41,7 @@ static void update_target(struct status *st, struct model *m)
 	}
 }
 
-/* "Now" is over the last ticks: one tick alone would flicker. */
+/* Compute the present cost over the last ticks: a single tick would make the figure flicker. */
 static void update_cost(struct status *st, const struct rec_cost *now)
 {
 	const struct rec_cost *last = st->nr_cost ? &st->cost_at[st->nr_cost - 1] : NULL;
@@ -121,7 +121,7 @@ static void clock_text(char *out, size_t size, uint64_t ns)
 struct part {
 	char text[160];
 	unsigned int role;
-	int rank; /* the highest goes first when the line is too short */
+	int rank; /* if the line is too short, the highest rank is left out first */
 	bool right;
 	bool off;
 };
@@ -199,7 +199,7 @@ static void drop_parts(const struct grid *g, struct part *p, const char *target_
 			return;
 		if (worst == TARGET && strcmp(p[TARGET].text, target_short)) {
 			snprintf(p[TARGET].text, sizeof(p[TARGET].text), "%s", target_short);
-			continue; /* a long name first loses its end */
+			continue; /* shorten a long name before leaving it out */
 		}
 		p[worst].off = true;
 	}

@@ -17,11 +17,11 @@ enum { STATUS_COST_SPAN = 6 }; /* ticks over which "now" is taken */
 struct status {
 	char host[64];	       /* sanitised */
 	char target[128];      /* sanitised, "redis-server 1234 +2"; "" without one */
-	char target_short[32]; /* the same with the name cut: the pid is what counts */
+	char target_short[32]; /* the same with a shortened name, so that the pid is visible */
 	bool ended;	       /* every target is gone */
 	bool paused, replay;
 	bool replay_running;
-	uint64_t at_ns, total_ns; /* of the session; total 0 when it still goes on */
+	uint64_t at_ns, total_ns; /* position and length of the session; total 0: live */
 	double cost;		  /* probe time / CPU time of the targets, now; < 0 unknown */
 	double seen;		  /* share of all calls that were seen; < 0 unknown */
 	uint64_t lost;		  /* records, samples, stacks, activations */
@@ -31,9 +31,9 @@ struct status {
 	struct rec_cost cost_at[STATUS_COST_SPAN]; /* oldest first */
 };
 
-/* Take host, target, cost, seen and lost from the model. */
+/* Update host, target, cost, seen and lost from the model. */
 void status_update(struct status *st, struct model *m);
-/* On row `y` of the grid, as much as fits, the most important first. */
+/* Draw the most important parts that fit on row `y` of the grid. */
 void status_draw(const struct status *st, struct grid *g, int y);
 
 #endif

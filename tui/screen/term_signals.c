@@ -15,7 +15,7 @@ enum { CRASH_BYTES = 512, CRASH_STACK = 64 << 10 };
 
 static const struct {
 	int signal;
-	unsigned int bit; /* 0: the size */
+	unsigned int bit; /* 0: SIGWINCH, which has no bit */
 } flagged[] = {
     {SIGINT, TERM_SIGNAL_INT},
     {SIGTERM, TERM_SIGNAL_TERM},
@@ -29,11 +29,11 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 static struct sigaction old_flagged[ARRAY_SIZE(flagged)], old_crash[ARRAY_SIZE(crashes)];
 static bool installed;
-static pid_t owner; /* a process forked meanwhile has the handlers but not the terminal */
+static pid_t owner; /* a forked process inherits the handlers, but must not use the terminal */
 static int pipe_fd[2] = {-1, -1};
 static volatile sig_atomic_t pending[ARRAY_SIZE(flagged)];
 
-/* What the crash handler needs, ready made: it may call nothing that allocates. */
+/* Data of the crash handler, prepared in advance because the handler must not allocate. */
 static volatile sig_atomic_t crash_armed;
 static int crash_fd;
 static struct termios crash_settings;
@@ -41,7 +41,7 @@ static char crash_bytes[CRASH_BYTES];
 static size_t crash_len;
 static char crash_stack[CRASH_STACK];
 
-/* In a forked process: as if nothing had been installed. */
+/* In a forked process: let the signal have its default action. */
 static void default_action(int signal)
 {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -64,12 +64,13 @@ static void on_flagged(int signal)
 	for (i = 0; i < ARRAY_SIZE(flagged); i++)
 		if (flagged[i].signal == signal)
 			pending[i] = 1;
-	n = write(pipe_fd[1], "", 1); /* a full pipe is as good */
+	n = write(pipe_fd[1], "", 1); /* a full pipe wakes the reader, too */
 	(void)n;
 	errno = saved;
 }
 
-/* write() and tcsetattr() are async-signal-safe. The signal comes again by itself or by raise(). */
+/* Restore the terminal, then raise the signal again. write() and tcsetattr() are async-signal-safe.
+ */
 static void on_crash(int signal)
 {
 	size_t done = 0;
@@ -85,7 +86,7 @@ static void on_crash(int signal)
 		}
 		tcsetattr(crash_fd, TCSANOW, &crash_settings);
 	}
-	/* SA_RESETHAND has put the default action back */
+	/* SA_RESETHAND has restored the default action */
 	raise(signal);
 }
 
@@ -104,7 +105,7 @@ int term_signals_install(void)
 	owner = getpid();
 	sigemptyset(&flag.sa_mask);
 	sigemptyset(&crash.sa_mask);
-	sigaltstack(&stack, NULL); /* without it a stack overflow leaves the terminal as it is */
+	sigaltstack(&stack, NULL); /* needed to handle a stack overflow */
 	for (i = 0; i < ARRAY_SIZE(flagged); i++)
 		sigaction(flagged[i].signal, &flag, &old_flagged[i]);
 	for (i = 0; i < ARRAY_SIZE(crashes); i++)
@@ -162,7 +163,7 @@ unsigned int term_signals_take(void)
 
 	if (!installed)
 		return 0;
-	drain(); /* before the flags: one that comes now is seen next time */
+	drain(); /* before reading the flags, so that no later signal is missed */
 	for (i = 0; i < ARRAY_SIZE(flagged); i++) {
 		if (flagged[i].bit && pending[i]) {
 			pending[i] = 0;

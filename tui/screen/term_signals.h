@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signals of the process that owns the terminal: ordinary ones become flags
- * and a byte in a pipe, crashes give the terminal back first. For curses.c.
+ * Signal handlers of the process that owns the terminal. Ordinary signals set a flag and write a
+ * byte to a pipe. Crash signals restore the terminal first. Used by curses.c.
  */
 #ifndef PEAKTOP_TERM_SIGNALS_H
 #define PEAKTOP_TERM_SIGNALS_H
@@ -10,23 +10,22 @@
 #include <stddef.h>
 
 /*
- * Install all handlers and make the pipe; what was installed before is kept.
- * Before ncurses starts, which then leaves these signals alone. Returns 0 or a
- * negative errno.
+ * Save the present handlers, install all handlers and create the pipe. Call this before ncurses
+ * starts: ncurses then does not install its own handlers. Returns 0 or a negative errno.
  */
 int term_signals_install(void);
-/* Put back what was there. Safe to call twice. */
+/* Restore the saved handlers. Safe to call twice. */
 void term_signals_restore(void);
-/* Whether the size changed since the last call. */
+/* True if a SIGWINCH arrived since the last call. */
 bool term_signals_resized(void);
-/* Readable when a signal came; -1 before install. */
+/* This descriptor is readable after a signal; -1 before install. */
 int term_signals_fd(void);
 /* Bits of enum term_signal since the last call. */
 unsigned int term_signals_take(void);
 
 /*
- * While the screen is ours: what a crash sends to `fd` (bytes are copied, at
- * most 512) after it has given `fd` the terminal settings that it has now.
+ * Set what a crash does to the terminal: write `bytes` (copied; at most 512) to `fd`, then apply
+ * `settings`.
  */
 void term_crash_arm(int fd, const void *settings, const char *bytes, size_t n);
 void term_crash_disarm(void);

@@ -5,8 +5,8 @@
 #define HEAT(n) ROLE_HEAT_1 + (n)-1
 
 /*
- * xterm's 256 colours. The ramp rises in lightness (53 61 67 73 79 121 191
- * 226), so that it can be read without telling hues apart.
+ * xterm's 256 colours. The colours of the heatmap rise in lightness (53 61 67 73 79 121 191 226),
+ * so that they can be read without distinguishing hues.
  */
 static const struct style style_256[ROLE_MAX] = {
     [ROLE_TEXT] = {NONE},
@@ -40,8 +40,8 @@ static const struct style style_256[ROLE_MAX] = {
 };
 
 /*
- * The eight colours that every colour terminal has, bold for the brighter eight; shades
- * distinguish levels too.
+ * The eight colours of every colour terminal, with bold for brighter ones. Heatmap levels also
+ * differ in their shade characters.
  */
 static const struct style style_16[ROLE_MAX] = {
     [ROLE_TEXT] = {NONE},

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Roles, how each looks on three kinds of terminal, and the glyphs with their
- * ASCII forms. Pure: knows colours by number, not curses.
+ * The roles of text, their style on three kinds of terminal, and the glyphs with their ASCII forms.
+ * Colours are numbers; curses is not used.
  */
 #ifndef PEAKTOP_THEME_H
 #define PEAKTOP_THEME_H
 
 #include <stdbool.h>
 
-/* What the text of a cell is. */
+/* The meaning of the text in a cell. */
 enum role {
 	ROLE_TEXT = 0,
 	ROLE_DIM,     /* secondary: units, hints, axes */
 	ROLE_TITLE,   /* what this view is about */
 	ROLE_HEADING, /* of a table or pane */
-	ROLE_FOCUS,   /* heading of the pane that has the keys; the column that sorts */
+	ROLE_FOCUS,   /* heading of the pane that receives keys; heading of the sort column */
 	ROLE_STATUS,  /* status line */
 	ROLE_LIVE,
 	ROLE_PAUSED,
@@ -42,10 +42,10 @@ enum theme { THEME_256, THEME_16, THEME_MONO };
 struct style {
 	short fg, bg; /* -1: the terminal's own */
 	bool bold, dim, reverse, underline;
-	bool blank; /* the background is the message: show a blank instead of the text */
+	bool blank; /* the background colour shows the level: draw a blank instead of the text */
 };
 
-/* `colors` is what the terminal has. */
+/* `colors` is the number of colours of the terminal. */
 enum theme theme_for(int colors, bool no_color);
 struct style theme_style(enum theme theme, enum role role);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views: one struct and one table of methods for each kind of screen, on the
- * stack of a struct screen. A view draws from copies that its tick() takes of
- * the model, never from the model itself.
+ * Views: each kind of view has a struct and a table of methods, and stands on the stack of a struct
+ * screen. The tick() of a view copies data from the model; drawing uses only this copy.
  */
 #ifndef PEAKTOP_VIEW_H
 #define PEAKTOP_VIEW_H
@@ -18,7 +17,7 @@
 
 struct view;
 
-/* An entry of the bottom line: the key is looked up in the tables. */
+/* A hint on the bottom line: its key is looked up in the key tables. */
 struct view_hint {
 	enum request request;
 	const char *text;
@@ -26,26 +25,25 @@ struct view_hint {
 
 /* Methods marked optional may be NULL. */
 struct view_methods {
-	const char *name; /* of the kind, in file names */
+	const char *name; /* of this kind of view, for file names */
 	enum keymap keymap;
 	const struct view_hint *hints; /* ends with REQUEST_NONE */
-	void (*close)(struct view *v); /* free it */
+	void (*close)(struct view *v); /* free the view */
 	void (*draw)(const struct view *v, struct grid *g, struct rect r);
-	/* optional: a key before the tables see it; true = taken */
+	/* optional: handle a key before the key tables; true = handled */
 	bool (*key)(struct view *v, int key);
-	/* carry it out; false = not for this view */
+	/* carry out a request; false = not for this view */
 	bool (*request)(struct view *v, enum request request, int key);
-	/* optional: copy anew what is shown; not called while paused, except once at the beginning
-	 */
+	/* optional: copy the shown data again; while paused called only once, at the beginning */
 	void (*tick)(struct view *v);
-	/* optional: rows that everything takes when `cols` wide */
+	/* optional: the rows of the whole view with `cols` columns */
 	int (*height)(const struct view *v, int cols);
 	/*
 	 * optional: go to the next (+1) or previous (-1) match of the text, or
 	 * (0) show what matches while it is typed; false = no match
 	 */
 	bool (*find)(struct view *v, const char *text, int direction);
-	/* optional: the processes that there are now */
+	/* optional: take the present list of processes */
 	void (*processes)(struct view *v, const struct picker_process *list, size_t n);
 };
 
