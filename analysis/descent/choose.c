@@ -22,14 +22,12 @@ enum {
 #define MATTERS 0.1   /* a peak with this share of the time must be stable */
 /* a mean of this many times the mode shows that several peaks were merged */
 #define MIXED 2.0
-#define TAIL_SMALL                                                                                 \
-	0.2 /* a tail with more of a peak's time is left out if the user named a latency near the  \
-	       mode */
-#define HEAVY_PART                                                                                 \
-	0.8 /* ask for the longest calls that have this part of the time beyond all peaks */
-#define HEAVIER                                                                                    \
-	1.5 /* calls beyond all peaks are chosen if they have this many times the time of the      \
-	       largest peak */
+/* A tail with more of a peak's time is left out if the user named a latency near the mode. */
+#define TAIL_SMALL 0.2
+/* Ask for the longest calls that have this part of the time beyond all peaks. */
+#define HEAVY_PART 0.8
+/* Calls beyond all peaks are chosen if they have this many times the time of the largest peak. */
+#define HEAVIER 1.5
 #define NEAREST 1.5 /* a latency this factor outside of a peak still means that peak */
 
 /*

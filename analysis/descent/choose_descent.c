@@ -6,9 +6,8 @@
 #include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 
-#define STUCK_NS                                                                                   \
-	3000000000ull /* time without a call of the peak, before another peak is chosen            \
-		       */
+/* Time without a call of the peak, before another peak is chosen. */
+#define STUCK_NS 3000000000ull
 
 bool question_names_calls(const struct descent_question *q)
 {

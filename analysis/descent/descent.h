@@ -97,14 +97,14 @@ enum descent_status descent_status(const struct descent *d);
 /* One fnode to arm. On the kernel side an fnode is found by its open parent and its call site. */
 struct descent_armed {
 	uint32_t node;
-	uint32_t parent;      /* this node is armed too; 0: f0 */
+	uint32_t parent;      /* the caller, which is armed, too; 0: f0 */
 	struct rec_code site; /* address of the call instruction */
 	/* offset of the return address; 0: a tail call, which ends with the parent */
 	uint64_t ret;
-	uint64_t last_site, last_ret; /* If the fnode is a basic block: its last call site, where
-					 timing ends. Else 0. */
-	struct rec_code callee;	      /* module 0: any function that the site calls */
-	uint32_t kind;		      /* enum callee_kind */
+	/* a basic block: its last call site and return address, where timing ends; else 0 */
+	uint64_t last_site, last_ret;
+	struct rec_code callee; /* module 0: any function that the site calls */
+	uint32_t kind;		/* enum callee_kind */
 	/*
 	 * The site has several callees and the fnode stands for this one only: time it from the
 	 * entry of the callee, with the return address as filter.

@@ -17,9 +17,8 @@
 #include "analysis/descent/descent.h"
 
 #define NO_INDEX UINT32_MAX
-#define SITE_IS_HOT                                                                                \
-	(1u << 31) /* a flag of a call site, beside CALL_SITE_...: its fuse has blown              \
-		    */
+/* A flag of a call site, beside CALL_SITE_...: its fuse has blown. */
+#define SITE_IS_HOT (1u << 31)
 
 enum function_state {
 	FUNCTION_NEW = 0,

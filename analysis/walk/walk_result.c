@@ -7,10 +7,10 @@
 #include "analysis/walk/walk_tree.h"
 
 enum { MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
-#define LEAST_OF_FIRST                                                                             \
-	0.1 /* paths below this fraction of the first path of their class are not reported */
-#define BUSY_LEAST                                                                                 \
-	0.1 /* share of one thread: a program with less work than this is idle or asleep */
+/* Paths below this fraction of the first path of their class are not reported. */
+#define LEAST_OF_FIRST 0.1
+/* Share of one thread: a program with less work than this is idle or asleep. */
+#define BUSY_LEAST 0.1
 enum { CLASS_PATHS = 6 /* paths of each class */ };
 
 /* Returns the time to move from idle to work: waits that look idle but are part of a request. */
