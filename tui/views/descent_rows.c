@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The state of a descent as the screen wants it: a tree in preorder, paths, sentences. */
+/* Converts the state of a descent for the screen: a tree in preorder, paths, sentences. */
 #include "tui/views/descent_rows.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ _Static_assert((int)SCREEN_DESCENT_INLINED == (int)INLINED_LEVELS, "inlined func
 
 /* ---- the tree in preorder ---- */
 
-/* Children of a node: a list through `next`, largest share first. */
+/* The children of each node, as a list linked by `next`, largest share first. */
 struct order {
 	int *first, *next;
 	uint32_t *list; /* indices of the result in preorder */
@@ -35,8 +35,8 @@ static void order_insert(struct order *o, const struct descent_fnode *nodes, int
 	*at = child;
 }
 
-/* Without recursion: down to the first child, else to the next of the nearest parent that has one.
- */
+/* Visit the tree in preorder without recursion: go to the first child, else to the next sibling of
+ * the node or of its nearest parent that has one. */
 static void order_walk(struct order *o, const int *parent, uint32_t nr)
 {
 	int at = nr ? 0 : -1;
@@ -91,7 +91,7 @@ static int order_init(struct order *o, const struct descent_result *r)
 	return 0;
 }
 
-/* ---- what is handed over ---- */
+/* ---- rows for the screen ---- */
 
 struct rows {
 	const struct descend_report *report;
@@ -99,9 +99,9 @@ struct rows {
 	const struct descent_driver *driver;
 	bool over;
 	uint32_t nr, max;
-	char (*name)[NAME_BYTES], (*remark)[REMARK_BYTES]; /* of each row */
+	char (*name)[NAME_BYTES], (*remark)[REMARK_BYTES]; /* one of each per row */
 	struct screen_descent_node *node;
-	char (*cause)[CAUSE_BYTES], (*where)[CAUSE_BYTES]; /* of each path */
+	char (*cause)[CAUSE_BYTES], (*where)[CAUSE_BYTES]; /* one of each per path */
 	struct screen_descent_path *path;
 };
 
@@ -201,8 +201,8 @@ static void add_fnode(struct rows *t, const struct descent_fnode *n,
 	t->nr++;
 }
 
-/* Where in a function the samples are, below the frame that it is: its inlined functions, or
- * itself. */
+/* Add rows below the last frame of a path for the places of its samples: its inlined functions, or
+ * its own code. */
 static void add_inlined(struct rows *t, const struct descent_path *p, const struct descent_fnode *n,
 			unsigned int depth)
 {
@@ -241,7 +241,7 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 static void add_nodes(struct rows *t, const struct order *o)
 {
 	static unsigned int depth[DESCENT_MAX_NODES],
-	    place[DESCENT_MAX_NODES]; /* by number; index in the result */
+	    place[DESCENT_MAX_NODES]; /* by node number: index in the result */
 	const struct descent_result *r = t->result;
 
 	for (uint32_t i = 0; i < o->nr && t->nr < t->max; i++) {
@@ -287,7 +287,7 @@ static void add_paths(struct rows *t)
 	}
 }
 
-/* The answer so far; while there is none, what is being looked for. */
+/* The answer so far; without an answer, the calls whose cause is being searched. */
 static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(t->driver);
@@ -297,7 +297,7 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
 		return;
 	}
-	/* before it is over only what takes most of the time is worth a sentence */
+	/* while the descent runs, report only a path with at least half of the time */
 	if (t->result->nr_paths && t->result->paths[0].share >= 0.5 &&
 	    t->result->paths[0].cause.kind != CAUSE_UNMEASURED) {
 		buf_puts(out, "so far: ");

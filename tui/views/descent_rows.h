@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hands the state of a descent to the screen (tui/screen/screen_descent.h). */
+/* Passes the state of a descent to the screen (tui/screen/screen_descent.h). */
 #ifndef PEAKTOP_DESCENT_ROWS_H
 #define PEAKTOP_DESCENT_ROWS_H
 
@@ -7,7 +7,7 @@
 
 struct screen;
 
-/* `remark`: to be said after the answer, "" for nothing. 0 or a negative errno. */
+/* Show the result `r`. `remark` follows the answer; "" for none. Returns 0 or a negative errno. */
 int descent_rows_show(struct screen *s, const struct descend_report *report,
 		      const struct descent_result *r, const char *remark);
 

@@ -9,11 +9,12 @@
 
 static uint64_t column_of(const struct heatmap_span *span, const struct slice *s)
 {
-	/* by its middle, so that a slice that starts a little early or late stays in its column */
+	/* use the middle of the slice, so that small deviations of its start do not change the
+	 * column */
 	return (s->start_ns + (s->end_ns - s->start_ns) / 2) / span->column_ns;
 }
 
-/* Columns since the start of the session, the present one included. */
+/* The number of columns since the start of the session, including the present one. */
 static uint64_t columns_so_far(const struct heatmap_span *span)
 {
 	uint64_t n = 0, late = span->interval_ns / 2, last;
@@ -40,7 +41,7 @@ static void set_window(struct heatmap *h, const struct heatmap_span *span)
 	h->filled = (int)(n - h->first);
 }
 
-/* The fewest buckets in a row with which low..high fits. */
+/* The smallest number of buckets per row with which low..high fits into `rows`. */
 static unsigned int row_size(unsigned int finest, unsigned int low, unsigned int high,
 			     unsigned int rows)
 {
@@ -68,7 +69,7 @@ static void set_range(struct heatmap *h, const struct heatmap_span *span)
 		low++;
 	while (high > low && !span->total->count[high])
 		high--;
-	if (!span->total->calls) { /* nothing yet: 1 us to 1 s */
+	if (!span->total->calls) { /* no calls yet: show 1 us to 1 s */
 		low = 10 * PT_RESOLUTION;
 		high = 30 * PT_RESOLUTION - 1;
 	}
@@ -79,7 +80,7 @@ static void set_range(struct heatmap *h, const struct heatmap_span *span)
 	h->low -= spare < h->low ? spare : h->low / h->per_row * h->per_row;
 }
 
-/* log2 of a power of four (at least 16) that is more than n. */
+/* The log2 of the smallest power of four (at least 16) that is larger than n. */
 static unsigned int scale_of(uint64_t n)
 {
 	unsigned int log2 = 4;
@@ -154,7 +155,7 @@ unsigned int heatmap_level(const struct heatmap *h, int col, int row)
 
 	if (!n)
 		return 0;
-	/* pt_bucket() is 8 times the logarithm, exactly */
+	/* pt_bucket() is PT_RESOLUTION times the log2 */
 	level = 1 + pt_bucket(n) * HEAT_LEVELS / (PT_RESOLUTION * h->scale);
 	return level < HEAT_LEVELS ? level : HEAT_LEVELS;
 }
@@ -221,7 +222,7 @@ void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r)
 	}
 }
 
-/* "1us", "10us", ... of the n-th power of ten of nanoseconds. */
+/* Write the label of 10^n ns: "1 us", "10 us", ... */
 static void decade_label(char *out, size_t size, unsigned int n)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -265,7 +266,7 @@ void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect
 	}
 }
 
-/* Time of a column since the start: "0:40", "1:02:00", of short ones "0.4". */
+/* Write the time of a column since the start: "0:40", "1:02:00"; for short columns "0:00.4". */
 static void time_label(char *out, size_t size, uint64_t ns, uint64_t column_ns)
 {
 	unsigned long long s = ns / 1000000000;

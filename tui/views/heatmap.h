@@ -22,11 +22,11 @@ struct heatmap {
 	int cols, rows;
 	uint64_t column_ns; /* time of a column */
 	uint64_t first;	  /* number of the leftmost column, counted from the start of the session */
-	int filled;	  /* columns from the left that have come */
+	int filled;	  /* columns from the left that are in the past or present */
 	unsigned int low; /* bucket (resolution 8) at which row 0, the lowest, begins */
 	unsigned int per_row;	/* buckets in a row */
-	unsigned int scale;	/* log2: a cell of 2^scale calls would be beyond the last level */
-	unsigned int row_scale; /* the same for the counts of rows */
+	unsigned int scale;	/* log2: 2^scale calls would exceed the last level */
+	unsigned int row_scale; /* the same for `row` */
 	uint64_t *cell;		/* calls, [row * cols + column]; row 0 is the lowest latency */
 	uint64_t *row;		/* calls of the span in each row */
 	uint64_t calls;		/* of the span */
@@ -38,7 +38,7 @@ struct heatmap_span {
 	const struct profile *total; /* gives the range of latencies */
 	uint64_t elapsed_ns;
 	uint64_t interval_ns;	 /* length of a slice */
-	uint64_t column_ns;	 /* a multiple of it */
+	uint64_t column_ns;	 /* a multiple of interval_ns */
 	unsigned int resolution; /* rows are not finer than this */
 };
 
@@ -48,19 +48,20 @@ void heatmap_release(struct heatmap *h);
 
 /* Level 0 (no calls) to 8 of a cell. */
 unsigned int heatmap_level(const struct heatmap *h, int col, int row);
-/* Length of a row's bar in half columns, of `halves`; 0 only without calls. */
+/* The length of a row's bar in half columns, at most `halves`; 0 only without calls. */
 int heatmap_bar(const struct heatmap *h, int row, int halves);
 /* The rows that a range of buckets touches; false when it lies outside. */
 bool heatmap_rows(const struct heatmap *h, struct bucket_range range, int *low, int *high);
 /* First latency of a row, in ns; row may be `rows`: the end of the last one. */
 uint64_t heatmap_row_ns(const struct heatmap *h, int row);
 
-/* The next shorter or longer time of a column for this length of slice. */
+/* The next shorter (`direction` < 0) or longer time per column for this length of a slice. */
 uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direction);
 
-/* Cells into `r` (r.w columns, r.h rows, the highest latency on top). */
+/* Draw the cells into `r` (r.w columns, r.h rows), with the highest latency on top. */
 void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r);
-/* Latencies at the left: labels end at column x + width - 2, ticks stand in x + width - 1. */
+/* Draw the latency axis into `r`: labels end at column x + width - 2, ticks are at x + width - 1.
+ */
 void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect r,
 			    struct bucket_range chosen);
 /* Draw the time axis in one row; column 0 is at r.x. The line ends at the present time. */

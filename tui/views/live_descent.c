@@ -33,7 +33,7 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 	screen_open_descent(l->screen, op, peak);
 }
 
-/* The place of a peak among those there are now, from 1; 0: it is gone. */
+/* The present rank of a peak, from 1; 0: the peak has disappeared. */
 static int rank_of(const struct op *op, int id)
 {
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
@@ -96,9 +96,9 @@ void live_descent_stop(struct live_descent *l)
 		driver_stop(l->driver);
 }
 
-/* ---- answers of before ---- */
+/* ---- earlier answers ---- */
 
-/* Its range may have moved since. */
+/* True if the ranges overlap: the range of a peak may have moved since the earlier answer. */
 static bool same_peak(const struct live_answer *a, const struct rec_descent *ask)
 {
 	return a->low_ns < ask->high_ns && ask->low_ns < a->high_ns;
@@ -119,7 +119,7 @@ static bool is_wait(enum cause_kind kind)
 	}
 }
 
-/* Of one function: which of its peaks have this path too. */
+/* Write a remark about other peaks of this function that had the same path. */
 static void same_paths(const struct live_descent *l, const struct descent_result *r, char *out,
 		       size_t size)
 {
@@ -142,7 +142,7 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 			 is_wait(r->paths[0].cause.kind) ? ", or it is in what they wait for" : "");
 }
 
-/* Keep an answer, to be compared with those of other peaks. Takes the result over. */
+/* Store an answer, to compare it with those of other peaks. Moves the result out of `r`. */
 static void keep_answer(struct live_descent *l, struct descent_result *r)
 {
 	const struct rec_descent *ask = driver_asked(l->driver);
@@ -189,7 +189,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
-	/* a replay may step on or back */
+	/* a replay may still step forwards or backwards */
 	over = driver_over(l->driver) && !l->replay;
 	named = driver_names(l->driver);
 	if (!driver_asked(l->driver) || driver_result(l->driver, &r))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The descent of a live screen: what the view asks goes to the driver, the driver's state to the
- * view. */
+/* Connects the view of a descent with the driver: passes the view's requests to the driver and the
+ * driver's state to the view. */
 #ifndef PEAKTOP_LIVE_DESCENT_H
 #define PEAKTOP_LIVE_DESCENT_H
 
@@ -11,7 +11,7 @@
 #include "tui/engine/descent_driver.h"
 #include "tui/screen/screen.h"
 
-/* One that was given before, while this screen was open. */
+/* An earlier answer of this session. */
 struct live_answer {
 	uint32_t op;
 	uint64_t low_ns, high_ns, mode_ns; /* of the peak */
@@ -21,14 +21,14 @@ enum { LIVE_ANSWERS = 16 };
 
 struct live_descent {
 	struct screen *screen;
-	struct model *model; /* of the session, or of the replay as it is now */
+	struct model *model; /* the live model, or the present one of the replay */
 	struct descent_driver *driver;
 	const struct descent_question *question; /* which calls, and how the descent decides */
 	bool replay;
 
-	/* from here on its own; zero at the beginning */
+	/* private to live_descent.c; zero at the beginning */
 	uint32_t op;   /* 0: no view of a descent is open */
-	bool reported; /* the end of it was handed to the screen, with all names */
+	bool reported; /* the screen has the final result with all names */
 	uint64_t next_ns;
 	unsigned int nr_answers;
 	struct live_answer answers[LIVE_ANSWERS];
@@ -36,12 +36,13 @@ struct live_descent {
 
 void live_descent_release(struct live_descent *l);
 
-/* SCREEN_DESCEND: begin and open the view, or say why not. A replay shows the descent that it
- * holds. */
+/* SCREEN_DESCEND: begin a descent and open its view, or show the reason for a failure. A replay
+ * shows its recorded descent. */
 void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
-/* SCREEN_DESCEND_STOP */
+/* SCREEN_DESCEND_STOP: stop the descent. */
 void live_descent_stop(struct live_descent *l);
-/* Every turn: hand the state to the screen, some times a second. True: there was something new. */
+/* Call every turn: passes the state to the screen a few times per second. True: the screen may have
+ * changed. */
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns);
 
 #endif

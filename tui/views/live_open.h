@@ -15,13 +15,14 @@
 struct live_open {
 	struct screen *screen;
 	struct front *front; /* NULL: a replay */
-	uint32_t op;	     /* asked about; 0: nothing is */
+	uint32_t op;	     /* the operation whose open calls are being collected; 0: none */
 	uint32_t round;
 	uint64_t asked_ns;
 };
 
 void live_open_ask(struct live_open *l, uint32_t op);
-/* Show the answer once it is there: true if something was shown. */
+/* Call every turn: shows the view when all snapshots and names have arrived. True: something was
+ * shown. */
 bool live_open_turn(struct live_open *l);
 
 #endif

@@ -17,7 +17,8 @@ enum { SOURCE_BYTES = 8 << 20, PATH_BYTES = 4200, TITLE_BYTES = 2 * PATH_BYTES +
 
 /* ---- source files ---- */
 
-/* A whole regular file; NULL with errno. The name comes from the target: it may be of anything. */
+/* Read a whole file; NULL with errno. The name comes from the target and is untrusted, so only
+ * regular files are read. */
 static char *read_source(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -60,8 +61,8 @@ static bool has_line(const char *text, uint32_t line)
 }
 
 /*
- * The file as the compiler named it; where that is not here, its last folders and its
- * name below the folder in which peaktop was started. `found` says which it was.
+ * Read the source file with the compiler's name. If it does not exist, try the last parts of its
+ * path below the current folder. `found` gets the name of the file that was read.
  */
 static char *find_source(const char *path, uint32_t line, char *found, size_t size)
 {
@@ -72,7 +73,7 @@ static char *find_source(const char *path, uint32_t line, char *found, size_t si
 	for (const char *at = path; !text && (at = strchr(at, '/')); at++) {
 		while (*at == '/')
 			at++;
-		/* a bare name may be that of any other program's file */
+		/* a bare file name could belong to another program */
 		if (!strchr(at, '/') || !strncmp(at, "../", 3))
 			break;
 		text = read_source(at);
@@ -110,7 +111,7 @@ static bool show_source(struct live_source *l, const char *path, uint32_t line)
 
 /* ---- instructions ---- */
 
-/* The part of the samples of its function that one instruction has, 0: none. */
+/* The share of one instruction in the samples of its function; 0: none. */
 static double share_at(const struct descent_result *r, uint32_t module, uint64_t offset)
 {
 	for (unsigned int i = 0; i < r->nr_paths; i++) {

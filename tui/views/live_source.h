@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a frame is in the program: its source, read as the user that we are, or its instructions,
+/* Shows the code of a frame: its source file, read with the rights of the user, or its instructions
  * from the parser. */
 #ifndef PEAKTOP_LIVE_SOURCE_H
 #define PEAKTOP_LIVE_SOURCE_H
@@ -11,12 +11,13 @@ struct front;
 
 struct live_source {
 	struct screen *screen;
-	struct front *front; /* NULL: a saved session, of which only the source can be shown */
+	struct front *front; /* NULL: a saved session, for which only source can be shown */
 	const struct descent_driver *driver; /* NULL: none */
-	char no_source[512];		     /* why the last one could not be shown */
+	char no_source[512];		     /* why the last source file could not be shown */
 };
 
-/* SCREEN_SOURCE and SCREEN_CODE: show it, now or when the parser has answered, or say why not. */
+/* SCREEN_SOURCE and SCREEN_CODE: show source or code, at once or when the parser has answered, or
+ * show the reason for a failure. */
 void live_source_show(struct live_source *l, const struct screen_action *a);
 
 #endif

@@ -38,8 +38,8 @@ static void row_histogram(struct op_row *row, const struct profile *p)
 }
 
 /*
- * A call that is open since peaktop started counts as that old, within the time that
- * attaching takes.
+ * If the oldest open call is at most this much younger than the session, it was already open when
+ * peaktop attached.
  */
 enum { ATTACH_NS = 500000000 };
 
@@ -55,11 +55,14 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 		if (last_slice)
 			span_ns = last->end_ns - last->start_ns;
 		else if (op->share_seen < 1 && last->end_ns > op->slices[0].start_ns)
-			span_ns = last->end_ns -
-				  op->slices[0].start_ns; /* the rest arrives with the next burst */
+			span_ns =
+			    last->end_ns -
+			    op->slices[0]
+				.start_ns; /* the time after the last burst is not covered yet */
 		else if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
 			 op->slices[0].start_ns < elapsed_ns)
-			span_ns = elapsed_ns - op->slices[0].start_ns; /* armed when asked for */
+			span_ns = elapsed_ns -
+				  op->slices[0].start_ns; /* armed after the start of the session */
 	}
 	row->op = op->op;
 	row->layer = op->layer;
@@ -161,7 +164,7 @@ static bool reserve(struct op_rows *r, size_t n)
 	return true;
 }
 
-/* The range that all small histograms share, in steps so that it moves seldom. */
+/* Set the common range of all small histograms, rounded to steps so that it seldom changes. */
 static void set_range(struct op_rows *r)
 {
 	enum { STEP = 8 };
@@ -180,7 +183,7 @@ static void set_range(struct op_rows *r)
 				r->high = k + 1;
 		}
 	}
-	if (r->low >= r->high) { /* 256 ns to 16 s */
+	if (r->low >= r->high) { /* no calls: show 256 ns to 16 s */
 		r->low = 16;
 		r->high = 68;
 	}

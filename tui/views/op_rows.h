@@ -24,12 +24,13 @@ struct op_row {
 	enum layer layer;
 	char name[96], module[48];
 	uint64_t calls, time_ns, p50_ns, p99_ns, max_ns;
-	double rate,
-	    wall; /* calls a second; latency / time, 1 = one thread all the time; < 0 unknown */
+	double rate, wall; /* calls per second; total latency / time (1: one thread all the time; <
+			      0: unknown) */
 	unsigned int peaks;
 	uint64_t open, oldest_ns;
-	bool idle;   /* nothing but calls that were open when we came: threads that wait for work */
-	double seen; /* share of its calls */
+	bool idle; /* only calls that were open before peaktop attached: threads that wait for work
+		    */
+	double seen; /* share of its calls that were seen */
 	bool adds_up;
 	uint8_t
 	    log[ROW_HALVES]; /* logarithm of the count, in eighths of a doubling, + 1; 0 = none */
@@ -37,11 +38,11 @@ struct op_row {
 };
 
 struct op_rows {
-	struct op_row *row; /* operations that did anything or were asked for */
+	struct op_row *row; /* operations that had calls or that the user named */
 	size_t nr, cap;
-	size_t *shown; /* indices of those that pass the filter, in order */
+	size_t *shown; /* indices of the rows that pass the filter, sorted */
 	size_t nr_shown;
-	size_t nr_ops; /* of the model, those without calls included */
+	size_t nr_ops; /* number of operations of the model, with or without calls */
 	enum row_order order;
 	bool reverse;
 	bool last_slice; /* figures of the last slice, not of the whole run */
@@ -50,14 +51,15 @@ struct op_rows {
 };
 
 void op_rows_release(struct op_rows *r);
-/* Copy anew and arrange. Without memory the rows stay as they were. */
+/* Copy the rows from the model, filter and sort them. If memory runs out, the rows stay unchanged.
+ */
 void op_rows_update(struct op_rows *r, struct model *m);
-/* Filter and sort what is there. */
+/* Filter and sort the present rows. */
 void op_rows_arrange(struct op_rows *r);
 /* The i-th row shown, or NULL. */
 const struct op_row *op_rows_at(const struct op_rows *r, size_t i);
-/* Its time, a call that has not ended counted with its age: a stuck one must not hide at the end.
- */
+/* The total time of an operation for sorting. Open calls count with their age, so that an operation
+ * with a stuck call is not sorted last. */
 uint64_t op_row_time(const struct op_row *row);
 
 #endif

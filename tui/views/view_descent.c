@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A descent: which part of the tree is shown, what is selected, the keys. */
+/* The view of a descent: the visible part of the tree, the selection, the keys. */
 #include "tui/views/view_descent.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ bool view_descent_has_children(const struct view_descent *v, uint32_t i)
 	return i + 1 < v->copy->d.nr_nodes && node_at(v, i + 1)->depth > node_at(v, i)->depth;
 }
 
-/* The node itself or one below is armed. */
+/* True if the node or a node below it is armed. */
 static bool armed_below(const struct view_descent *v, uint32_t i)
 {
 	uint32_t at = i;
@@ -73,7 +73,8 @@ static int index_of(const struct view_descent *v, uint32_t number)
 	return -1;
 }
 
-/* Make the rows anew. The selected node stays; where it went out of sight, its nearest parent. */
+/* Build the rows again. Keeps the selected node selected, or, if it became hidden, its nearest
+ * visible parent. */
 static void fit(struct view_descent *v)
 {
 	uint32_t i, n = v->copy ? v->copy->d.nr_nodes : 0, hidden = UINT32_MAX;
@@ -104,7 +105,7 @@ static void fit(struct view_descent *v)
 		v->pane = DESCENT_TREE;
 }
 
-/* Index of the selected node, -1 without any. */
+/* The index of the selected node; -1: there is none. */
 static int selected_index(const struct view_descent *v)
 {
 	return v->tree.selected < (int)v->nr_rows ? (int)v->row[v->tree.selected] : -1;
@@ -119,7 +120,7 @@ static void take_selected(struct view_descent *v)
 		v->selected = node_at(v, (uint32_t)i)->node;
 }
 
-/* Select node i and show it, whatever is closed above it. */
+/* Select node i and open all nodes above it. */
 static void go_to(struct view_descent *v, uint32_t i)
 {
 	uint32_t at = i;
@@ -157,7 +158,7 @@ static void set_branch(struct view_descent *v, enum branch b)
 	if (i < 0)
 		return;
 	take_selected(v);
-	/* closing what is closed, or has nothing below: what it belongs to */
+	/* if the node is closed or has no children, close its parent */
 	if (b == BRANCH_CLOSED && node_at(v, (uint32_t)i)->depth &&
 	    (!view_descent_has_children(v, (uint32_t)i) || !view_descent_open(v, (uint32_t)i)))
 		i = (int)parent_of(v, (uint32_t)i);
@@ -317,7 +318,7 @@ static bool descent_request(struct view *view, enum request request, int key)
 	}
 }
 
-/* To the next node with this name, also where it is out of sight. */
+/* Go to the next node whose name contains the text, even if it is hidden. */
 static bool descent_find(struct view *view, const char *text, int direction)
 {
 	struct view_descent *v = descent_of(view);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the view of a descent: view_descent.c (state and keys), view_descent_draw.c (the picture).
- */
+/* Private to the view of a descent: view_descent.c (state and keys) and view_descent_draw.c
+ * (drawing). */
 #ifndef PEAKTOP_VIEW_DESCENT_H
 #define PEAKTOP_VIEW_DESCENT_H
 
@@ -17,24 +17,24 @@ struct view_descent {
 	struct view view;
 	uint32_t op;
 	int peak;		   /* id */
-	struct descent_copy *copy; /* NULL: nothing came yet */
+	struct descent_copy *copy; /* NULL: no state arrived yet */
 	enum descent_pane pane;
 	struct list tree, paths;
-	uint32_t selected; /* number of a node: the row goes where it goes */
-	bool moved;	   /* a person chose it; else the end of the first path */
-	uint8_t all;	   /* enum branch, of nodes that were not asked for */
+	uint32_t selected; /* number of the selected node; the selected row follows it */
+	bool moved;  /* the user moved the selection; else the end of the first path is selected */
+	uint8_t all; /* enum branch of nodes with BRANCH_DEFAULT */
 	uint8_t branch[SCREEN_DESCENT_MAX_NODES]; /* enum branch, by number */
-	uint32_t *row;				  /* rows in sight: indices in copy->nodes */
+	uint32_t *row;				  /* rows of the tree: indices in copy->nodes */
 	uint32_t nr_rows;
 };
 
-/* Whether there is anything below node i, and whether it is shown. */
+/* True if node i has children; true if they are shown. */
 bool view_descent_has_children(const struct view_descent *v, uint32_t i);
 bool view_descent_open(const struct view_descent *v, uint32_t i);
 void view_descent_draw(const struct view *view, struct grid *g, struct rect r);
-/* Rows of the tree in sight in a body of this size; the same that drawing uses. */
+/* The number of visible rows of the tree in a body of this size. */
 int view_descent_tree_rows(const struct view_descent *v, int cols, int rows);
-/* Rows that everything takes. */
+/* The number of rows of the whole view. */
 int view_descent_height(const struct view *view, int cols);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The picture of a descent: the sentence, how far it is, the tree, the paths. */
+/* Draws a descent: the sentence, the progress, the tree, the paths. */
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -14,7 +14,7 @@ static const char answer_wait[] = "waiting for the first calls";
 /* --- text in lines -----------------------------------------------------------------------------
  */
 
-/* Wrapped; returns the lines and their number, to be released. */
+/* Wrap a text into `out`, which the caller releases. Returns the number of lines. */
 static int wrapped(struct buf *out, const char *text, int width, const char *first,
 		   unsigned int rest)
 {
@@ -29,7 +29,8 @@ static int wrapped(struct buf *out, const char *text, int width, const char *fir
 	return n;
 }
 
-/* Line `i` of it; the last one that is shown takes the rest, to be cut with a mark. */
+/* Copy line `i` of the text. With `last` copy all the rest as one line, which drawing then cuts
+ * with a mark. */
 static void line_of(const struct buf *b, int i, bool last, char *out, size_t size)
 {
 	const char *p = b->data;
@@ -57,7 +58,7 @@ static void draw_lines(struct grid *g, struct rect r, unsigned int role, const s
 	}
 }
 
-/* One more of the things that are said in a row: a line is broken between two of them. */
+/* Append an item to a row of items. A line is broken only between two items. */
 static void add_item(struct buf *out, int width, const char *dot, const char *what,
 		     const char *count)
 {
@@ -103,7 +104,8 @@ static void path_text(const struct view_descent *v, uint32_t i, struct buf *out)
 		buf_printf(out, "; mostly %s", p->where);
 }
 
-/* All paths in lines; the number of lines before path `at` in *top if asked for. */
+/* Append all paths as lines; store the number of lines before path `at` in *top unless it is NULL.
+ * Returns the number of lines. */
 static int path_lines(const struct view_descent *v, int width, struct buf *out, int at, int *top)
 {
 	struct buf one, text;
@@ -137,9 +139,9 @@ struct layout {
 };
 
 /*
- * The sentence comes first, but leaves half to the rest; then the tree, of which a
- * few rows are always there; the paths get what it does not need, a third at most
- * times (the first one is in the sentence already).
+ * The sentence comes first, with a limited height. The tree comes next and always has some rows.
+ * The paths get the rows that the tree does not need, at least a third in a high window (the
+ * sentence already contains the first path).
  */
 static struct layout lay_out(const struct view_descent *v, struct rect r, int sentence, int status)
 {
@@ -229,7 +231,8 @@ static void votes_text(const struct screen_descent_node *n, char *out, size_t si
 		snprintf(out, size, "%s", n->evidence);
 }
 
-/* What does not fit goes in this order: place, bar, time, votes, share. */
+/* If the width does not suffice, leave out columns in this order: place, bar, time, votes, share.
+ */
 static struct columns columns_of(const struct view_descent *v, int width)
 {
 	struct columns c = {.share = -1, .time = -1, .votes = -1};
@@ -284,7 +287,8 @@ static void draw_bar(struct grid *g, int x, int y, unsigned int role,
 		grid_put(g, x + i, y, 1, role, theme_glyph(GLYPH_BAR_HALF, g->ascii));
 }
 
-/* "store.c:88"; without a line "+0x21", from the start of the caller; "" for neither. */
+/* Write "store.c:88"; if the line is not known "+0x21", relative to the start of the caller; "" if
+ * neither is known. */
 static void place_text(const struct screen_descent_node *n, char *out, size_t size)
 {
 	const char *slash = strrchr(n->file, '/');
@@ -317,7 +321,7 @@ static int place_columns(const struct grid *g, const struct screen_descent_node 
 	return text[0] ? grid_columns(g, text) + 1 : 0;
 }
 
-/* Name with what is known besides; the place at the right where both fit. */
+/* Draw the name with its remark, and the place at the right if both fit. */
 static void draw_name(const struct view_descent *v, struct grid *g, int x, int y, int width,
 		      const struct columns *c, uint32_t index, unsigned int role)
 {
@@ -329,7 +333,7 @@ static void draw_name(const struct view_descent *v, struct grid *g, int x, int y
 	int most = width > 24 ? width - 16 : width / 3;
 	char text[1200];
 
-	/* a deep path goes on at the right edge: what is left of a name must be readable */
+	/* limit the indentation, so that names of a deep path stay readable */
 	indent = 2 * (int)n->depth < most ? 2 * (int)n->depth : most;
 	if (place > c->place_w)
 		place = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One operation: what is chosen in it, and the keys. */
+/* The view of one operation: the selection and the keys. */
 #include "tui/views/view_op.h"
 
 #include "tui/views/heatmap.h"
@@ -47,7 +47,7 @@ static unsigned int nr_related(const struct view_op *v)
 	return view_op_chosen(v, &index) ? v->op->peak[index].nr_related : 0;
 }
 
-/* Lists and panes follow what there is. */
+/* Adapt lists and panes to the present data. */
 static void fit(struct view_op *v)
 {
 	list_resize(&v->related, (int)nr_related(v));
@@ -90,7 +90,7 @@ static void set_detail(struct view_op *v, enum detail detail)
 	for (i = 0; i < v->nr_details; i++)
 		if (v->details[i].id == p->id)
 			break;
-	if (i == MODEL_MAX_PEAKS) { /* ids of peaks that are gone: the oldest makes room */
+	if (i == MODEL_MAX_PEAKS) { /* full, with ids of peaks that disappeared: drop the oldest */
 		memmove(v->details, v->details + 1, sizeof(v->details) - sizeof(v->details[0]));
 		i--;
 	} else if (i == v->nr_details) {
@@ -105,7 +105,8 @@ static void op_tick(struct view *view)
 	struct view_op *v = op_of(view);
 	struct frozen_op *fresh = frozen_op_new(view->screen->model, v->number);
 
-	/* gone from a replay that was rewound, or no memory: what is shown stays */
+	/* if the operation is missing (a replay was rewound) or memory is short, keep the old copy
+	 */
 	if (fresh) {
 		frozen_op_free(v->op);
 		v->op = fresh;
@@ -161,7 +162,7 @@ static void open_chosen(struct view_op *v)
 				    view_operation_new(s, f->related[i].op, f->related[i].peak_id));
 		return;
 	}
-	v->chosen = p->id; /* what is descended into stays chosen */
+	v->chosen = p->id; /* the peak of the descent stays chosen */
 	screen_act(s,
 		   (struct screen_action){.type = SCREEN_DESCEND, .op = v->number, .peak = p->id});
 }
@@ -191,7 +192,7 @@ static void all_peaks(struct view_op *v)
 		       all ? "all peaks are listed" : "small peaks and shadows are hidden");
 }
 
-/* Through the remarks of the chosen peak; what is beyond the end is clipped when drawn. */
+/* Scroll the remarks of the chosen peak. Drawing limits the position further. */
 static bool scroll(struct view_op *v, enum request request)
 {
 	struct op_line lines[OP_MAX_LINES];
@@ -232,7 +233,7 @@ static bool move(struct view_op *v, enum request request)
 	return true;
 }
 
-/* To the next peak of which the words contain the text; peaks count round. */
+/* Go to the next peak whose remarks contain the text; wraps around. */
 static bool op_find(struct view *view, const char *text, int direction)
 {
 	struct view_op *v = op_of(view);
@@ -329,7 +330,7 @@ static int op_height(const struct view *view, int cols)
 	const struct view_op *v = (const struct view_op *)view;
 	struct op_line lines[OP_MAX_LINES];
 
-	/* a map of 24 rows and all words */
+	/* room for a map of 24 rows and all text */
 	return v->op ? 30 + view_op_lines(v, cols, lines) * 2 + (int)v->op->op.nr_open_calls : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the view of one operation: view_op.c (state and keys), view_op_draw.c
- * (the picture), view_op_peaks.c (the peaks in words). For them alone.
+ * Private to the view of one operation: view_op.c (state and keys), view_op_draw.c (drawing),
+ * view_op_peaks.c (the pane of peaks).
  */
 #ifndef PEAKTOP_VIEW_OP_H
 #define PEAKTOP_VIEW_OP_H
@@ -13,20 +13,21 @@
 
 enum op_pane { PANE_PEAKS, PANE_RELATED, PANE_OPEN, NR_PANES };
 
-/* How the details of one peak were asked to be. */
+/* The user's choice for the details of one peak. */
 enum detail { DETAIL_DEFAULT = 0, DETAIL_SHOWN, DETAIL_HIDDEN };
 
 struct view_op {
 	struct view view;
 	uint32_t number;
-	struct frozen_op *op; /* NULL before the first tick, or without memory */
+	struct frozen_op *op; /* NULL before the first tick, or if memory is short */
 	uint64_t column_ns;
 	enum op_pane pane;
 	int chosen;	     /* id of a peak; 0: the one with the most time */
-	int scroll;	     /* remarks of the chosen peak above those in sight */
+	int scroll;	     /* lines of the chosen peak's remarks above the visible ones */
 	struct list related; /* of the chosen peak */
 	struct list open;
-	enum detail all; /* what holds for peaks without an entry; default: the chosen one */
+	enum detail all; /* for peaks without an entry in `details`; DETAIL_DEFAULT: show only those
+			    of the chosen peak */
 	unsigned int nr_details;
 	struct {
 		int id;
@@ -34,7 +35,7 @@ struct view_op {
 	} details[MODEL_MAX_PEAKS];
 };
 
-/* The chosen peak, its index in op.peaks; NULL and -1 without peaks. */
+/* The chosen peak and its index in op.peaks; NULL and -1 if there are no peaks. */
 const struct peak *view_op_chosen(const struct view_op *v, int *index);
 bool view_op_detailed(const struct view_op *v, const struct peak *p);
 
@@ -53,8 +54,8 @@ enum { OP_MAX_LINES = 512 };
 /* The lines of all peaks in a pane of this width; at most OP_MAX_LINES. Returns their number. */
 int view_op_lines(const struct view_op *v, int width, struct op_line *lines);
 /*
- * Heading and lines into `r`. Where they do not all fit, each peak keeps its row and the
- * chosen one shows as many of its remarks as there is room for.
+ * Draw heading and lines into `r`. If not all lines fit, each peak keeps its row, and the chosen
+ * peak shows as many remarks as fit.
  */
 void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r);
 void view_op_draw(const struct view *view, struct grid *g, struct rect r);

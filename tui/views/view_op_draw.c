@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The picture of one operation: heatmap, histogram with bracketed peaks, open calls. */
+/* Draws one operation: heatmap, histogram with bracketed peaks, open calls. */
 #include "analysis/base/format.h"
 #include "tui/screen/theme.h"
 #include "tui/views/heatmap.h"
@@ -9,14 +9,15 @@
 
 enum { LABELS = 8, LANE = 4, MAX_LANES = 3, MAP_MIN_ROWS = 5, OPEN_SHOWN = 3 };
 
-/* Where everything goes; a height or width of 0: not shown. */
+/* The rectangles of all parts; a part with height or width 0 is not shown. */
 struct layout {
 	struct rect title, placement, heading, labels, map, bars, brackets, times, peaks, open;
 };
 
 /* --- layout ------------------------------------------------------------------------------- */
 
-/* Columns: latencies, map, histogram, brackets. Narrow: without labels, then without the map. */
+/* Set the columns: latencies, map, histogram, brackets. In a narrow window omit the labels first,
+ * then the map. */
 static void lay_out_columns(struct layout *l, struct rect area, int lanes)
 {
 	int labels = area.w >= 36 ? LABELS : area.w >= 24 ? 1 : 0, rest = area.w - labels;
@@ -27,7 +28,7 @@ static void lay_out_columns(struct layout *l, struct rect area, int lanes)
 	rest -= brackets;
 	bars = rest / 4;
 	bars = bars > 40 ? 40 : bars < 6 ? 6 : bars;
-	if (rest < 16) /* the peaks matter more than how they moved */
+	if (rest < 16) /* narrow: the histogram has priority over the map */
 		bars = rest;
 	l->labels = (struct rect){area.x, area.y, labels, area.h};
 	l->map =
@@ -37,8 +38,8 @@ static void lay_out_columns(struct layout *l, struct rect area, int lanes)
 }
 
 /*
- * Rows. The map keeps half of them; of the rest the peaks come first, then open
- * calls, then how it is timed. What is not needed goes back to the map.
+ * Set the rows. The map has about half of them. The rest goes first to open calls (at most half of
+ * the rest), then to the peaks. Rows that are not needed go back to the map.
  */
 static struct layout lay_out(const struct view_op *v, struct rect r, int lanes)
 {
@@ -83,7 +84,7 @@ static struct layout lay_out(const struct view_op *v, struct rect r, int lanes)
 
 /* --- title ---------------------------------------------------------------------------------- */
 
-/* Name, calls, what is open, quantiles: at the end is what may be cut. */
+/* Draw name, calls, open calls and quantiles, the most important first: the end may be cut. */
 static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 {
 	const struct op *op = &v->op->op;
@@ -110,7 +111,8 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	}
 }
 
-/* What its counts leave out, then how it is timed: the first matters more. */
+/* Draw the remark about calls that the counts lack, then the placement of the probes, which may be
+ * cut. */
 static void draw_placement(const struct view_op *v, struct grid *g, struct rect r)
 {
 	const char *remark = v->op->remarks;
@@ -120,7 +122,7 @@ static void draw_placement(const struct view_op *v, struct grid *g, struct rect 
 
 	if (r.h < 1)
 		return;
-	if (v->op->op.open && n) { /* the first remark is about that, and the title says it */
+	if (v->op->op.open && n) { /* skip the remark about open calls: the title shows them */
 		remark += n + (remark[n] == '\n');
 		n = strcspn(remark, "\n");
 	}
@@ -182,8 +184,8 @@ struct bracket {
 };
 
 /*
- * Where two neighbours meet within one row it goes to the one with more of it,
- * as long as the other keeps a row.
+ * If two neighbouring peaks share a row, give the row to the peak with more of it, as long as the
+ * other peak keeps a row.
  */
 static void share_row(const struct op *op, const struct heatmap *h, struct bracket *b,
 		      unsigned int i)
@@ -211,8 +213,8 @@ static void keep_mode(struct bracket *b)
 		b->mode = b->high;
 }
 
-/* Peaks that still share a row of the map get brackets beside each other. Returns the lanes used.
- */
+/* Place the brackets. Peaks that still share a row get brackets in different lanes, side by side.
+ * Returns the number of lanes. */
 static int place_brackets(const struct op *op, const struct heatmap *h, struct bracket *b)
 {
 	int used[MAX_LANES] = {-1, -1, -1}, lanes = 1, lane;
@@ -256,7 +258,7 @@ static enum glyph bracket_glyph(const struct bracket *b, int row)
 	return row == b->mode ? GLYPH_BRACKET_MODE : GLYPH_BRACKET_MIDDLE;
 }
 
-/* Shadows are drawn dimly, with the number of the peak that they belong to. */
+/* Draw shadows dimly, with the number of their peak. */
 static void draw_shadows(const struct op *op, const struct heatmap *h, struct grid *g,
 			 struct rect r)
 {
@@ -403,7 +405,7 @@ void view_op_draw(const struct view *view, struct grid *g, struct rect r)
 	l = lay_out(v, r, 1);
 	if (l.map.h > 0 && !heatmap_init(&h, &span, l.map.w > 0 ? l.map.w : 1, l.map.h)) {
 		lanes = place_brackets(&v->op->op, &h, b);
-		if (lanes > 1) { /* the map gives way; its rows stay as they are */
+		if (lanes > 1) { /* make the map narrower; the rows do not change */
 			heatmap_release(&h);
 			l = lay_out(v, r, lanes);
 			if (heatmap_init(&h, &span, l.map.w > 0 ? l.map.w : 1, l.map.h) < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The peaks of one operation: a row of figures each, and what else is known in words. */
+/* The pane of peaks: a row of figures for each peak, and its remarks in words. */
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/theme.h"
@@ -7,7 +7,7 @@
 
 enum { INDENT = 7, ROW_WIDTH = 52 };
 
-/* The end of the line of at most `width` columns that begins at `s` and may go to `end`. */
+/* The end of the line that begins at `s`: at most `width` columns, at most up to `end`. */
 static const char *break_line(const char *s, const char *end, int width)
 {
 	size_t fit = text_fit(s, (unsigned int)(width > 1 ? width : 1)), cut;
@@ -30,7 +30,8 @@ static int nr_remarks(const char *s)
 	return n;
 }
 
-/* Lines of one peak's remarks; those about related peaks stand last. */
+/* Append the lines of one peak's remarks; those about related peaks come last. Returns the new
+ * number of lines. */
 static int remark_lines(const struct view_op *v, int peak, int width, struct op_line *lines, int n)
 {
 	const struct frozen_peak *f = &v->op->peak[peak];
@@ -71,7 +72,7 @@ int view_op_lines(const struct view_op *v, int width, struct op_line *lines)
 	return n;
 }
 
-/* What fits behind the figures when the details are hidden. */
+/* A short remark for the row of figures, shown if the details are hidden. */
 static void short_remark(const struct view_op *v, const struct peak *p, char *out, size_t size)
 {
 	char period[192] = "";
@@ -125,15 +126,15 @@ static void draw_remark(const struct view_op *v, const struct op_line *line, str
 		 selected ? ROLE_SELECTED : ROLE_TEXT, text);
 }
 
-/* Which of all lines are in sight. */
+/* The visible lines. */
 struct shown {
 	int line[OP_MAX_LINES];
 	int n;
-	int first_remark, nr_remarks; /* of the chosen peak, among line[]; nr 0: none */
-	bool above, below;	      /* it has more remarks than are in sight */
+	int first_remark, nr_remarks; /* visible remark lines of the chosen peak */
+	bool above, below;	      /* the chosen peak has more remarks above or below */
 };
 
-/* Remarks of the chosen peak that are out of sight at the top. */
+/* The number of remark lines of the chosen peak that are hidden above the visible ones. */
 static int first_remark(const struct view_op *v, const struct op_line *lines, int from, int n,
 			int room)
 {
@@ -152,8 +153,8 @@ static int first_remark(const struct view_op *v, const struct op_line *lines, in
 }
 
 /*
- * Every peak keeps its row of figures as long as there is room; what is left
- * is for the remarks of the chosen one.
+ * Choose the visible lines. As many peaks as fit keep their row of figures; the remaining lines
+ * show remarks of the chosen peak.
  */
 static void choose_lines(const struct view_op *v, const struct op_line *lines, int n, int height,
 			 struct shown *out)

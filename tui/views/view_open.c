@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is open now: threads, ages, what they wait for, stacks. */
+/* The view of open calls: threads, ages, what they wait for, stacks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ void screen_show_open(struct screen *s, const char *lines)
 
 		memcpy(line, lines, kept);
 		line[kept] = '\0';
-		/* frames are lines of their own; what a thread waits for may be long */
+		/* do not wrap headings and frames; wrap the text about a thread's wait, which may
+		 * be long */
 		if (first || !n || (indent && strncmp(line + indent, "kernel:", 7) != 0))
 			pager_add(p, first ? ROLE_HEADING : ROLE_TEXT, line);
 		else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Operations: one row each. Rows are copied from the model at every tick; a
- * paused view keeps those it has.
+ * The list of operations, one row each. The rows are copied from the model at every tick; a paused
+ * view keeps its rows.
  */
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
@@ -10,15 +10,15 @@
 #include "tui/views/op_rows.h"
 #include "tui/views/views.h"
 
-#define STUCK_NS 10000000000ULL /* an open call this old is shown as an alert */
-#define SLOW_NS 1000000000ULL	/* ... as a warning */
+#define STUCK_NS 10000000000ULL /* an open call of this age is shown as an alert */
+#define SLOW_NS 1000000000ULL	/* an open call of this age is shown as a warning */
 
 struct view_operations {
 	struct view view;
 	struct op_rows rows;
 	struct list list;
-	uint32_t selected; /* op; 0: whatever is on top */
-	char note[256];	   /* the latest */
+	uint32_t selected; /* operation number; 0: the top row */
+	char note[256];	   /* the latest note */
 	size_t nr_notes;
 };
 
@@ -38,7 +38,7 @@ static void ops_close(struct view *v)
 	free(v);
 }
 
-/* The list follows the rows; the selected operation stays selected where it goes. */
+/* Adapt the list to the rows. The selected operation stays selected if its row moves. */
 static void follow_rows(struct view_operations *o)
 {
 	size_t i, n = o->rows.nr_shown;
@@ -70,12 +70,12 @@ static void ops_tick(struct view *v)
 
 struct columns {
 	int name, calls, wall, p50, p99, spark, peaks, open; /* x; -1: not shown */
-	int layer, total, sum, max;			     /* ... where there is much room */
+	int layer, total, sum, max;			     /* x in a wide window; -1: not shown */
 	int name_w, spark_w, open_w;
 };
 
-/* Columns from left to right; what does not fit goes in this order: histogram, peaks, p50, rate,
- * p99, open. */
+/* Set the columns from left to right. If the width does not suffice, leave out columns in this
+ * order: histogram, peaks, p50, rate, p99, open. */
 static struct columns lay_out(int width)
 {
 	struct columns c = {.name = 2,
@@ -157,7 +157,7 @@ static void spark_heading(const struct view_operations *o, struct grid *g, const
 			  int y)
 {
 	static const struct {
-		int half; /* of 10^3k ns: 2 log2 */
+		int half; /* position of 10^(3k) ns: twice its log2 */
 		const char *text;
 	} marks[] = {{20, "us"}, {40, "ms"}, {60, "s"}, {80, "1000s"}};
 	unsigned int i;
@@ -185,7 +185,7 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall%");
 	heading(o, g, c->p50, r.y, 7, BY_P50, "p50");
 	heading(o, g, c->p99, r.y, 7, BY_P99, "p99");
-	if (c->layer >= 0) { /* these do not sort */
+	if (c->layer >= 0) { /* the list cannot be sorted by these columns */
 		grid_put(g, c->layer, r.y, 17, ROLE_HEADING, "layer");
 		grid_put_right(g, c->total, r.y, 5, ROLE_HEADING, "calls");
 		grid_put_right(g, c->sum, r.y, 7, ROLE_HEADING, "total");
@@ -210,13 +210,13 @@ static void draw_spark(const struct view_operations *o, const struct op_row *row
 				log = row->log[k];
 		if (!log)
 			continue;
-		/* one call gives the lowest mark, the largest bucket the highest */
+		/* one call has the lowest level, the largest bucket the highest */
 		level = 1 + (log - 1) * 7U / (row->log_max > 1 ? row->log_max - 1U : 1U);
 		grid_put(g, x + i, y, 1, ROLE_BAR, theme_spark(level, g->ascii));
 	}
 }
 
-/* The age of the oldest open call; one that is stuck must be seen. */
+/* Draw the age of the oldest open call, as an alert if it is stuck. */
 static void draw_open(const struct op_row *row, struct grid *g, int x, int y, int w,
 		      unsigned int plain)
 {
@@ -307,7 +307,7 @@ static void draw_empty(const struct view_operations *o, struct grid *g, struct r
 	grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM, text);
 }
 
-/* The line under the table: what the figures are of, filter, layers, the latest note. */
+/* Draw the line under the table: the period of the figures, filter, layers, the latest note. */
 static void draw_foot(const struct view_operations *o, struct grid *g, int y, int w)
 {
 	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
@@ -400,7 +400,8 @@ static void costliest(struct view_operations *o)
 	follow_selection(o);
 }
 
-/* The text is a filter; next and previous go round through the rows that pass it. */
+/* The search text is a filter. Next and previous move through the rows that pass it and wrap
+ * around. */
 static bool ops_find(struct view *v, const char *text, int direction)
 {
 	struct view_operations *o = ops_of(v);

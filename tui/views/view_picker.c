@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process picker: a list that the front reads, filtered by what is typed. */
+/* The process picker: the list of processes, filtered by the text that the user types. */
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
@@ -22,9 +22,9 @@ struct view_picker {
 	struct process *all;
 	size_t *shown;
 	size_t nr;
-	bool known; /* a list came */
+	bool known; /* a list has arrived */
 	struct list list;
-	uint32_t selected; /* pid; 0: whatever is on top */
+	uint32_t selected; /* pid; 0: the top row */
 	enum picker_order order;
 	bool reverse;
 	char filter[FILTER_MAX];
@@ -281,7 +281,8 @@ static void filter_changed(struct view_picker *p)
 	arrange(p);
 }
 
-/* Characters go to the filter. While it is empty and not asked for by `/`, q and ? are commands. */
+/* Characters go to the filter. While the filter is empty and `/` was not pressed, q and ? are
+ * commands. */
 static bool picker_key(struct view *v, int key)
 {
 	struct view_picker *p = picker_of(v);
@@ -355,7 +356,7 @@ static bool picker_request(struct view *v, enum request request, int key)
 		p->reverse = !p->reverse;
 		arrange(p);
 		return true;
-	case REQUEST_SEARCH: /* by its F-key */
+	case REQUEST_SEARCH: /* the function key for search; `/` is handled in picker_key() */
 		p->typing = true;
 		return true;
 	case REQUEST_ERASE:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a frame of a descent is in the program: lines of a source file, or instructions. */
+/* The view of a frame's code: lines of a source file, or instructions. */
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/pager.h"
@@ -12,7 +12,7 @@ static const struct view_hint source_hints[] = {
     {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
 };
 
-/* Its first line, the name of the file, stays in sight. */
+/* Draw the pager with its first line, the file name, always visible. */
 static void source_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct pager *p = (const struct pager *)v;
@@ -38,7 +38,7 @@ static const struct view_methods source_methods = {
     .find = pager_find,
 };
 
-/* One line with its number, tabs as blanks. */
+/* Append a line with its number; tabs become blanks. */
 static void add_line(struct pager *p, uint32_t number, const char *text, size_t bytes)
 {
 	char raw[1024], safe[2048], line[2080];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The views: those that the screen opens by itself, and what the front shows in others. */
+/* The views that the screen opens by itself, and functions with which the front opens others. */
 #ifndef PEAKTOP_VIEWS_H
 #define PEAKTOP_VIEWS_H
 
@@ -17,19 +17,19 @@ struct view *view_help_new(struct screen *s, enum keymap of);
 struct view *view_information_new(struct screen *s);
 
 /*
- * Show the view of a descent: in answer to SCREEN_DESCEND, once it has begun. Where
- * it is open already (asked again), it stays. Closing it gives SCREEN_DESCEND_STOP.
+ * Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
+ * is already open, it stays. Closing the view queues SCREEN_DESCEND_STOP.
  */
 void screen_open_descent(struct screen *s, uint32_t op, int peak);
-/* The state now; shown from the next screen_tick() on. 0, -EINVAL (not in preorder) or -ENOMEM. */
+/* Set the state of the descent, which is shown from the next screen_tick() on. 0, -EINVAL (not in
+ * preorder) or -ENOMEM. */
 int screen_set_descent(struct screen *s, const struct screen_descent *d);
 
-/* In answer to SCREEN_SOURCE: lines of a file with this one (from 1) marked. */
+/* Answer SCREEN_SOURCE: show the text of a file with line `line` (from 1) marked. */
 void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);
-/* In answer to SCREEN_CODE, or to a SCREEN_SOURCE whose file cannot be read. */
+/* Answer SCREEN_CODE, or a SCREEN_SOURCE whose file cannot be read: show instructions. */
 void screen_show_code(struct screen *s, const struct screen_code *code);
-/* In answer to SCREEN_OPEN_CALLS: these lines (sanitised, the first one a heading) in a view of
- * their own. */
+/* Answer SCREEN_OPEN_CALLS: open a view with these lines (sanitised; the first is a heading). */
 void screen_show_open(struct screen *s, const char *lines);
 
 #endif
