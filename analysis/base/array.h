@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arrays that grow up to a maximum, and searches in arrays that are in order. */
+/* Arrays that grow up to a maximum, and binary search in sorted arrays. */
 #ifndef PEAKTOP_ARRAY_H
 #define PEAKTOP_ARRAY_H
 
 #include <stddef.h>
 
 /*
- * Make room for one more element in `array`, which holds `nr` and has room for `cap` (a variable of
- * any integer type). It never holds more than `max`. 0; -E2BIG if it is full; -ENOMEM. After an
- * error the array is as before.
+ * Make room for one more element in `array`, which has `nr` elements and room for `cap` (a variable
+ * of any integer type), at most `max`. Returns 0, -E2BIG if the array is full, or -ENOMEM. After an
+ * error the array is unchanged.
  */
 #define array_grow(array, nr, cap, max)                                                            \
 	({                                                                                         \
@@ -20,7 +20,8 @@
 		err_;                                                                              \
 	})
 
-/* The same for `nr` elements of `size` bytes in all; the room is doubled. */
+/* Make room for `nr` elements of `size` bytes, at most `max` elements; doubles the room. Returns as
+ * array_grow(). */
 int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions that are never right in this project. Included before every file
- * by the Makefile, so that a use of one is an error of the compiler.
+ * Functions that this project must not use. The Makefile includes this file before every source
+ * file, so that the compiler rejects them.
  */
 #ifndef PEAKTOP_BANNED_H
 #define PEAKTOP_BANNED_H

@@ -2,10 +2,9 @@
 /*
  * A byte buffer that grows up to a mandatory maximum.
  *
- * A failed append (no memory: -ENOMEM, over the maximum: -E2BIG) leaves the
- * contents as they were, is remembered in `err`, and makes every later append
- * fail too, so that a writer can check once at its end. `data` is always
- * NUL-terminated once anything was appended (the NUL is not counted in `len`).
+ * A failed append (-ENOMEM, or -E2BIG beyond the maximum) leaves the contents unchanged and stores
+ * the error in `err`. All later appends fail with it, so that a writer can check once at its end.
+ * After the first append `data` is always NUL-terminated; `len` does not count the NUL.
  */
 #ifndef PEAKTOP_BUF_H
 #define PEAKTOP_BUF_H
@@ -22,11 +21,11 @@ struct buf {
 	int err;    /* 0 or the first error, negative errno */
 };
 
-/* Make `b` empty without allocating; `max` bounds its growth for good. */
+/* Make `b` empty without allocating; `max` limits its size from now on. */
 void buf_init(struct buf *b, size_t max);
 /* Free the contents; `b` is empty and usable again with the same maximum. */
 void buf_release(struct buf *b);
-/* Forget the contents and the error, keep the memory. */
+/* Drop the contents and the error, keep the memory. */
 void buf_reset(struct buf *b);
 /* Make room for `n` more bytes. */
 int buf_reserve(struct buf *b, size_t n);

@@ -5,7 +5,7 @@
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-/* Headers of Debian 12 know them all; those of older build hosts may not. */
+/* The headers of older build hosts may lack these capabilities. */
 enum { PERFMON = 38, BPF = 39, CHECKPOINT_RESTORE = 40 };
 
 uint64_t capability_set_collector(uint64_t permitted, const struct capability_needs *needs)

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * The collector, once its programs are loaded and a command is started:
+ * What the collector keeps after its BPF programs are loaded and a command is started:
  *   CAP_BPF                 maps, links, iterators
  *   CAP_PERFMON             tracepoints, uprobes, kprobes, clocks, breakpoints
  *   CAP_SYS_PTRACE          /proc/PID of other users' processes
- *   CAP_DAC_READ_SEARCH     the files in it that only their owner may read
+ *   CAP_DAC_READ_SEARCH     files below /proc/PID that only their owner may read
  *   CAP_CHECKPOINT_RESTORE  /proc/PID/map_files
  *   CAP_SYSLOG              addresses in /proc/kallsyms
  *   CAP_KILL                end a command that was started (`command`)

@@ -39,7 +39,7 @@ int debug_path_of_link(const char *module_path, const char *link, char *out, siz
 		return -EINVAL;
 	if (!link[0] || link[0] == '.' || strchr(link, '/') || strlen(link) > MAX_LINK)
 		return -EINVAL;
-	/* of a module in "/" there is no folder to name */
+	/* a module in "/" has no folder to prepend */
 	if (slash == module_path)
 		return fits(snprintf(out, n, "%s", link), n);
 	return fits(

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where separate debug files lie below a debug root (/usr/lib/debug). Build ids
- * and names come from files of the target and are hostile: a path is only made
- * of what cannot lead out of the root by itself.
+ * The paths of separate debug files below a debug root (/usr/lib/debug). Build ids and names come
+ * from files of the target and are untrusted: names that could lead out of the root are rejected.
  */
 #ifndef PEAKTOP_DEBUG_PATH_H
 #define PEAKTOP_DEBUG_PATH_H

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much two names differ, for suggestions after a typing error. */
+/* The difference between two names, to suggest a name after a typing error. */
 #ifndef PEAKTOP_EDIT_DISTANCE_H
 #define PEAKTOP_EDIT_DISTANCE_H
 
 #include <stddef.h>
 
-enum { EDIT_MAX_TEXT = 160 }; /* bytes of a text that are compared */
+enum { EDIT_MAX_TEXT = 160 }; /* only the first so many bytes of a text are compared */
 
 /*
  * The number of edits that turn `a` into `b`: insert, delete or replace one character, or swap
- * two neighbours (optimal string alignment). Ignores case, and what follows the first
+ * two neighbours (optimal string alignment). Ignores case, and the text after the first
  * EDIT_MAX_TEXT bytes. Returns limit + 1 as soon as more than `limit` edits are needed.
  */
 unsigned int edit_distance(const char *a, size_t na, const char *b, size_t nb, unsigned int limit);
 
-/* The most edits by which another name is still near a name of `len` characters: a third of them.
- */
+/* The maximum number of edits between a name of `len` characters and a similar name: a third of
+ * them. */
 static inline unsigned int edit_limit(size_t len)
 {
 	len = len < EDIT_MAX_TEXT ? len : EDIT_MAX_TEXT;

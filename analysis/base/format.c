@@ -7,8 +7,8 @@
 
 struct unit {
 	double size;
-	const char *name;  /* after the figure in plain text */
-	const char *fixed; /* three columns in tables */
+	const char *name;  /* follows the figure in plain text */
+	const char *fixed; /* follows the figure in tables: three columns */
 };
 
 static const struct unit time_units[] = {
@@ -25,7 +25,7 @@ enum {
 	NR_COUNT = sizeof(count_units) / sizeof(count_units[0])
 };
 
-/* Three significant digits of v, 0 <= v, in at most 4 columns while v < 1000. */
+/* Format v >= 0 with three significant digits; at most 4 columns if v < 1000. */
 static struct text digits(double v)
 {
 	struct text t;
@@ -60,7 +60,7 @@ static const struct unit *unit_of(const struct unit *units, unsigned int nr, dou
 
 	for (i = 0; i + 1 < nr; i++) {
 		next = units[i + 1].size / units[i].size;
-		/* what would be rounded up to the next unit belongs there */
+		/* use the next unit if rounding would reach it */
 		if (v / units[i].size < next * (next >= 1000 ? 0.9995 : 1))
 			break;
 	}
@@ -75,7 +75,7 @@ static struct text whole(uint64_t v)
 	return t;
 }
 
-/* The figure of ns in unit u; whole nanoseconds have no decimals. */
+/* Format ns in the unit u. Nanoseconds have no decimals. */
 static struct text time_digits(uint64_t ns, const struct unit *u)
 {
 	return u == &time_units[0] ? whole(ns) : digits((double)ns / u->size);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Figures for people. Each returns a small value, to be used in place:
- * `printf("%s", format_time(ns).s)`. ASCII only, so bytes are columns.
+ * Formats figures for display. Each function returns a small struct by value, to be used in place:
+ * `printf("%s", format_time(ns).s)`. The text is ASCII, so bytes are columns.
  *
  * The plain forms have at most three significant digits and no trailing
  * zeros ("1.25 us", "12 ms"); the `_fixed` forms always take the same number of
- * columns, right-aligned, for tables. Rounding never turns what is not all into
- * "100%", nor what is not nothing into "0%".
+ * columns, right-aligned, for tables. Rounding never turns a share below 1 into "100%", nor a share
+ * above 0 into "0%".
  */
 #ifndef PEAKTOP_BASE_FORMAT_H
 #define PEAKTOP_BASE_FORMAT_H
@@ -31,7 +31,7 @@ struct text format_range(uint64_t low_ns, uint64_t high_ns);
 /* "999", "1.23k", "12.3k", "1.2M", ... */
 struct text format_count(uint64_t n);
 struct text format_count_fixed(uint64_t n);
-/* Every digit, in groups: "1'234'567". */
+/* All digits, in groups of three: "1'234'567". */
 struct text format_count_exact(uint64_t n);
 /* Events a second: "0.2", "12.5", "1.2k"; 0 gives "0", less than 0.001 "<0.001" */
 struct text format_rate(double hz);

@@ -7,6 +7,6 @@ uint64_t process_start_ticks(uint64_t since_boot_ns, uint64_t ticks_per_s, int64
 
 	if (!ticks_per_s || ticks_per_s > 1000000000)
 		return 0;
-	/* as nsec_to_clock_t() of the kernel: the remainder is dropped */
+	/* like nsec_to_clock_t() of the kernel: rounds down */
 	return ns / (1000000000 / ticks_per_s);
 }

@@ -7,7 +7,7 @@
 
 #include "analysis/base/edit_distance.h"
 
-/* Made by the Makefile from the system's own list. */
+/* The Makefile generates this list from the system's headers. */
 static const char *const names[] = {
 #include "syscall_names.inc"
 };

@@ -16,7 +16,7 @@ uint32_t frames_innermost_first(const struct parsed_frames *a, struct rec_frame 
 	return nr;
 }
 
-/* The `nr` innermost ones, the outermost of them first. */
+/* Copy the `nr` innermost frames, starting with the outermost of them. */
 static uint32_t inwards(const struct parsed_frames *a, uint32_t nr, struct rec_frame *out,
 			uint32_t max)
 {

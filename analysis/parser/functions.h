@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which of several functions of one name is meant. Pure. */
+/* Chooses between several functions with the same name. */
 #ifndef PEAKTOP_FUNCTIONS_H
 #define PEAKTOP_FUNCTIONS_H
 
 #include "analysis/parser/protocol.h"
 
 /*
- * The only function that is found, or the only one that is no old version of its symbol (with one
- * @): old versions are meant only when there is nothing else. NULL: none or several.
+ * The only function in the answer, or the only one that is not an old version of a symbol (its name
+ * has a single @). NULL: there is none, or the name is ambiguous.
  */
 const struct parsed_function *functions_only(const struct parsed_functions *a);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the front asks of the parser worker and what that answers: frames of
- * their own types on a channel (collect/process/channel.h).
+ * The requests of the front to the parser worker, and its answers: frames with their own types on a
+ * channel (collect/process/channel.h).
  *
- * Every request has an id that the front chooses and gets exactly one answer
- * with that id, in the order asked; a request for all modules, and one that
- * meets them on a stack, is preceded by one PARSED_AT per module. Text is not sanitised. Offsets
- * are positions in the file of a module. Pure values; decoded ones belong to the decoder.
+ * The front chooses an id for each request. The worker sends exactly one answer with this id, in
+ * the order of the requests. During a request for all modules, and while unwinding, it also sends
+ * one PARSED_AT before it reads each module. Text is not sanitised. Offsets are positions in the
+ * file of a module. Decoded structs belong to the decoder.
  */
 #ifndef PEAKTOP_CODE_PROTOCOL_H
 #define PEAKTOP_CODE_PROTOCOL_H
@@ -17,27 +17,27 @@
 #include "analysis/session/record.h"
 
 enum parse_type {
-	/* requests, all with struct parse_request */
-	PARSE_ADD_MODULE = 0x200, /* + descriptor of the file; text: its base name. PARSED_MODULE */
-	PARSE_ADD_DEBUG,	  /* + descriptor of its separate debug file. PARSED_MODULE */
-	PARSE_REMOVE,		  /* the module was unmapped for good. PARSED_MODULE */
-	PARSE_FIND,		  /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
-	PARSE_NEAREST, /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS
-			*/
+	/* Requests, all with a struct parse_request. Each names the type of its answer. */
+	PARSE_ADD_MODULE =
+	    0x200,	 /* with the file's descriptor; text: its base name. PARSED_MODULE */
+	PARSE_ADD_DEBUG, /* with the debug file's descriptor. PARSED_MODULE */
+	PARSE_REMOVE,	 /* forget the module. PARSED_MODULE */
+	PARSE_FIND,	 /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
+	PARSE_NEAREST,	 /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS
+			  */
 	PARSE_LIST,  /* functions whose names contain `text`, from `cursor` on. PARSED_FUNCTIONS */
 	PARSE_IFUNC, /* functions that the IFUNC at `offset` may become. PARSED_FUNCTIONS */
-	PARSE_SYMBOLS, /* what is at `offsets`. PARSED_SYMBOLS */
+	PARSE_SYMBOLS, /* the symbols at `offsets`. PARSED_SYMBOLS */
 	PARSE_PLAN,    /* how to time the function at `offset` for operation `op`. PARSED_PLAN */
-	PARSE_PLAN_RETURN, /* where to see a call return to `offset`. PARSED_PLAN with one site */
-	PARSE_COVERAGE,	   /* count placements, a part of the module a request. PARSED_COVERAGE */
-	PARSE_CALL_SITES,  /* what the function at `offset` calls, and how to time that.
+	PARSE_PLAN_RETURN, /* where to probe a return to `offset`. PARSED_PLAN, one site */
+	PARSE_COVERAGE,	   /* count placements in a part of the module. PARSED_COVERAGE */
+	PARSE_CALL_SITES,  /* the call sites of the function at `offset`, with their probe places.
 			      PARSED_CALL_SITES */
-	PARSE_MAPPINGS, /* where modules are in `pid`; replaces what was said of it. PARSED_MAPPINGS
-			 */
-	PARSE_UNWIND,	/* the frames of a thread of `pid`. PARSED_FRAMES */
-	PARSE_INLINES,	/* the inlined calls at `offsets`; `max` 1: their loops too. PARSED_INLINES
-			 */
-	PARSE_CODE,	/* the instructions around `offset`, of its function. PARSED_CODE */
+	PARSE_MAPPINGS,	   /* the mappings of `pid`; replace earlier ones. PARSED_MAPPINGS */
+	PARSE_UNWIND,	   /* the frames of a thread of `pid`. PARSED_FRAMES */
+	PARSE_INLINES,	   /* the inlined calls at `offsets`; with `max` 1 also their loops.
+			      PARSED_INLINES */
+	PARSE_CODE,	   /* the instructions around `offset` in its function. PARSED_CODE */
 	PARSE_LAST,
 
 	/* answers */
@@ -46,8 +46,8 @@ enum parse_type {
 	PARSED_SYMBOLS,
 	PARSED_PLAN,
 	PARSED_COVERAGE,
-	PARSED_AT,  /* a request for all modules has come to this one */
-	PARSED_NOT, /* the request is not one: unknown type or broken */
+	PARSED_AT,  /* no answer: the worker begins to read this module */
+	PARSED_NOT, /* the request is invalid, or its type is unknown */
 	PARSED_CALL_SITES,
 	PARSED_MAPPINGS,
 	PARSED_FRAMES,
@@ -60,11 +60,11 @@ enum {
 	PARSE_MAX_FUNCTIONS = 256, /* in one answer */
 	PARSE_MAX_OFFSETS = 1024,  /* in one request */
 	PARSE_MAX_MODULES = 4096,
-	PARSE_COVERAGE_PARTS = 256, /* of the code, looked at in one request unless `max` says so */
+	PARSE_COVERAGE_PARTS = 256, /* parts of code per request if `max` is 0 */
 	PARSE_MAX_SHARES = 64,
 	PARSE_MAX_MAPPINGS = 8192, /* of one process */
 	PARSE_MAX_REGS = 21,	   /* struct pt_regs of x86-64: r15 ... ss */
-	PARSE_MAX_WORDS = 2048,	   /* of a stack: 16 KiB */
+	PARSE_MAX_WORDS = 2048,	   /* 8-byte words of a stack: 16 KiB */
 	PARSE_MAX_FRAMES = 128,	   /* UNWIND_MAX_FRAMES */
 	PARSE_MAX_INLINES = 64,	   /* MODULE_MAX_INLINES */
 	PARSE_MAX_INSNS = 2048,	   /* in one answer */
@@ -79,7 +79,7 @@ enum parse_policy {
 	POLICY_AT_CALLS = 1 << 4, /* plan_function_at_calls() */
 };
 
-/* Executable ones only; of REC_MAPPING. */
+/* An executable mapping, from REC_MAPPING. */
 struct parse_mapping {
 	uint32_t module; /* 0: code of no file */
 	uint64_t start, end, offset;
@@ -91,7 +91,7 @@ struct parse_request {
 	uint64_t offset;
 	const char *text;
 	uint32_t max;	 /* functions wanted; 0: as many as fit */
-	uint64_t cursor; /* 0 to begin, then what the last answer said */
+	uint64_t cursor; /* 0 to begin, then the cursor of the last answer */
 	uint32_t op;
 	uint32_t policy; /* enum parse_policy */
 	uint32_t max_skip;
@@ -104,7 +104,7 @@ struct parse_request {
 	uint32_t nr_regs; /* UNWIND: as in REC_STACK, in the order of struct pt_regs */
 	const uint64_t *regs;
 	uint32_t nr_words;
-	const uint64_t *words; /* from the stack pointer up */
+	const uint64_t *words; /* stack memory from the stack pointer upwards */
 };
 
 struct parsed_module {
@@ -114,11 +114,11 @@ struct parsed_module {
 	const char *reason;    /* of the error: "a 32-bit program", ... */
 	const char *build_id;  /* hex, "" if none */
 	const char *debuglink; /* base name, "" if none */
-	uint32_t wants_debug;  /* a separate debug file would add names or lines */
+	uint32_t wants_debug;  /* 1: a separate debug file would add names or lines */
 	uint32_t position_independent;
 	uint32_t has_symtab, has_dwarf, has_eh_frame;
 	uint64_t size;
-	uint32_t truncated; /* something was left out: too large, or it lies */
+	uint32_t truncated; /* 1: data was left out, because it is too large or inconsistent */
 };
 
 struct parsed_function {
@@ -126,7 +126,7 @@ struct parsed_function {
 	uint64_t offset;
 	uint64_t size;
 	const char *symbol;   /* "" without one */
-	const char *function; /* for a person: demangled, or MODULE+0x1234 */
+	const char *function; /* for display: demangled, or MODULE+0x1234 */
 	uint32_t ifunc;	      /* see PARSE_IFUNC */
 	uint32_t source;      /* enum function_source of module.h */
 	const char *source_name;
@@ -135,10 +135,10 @@ struct parsed_function {
 
 struct parsed_functions {
 	uint32_t id;
-	int32_t error; /* of a module asked for by number: not there, ... */
+	int32_t error; /* of the module that the request names: -ENOENT, ... */
 	const char *reason;
 	uint64_t total;	 /* matches found; more than `nr` when cut */
-	uint64_t cursor; /* LIST: where to go on; 0: that was all */
+	uint64_t cursor; /* LIST: the cursor of the next request; 0: complete */
 	uint32_t nr;
 	const struct parsed_function *functions;
 };
@@ -147,22 +147,23 @@ struct parsed_symbols {
 	uint32_t id;
 	int32_t error;
 	const char *reason;
-	uint32_t nr; /* as many as asked, in that order; unknown ones have function "" */
+	uint32_t nr; /* one for each offset of the request, in order; function "": unknown */
 	const struct rec_symbol *symbols;
 };
 
 struct parsed_plan {
 	uint32_t id;
 	uint32_t module;
-	uint64_t offset; /* of the function, or the return address */
+	uint64_t offset; /* offset of the function, or of the return address */
 	uint32_t op;
-	int32_t error;	  /* 0, or -ENOTSUP: declined, or another */
+	int32_t error;	  /* 0; -ENOTSUP: cannot be timed; or another error */
 	uint32_t why;	  /* enum place_why */
 	const char *text; /* the placement, or the reason, in words */
 	const char *price;
-	uint32_t needs_learning; /* calls from unknown callers must be learnt at the entry */
-	uint32_t callers;	 /* direct calls found */
-	uint32_t abnormal;	 /* exceptions or longjmp may pass an end (PLACE_FALSE_RETURN) */
+	uint32_t needs_learning; /* 1: return addresses of unknown callers must be observed at the
+				    entry */
+	uint32_t callers;	 /* number of direct calls found */
+	uint32_t abnormal; /* 1: exceptions or longjmp may reach an end (PLACE_FALSE_RETURN) */
 	uint32_t nr_sites;
 	const struct rec_site *sites; /* state SITE_PLANNED */
 	uint64_t size;		      /* of the function, bytes; 0: not known */
@@ -173,13 +174,13 @@ struct parsed_share {
 	uint64_t functions;
 };
 
-/* How functions and calls of a module can be watched: struct coverage of coverage.h. */
+/* How many functions of a module can be watched, and how: struct coverage of coverage.h. */
 struct parsed_coverage {
 	uint32_t id;
 	uint32_t module;
 	int32_t error;
 	const char *reason;
-	uint64_t cursor; /* ask again with it; 0: the figures are complete */
+	uint64_t cursor; /* the cursor of the next request; 0: the figures are complete */
 	uint64_t functions;
 	uint64_t pairs;		 /* entry and all ends emulated */
 	uint64_t entry_emulated; /* entry emulated, some end stepped or still to be learnt */
@@ -187,27 +188,27 @@ struct parsed_coverage {
 	uint64_t only_direct, only_direct_pairs;
 	uint64_t calls, calls_indirect;
 	uint64_t ends_emulated, ends_straight, ends_stepped, ends_none;
-	const char *text; /* the same in a few lines, when complete */
+	const char *text; /* the figures in a few lines of text, once they are complete */
 	uint32_t nr;
 	const struct parsed_share *shares; /* functions declined, by reason */
 };
 
 /*
- * One call site of a function, as REC_CALLEES wants it, with its two places. Those
- * of a tail call: only the start; it ends with its caller.
+ * One call site of a function, for REC_CALLEES, with its two probe places. A tail call has only a
+ * start: it ends with its caller.
  */
 struct parsed_call_site {
 	uint64_t offset; /* of the call or jmp */
-	uint64_t ret;	 /* of the return address; 0: tail call */
+	uint64_t ret;	 /* offset of the return address; 0: tail call */
 	uint32_t kind;	 /* enum callee_kind */
 	uint32_t flags;	 /* enum call_site_flags */
 	uint32_t block;	 /* as in struct rec_call_site */
 	uint32_t known;	 /* 1: `callee` is a function of the same module, and no IFUNC */
 	uint64_t callee;
-	const char *import; /* name without version of what another module is to give, "" if none */
-	uint32_t why;	    /* enum place_why: what stands in the way of timing it */
+	const char *import; /* name of the imported callee without its version, "" if none */
+	uint32_t why;	    /* enum place_why: the reason why it cannot be timed */
 	struct rec_site start, end; /* with CALL_SITE_TIMED */
-	struct rec_operand operand; /* where the target comes from, if not from the instruction */
+	struct rec_operand operand; /* where an indirect call reads its target */
 };
 
 struct parsed_call_sites {
@@ -216,7 +217,7 @@ struct parsed_call_sites {
 	uint64_t offset; /* of the function */
 	int32_t error;
 	const char *reason;
-	uint32_t total; /* call sites that there are */
+	uint32_t total; /* number of all call sites */
 	uint32_t nr;
 	const struct parsed_call_site *sites; /* ascending offsets */
 };
@@ -226,13 +227,13 @@ struct parsed_mappings {
 	uint32_t pid;
 	int32_t error;
 	const char *reason;
-	uint32_t nr; /* that are known now */
+	uint32_t nr; /* number of mappings that are known now */
 };
 
 struct parsed_frame {
-	uint32_t module;   /* 0: code of no file that is known */
+	uint32_t module;   /* 0: code of no known file */
 	uint64_t offset;   /* in the file; module 0: the address */
-	uint64_t function; /* first byte of the function that it is in; 0: unknown */
+	uint64_t function; /* start of the function that contains it; 0: unknown */
 	uint64_t cfa;	   /* 0: unknown */
 	uint32_t flags;	   /* enum unwind_flags of unwind.h */
 };
@@ -240,10 +241,10 @@ struct parsed_frame {
 struct parsed_frames {
 	uint32_t id;
 	uint32_t pid;
-	int32_t error;	    /* -ESTALE: say its mappings (again), the worker is a new one */
-	const char *reason; /* of the error, or why the frames end where they do */
+	int32_t error;	    /* -ESTALE: send the mappings of the process (again) */
+	const char *reason; /* of the error, or why unwinding stopped */
 	uint32_t stop;	    /* enum unwind_stop of unwind.h; 0: the stack is complete */
-	uint64_t missing;   /* where more of the stack would be needed; 0 */
+	uint64_t missing;   /* address of stack memory that the request lacked; 0: none */
 	uint32_t nr;
 	const struct parsed_frame *frames; /* innermost first */
 };
@@ -252,16 +253,16 @@ struct parsed_inline {
 	const char *function;
 	const char *file; /* "" if unknown */
 	uint32_t line;
-	uint32_t inlined; /* 0: the function that was really called, the last of its chain */
+	uint32_t inlined; /* 0: the called function itself, which is last in its chain */
 };
 
 struct parsed_chain {
 	uint64_t offset;
-	uint32_t nr; /* 0: nothing is known, or the answer was full: ask again for less */
+	uint32_t nr; /* 0: not known, or the answer was full: request fewer offsets */
 	const struct parsed_inline *calls; /* innermost first */
 	/*
-	 * The loop around it: lines [first, last] of calls[loop_call], the innermost one
-	 * that holds all of the loop; 0: in no loop, or its lines are not known.
+	 * The loop that contains the place: lines [first, last] of calls[loop_call], the innermost
+	 * call that contains the whole loop. 0: no loop, or its lines are not known.
 	 */
 	uint32_t loop_call, loop_first, loop_last;
 };
@@ -277,14 +278,14 @@ struct parsed_inlines {
 
 enum insn_flags {
 	INSN_OF_LOOP = 1 << 0,
-	INSN_JUMPED_TO = 1 << 1, /* a jump of the same function goes here */
+	INSN_JUMPED_TO = 1 << 1, /* target of a jump in the same function */
 };
 
 struct parsed_insn {
 	uint64_t offset;
 	const char *text; /* AT&T syntax; "callq fetch", "jne +0x1c" (from `start`) where known */
-	const char *file; /* where that changes, else "" */
-	uint32_t line;	  /* 0: the same as that of the one before, or unknown */
+	const char *file; /* if it differs from the previous instruction, else "" */
+	uint32_t line;	  /* 0: as for the previous instruction, or unknown */
 	uint32_t flags;	  /* enum insn_flags */
 };
 
@@ -295,9 +296,9 @@ struct parsed_code {
 	int32_t error;
 	const char *reason;
 	const char *function; /* for a person */
-	uint64_t start, size; /* of its code that contains `offset` */
-	uint32_t total;	      /* instructions that this has */
-	uint32_t site;	      /* index of the one at `offset`, or that it lies in */
+	uint64_t start, size; /* of the function's code part that contains `offset` */
+	uint32_t total;	      /* number of instructions of this part */
+	uint32_t site;	      /* index of the instruction that contains `offset` */
 	uint32_t nr;
 	const struct parsed_insn *insns;
 };
@@ -313,10 +314,10 @@ struct parsed_not {
 	const char *reason;
 };
 
-/* The layout of a type, NULL for one that is none. */
+/* The layout of a request or answer; NULL for an unknown type. */
 const struct struct_layout *parse_layout(unsigned int type);
 
-/* An answer, whatever its type. */
+/* An answer of any type. */
 struct parsed {
 	enum parse_type type;
 	union {
