@@ -16,9 +16,9 @@
  *   CAP_CHECKPOINT_RESTORE  /proc/PID/map_files
  *   CAP_SYSLOG              addresses in /proc/kallsyms
  *   CAP_KILL                end a command that was started (`command`)
- *   CAP_SYS_ADMIN           stands in for the first, second and fifth where one of them is not
- * held, or where this kernel asks for more than CAP_PERFMON (`needs_admin`) CAP_DAC_OVERRIDE stands
- * in for CAP_DAC_READ_SEARCH
+ *   CAP_SYS_ADMIN           if one of CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE is not held,
+ *                           or if the kernel requires more than CAP_PERFMON (`needs_admin`)
+ *   CAP_DAC_OVERRIDE        if CAP_DAC_READ_SEARCH is not held
  */
 struct capability_needs {
 	bool command, needs_admin;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Structs to bytes and back, driven by tables.
+ * Encodes structs as bytes and decodes them, driven by tables.
  *
  * A struct_layout lists the fields of one struct in their order on the wire.
  * Unsigned numbers are LEB128 varints, signed ones zigzag varints, text is a
  * varint length and bytes, a struct within a struct (alone or in an array)
  * is preceded by its length in bytes, an array by the number of its items.
  *
- * Fields are only ever appended to a layout. The decoder gives 0 or "" to
- * what an older writer left out (the bytes end before the field) and skips
- * what a newer one added (bytes are left after the last field). Pure.
+ * Fields are only ever appended to a layout. If an older writer lacks a field (the bytes end before
+ * it), the decoder sets it to 0 or "". If a newer writer has more fields (bytes are left after the
+ * last field), the decoder skips them.
  */
 #ifndef PEAKTOP_CODEC_H
 #define PEAKTOP_CODEC_H
@@ -54,11 +54,11 @@ struct struct_layout {
 		sizeof(type), table, sizeof(table) / sizeof((table)[0])                            \
 	}
 
-enum { CODEC_MAX_TEXT = 4096 }; /* bytes: longer text is cut when written, refused when read */
+enum { CODEC_MAX_TEXT = 4096 }; /* bytes; the encoder cuts longer text, the decoder rejects it */
 
 /*
- * Memory for what a decoded struct points to: grows in chunks up to `max`
- * bytes, given back as a whole. Zeroed by arena_init().
+ * Memory for the data that a decoded struct points to. It grows in chunks up to `max` bytes and is
+ * freed as a whole. Initialise it with arena_init().
  */
 struct arena_chunk;
 struct arena {
@@ -68,22 +68,22 @@ struct arena {
 };
 
 void arena_init(struct arena *a, size_t max);
-/* Aligned for any object. NULL: no memory or over the maximum. */
+/* Allocate n bytes, aligned for any object. NULL: out of memory, or beyond the maximum. */
 void *arena_alloc(struct arena *a, size_t n);
-/* Give back everything handed out, keep one chunk for the next time. */
+/* Free all allocations, but keep one chunk for later ones. */
 void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
 
 /*
- * Append the fields of `object`. -EINVAL: an array of the object breaks its
- * rules; -E2BIG, -ENOMEM from `out`. On error `out` may hold a part.
+ * Append the fields of `object`. Returns 0, -EINVAL (an array of the object is invalid), or -E2BIG
+ * or -ENOMEM of `out`. After an error `out` may contain a part.
  */
 int struct_encode(struct buf *out, const struct struct_layout *layout, const void *object);
 
 /*
- * Fill `object` from exactly n bytes; all it points to is in `arena`.
- * -EBADMSG: a field is cut off, out of the range of its type, longer than
- * allowed, or text has a NUL in it; -ENOMEM. On error the object is garbage.
+ * Fill `object` from exactly n bytes; its pointers refer to `arena`. Returns 0, -ENOMEM, or
+ * -EBADMSG: a field is cut off, out of the range of its type or too long, or text contains a NUL.
+ * After an error the contents of the object are undefined.
  */
 int struct_decode(struct arena *arena, const struct struct_layout *layout, const void *data,
 		  size_t n, void *object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words in which the tables of fields are written; for their .c files only.
+ * Macros to write tables of fields, for the .c files that contain the tables.
  *
  *	static const struct field rec_note_fields[] = {
  *		U32(rec_note, level),
@@ -20,7 +20,7 @@
 #define I32(s, f) FIELD(FIELD_I32, s, f)
 #define I64(s, f) FIELD(FIELD_I64, s, f)
 #define TEXT(s, f) FIELD(FIELD_TEXT, s, f)
-/* An array `f` of `nr` items, at most `max`; `layout_` of an item, NULL for numbers. */
+/* An array `f` of `nr` items, at most `max`; `layout_` is the layout of an item, NULL for numbers. */
 #define ARRAY(s, f, nr, kind_, max, layout_) \
 	{.kind = kind_, .offset = offsetof(struct s, f), .offset_count = offsetof(struct s, nr), \
 	 .maximum = max, .nested = layout_}

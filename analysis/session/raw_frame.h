@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The envelope of a frame without its contents: what channels and files need
- * that move frames of any kind. Layout and limits are in frame.h. Pure.
+ * The header of a frame, without decoding its payload, for channels and files that transport frames
+ * of any kind. Layout and limits are in frame.h.
  */
 #ifndef PEAKTOP_RAW_FRAME_H
 #define PEAKTOP_RAW_FRAME_H
@@ -18,29 +18,28 @@ struct raw_frame {
 };
 
 /*
- * Append a frame whose payload is `object` as `layout` says.
- * -EINVAL, -E2BIG (over FRAME_MAX_PAYLOAD or the maximum of `out`), -ENOMEM;
- * then `out` is as it was before.
+ * Append a frame whose payload is `object`, encoded with `layout`. Returns 0, or with `out`
+ * unchanged -EINVAL, -ENOMEM or -E2BIG (beyond FRAME_MAX_PAYLOAD or the maximum of `out`).
  */
 int raw_frame_encode(struct buf *out, uint16_t type, uint16_t flags, uint32_t sequence,
 		     const struct struct_layout *layout, const void *object);
 
-/* The same with a payload that is bytes already. */
+/* Append a frame with an encoded payload. Returns as raw_frame_encode(). */
 int raw_frame_append(struct buf *out, uint16_t type, uint16_t flags, uint32_t sequence,
 		     const void *payload, size_t n);
 
 /*
- * Look at the frame at the start of data[0..n). Returns 1 with `frame`
- * filled, 0 when more bytes are needed, -EBADMSG when it is damaged.
+ * Parse the frame at the start of data[0..n). Returns 1 with `frame` filled, 0 if more bytes are
+ * needed, -EBADMSG if the frame is damaged.
  */
 int raw_frame_parse(const void *data, size_t n, struct raw_frame *frame);
 
-/* Layout and flags with which a record is written. NULL: not a type of record. */
+/* The layout and flags of the frame of a record. NULL: unknown type. */
 const struct struct_layout *record_frame(const struct record *rec, uint16_t *flags);
-/* The second half of frame_decode(). */
+/* Decode the record of a parsed frame. Returns as frame_decode(). */
 int frame_decode_raw(struct frame_decoder *d, const struct raw_frame *raw, struct frame *frame);
 
-/* crc32c() without the instruction for it. */
+/* crc32c() without the CPU's CRC instruction. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t n);
 
 #endif
