@@ -87,7 +87,7 @@ static int varint_put(struct buf *out, uint64_t value)
 	return buf_append(out, bytes, varint_bytes(bytes, value));
 }
 
-/* Read one from data[*pos..n) and move *pos. -EBADMSG: cut off, or over 64 bits. */
+/* Read one varint from data[*pos..n) and advance *pos. -EBADMSG: cut off, or over 64 bits. */
 static int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -173,7 +173,7 @@ static int buckets_encode(struct buf *out, const struct field *f, const void *ob
 	return err;
 }
 
-/* The length goes in front of what it is the length of, once that is known. */
+/* Encode a struct with its length in front, which is known only after the struct is encoded. */
 static int nested_encode(struct buf *out, const struct struct_layout *layout, const void *object)
 {
 	size_t start = out->len, n, bytes;
@@ -266,7 +266,7 @@ static int number_decode(struct reader *r, uint64_t maximum, uint64_t *value)
 	return err ? err : *value > maximum ? -EBADMSG : 0;
 }
 
-/* A number of items or bytes: at most `maximum`, and each takes at least one byte. */
+/* Read a number of items or bytes: at most `maximum`, and at most the remaining bytes. */
 static int count_decode(struct reader *r, uint32_t maximum, uint32_t *count)
 {
 	uint64_t v;
@@ -323,7 +323,7 @@ static int signed_decode(struct reader *r, const struct field *f, void *value)
 	return 0;
 }
 
-/* Numbers beyond the maximum were added by a newer writer: read past them. */
+/* Skip numbers beyond the maximum: a newer writer has added them. */
 static int numbers_decode(struct reader *r, uint64_t *v, uint32_t maximum)
 {
 	uint32_t n, i;

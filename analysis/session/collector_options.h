@@ -15,11 +15,11 @@ enum { COLLECTOR_MAX_TARGETS = 256 };
 struct collector_options {
 	pid_t pids[COLLECTOR_MAX_TARGETS]; /* targets named by the user */
 	unsigned int nr_pids;
-	char **command;	    /* -- CMD ARG..., or NULL */
-	bool command_quiet; /* its output would spoil the screen: to /dev/null */
-	uid_t uid;	    /* invoking user: the command runs as this one */
+	char **command;	    /* the command after --, or NULL */
+	bool command_quiet; /* send its output to /dev/null, because a screen is shown */
+	uid_t uid;	    /* the invoking user; the command runs as this user */
 	gid_t gid;
-	bool pick;	      /* none named yet: one REQ_TARGET will */
+	bool pick;	      /* no target yet: a REQ_TARGET will name one */
 	bool follow;	      /* children become targets */
 	uint64_t interval_ns; /* slice */
 	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million;
@@ -27,7 +27,7 @@ struct collector_options {
 	bool descends;	 /* for one descent: it may borrow three times the budget from the start */
 	uint32_t layers; /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
-	bool phases; /* nothing counts before REQ_PHASES and the first phase */
+	bool phases; /* count nothing before REQ_PHASES and the first phase */
 	/*
 	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`
 	 * instructions begin (analysis/code/boundary.h). The collector itself reads no machine

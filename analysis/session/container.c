@@ -119,7 +119,8 @@ void container_indexer_free(struct container_indexer *ix)
 	free(ix);
 }
 
-/* Full: keep every second one, and from now on half as many. */
+/* The marks of slices are full: keep every second mark, and from now on mark half as many slices.
+ */
 static void thin_out(struct container_indexer *ix)
 {
 	uint32_t i;
@@ -159,7 +160,7 @@ const struct container_index *container_indexer_index(struct container_indexer *
 {
 	uint32_t a = 0, b = 0, n = 0;
 
-	/* Both are in the order of the file. */
+	/* Merge the two lists, which are both in file order. */
 	while (a < ix->nr_slices || b < ix->nr_snapshots) {
 		if (b == ix->nr_snapshots ||
 		    (a < ix->nr_slices && ix->slices[a].offset < ix->snapshots[b].offset))

@@ -9,7 +9,8 @@
 
 enum { CRC_OFFSET = 12 };
 
-/* What one frame may make the decoder allocate: FRAME_MAX_SITES sites and a payload of text. */
+/* The maximum memory of one decoded frame: enough for FRAME_MAX_SITES sites and a payload of text.
+ */
 enum { DECODER_MAX_MEMORY = 8 << 20 };
 
 struct frame_decoder {

@@ -17,7 +17,7 @@ static inline bool code_equal(struct rec_code a, struct rec_code b)
 	return a.module == b.module && a.offset == b.offset;
 }
 
-/* The order of tables of places. */
+/* True if place `a` comes before `b` in sorted tables. */
 static inline bool code_is_before(struct rec_code a, struct rec_code b)
 {
 	return a.module < b.module || (a.module == b.module && a.offset < b.offset);
@@ -33,14 +33,14 @@ enum callee_kind {
 	CALLEE_KINDS
 };
 enum call_site_flags {
-	CALL_SITE_TIMED = 1 << 0,    /* it can be timed: there is a pair of places */
+	CALL_SITE_TIMED = 1 << 0,    /* it can be timed: it has two probe places */
 	CALL_SITE_LOOP = 1 << 1,     /* lies in a loop of the function */
-	CALL_SITE_NORETURN = 1 << 2, /* does not come back: takes nothing of a call that returned */
+	CALL_SITE_NORETURN = 1 << 2, /* never returns: takes no time of a call that returned */
 };
 
 struct rec_call_site {
-	uint64_t offset; /* of the call or jmp, in the file of the caller */
-	uint64_t ret;	 /* of the return address; 0: tail call */
+	uint64_t offset; /* file offset of the call or jmp, in the caller's module */
+	uint64_t ret;	 /* file offset of the return address; 0: tail call */
 	uint32_t kind;	 /* enum callee_kind */
 	uint32_t flags;	 /* enum call_site_flags */
 	/*
@@ -48,7 +48,7 @@ struct rec_call_site {
 	 * or none (one basic block): the pair (start of the first, end of the last) times them all.
 	 */
 	uint32_t block;
-	struct rec_code callee; /* module 0: not known before it is seen */
+	struct rec_code callee; /* module 0: known only after a call was observed */
 	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already.
 	 */
 	uint64_t inside_ns; /* of it inside the measured interval */
@@ -57,8 +57,8 @@ struct rec_call_site {
 
 struct rec_callees {
 	struct rec_code function;
-	int32_t error;	/* negative errno: the code cannot be read, and why */
-	uint32_t total; /* call sites that there are; `sites` may hold fewer */
+	int32_t error;	/* 0, or negative errno: the code cannot be read */
+	uint32_t total; /* number of all call sites; `sites` may contain fewer */
 	uint32_t nr_sites;
 	const struct rec_call_site *sites; /* ascending offsets */
 };

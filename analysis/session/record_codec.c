@@ -544,7 +544,7 @@ LAYOUT(rec_phases);
 
 // clang-format on
 
-/* A record that says all by its type. */
+/* The layout of records without fields. */
 static const struct struct_layout empty_layout = {0};
 
 const struct struct_layout *record_layout(unsigned int type)

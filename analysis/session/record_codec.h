@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How each type of record is laid out in the payload of its frame. */
+/* The layout of each type of record in the payload of its frame. */
 #ifndef PEAKTOP_RECORD_CODEC_H
 #define PEAKTOP_RECORD_CODEC_H
 
@@ -11,11 +11,11 @@
  * of the union. NULL if this version does not support the type.
  */
 const struct struct_layout *record_layout(unsigned int type);
-/* The same for requests, and for the facts about waits, only; record_layout() asks them. */
+/* Parts of record_layout(): the layouts of requests, and of the records of record_waits.h. */
 const struct struct_layout *request_layout(unsigned int type);
 const struct struct_layout *waits_layout(unsigned int type);
 
-/* Those that stand inside other messages. */
+/* The layouts of structs inside other records. */
 extern const struct struct_layout rec_op_layout;
 extern const struct struct_layout rec_site_layout;
 extern const struct struct_layout rec_symbol_layout;

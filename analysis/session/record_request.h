@@ -5,14 +5,14 @@
 #define PEAKTOP_RECORD_REQUEST_H
 
 /*
- * Only what begins between a call of one operation and the end of a call of another
- * counts; where both are one, what begins inside its calls. For each an armed function
- * or a system call; both 0: not there yet.
+ * Count only calls that begin inside a phase: from the begin of a call of one operation to the end
+ * of a call of another. If both are the same operation, its calls are the phases. Each is an armed
+ * function or a system call; if both numbers are 0, the function is not loaded yet.
  */
 struct req_phases {
 	uint32_t begin_op, end_op;     /* 0: none */
 	uint32_t begin_call, end_call; /* number of the system call + 1; 0: none */
-	const char *begin, *end;       /* as the user gave them */
+	const char *begin, *end;       /* as on the command line */
 };
 
 struct req_layers {
@@ -25,7 +25,7 @@ struct req_arm {
 	uint32_t nr_sites;
 	const struct rec_site *sites;
 	uint32_t drop_exits; /* once these are armed, remove the SITE_EXIT sites of the operation */
-	uint32_t keep_exits; /* some caller has no end of its own: never remove them */
+	uint32_t keep_exits; /* some caller has no return probe: never remove the exits */
 };
 
 struct req_disarm {
@@ -39,7 +39,7 @@ struct req_file {
 	const char *name;     /* REQ_DEBUG_FILE: debuglink base name, or "" */
 };
 
-/* One fnode with its two addresses. Those that share a site are told apart by their parent. */
+/* One fnode with its two addresses. Fnodes with the same site differ in their parent. */
 struct req_fnode {
 	uint32_t node;	       /* from 1 */
 	uint32_t parent;       /* 0: f0 */
@@ -57,7 +57,7 @@ struct req_fnode {
 struct req_descend {
 	uint32_t epoch;
 	uint32_t op;		  /* f0: armed by REQ_ARM */
-	uint64_t low_ns, high_ns; /* only calls with low <= latency < high are told */
+	uint64_t low_ns, high_ns; /* report only calls with low <= latency < high */
 	uint32_t stop;
 	uint32_t nr_nodes;
 	const struct req_fnode *nodes;

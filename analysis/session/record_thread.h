@@ -20,7 +20,7 @@
 struct rec_frame {
 	uint32_t module;
 	uint64_t offset;   /* the innermost frame's instruction; else the return address */
-	uint64_t function; /* first byte of the function that it is in */
+	uint64_t function; /* first byte of the function that contains it */
 };
 
 enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
@@ -84,19 +84,19 @@ struct rec_sleep {
 	uint32_t exclusive;   /* futex: waits like a mutex, not like a condition */
 	uint64_t slept_ns;    /* 0: not known; so are the next ones */
 	uint64_t asked_ns;    /* after which its timer would have ended it */
-	uint64_t slack_ns;    /* by which the thread's timers may be late */
+	uint64_t slack_ns;    /* timer slack: delay that the thread's timers may have */
 	uint32_t retransmits; /* of its TCP connection meanwhile */
 	const char *doing;    /* what the waker, or the holder, did meanwhile: "was in fsync", "was
 				 preempted by make 812"; "" */
-	const char *about;    /* SLEEP_IN_...: more about it, in words; "" */
+	const char *about;    /* SLEEP_IN_...: details in words; "" if none */
 };
 
-/* What a walk was asked (analysis/walk/walk.h). */
+/* The parameters of a walk (analysis/walk/walk.h). */
 struct rec_walk {
 	uint32_t maxcount_ppm; /* of the largest share: what is followed */
 	uint32_t max_depth;
 	uint32_t min_snapshots; /* at work, before there is an answer */
-	uint32_t stop;		/* 1: it is over; nothing else is said */
+	uint32_t stop;		/* 1: the walk is over; all other fields are unused */
 };
 
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
@@ -145,7 +145,7 @@ struct rec_thread {
 struct rec_raw_snapshot {
 	struct rec_thread_snapshot snapshot; /* without frames */
 	uint32_t nr_regs;
-	const uint64_t *regs; /* as in struct rec_stack */
+	const uint64_t *regs; /* in the order of struct rec_stack */
 	uint32_t nr_words;
 	const uint64_t *words;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The requests of the front: how each is laid out. */
+/* The layouts of the front's requests. */
 #include "analysis/session/field_table.h"
 #include "analysis/session/frame.h"
 #include "analysis/session/record_codec.h"
@@ -90,7 +90,7 @@ static const struct field req_thread_snapshots_fields[] = {
 LAYOUT(req_thread_snapshots);
 // clang-format on
 
-/* A request that says all by its type. */
+/* The layout of requests without fields. */
 static const struct struct_layout empty_layout = {0};
 
 const struct struct_layout *request_layout(unsigned int type)
