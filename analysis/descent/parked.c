@@ -54,6 +54,49 @@ static bool join(struct descent_result *r, unsigned int nr, const struct descent
 	return false;
 }
 
+/*
+ * The path to which the time of `p` belongs: the only one that leads through all frames of `p` to a
+ * parked goroutine that waited for the same reason. The waits of `p` brought no stack. NULL: there
+ * is none, or there are several.
+ */
+static struct descent_path *longer(const struct names *n, struct descent_result *r,
+				   const struct descent_path *p)
+{
+	struct descent_path *found = NULL;
+
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		struct descent_path *q = &r->paths[i];
+
+		if (q == p || q->nr_frames <= p->nr_frames ||
+		    !parks(n, r->nodes[q->frames[q->nr_frames - 1]].function) ||
+		    memcmp(q->frames, p->frames, p->nr_frames * sizeof(*p->frames)) ||
+		    strcmp(q->cause.detail, p->cause.detail))
+			continue;
+		if (found)
+			return NULL;
+		found = q;
+	}
+	return found;
+}
+
+static void join_waits_without_stack(const struct names *n, struct descent_result *r)
+{
+	for (unsigned int i = 0; i < r->nr_paths;) {
+		struct descent_path *p = &r->paths[i], *to = NULL;
+
+		if (p->nr_frames && is_wait(&p->cause))
+			to = longer(n, r, p);
+		if (!to) {
+			i++;
+			continue;
+		}
+		to->share += p->share;
+		to->latency_ns += p->latency_ns;
+		free((void *)(uintptr_t)p->frames);
+		memmove(p, p + 1, (--r->nr_paths - i) * sizeof(*p));
+	}
+}
+
 static int by_share(const void *a, const void *b)
 {
 	const struct descent_path *x = a, *y = b;
@@ -91,6 +134,8 @@ void parked_cut(struct descent_result *r, function_name *name, const void *ctx)
 		p->cause = (struct cause){.kind = CAUSE_WAIT, .name = "another goroutine"};
 		snprintf(p->cause.detail, sizeof(p->cause.detail), "the goroutine was parked");
 	}
+	if (any)
+		join_waits_without_stack(&names, r);
 	if (any)
 		qsort(r->paths, r->nr_paths, sizeof(*r->paths), by_share);
 }

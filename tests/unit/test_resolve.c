@@ -136,6 +136,40 @@ static void a_parked_goroutine_ends_the_path(void **state)
 		free((void *)(uintptr_t)r.paths[i].frames);
 }
 
+static void wait_at(struct descent_path *p, const char *reason)
+{
+	p->cause.kind = CAUSE_WAIT;
+	snprintf(p->cause.detail, sizeof(p->cause.detail), "the goroutine was parked: %s", reason);
+}
+
+/* Waits whose goroutine brought no stack join the only path that parked for the same reason. */
+static void a_wait_without_a_stack_joins_its_path(void **state)
+{
+	struct descent_fnode nodes[] = {
+	    {.function = {1, 0x10}}, {.function = {1, 0x20}}, {.function = {1, 0x30}}};
+
+	for (unsigned int other = 0; other < 3; other++) {
+		struct descent_path paths[] = {
+		    {.share = 0.5, .nr_frames = 1, .frames = indices(0, 0, 0), .latency_ns = 5},
+		    {.share = 0.4, .nr_frames = 2, .frames = indices(0, 2, 0), .latency_ns = 4},
+		    {.share = 0.1, .nr_frames = 3, .frames = indices(0, 1, 2), .latency_ns = 1},
+		};
+		struct descent_result r = {
+		    .nr_nodes = 3, .nodes = nodes, .nr_paths = 3, .paths = paths};
+
+		wait_at(&paths[0], "chan receive");
+		wait_at(&paths[1], other == 1 ? "select" : "chan receive");
+		wait_at(&paths[2], other == 2 ? "chan receive" : "sleep");
+		parked_cut(&r, name_of, NULL);
+		/* another reason, or two paths for this reason: nothing is joined */
+		assert_int_equal(r.nr_paths, other ? 3 : 2);
+		assert_int_equal(r.paths[0].nr_frames, other ? 1 : 2);
+		assert_int_equal(r.paths[0].latency_ns, other ? 5 : 9);
+		for (unsigned int i = 0; i < r.nr_paths; i++)
+			free((void *)(uintptr_t)r.paths[i].frames);
+	}
+}
+
 /* ---- frames ---- */
 
 static void frames_in_both_directions(void **state)
@@ -252,6 +286,7 @@ int main(void)
 	    cmocka_unit_test(old_versions_of_a_symbol_are_left),
 	    cmocka_unit_test(names_of_starts_and_locks),
 	    cmocka_unit_test(a_parked_goroutine_ends_the_path),
+	    cmocka_unit_test(a_wait_without_a_stack_joins_its_path),
 	    cmocka_unit_test(frames_in_both_directions),
 	    cmocka_unit_test(a_sleep_at_a_known_place_gets_its_frames),
 	    cmocka_unit_test(open_fnodes_are_frames),
