@@ -415,15 +415,10 @@ static bool has_account(const struct collector *c, const struct function *f)
 	return c->options->descends || descend_is_of(c, f);
 }
 
-static int64_t credit_max(const struct collector *c)
-{
-	return budget_of(c, SECOND_NS);
-}
-
 /* Update a function's credit after a turn in which it earned and spent this much. */
 static void credit_turn(struct collector *c, struct function *f, int64_t earned, int64_t spent)
 {
-	int64_t most = credit_max(c);
+	int64_t most = budget_of(c, SECOND_NS);
 
 	if (most < f->credit_ns)
 		most = f->credit_ns;

@@ -134,8 +134,8 @@ void parked_cut(struct descent_result *r, function_name *name, const void *ctx)
 		p->cause = (struct cause){.kind = CAUSE_WAIT, .name = "another goroutine"};
 		snprintf(p->cause.detail, sizeof(p->cause.detail), "the goroutine was parked");
 	}
-	if (any)
+	if (any) {
 		join_waits_without_stack(&names, r);
-	if (any)
 		qsort(r->paths, r->nr_paths, sizeof(*r->paths), by_share);
+	}
 }

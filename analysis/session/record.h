@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The records of the one stream (DESIGN: "One stream").
+ * The records of the one stream (docs/architecture.md, "The one stream").
  *
  * Everything above the collector consumes one ordered stream of these and
  * cannot tell whether it comes from a live collector, a saved session or a
