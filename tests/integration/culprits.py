@@ -97,7 +97,8 @@ def quiet_and_loaded(culprit, real_time=True):
     culprit.share = share
     equal("cause under load", loaded["cause"]["kind"], best["cause"]["kind"])
     program = [path for path in document["paths"] if path["cause"]["kind"] not in HOST]
-    check(program[0] is loaded, "under load it is not the heaviest of the program: %s" % told(document))
+    # causes within 10% of each other are both in the first sentence of the answer
+    check(loaded["share"] >= 0.9 * program[0]["share"], "under load it is not the heaviest of the program: %s" % told(document))
     check(alive(target.pid), "the target lives on")
     target.end()
 
