@@ -126,7 +126,6 @@ static const struct screen_descent answer = {
     .status = "root cause found",
     .over = true,
     .rounds = 2,
-    .decisions = 3,
     .calls_used = 58,
     .explained = 0.982,
     .nr_nodes = NR_NODES,

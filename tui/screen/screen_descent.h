@@ -54,7 +54,7 @@ struct screen_descent {
 	const char *sentence; /* the answer so far */
 	const char *status;   /* "in progress", "root cause found", ... */
 	bool over;
-	unsigned int rounds, armed, decisions, until_next;
+	unsigned int rounds, armed, until_next;
 	uint64_t calls_used;
 	double explained;
 	uint32_t nr_nodes, nr_paths; /* more than the maxima are left out */

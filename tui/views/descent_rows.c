@@ -330,7 +330,6 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 				    .over = t->over,
 				    .rounds = progress.rounds,
 				    .armed = t->over ? 0 : progress.armed,
-				    .decisions = progress.decisions,
 				    .until_next = progress.until_next,
 				    .calls_used = progress.calls_used,
 				    .explained = r->explained,

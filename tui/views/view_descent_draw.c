@@ -87,9 +87,8 @@ static void status_text(const struct view_descent *v, bool ascii, int width, str
 			add_item(out, width, dot, "calls to next decision ",
 				 format_count(d->until_next).s);
 	}
-	add_item(out, width, dot, "rounds ", format_count(d->rounds).s);
-	add_item(out, width, dot, "calls used ", format_count(d->calls_used).s);
-	add_item(out, width, dot, "decisions ", format_count(d->decisions).s);
+	add_item(out, width, dot, "times probed ", format_count(d->rounds).s);
+	add_item(out, width, dot, "calls measured ", format_count(d->calls_used).s);
 	if (d->explained > 0)
 		add_item(out, width, dot, "explained ", format_percent(d->explained).s);
 }
