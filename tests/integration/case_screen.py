@@ -202,7 +202,7 @@ def descent():
         s.keys(">")
         s.shows(re.compile(r"^ *> +\d+ [+-] ", re.M), 30)
         s.keys("Enter")
-        s.shows("rounds", 30)
+        s.shows("times probed", 30)
         s.shows("root cause found", 60)
         s.shows(re.compile(r"serve\s+>\s+digest\s+at\s+descend_inlined\.c:\d+, in\s+its\s+own\s+code,\s+mostly\s+in\s+the\s+loop"), 5)
         s.shows(re.compile(r"\*.*sampled .*mix inlined, in the loop of lines \d+-\d+"))
