@@ -361,33 +361,17 @@ static bool is_own_period(const struct call_sample *const *call, unsigned int nr
 }
 
 /*
- * Finds the period of a peak from the start times of its sampled calls. If they have none, and the
- * peak is absent from most slices, uses the slices that contain it.
+ * Finds the period of the slices that contain the peak. Returns 0 for a peak that is in more than
+ * half of them.
  */
-static double peak_period(const struct model *m, const struct op_state *op, const struct peak *p,
-			  const struct call_sample *const *call, unsigned int nr_calls,
-			  uint64_t *at)
+static double period_of_slices(const struct model *m, const struct slices *s,
+			       struct bucket_range range, uint64_t *at)
 {
-	const struct slices *s = &op->slices;
 	uint64_t interval = m->last_tick.end_ns - m->last_tick.start_ns;
 	unsigned int n = 0;
-	double period;
 
-	for (unsigned int i = 0; i < nr_calls; i++)
-		if (in_range(call[i]->latency_ns, p->range))
-			at[n++] = call[i]->start_ns;
-	period = period_find(at, n, 0);
-	/* Bursts occur several times a second and cause such periods. */
-	if (op->pub.share_seen < 0.9995)
-		return period >= BURSTS_PERIOD && n < nr_calls &&
-			       is_own_period(call, nr_calls, n, period, at)
-			   ? period
-			   : 0;
-	if (period > 0 && n < nr_calls && !is_own_period(call, nr_calls, n, period, at))
+	if (!interval)
 		return 0;
-	if (period > 0 || !interval)
-		return period;
-	n = 0;
 	for (unsigned int i = s->nr; i-- > 0 && n < PERIOD_SLICES;) {
 		const struct slice *slice = &s->slice[i];
 		bool there = false;
@@ -398,14 +382,37 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 		if (slice->end_ns - slice->start_ns > interval + interval / 2)
 			break;
 		for (unsigned int k = 0; k < slice->nr_buckets && !there; k++)
-			there =
-			    slice->bucket[k] >= p->range.low && slice->bucket[k] < p->range.high;
+			there = slice->bucket[k] >= range.low && slice->bucket[k] < range.high;
 		if (there)
 			at[n++] = slice->start_ns;
 	}
 	if (!n || n > (m->last_tick.end_ns - at[n - 1]) / interval / 2)
 		return 0;
 	return period_find(at, n, interval);
+}
+
+/*
+ * Finds the period of a peak from the start times of its sampled calls. If they have none, and the
+ * peak is absent from most slices, uses the slices that contain it.
+ */
+static double peak_period(const struct model *m, const struct op_state *op, const struct peak *p,
+			  const struct call_sample *const *call, unsigned int nr_calls,
+			  uint64_t *at)
+{
+	/* Bursts occur several times a second and cause periods of their own. */
+	bool bursts = op->pub.share_seen < 0.9995;
+	unsigned int n = 0;
+	double period;
+
+	for (unsigned int i = 0; i < nr_calls; i++)
+		if (in_range(call[i]->latency_ns, p->range))
+			at[n++] = call[i]->start_ns;
+	period = period_find(at, n, 0);
+	if (bursts && (period < BURSTS_PERIOD || n == nr_calls))
+		return 0;
+	if (period > 0 && n < nr_calls && !is_own_period(call, nr_calls, n, period, at))
+		return 0;
+	return period > 0 || bursts ? period : period_of_slices(m, &op->slices, p->range, at);
 }
 
 /* Returns true if the calls compute: then no timer causes their latency. */
