@@ -24,6 +24,7 @@
 #include "collect/opener.h"
 #include "collect/phases.h"
 #include "collect/reader.h"
+#include "collect/ring.h"
 #include "collect/share.h"
 #include "collect/site_check.h"
 #include "collect/slices.h"
@@ -32,6 +33,7 @@
 #include "collect/targets.h"
 #include "collect/thread_snapshots.h"
 #include "collect/units.h"
+#include "collect/waits.h"
 
 #define MS 1000000ull
 
@@ -59,83 +61,6 @@ struct loop {
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];
 };
-
-/* ---- records from the BPF programs */
-
-static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
-{
-	struct collector *c = ctx;
-	struct record out = {.type = REC_NEW_RETURN};
-	struct target *t;
-
-	switch (rec->kind) {
-	case PT_RECORD_SAMPLE:
-		if (size >= sizeof(struct pt_record_sample))
-			sample_take(c, (const struct pt_record_sample *)rec);
-		break;
-	case PT_RECORD_NEW_RETURN:
-		if (rec->slot < PT_SLOTS && c->slots[rec->slot].function) {
-			out.new_return = (struct rec_new_return){
-			    .op = c->slots[rec->slot].op,
-			    .pid = rec->tgid,
-			    .address = ((const struct pt_record_address *)rec)->address};
-			send_record(c, &out);
-		}
-		break;
-	case PT_RECORD_FORK:
-		if (size >= sizeof(struct pt_record_fork))
-			target_forked(c, (const struct pt_record_fork *)rec);
-		break;
-	case PT_RECORD_EXEC:
-		target_executed(c, rec->tgid);
-		break;
-	case PT_RECORD_MAPPED:
-		t = target_by_pid(c, rec->tgid);
-		/* one scan covers all mappings that were made before it */
-		if (t && rec->at >= t->scanned_ns)
-			modules_scan(c, t);
-		break;
-	case PT_RECORD_EXIT:
-		if (c->exited.nr < sizeof(c->exited.tid) / sizeof(c->exited.tid[0]))
-			c->exited.tid[c->exited.nr++] = rec->tid;
-		break;
-	case PT_RECORD_CALL:
-		if (size >= offsetof(struct pt_record_call, sums))
-			armed_call(c, (const struct pt_record_call *)rec, size);
-		break;
-	case PT_RECORD_SLEEP:
-		if (size >= sizeof(struct pt_record_sleep))
-			armed_sleep(c, (const struct pt_record_sleep *)rec);
-		break;
-	case PT_RECORD_STACK:
-		if (size >= offsetof(struct pt_record_stack, stack))
-			armed_stack(c, (const struct pt_record_stack *)rec);
-		break;
-	case PT_RECORD_THREAD_SNAPSHOT:
-		if (size >= offsetof(struct pt_record_thread_snapshot, stack))
-			snapshot_running(c, (const struct pt_record_thread_snapshot *)rec, size);
-		break;
-	case PT_RECORD_CALLEES:
-		if (size >= sizeof(struct pt_record_callees))
-			learn_callees(c, (const struct pt_record_callees *)rec);
-		break;
-	case PT_RECORD_CLOSED:
-		function_closed(c, rec->slot);
-		break;
-	case PT_RECORD_BLOWN:
-		function_blown(c, rec->slot, rec->at);
-		break;
-	}
-}
-
-static void ring_read(struct collector *c)
-{
-	c->files.changed = false;
-	kernel_side_drain(c->kernel, on_ring, c);
-	descend_settle(c);
-	if (c->files.changed)
-		functions_new_mapping(c);
-}
 
 /* ---- requests of the front -------------------------------------------- */
 
@@ -321,6 +246,9 @@ static void on_request(struct loop *l, const struct record *rec)
 	case REQ_LEARN:
 		learn_request(c, &rec->learn);
 		break;
+	case REQ_WAITS:
+		waits_request(c, &rec->req_waits);
+		break;
 	case REQ_DISARM:
 		if (!kernel_function_disarm(c, rec->disarm.op))
 			function_disarm(c, rec->disarm.op);
@@ -442,7 +370,7 @@ static void timers(struct loop *l)
 	}
 	if (c->loop.asleep) {
 		/* the front may still wake up; if it ends, the socket closes */
-		kernel_side_drain(c->kernel, on_ring, c);
+		ring_drain(c);
 		return;
 	}
 
@@ -548,7 +476,7 @@ static void finish(struct collector *c)
 
 	if (c->kernel && c->slice.start && c->loop.heartbeat_ns) {
 		functions_govern(c, now_ns());
-		kernel_side_drain(c->kernel, on_ring, c);
+		ring_drain(c);
 		snapshots_end(c);
 		share_hold(c);
 		gates_close(c);
@@ -558,7 +486,7 @@ static void finish(struct collector *c)
 			function_links_stop(c->functions.list[i], true);
 		kernel_functions_sleep(c);
 		kernel_side_layers(c->kernel, 0);
-		kernel_side_drain(c->kernel, on_ring, c);
+		ring_drain(c);
 		slice_end(c, true);
 		cost_note(c);
 	}

@@ -86,6 +86,7 @@ enum record_type {
 	REC_STACK,	       /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
 	REC_RAW_SNAPSHOT, /* a thread snapshot with the raw stack; becomes a REC_THREAD_SNAPSHOT */
 	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
+	REC_RAW_TRACE,	  /* the raw user stack of a REC_TRACE, to be unwound: may hold secrets */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
@@ -102,6 +103,7 @@ enum record_type {
 	REQ_PHASES, /* which operations begin and end a phase */
 	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
+	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
 };
 
 enum layer {
@@ -622,6 +624,7 @@ struct record {
 		struct rec_object object;
 		struct rec_steal steal;
 		struct rec_past past;
+		struct rec_raw_trace raw_trace;
 		struct rec_raw_snapshot raw_snapshot;
 		struct rec_new_return new_return;
 		struct rec_file file;
@@ -636,6 +639,7 @@ struct record {
 		struct req_thread_snapshots req_thread_snapshots;
 		struct req_descend descend;
 		struct req_learn learn;
+		struct req_waits req_waits;
 	};
 };
 

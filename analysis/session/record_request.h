@@ -79,4 +79,19 @@ struct req_target {
 	uint32_t pid;
 };
 
+/*
+ * Trace who waits for whom (record_waits.h), beginning with all threads of the targets. Answered by
+ * ACK with this epoch before the first REC_WINDOW, or by REFUSED. A second request replaces the
+ * first one; the current window ends before. With `stop`, the current window ends and no further
+ * one begins. The collector chooses the pauses between windows by --max-overhead; without a budget
+ * there is one window until the request to stop.
+ */
+struct req_waits {
+	uint32_t epoch;
+	uint32_t stop;
+	uint64_t window_ns; /* least length of a window, 1 s to 60 s; 0: 1 s */
+	uint32_t hops; /* how far interest spreads: wakers of targets are 1; at most 16; 0: 8 */
+	uint32_t spare;
+};
+
 #endif

@@ -268,6 +268,19 @@ struct rec_trace {
 	const struct rec_frame *frames; /* outermost first */
 };
 
+/*
+ * Unwound by the front's parser, it becomes a REC_TRACE with this number. Its first use may come
+ * before or after it.
+ */
+struct rec_raw_trace {
+	uint32_t trace;
+	uint32_t pid, tid;
+	uint32_t nr_regs;
+	const uint64_t *regs; /* in the order of struct pt_regs of x86-64: r15 ... ss */
+	uint32_t nr_words;
+	const uint64_t *words; /* of the stack, from its pointer up */
+};
+
 enum object_kind {
 	OBJECT_OTHER = 0,
 	OBJECT_FILE,

@@ -81,6 +81,15 @@ static const struct field req_target_fields[] = {
 };
 LAYOUT(req_target);
 
+static const struct field req_waits_fields[] = {
+	U32(req_waits, epoch),
+	U32(req_waits, stop),
+	U64(req_waits, window_ns),
+	U32(req_waits, hops),
+	U32(req_waits, spare),
+};
+LAYOUT(req_waits);
+
 static const struct field req_thread_snapshots_fields[] = {
 	U32(req_thread_snapshots, reason),
 	U32(req_thread_snapshots, round),
@@ -109,6 +118,7 @@ const struct struct_layout *request_layout(unsigned int type)
 	    [REQ_PHASES] = &req_phases_layout,
 	    [REQ_THREAD_SNAPSHOTS] = &req_thread_snapshots_layout,
 	    [REQ_LEARN] = &req_learn_layout,
+	    [REQ_WAITS] = &req_waits_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

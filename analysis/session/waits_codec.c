@@ -216,6 +216,15 @@ static const struct field rec_past_fields[] = {
 };
 LAYOUT(rec_past);
 
+static const struct field rec_raw_trace_fields[] = {
+	U32(rec_raw_trace, trace),
+	U32(rec_raw_trace, pid),
+	U32(rec_raw_trace, tid),
+	ARRAY(rec_raw_trace, regs, nr_regs, FIELD_U64S, 32, NULL),
+	ARRAY(rec_raw_trace, words, nr_words, FIELD_U64S, 4096, NULL),
+};
+LAYOUT(rec_raw_trace);
+
 // clang-format on
 
 const struct struct_layout *waits_layout(unsigned int type)
@@ -229,7 +238,7 @@ const struct struct_layout *waits_layout(unsigned int type)
 	    [REC_SIGNAL] = &rec_signal_layout, [REC_RUN_SAMPLE] = &rec_run_sample_layout,
 	    [REC_TRACE] = &rec_trace_layout,   [REC_NAME] = &rec_name_layout,
 	    [REC_OBJECT] = &rec_object_layout, [REC_STEAL] = &rec_steal_layout,
-	    [REC_PAST] = &rec_past_layout,
+	    [REC_PAST] = &rec_past_layout,     [REC_RAW_TRACE] = &rec_raw_trace_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

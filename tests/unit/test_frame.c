@@ -64,7 +64,8 @@ static const uint16_t all_types[] = {
     REC_BLOCK,	    REC_PACKET,	      REC_WORK,
     REC_CONTENTION, REC_SIGNAL,	      REC_RUN_SAMPLE,
     REC_TRACE,	    REC_NAME,	      REC_OBJECT,
-    REC_STEAL,	    REC_PAST,
+    REC_STEAL,	    REC_PAST,	      REC_RAW_TRACE,
+    REQ_WAITS,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ring.h"
+
+#include <stddef.h>
+
+#include "collect/descend.h"
+#include "collect/functions.h"
+#include "collect/learn.h"
+#include "collect/modules.h"
+#include "collect/slices.h"
+#include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
+#include "collect/thread_snapshots.h"
+
+static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
+{
+	struct collector *c = ctx;
+	struct record out = {.type = REC_NEW_RETURN};
+	struct target *t;
+
+	switch (rec->kind) {
+	case PT_RECORD_SAMPLE:
+		if (size >= sizeof(struct pt_record_sample))
+			sample_take(c, (const struct pt_record_sample *)rec);
+		break;
+	case PT_RECORD_NEW_RETURN:
+		if (rec->slot < PT_SLOTS && c->slots[rec->slot].function) {
+			out.new_return = (struct rec_new_return){
+			    .op = c->slots[rec->slot].op,
+			    .pid = rec->tgid,
+			    .address = ((const struct pt_record_address *)rec)->address};
+			send_record(c, &out);
+		}
+		break;
+	case PT_RECORD_FORK:
+		if (size >= sizeof(struct pt_record_fork))
+			target_forked(c, (const struct pt_record_fork *)rec);
+		break;
+	case PT_RECORD_EXEC:
+		target_executed(c, rec->tgid);
+		break;
+	case PT_RECORD_MAPPED:
+		t = target_by_pid(c, rec->tgid);
+		/* one scan covers all mappings that were made before it */
+		if (t && rec->at >= t->scanned_ns)
+			modules_scan(c, t);
+		break;
+	case PT_RECORD_EXIT:
+		if (c->exited.nr < sizeof(c->exited.tid) / sizeof(c->exited.tid[0]))
+			c->exited.tid[c->exited.nr++] = rec->tid;
+		break;
+	case PT_RECORD_CALL:
+		if (size >= offsetof(struct pt_record_call, sums))
+			armed_call(c, (const struct pt_record_call *)rec, size);
+		break;
+	case PT_RECORD_SLEEP:
+		if (size >= sizeof(struct pt_record_sleep))
+			armed_sleep(c, (const struct pt_record_sleep *)rec);
+		break;
+	case PT_RECORD_STACK:
+		if (size >= offsetof(struct pt_record_stack, stack))
+			armed_stack(c, (const struct pt_record_stack *)rec);
+		break;
+	case PT_RECORD_THREAD_SNAPSHOT:
+		if (size >= offsetof(struct pt_record_thread_snapshot, stack))
+			snapshot_running(c, (const struct pt_record_thread_snapshot *)rec, size);
+		break;
+	case PT_RECORD_CALLEES:
+		if (size >= sizeof(struct pt_record_callees))
+			learn_callees(c, (const struct pt_record_callees *)rec);
+		break;
+	case PT_RECORD_CLOSED:
+		function_closed(c, rec->slot);
+		break;
+	case PT_RECORD_BLOWN:
+		function_blown(c, rec->slot, rec->at);
+		break;
+	}
+}
+
+void ring_drain(struct collector *c)
+{
+	kernel_side_drain(c->kernel, on_ring, c);
+}
+
+void ring_read(struct collector *c)
+{
+	c->files.changed = false;
+	ring_drain(c);
+	descend_settle(c);
+	if (c->files.changed)
+		functions_new_mapping(c);
+}
