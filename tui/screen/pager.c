@@ -5,6 +5,11 @@
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
 
+const struct view_hint pager_hints[] = {
+    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
+    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
+};
+
 void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods)
 {
 	p->view.methods = methods;

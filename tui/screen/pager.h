@@ -31,7 +31,8 @@ void pager_add(struct pager *p, unsigned int role, const char *text);
  * blanks. */
 void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent);
 
-/* The methods of every pager. */
+/* The methods of every pager, and its hints. */
+extern const struct view_hint pager_hints[];
 void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods);
 void pager_close(struct view *v);
 void pager_draw(const struct view *v, struct grid *g, struct rect r);

@@ -66,15 +66,10 @@ static void add_about(struct pager *p, const char *title, const char *const *tex
 		pager_wrap(p, ROLE_TEXT, *text, columns, 2);
 }
 
-static const struct view_hint hints[] = {
-    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
-    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
-};
-
 static const struct view_methods methods = {
     .name = "help",
     .keymap = KEYMAP_PAGER,
-    .hints = hints,
+    .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
     .request = pager_request,

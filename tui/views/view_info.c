@@ -190,15 +190,10 @@ static void information_tick(struct view *v)
 		pager_add(p, ROLE_DIM, "waiting for the first slice");
 }
 
-static const struct view_hint hints[] = {
-    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
-    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
-};
-
 static const struct view_methods methods = {
     .name = "information",
     .keymap = KEYMAP_PAGER,
-    .hints = hints,
+    .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
     .request = pager_request,

@@ -8,15 +8,10 @@
 #include "tui/screen/theme.h"
 #include "tui/views/views.h"
 
-static const struct view_hint hints[] = {
-    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
-    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
-};
-
 static const struct view_methods methods = {
     .name = "open-calls",
     .keymap = KEYMAP_PAGER,
-    .hints = hints,
+    .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
     .request = pager_request,

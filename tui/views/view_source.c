@@ -7,11 +7,6 @@
 #include "tui/screen/theme.h"
 #include "tui/views/views.h"
 
-static const struct view_hint source_hints[] = {
-    {REQUEST_DOWN, "down"},	 {REQUEST_HALF_DOWN, "half a page"}, {REQUEST_SEARCH, "find"},
-    {REQUEST_FIND_NEXT, "next"}, {REQUEST_CLOSE, "close"},	     {REQUEST_NONE, NULL},
-};
-
 /* Draw the pager with its first line, the file name, always visible. */
 static void source_draw(const struct view *v, struct grid *g, struct rect r)
 {
@@ -30,7 +25,7 @@ static void source_draw(const struct view *v, struct grid *g, struct rect r)
 static const struct view_methods source_methods = {
     .name = "source",
     .keymap = KEYMAP_PAGER,
-    .hints = source_hints,
+    .hints = pager_hints,
     .close = pager_close,
     .draw = source_draw,
     .request = pager_request,
@@ -123,7 +118,7 @@ static void add_insn(struct pager *p, const struct screen_code *c, const struct 
 static const struct view_methods code_methods = {
     .name = "code",
     .keymap = KEYMAP_PAGER,
-    .hints = source_hints,
+    .hints = pager_hints,
     .close = pager_close,
     .draw = source_draw,
     .request = pager_request,
