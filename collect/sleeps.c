@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/base/futex.h"
 #include "analysis/base/syscall_names.h"
 #include "collect/kernel_names.h"
 #include "collect/reader.h"
@@ -218,26 +218,6 @@ static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 	snprintf(name, n, "%s", known ? mapped.name : "");
 }
 
-/*
- * A futex does not show what it is used for, but the expected value of its word does: 2
- * means a contended mutex in the C libraries and in Rust; glibc's read-write locks use 2
- * and 3.
- */
-static bool futex_is_lock(uint64_t op, uint32_t value)
-{
-	switch (op) {
-	case FUTEX_LOCK_PI:
-	case FUTEX_LOCK_PI2:
-		return true;
-	case FUTEX_WAIT:
-		return value == 2;
-	case FUTEX_WAIT_BITSET:
-		return value == 2 || value == 3;
-	default:
-		return false;
-	}
-}
-
 static bool takes_a_descriptor(const char *call)
 {
 	return strstr(call, "read") || strstr(call, "write") || !strncmp(call, "recv", 4) ||
@@ -293,7 +273,7 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	} else if (!strcmp(call, "futex")) {
 		s->object = SLEEP_ON_FUTEX;
 		s->lock = r->args[0];
-		s->exclusive = futex_is_lock(r->args[1] & FUTEX_CMD_MASK, (uint32_t)r->args[2]);
+		s->exclusive = futex_is_lock(r->args[1], (uint32_t)r->args[2]);
 	} else if (waits_for_several(call)) {
 		object_of_several(r, s, name, n);
 	} else if (!strncmp(call, "wait", 4)) {

@@ -133,6 +133,11 @@ struct op {
 	/* share of the target's CPU time in this operation, by samples; -1: not known */
 	double sampled_share;
 	uint64_t ticks; /* number of these samples */
+	/*
+	 * system call futex: share of the time of its calls, finished (by samples) and open, that
+	 * waited for a lock and not for a condition; -1: not known, or another operation
+	 */
+	double lock_share;
 	/* total time; by samples if most latencies are below measurable_ns */
 	uint64_t time_ns;
 	/*

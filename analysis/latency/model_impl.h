@@ -149,6 +149,8 @@ void model_op_tick(struct op_state *op, const struct rec_tick *tick);
 void model_op_free(struct op_state *op);
 
 /* model_peaks.c: peaks and their properties */
+/* Returns the figure for op->pub.lock_share: model_futex.c. */
+double model_lock_share(const struct op_state *op);
 /* Ends the slice: finds the peaks and their ids. */
 void model_peaks_tick(struct op_state *op);
 /* Brings op->pub and its peaks up to date, without values, related peaks and periods. */

@@ -315,6 +315,7 @@ void model_refresh(const struct model *m, struct op_state *op)
 	op->pub.floor_ns = floor_ns(&op->pub.total);
 	set_intervals(op);
 	set_measurable(m, op);
+	op->pub.lock_share = model_lock_share(op);
 	set_peaks(m, op);
 	op->shown_version = op->version;
 	op->shown_revision = m->revision;

@@ -58,14 +58,26 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
+enum walk_call walk_call_of(const char *call)
 {
 	static const char *const events[] = {
-	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	   "ppoll",
-	    "select",	       "pselect6",    "accept",	      "accept4",   "rt_sigtimedwait",
-	    "rt_sigsuspend",   "pause",	      "wait4",	      "waitid",	   "io_uring_enter",
-	    "mq_timedreceive", "msgrcv",      "semop",	      "semtimedop"};
+	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	    "ppoll",
+	    "select",	       "pselect6",    "accept",	      "accept4",    "rt_sigtimedwait",
+	    "rt_sigsuspend",   "pause",	      "wait4",	      "waitid",	    "io_uring_enter",
+	    "mq_timedreceive", "msgrcv",      "semop",	      "semtimedop", "restart_syscall"};
 	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
+
+	if (ONE_OF(call, events))
+		return WALK_CALL_EVENTS;
+	if (ONE_OF(call, reads))
+		return WALK_CALL_INPUT;
+	if (strstr(call, "nanosleep"))
+		return WALK_CALL_SLEEP;
+	return strcmp(call, "futex") ? WALK_CALL_OTHER : WALK_CALL_FUTEX;
+}
+
+enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
+{
 	const struct rec_sleep *s = &snapshot->sleep;
 	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "",
 		   *kernel = snapshot->kernel ? snapshot->kernel : "";
@@ -80,9 +92,9 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 		return WALK_SLEEP;
 	if (s->object == SLEEP_ON_FUTEX)
 		return s->exclusive ? WALK_WORK : WALK_IDLE;
-	if (ONE_OF(call, events))
+	if (walk_call_of(call) == WALK_CALL_EVENTS)
 		return WALK_IDLE;
-	if (!ONE_OF(call, reads))
+	if (walk_call_of(call) != WALK_CALL_INPUT)
 		return WALK_WORK;
 	if (starts_with(name, "anon_inode:[timerfd"))
 		return WALK_SLEEP;

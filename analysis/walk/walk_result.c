@@ -11,6 +11,8 @@ enum { MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 #define LEAST_OF_FIRST 0.1
 /* Share of one thread: a program with less work than this is idle or asleep. */
 #define BUSY_LEAST 0.1
+/* Idle time that is less than this share of the time asleep does not lead the answer. */
+#define IDLE_LEAST 0.1
 enum { CLASS_PATHS = 6 /* paths of each class */ };
 
 /* Returns the time to move from idle to work: waits that look idle but are part of a request. */
@@ -230,13 +232,14 @@ static void classes_rank(struct walk_result *r, unsigned int rank[WALK_CLASSES])
 	bool busy = r->busy >= BUSY_LEAST || share[WALK_WORK] >= 0.5;
 
 	/*
-	 * If one thread works a little and sleeps a lot, the sleep comes first. With several
-	 * threads, a busy thread comes before a sleeping timer thread.
+	 * A timed sleep is what the program asked for: it leads only if the program neither works
+	 * nor waits for anything.
 	 */
-	if (busy && (r->threads > 1 || share[WALK_WORK] >= share[WALK_SLEEP] / 2))
+	if (busy)
 		r->lead = WALK_WORK;
 	else
-		r->lead = share[WALK_SLEEP] > share[WALK_IDLE] ? WALK_SLEEP : WALK_IDLE;
+		r->lead =
+		    share[WALK_IDLE] < IDLE_LEAST * share[WALK_SLEEP] ? WALK_SLEEP : WALK_IDLE;
 	if (share[r->lead] <= 0)
 		r->lead = share[WALK_WORK] > 0 ? WALK_WORK : WALK_SLEEP;
 	for (int c = 0; c < WALK_CLASSES; c++)

@@ -235,8 +235,10 @@ static inline void synth_slice(struct model *m, uint64_t slice)
 						   .tid = 1234 + k,
 						   .comm = k ? "bio_lazy_free" : "redis-server",
 						   .age_ns = end - k * 1000000,
-						   .known = SAMPLE_ARG0 | SAMPLE_ARG0 << 1,
-						   .args = {0x7f0012340000ULL + k, 128}}});
+						   .known = SAMPLE_ARG0 | SAMPLE_ARG0 << 1 |
+							    SAMPLE_ARG0 << 2,
+						   /* for a futex: waits for a mutex */
+						   .args = {0x7f0012340000ULL + k, 128, 2}}});
 	}
 	synth_feed(m, (struct record){.type = REC_COST,
 				      .cost = {.at_ns = end,

@@ -585,6 +585,38 @@ static void test_lead(void **state)
 	walk_free(w);
 }
 
+/* A timed sleep leads only if there is nothing else. */
+static void test_sleep_does_not_lead(void **state)
+{
+	static const struct {
+		uint64_t run, sleep, idle;
+		enum walk_class lead;
+	} cases[] = {
+	    {150, 850, 0, WALK_WORK},
+	    {10, 600, 390, WALK_IDLE},
+	    {10, 985, 5, WALK_SLEEP},
+	    {0, 1000, 0, WALK_SLEEP},
+	};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		for (int i = 0; i < 10; i++) {
+			SNAPSHOT(w, cases[k].run, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+			SNAPSHOT(w, cases[k].sleep, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE);
+			if (cases[k].idle)
+				SNAPSHOT(w, cases[k].idle, WITNESS_SLEEP, &on_epoll, "", MAIN,
+					 TAKE);
+		}
+		thread_at(w, 7, 10001, 10000, cases[k].run * 10, 0);
+		r = result_of(w);
+		assert_int_equal(r.lead, cases[k].lead);
+		walk_result_release(&r);
+		walk_free(w);
+	}
+}
+
 /* Idle looks settle an answer once the threads' own account covers three seconds without work. */
 static void test_idle_settles(void **state)
 {
@@ -737,6 +769,7 @@ int main(void)
 	    cmocka_unit_test(test_full),
 	    cmocka_unit_test(test_nothing),
 	    cmocka_unit_test(test_lead),
+	    cmocka_unit_test(test_sleep_does_not_lead),
 	    cmocka_unit_test(test_idle_settles),
 	    cmocka_unit_test(test_flat),
 	    cmocka_unit_test(test_not_flat),

@@ -77,14 +77,11 @@ static void update_calls(struct status *st, struct model *m)
 	double calls = 0, seen = 0;
 	size_t i, n = model_nr_ops(m);
 
-	st->stuck_ns = 0;
 	for (i = 0; i < n; i++) {
 		const struct op *op = model_op(m, i);
 
 		calls += (double)op->total.calls + (double)op->unseen;
 		seen += (double)op->seen_calls;
-		if (op->open && op->oldest_open_ns > st->stuck_ns)
-			st->stuck_ns = op->oldest_open_ns;
 	}
 	st->seen = calls > 0 ? seen / calls : -1;
 	if (st->seen > 1)

@@ -26,7 +26,6 @@ struct status {
 	double seen;		  /* share of all calls that were seen; < 0 unknown */
 	uint64_t lost;		  /* records, samples, stacks, activations */
 	uint64_t tainted_ns;
-	uint64_t stuck_ns; /* age of the oldest open call of all */
 	unsigned int nr_cost;
 	struct rec_cost cost_at[STATUS_COST_SPAN]; /* oldest first */
 };

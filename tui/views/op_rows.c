@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/op_rows.h"
 
+#include "analysis/walk/op_class.h"
 #include "tui/report/sanitise.h"
 
 void op_rows_release(struct op_rows *r)
@@ -19,7 +20,7 @@ const struct op_row *op_rows_at(const struct op_rows *r, size_t i)
 
 uint64_t op_row_time(const struct op_row *row)
 {
-	uint64_t sum = row->time_ns + (row->idle ? 0 : row->oldest_ns);
+	uint64_t sum = row->time_ns + (row->began_before ? 0 : row->oldest_ns);
 
 	return sum < row->time_ns ? UINT64_MAX : sum;
 }
@@ -36,12 +37,6 @@ static void row_histogram(struct op_row *row, const struct profile *p)
 			row->log_max = row->log[i];
 	}
 }
-
-/*
- * If the oldest open call is at most this much younger than the session, it was already open when
- * peaktop attached.
- */
-enum { ATTACH_NS = 500000000 };
 
 static void row_fill(struct op_row *row, const struct op *op, bool last_slice, uint64_t elapsed_ns)
 {
@@ -81,7 +76,10 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 	row->peaks = op->nr_peaks;
 	row->open = op->open;
 	row->oldest_ns = op->oldest_open_ns;
-	row->idle = !op->total.calls && op->oldest_open_ns + ATTACH_NS >= elapsed_ns;
+	row->began_before = op_began_before(op, elapsed_ns);
+	row->asked = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL;
+	row->waits = op_class(op) != WALK_WORK;
+	row->stuck = op_is_stuck(op, elapsed_ns);
 	row->seen = op->share_seen;
 	row->adds_up = op->adds_up;
 	row_histogram(row, p);
@@ -92,12 +90,20 @@ static int descending(uint64_t a, uint64_t b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
+/* The groups of the list: 0 is on top. */
+static int group_of(const struct op_row *row)
+{
+	return row->waits ? 2 : row->asked ? 0 : 1;
+}
+
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct op_rows *r = ctx;
 	const struct op_row *a = &r->row[*(const size_t *)pa], *b = &r->row[*(const size_t *)pb];
-	int c = 0;
+	int c = group_of(a) - group_of(b);
 
+	if (c)
+		return c;
 	switch (r->order) {
 	case BY_NAME:
 		c = strcmp(a->name, b->name);
@@ -143,6 +149,9 @@ void op_rows_arrange(struct op_rows *r)
 			r->shown[r->nr_shown++] = i;
 	if (r->nr_shown)
 		qsort_r(r->shown, r->nr_shown, sizeof(*r->shown), compare, r);
+	for (r->nr_busy = 0; r->nr_busy < r->nr_shown; r->nr_busy++)
+		if (op_rows_at(r, r->nr_busy)->waits)
+			break;
 }
 
 static bool reserve(struct op_rows *r, size_t n)

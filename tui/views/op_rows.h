@@ -28,9 +28,11 @@ struct op_row {
 			      0: unknown) */
 	unsigned int peaks;
 	uint64_t open, oldest_ns;
-	bool idle; /* only calls that were open before peaktop attached: threads that wait for work
-		    */
-	double seen; /* share of its calls that were seen */
+	bool began_before; /* only calls that were open before peaktop attached */
+	bool asked;	   /* a function that the user asked for */
+	bool waits;	   /* idle waits or timed sleeps */
+	bool stuck;	   /* a call is open for longer than is normal */
+	double seen;	   /* share of its calls that were seen */
 	bool adds_up;
 	uint8_t
 	    log[ROW_HALVES]; /* logarithm of the count, in eighths of a doubling, + 1; 0 = none */
@@ -42,7 +44,8 @@ struct op_rows {
 	size_t nr, cap;
 	size_t *shown; /* indices of the rows that pass the filter, sorted */
 	size_t nr_shown;
-	size_t nr_ops; /* number of operations of the model, with or without calls */
+	size_t nr_busy; /* rows shown before the first one that waits */
+	size_t nr_ops;	/* number of operations of the model, with or without calls */
 	enum row_order order;
 	bool reverse;
 	bool last_slice; /* figures of the last slice, not of the whole run */
@@ -54,7 +57,7 @@ void op_rows_release(struct op_rows *r);
 /* Copy the rows from the model, filter and sort them. If memory runs out, the rows stay unchanged.
  */
 void op_rows_update(struct op_rows *r, struct model *m);
-/* Filter and sort the present rows. */
+/* Filter and sort the present rows: functions first, idle waits and timed sleeps last. */
 void op_rows_arrange(struct op_rows *r);
 /* The i-th row shown, or NULL. */
 const struct op_row *op_rows_at(const struct op_rows *r, size_t i);

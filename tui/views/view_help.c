@@ -13,9 +13,11 @@ static const char *const about_operations[] = {
     "histogram: latency from left to right on one scale for all rows, height is the logarithm of "
     "the "
     "count.",
-    "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them. From 10 s "
-    "on it is marked with \"!\". Sorting by wall counts that age, so a call that is stuck rises to "
-    "the top.",
+    "idle: waits for events, connections or work, and timed sleeps are normal and stand below, "
+    "dimmed.",
+    "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them. \"!\" means "
+    "that it lasts longer than every finished call, at least 10 s, and is no normal wait. Sorting "
+    "by wall counts that age, so a call that is stuck rises.",
     "peaks with ?: the buckets do not add up to the number of calls.",
     NULL,
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Draws one operation: heatmap, histogram with bracketed peaks, open calls. */
 #include "analysis/base/format.h"
+#include "analysis/walk/op_class.h"
 #include "tui/screen/theme.h"
 #include "tui/views/heatmap.h"
 #include "tui/views/view_op.h"
-
-#define STUCK_NS 10000000000ULL
 
 enum { LABELS = 8, LANE = 4, MAX_LANES = 3, MAP_MIN_ROWS = 5, OPEN_SHOWN = 3 };
 
@@ -90,7 +89,8 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	const struct op *op = &v->op->op;
 	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
 	char text[512];
-	bool stuck = op->oldest_open_ns >= STUCK_NS;
+	bool stuck = op_is_stuck(op, v->op->elapsed_ns);
+	bool normal = op_class(op) != WALK_WORK || op_began_before(op, v->op->elapsed_ns);
 	int x = r.x + 1, end = r.x + r.w;
 
 	x += grid_put_cut(g, x, r.y, r.w > 60 ? r.w - 46 : r.w, ROLE_TITLE, v->op->name) + 2;
@@ -100,7 +100,12 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	if (op->open) {
 		snprintf(text, sizeof(text), "%s%s open, oldest %s", stuck ? "!" : "",
 			 format_count(op->open).s, format_time(op->oldest_open_ns).s);
-		x += grid_put(g, x, r.y, end - x, stuck ? ROLE_ALERT : ROLE_WARNING, text) + 2;
+		x += grid_put(g, x, r.y, end - x,
+			      stuck    ? ROLE_ALERT
+			      : normal ? ROLE_TEXT
+				       : ROLE_WARNING,
+			      text) +
+		     2;
 	}
 	if (op->total.calls) {
 		snprintf(text, sizeof(text), "p50 %s %s p99 %s %s max %s",
@@ -310,7 +315,7 @@ static void draw_brackets(const struct op *op, const struct bracket *b, const st
 static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 {
 	const struct op *op = &v->op->op;
-	bool focus = v->pane == PANE_OPEN;
+	bool focus = v->pane == PANE_OPEN, one = op_is_stuck(op, v->op->elapsed_ns);
 	int i, top = focus ? list_top(&v->open, r.h - 1) : 0;
 	char args[192], text[256];
 
@@ -324,7 +329,7 @@ static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 	grid_printf(g, r.x, r.y, r.w, focus ? ROLE_FOCUS : ROLE_HEADING, "%-*s", r.w, text);
 	for (i = 0; i + 1 < r.h && top + i < (int)op->nr_open_calls; i++) {
 		const struct open_call *call = &op->open_calls[top + i];
-		bool stuck = call->age_ns >= STUCK_NS,
+		bool stuck = one && call->age_ns >= OP_STUCK_NS && call->age_ns > op->total.max_ns,
 		     selected = focus && top + i == v->open.selected;
 		int k, n = 0, y = r.y + 1 + i;
 

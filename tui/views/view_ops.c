@@ -10,8 +10,7 @@
 #include "tui/views/op_rows.h"
 #include "tui/views/views.h"
 
-#define STUCK_NS 10000000000ULL /* an open call of this age is shown as an alert */
-#define SLOW_NS 1000000000ULL	/* an open call of this age is shown as a warning */
+#define SLOW_NS 1000000000ULL /* an open call of this age is shown as a warning */
 
 struct view_operations {
 	struct view view;
@@ -197,7 +196,7 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 }
 
 static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,
-		       int x, int y, int w)
+		       int x, int y, int w, unsigned int role)
 {
 	int span = o->rows.high - o->rows.low, i, k;
 
@@ -212,7 +211,7 @@ static void draw_spark(const struct view_operations *o, const struct op_row *row
 			continue;
 		/* one call has the lowest level, the largest bucket the highest */
 		level = 1 + (log - 1) * 7U / (row->log_max > 1 ? row->log_max - 1U : 1U);
-		grid_put(g, x + i, y, 1, ROLE_BAR, theme_spark(level, g->ascii));
+		grid_put(g, x + i, y, 1, role, theme_spark(level, g->ascii));
 	}
 }
 
@@ -220,17 +219,17 @@ static void draw_spark(const struct view_operations *o, const struct op_row *row
 static void draw_open(const struct op_row *row, struct grid *g, int x, int y, int w,
 		      unsigned int plain)
 {
+	bool slow = row->oldest_ns >= SLOW_NS && !row->waits && !row->began_before;
+	unsigned int role = row->stuck ? ROLE_ALERT : slow ? ROLE_WARNING : plain;
 	char text[96];
-	bool stuck = row->oldest_ns >= STUCK_NS;
-	unsigned int role = stuck ? ROLE_ALERT : row->oldest_ns >= SLOW_NS ? ROLE_WARNING : plain;
 
 	if (!row->open)
 		return;
 	if (row->open > 1)
-		snprintf(text, sizeof(text), "%s%s: %s", stuck ? "!" : "",
+		snprintf(text, sizeof(text), "%s%s: %s", row->stuck ? "!" : "",
 			 format_count(row->open).s, format_time(row->oldest_ns).s);
 	else
-		snprintf(text, sizeof(text), "%s%s", stuck ? "!" : "",
+		snprintf(text, sizeof(text), "%s%s", row->stuck ? "!" : "",
 			 format_time(row->oldest_ns).s);
 	grid_put_right(g, x, y, w, role, text);
 }
@@ -274,7 +273,7 @@ static void draw_figures(const struct view_operations *o, const struct op_row *r
 	right(g, c->sum, y, 7, role, format_time_fixed(row->time_ns));
 	right(g, c->max, y, 7, role, format_time_fixed(row->max_ns));
 	if (c->spark >= 0)
-		draw_spark(o, row, g, c->spark, y, c->spark_w);
+		draw_spark(o, row, g, c->spark, y, c->spark_w, row->waits ? ROLE_DIM : ROLE_BAR);
 	if (!row->adds_up && c->peaks >= 0)
 		grid_put(g, c->peaks, y, 1, ROLE_WARNING, "?");
 }
@@ -282,10 +281,12 @@ static void draw_figures(const struct view_operations *o, const struct op_row *r
 static void draw_row(const struct view_operations *o, const struct op_row *row, struct grid *g,
 		     const struct columns *c, int y, bool selected)
 {
-	unsigned int role = selected ? ROLE_SELECTED : ROLE_TEXT;
+	unsigned int role = selected ? ROLE_SELECTED : row->waits ? ROLE_DIM : ROLE_TEXT;
 
-	if (selected)
+	if (selected) {
 		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
+		grid_cursor(g, 0, y);
+	}
 	draw_name(o, row, g, c, y, role);
 	if (c->layer >= 0)
 		grid_put(g, c->layer, y, 17, ROLE_DIM, layer_name(row->layer));
@@ -327,24 +328,43 @@ static void draw_foot(const struct view_operations *o, struct grid *g, int y, in
 	}
 }
 
+/* The number of lines: a heading stands above the rows that wait if there are others. */
+static int nr_lines(const struct view_operations *o)
+{
+	int busy = (int)o->rows.nr_busy;
+
+	return o->list.n + (busy && busy < o->list.n);
+}
+
+/* The line on which this row stands. */
+static int line_of_row(const struct view_operations *o, int row)
+{
+	return row + (nr_lines(o) > o->list.n && row >= (int)o->rows.nr_busy);
+}
+
 static void ops_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_operations *o = ops_of_const(v);
 	struct columns c = lay_out(r.w);
+	struct list lines = {.n = nr_lines(o),
+			     .selected = line_of_row(o, o->list.selected),
+			     .top = line_of_row(o, o->list.top)};
 	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0;
-	int height = r.h - head - foot, top = list_top(&o->list, height), i;
+	int height = r.h - head - foot, top = list_top(&lines, height), busy = (int)o->rows.nr_busy;
 
 	if (head)
 		draw_headings(o, g, &c, r);
 	if (!o->list.n && r.h > head)
 		draw_empty(o, g, (struct rect){r.x, r.y + head, r.w, 1});
-	for (i = 0; i < height && top + i < o->list.n; i++) {
-		bool selected = top + i == o->list.selected;
+	if (lines.n > o->list.n && busy >= top && busy - top < height)
+		grid_put_cut(g, r.x + c.name, r.y + head + busy - top, r.w - c.name, ROLE_DIM,
+			     "idle: waiting for events or work, and timed sleep");
+	for (int i = 0; i < o->list.n; i++) {
+		int line = line_of_row(o, i) - top;
 
-		draw_row(o, op_rows_at(&o->rows, (size_t)(top + i)), g, &c, r.y + head + i,
-			 selected);
-		if (selected)
-			grid_cursor(g, 0, r.y + head + i);
+		if (line >= 0 && line < height)
+			draw_row(o, op_rows_at(&o->rows, (size_t)i), g, &c, r.y + head + line,
+				 i == o->list.selected);
 	}
 	if (foot)
 		draw_foot(o, g, r.y + r.h - 1, r.w);
@@ -352,7 +372,7 @@ static void ops_draw(const struct view *v, struct grid *g, struct rect r)
 
 static int ops_height(const struct view *v, int cols)
 {
-	return ops_of_const(v)->list.n + 2;
+	return nr_lines(ops_of_const(v)) + 2;
 }
 
 /* --- requests ------------------------------------------------------------------------- */
@@ -391,9 +411,10 @@ static void ask(struct view_operations *o, enum screen_action_type type)
 
 static void costliest(struct view_operations *o)
 {
-	size_t i, best = 0;
+	/* idle waits and timed sleeps count only if there is nothing else */
+	size_t i, best = 0, n = o->rows.nr_busy ? o->rows.nr_busy : o->rows.nr_shown;
 
-	for (i = 1; i < o->rows.nr_shown; i++)
+	for (i = 1; i < n; i++)
 		if (op_row_time(op_rows_at(&o->rows, i)) > op_row_time(op_rows_at(&o->rows, best)))
 			best = i;
 	list_select(&o->list, (int)best);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The class of the time of an operation: work, timed sleep or idle. A walk classifies thread
+ * snapshots; an operation has no snapshots, so the name of its system call decides and, for futex,
+ * what its calls waited for. Pure.
+ */
+#ifndef PEAKTOP_OP_CLASS_H
+#define PEAKTOP_OP_CLASS_H
+
+#include "analysis/latency/model.h"
+#include "analysis/walk/walk.h"
+
+/* Returns the class of most of the time of the operation. */
+enum walk_class op_class(const struct op *op);
+
+/*
+ * True if the oldest open call of the operation lasts much longer than is normal: it is no idle
+ * wait and no timed sleep, at least OP_STUCK_NS old and older than every finished call. False for
+ * calls that may wait for input, and for an operation of which no call was seen to begin or to end.
+ */
+#define OP_STUCK_NS 10000000000ULL
+bool op_is_stuck(const struct op *op, uint64_t elapsed_ns);
+/* True if no call has finished and the oldest open call began before the measurement. */
+bool op_began_before(const struct op *op, uint64_t elapsed_ns);
+
+#endif
