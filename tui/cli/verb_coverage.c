@@ -8,6 +8,7 @@
 
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
+#include "tui/report/json_put.h"
 #include "tui/report/output.h"
 #include "tui/report/sanitise.h"
 
@@ -95,10 +96,12 @@ static void module_text(const char *path, const struct coverage *all, FILE *out)
 
 static int cover_all(struct front *f, const struct options *o)
 {
-	json_t *doc = NULL, *list = json_array();
-	struct output_options oo = {0};
 	static struct coverage coverage; /* static: a late reply may write to it */
-	int err = 0;
+	struct output_options oo = {0};
+	const struct rec_meta *meta;
+	json_t *doc, *list = json_array();
+	bool failed = false;
+	int err;
 
 	for (uint32_t m = 1; m <= front_nr_modules(f); m++) {
 		const char *path = front_module_path(f, m);
@@ -109,23 +112,20 @@ static int cover_all(struct front *f, const struct options *o)
 		if (err)
 			fprintf(stderr, "peaktop: %s: %s\n", path, strerror(-err));
 		else if (o->json)
-			json_array_append_new(list, module_json(path, &coverage.sums));
+			json_append(list, module_json(path, &coverage.sums), &failed);
 		else
 			module_text(path, &coverage, stdout);
 	}
-	if (o->json) {
-		const struct rec_meta *meta = model_meta(front_model(f));
-
-		doc = output_json_head(front_model(f), "doctor", &oo);
-		json_object_set_new(doc, "kernel", json_string(meta ? meta->kernel : ""));
-		json_object_set_new(doc, "checks", json_array());
-		json_object_set(doc, "coverage", list);
-		json_dumpf(doc, stdout, JSON_COMPACT);
-		fputc('\n', stdout);
-		json_decref(doc);
+	if (!o->json) {
+		json_decref(list);
+		return output_status(fflush(stdout) ? -errno : 0);
 	}
-	json_decref(list);
-	return output_status(fflush(stdout) ? -errno : 0);
+	meta = model_meta(front_model(f));
+	doc = output_json_head(front_model(f), "doctor", &oo, &failed);
+	json_put(doc, "kernel", json_string(meta ? meta->kernel : ""), &failed);
+	json_put(doc, "checks", json_array(), &failed);
+	json_put(doc, "coverage", list, &failed);
+	return output_status(json_write(doc, failed, JSON_LINE, stdout));
 }
 
 int verb_coverage(struct options *o)

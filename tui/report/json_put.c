@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/json_put.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/sanitise.h"
-
-enum { NAME_BYTES = 4096 };
 
 json_t *json_text(const char *s, size_t most)
 {
@@ -39,5 +39,33 @@ void json_put_u64(json_t *o, const char *key, uint64_t v, bool *failed)
 void json_put_text(json_t *o, const char *key, const char *s, bool *failed)
 {
 	if (s && s[0])
-		json_put(o, key, json_text(s, NAME_BYTES), failed);
+		json_put(o, key, json_text(s, JSON_MAX_TEXT), failed);
+}
+
+void json_append(json_t *array, json_t *value, bool *failed)
+{
+	if (json_array_append_new(array, value))
+		*failed = true;
+}
+
+int json_write(json_t *json, bool failed, enum json_end end, FILE *f)
+{
+	char *s = failed ? NULL : json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	size_t len = s ? strlen(s) - (end == JSON_OPEN) : 0;
+	int err = 0;
+
+	json_decref(json);
+	if (!s)
+		return -ENOMEM;
+	errno = EIO;
+	if (fwrite(s, 1, len, f) != len)
+		err = -errno;
+	free(s);
+	return err || end != JSON_LINE ? err : json_write_end(f);
+}
+
+int json_write_end(FILE *f)
+{
+	errno = EIO;
+	return fputc('\n', f) == EOF || fflush(f) || ferror(f) ? -errno : 0;
 }

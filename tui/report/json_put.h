@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Adds fields to JSON objects. Each function owns the value that it is given. If it fails, it sets
- * *failed and the object lacks the field. jansson rejects NULL values, so a value that could not be
- * created counts as a failure, too.
+ * Builds JSON documents and writes them.
+ *
+ * Each function that adds a value owns this value. If it fails, it sets *failed and the value is
+ * missing. jansson rejects NULL, both as the value and as the object: whatever could not be created
+ * counts as a failure, too. So a document can be built without a check for each step, and
+ * json_write() reports the failure.
  */
 #ifndef PEAKTOP_JSON_PUT_H
 #define PEAKTOP_JSON_PUT_H
@@ -11,6 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "tui/report/sanitise.h"
+
+enum {
+	JSON_MAX_TEXT =
+	    (64 << 10) / SANITISE_MAX_GROWTH /* bytes of a text before it is sanitised */
+};
 
 /* A string of at most `most` bytes of `s`, sanitised. NULL: out of memory. */
 json_t *json_text(const char *s, size_t most);
@@ -20,7 +31,20 @@ json_t *json_u64(uint64_t v);
 
 void json_put(json_t *o, const char *key, json_t *value, bool *failed);
 void json_put_u64(json_t *o, const char *key, uint64_t v, bool *failed);
-/* Add a sanitised name; add nothing if it is NULL or "". */
+/* Add a sanitised text; add nothing if it is NULL or "". */
 void json_put_text(json_t *o, const char *key, const char *s, bool *failed);
+void json_append(json_t *array, json_t *value, bool *failed);
+
+enum json_end {
+	JSON_NESTED, /* nothing follows */
+	JSON_OPEN,   /* without the last brace, so that more fields can follow */
+	JSON_LINE,   /* with a newline; the file is flushed */
+};
+
+/* Write `json` in compact form and free it. Returns 0, -ENOMEM if `failed`, or the negative errno
+ * of a failed write. */
+int json_write(json_t *json, bool failed, enum json_end end, FILE *f);
+/* Write a newline and flush. Returns 0 or a negative errno. */
+int json_write_end(FILE *f);
 
 #endif

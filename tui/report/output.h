@@ -42,13 +42,15 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 
 /*
  * A new jansson object with the fields of every document (peaktop, version, kind, target,
- * elapsed_ns, cost, lost, notes). NULL: out of memory.
+ * elapsed_ns, cost, lost, notes). These functions set *failed if memory runs out.
  */
-struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o);
+struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o,
+				bool *failed);
 
-/* An operation or a peak as in these documents, as a new jansson object. NULL: out of memory. */
-struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution);
-struct json_t *output_json_peak(struct model *m, const struct peak *p);
+/* An operation or a peak as in these documents, as a new jansson object. */
+struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution,
+				     bool *failed);
+struct json_t *output_json_peak(struct model *m, const struct peak *p, bool *failed);
 
 /* Print the heading line with the time of an intermediate state (SIGUSR1). `now_ns`:
  * CLOCK_MONOTONIC. */

@@ -45,8 +45,7 @@ static void put_inlined_at(json_t *o, const struct descent_driver *d, struct rec
 	json_t *names = json_array();
 
 	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
-		*failed |=
-		    json_array_append_new(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
+		json_append(names, json_text(in->calls[i].function, NAME_MAX_BYTES), failed);
 	if (json_array_size(names))
 		json_put(o, "inlined", names, failed);
 	else
@@ -229,7 +228,7 @@ static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, 
 		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
 		json_put_text(o, "module", driver_module(d, place.module), failed);
 		put_line(o, s, failed);
-		*failed |= json_array_append_new(frames, o);
+		json_append(frames, o, failed);
 	}
 	return frames;
 }
@@ -291,9 +290,9 @@ static json_t *wait_json(const struct descend_report *report, const struct hop *
 	json_put(layer, "state", json_string(wait_state(h)), failed);
 	json_put_text(layer, "detail", detail, failed);
 	json_put(layer, "frames", wait_frames(report->driver, h, failed), failed);
-	*failed |= json_array_append_new(layers, layer);
+	json_append(layers, layer, failed);
 	if (ended)
-		*failed |= json_array_append_new(layers, ended);
+		json_append(layers, ended, failed);
 	json_put_u64(o, "ns", h->ns, failed);
 	json_put_u64(o, "count", h->count, failed);
 	json_put(o, "layers", layers, failed);
@@ -338,8 +337,7 @@ static json_t *callers_json(const struct descent_driver *d, const struct descent
 
 	put_share(o, "share", c->share, failed);
 	for (unsigned int i = c->nr_frames; i > 0; i--)
-		*failed |= json_array_append_new(
-		    frames, stack_frame_json(d, &c->frame[i - 1], true, failed));
+		json_append(frames, stack_frame_json(d, &c->frame[i - 1], true, failed), failed);
 	json_put(o, "frames", frames, failed);
 	return o;
 }
@@ -360,7 +358,7 @@ static json_t *below_json(const struct descent_driver *d, const struct descent_p
 		json_put(o, "module",
 			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES), failed);
 		put_share(o, "share", f->share, failed);
-		*failed |= json_array_append_new(list, o);
+		json_append(list, o, failed);
 	}
 	return list;
 }
@@ -378,18 +376,15 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 	json_put(o, "cause", cause_json(d, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
-		*failed |=
-		    json_array_append_new(frames, frame_json(d, &r->nodes[p->frames[i]], failed));
+		json_append(frames, frame_json(d, &r->nodes[p->frames[i]], failed), failed);
 	if (in.nr && p->nr_frames)
 		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0], failed);
 	for (unsigned int i = 1; i < in.nr; i++)
-		*failed |= json_array_append_new(frames, inlined_json(d, p, &in, i, failed));
+		json_append(frames, inlined_json(d, p, &in, i, failed), failed);
 	for (unsigned int i = 0; i < p->nr_kernel; i++)
-		*failed |=
-		    json_array_append_new(frames, kernel_frame_json(d, p, &p->kernel[i], failed));
+		json_append(frames, kernel_frame_json(d, p, &p->kernel[i], failed), failed);
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
-		*failed |= json_array_append_new(
-		    siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed));
+		json_append(siblings, sibling_json(d, &r->nodes[p->siblings[i]], failed), failed);
 	json_put(o, "frames", frames, failed);
 	json_put(o, "siblings", siblings, failed);
 	if (p->nr_below)
@@ -424,7 +419,7 @@ static json_t *ftree_json(const struct descent_driver *d, const struct descent_r
 		}
 		for (unsigned int j = 0; j < i; j++) {
 			if (r->nodes[j].node == n->parent) {
-				*failed |= json_array_append_new(children[j], o);
+				json_append(children[j], o, failed);
 				o = NULL;
 				break;
 			}
@@ -501,16 +496,14 @@ static void put_notes(json_t *notes, const struct op *op, const struct descent_r
 		buf_init(&line, NAME_MAX_BYTES);
 		buf_printf(&line, "no answer, because its figures contradict each other: %s",
 			   result->refused);
-		*failed |=
-		    line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
 		buf_release(&line);
 	}
 	if (result->change[0])
-		*failed |= json_array_append_new(notes, json_text(result->change, NAME_MAX_BYTES));
+		json_append(notes, json_text(result->change, NAME_MAX_BYTES), failed);
 	buf_init(&line, NAME_MAX_BYTES);
 	if (report_left(&line, op))
-		*failed |=
-		    line.err || json_array_append_new(notes, json_text(line.data, NAME_MAX_BYTES));
+		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
 	buf_release(&line);
 }
 
@@ -520,7 +513,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct peak peak;
 	bool known;
-	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
+	json_t *o = output_json_head(r->model, "descend", opt, failed), *paths = json_array();
 	char name[NAME_MAX_BYTES];
 
 	if (result->nr_nodes)
@@ -538,12 +531,13 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	if (op) {
 		json_put_text(o, "module", op->module, failed);
 		if (!opt->json_lines)
-			json_put(o, "profile", output_json_operation(r->model, op, opt->resolution),
+			json_put(o, "profile",
+				 output_json_operation(r->model, op, opt->resolution, failed),
 				 failed);
 	}
 	known = report_peak(r, op, &peak);
 	if (known)
-		json_put(o, "peak", output_json_peak(r->model, &peak), failed);
+		json_put(o, "peak", output_json_peak(r->model, &peak, failed), failed);
 	json_put(o, "status", json_string(report_status(r, result)), failed);
 	json_put_u64(o, "rounds", result->rounds, failed);
 	json_put_u64(o, "calls_used", result->calls_used, failed);
@@ -555,15 +549,14 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		json_put(o, "missing", missing_json(r->driver, result, failed), failed);
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		*failed |=
-		    json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+		json_append(paths, path_json(r, result, &result->paths[i], failed), failed);
 	json_put(o, "paths", paths, failed);
 	if (result->nr_callers) {
 		json_t *callers = json_array();
 
 		for (unsigned int i = 0; i < result->nr_callers; i++)
-			*failed |= json_array_append_new(
-			    callers, callers_json(r->driver, &result->callers[i], failed));
+			json_append(callers, callers_json(r->driver, &result->callers[i], failed),
+				    failed);
 		json_put(o, "callers", callers, failed);
 	}
 	if (result->nr_nodes)
@@ -582,14 +575,7 @@ int output_descend_json(const struct descend_report *r, const struct output_opti
 	if (err)
 		return err;
 	json = document(r, opt, &result, &failed);
-	if (!json || failed)
-		err = -ENOMEM;
-	errno = EIO;
-	if (!err && json_dumpf(json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
-		err = -errno;
-	if (!err && (fputc('\n', f) == EOF || fflush(f)))
-		err = -errno;
-	json_decref(json);
+	err = json_write(json, failed, JSON_LINE, f);
 	descent_result_release(&result);
 	return err;
 }

@@ -277,7 +277,7 @@ static json_t *syscall_json(const struct rec_thread_snapshot *snapshot, bool *fa
 	for (unsigned int i = 0;
 	     i < SAMPLE_ARGS && syscall_arg(snapshot->sleep.call, i).kind != ARG_NONE; i++) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, snapshot->args[i]);
-		*failed |= json_array_append_new(args, json_string(text));
+		json_append(args, json_string(text), failed);
 	}
 	json_put(o, "args", args, failed);
 	return o;
@@ -321,7 +321,7 @@ static json_t *thread_json(const struct open_report *r, const struct rec_thread_
 	if (snapshot->kind == WITNESS_SLEEP)
 		json_put(o, "wait", wait_json(snapshot, failed), failed);
 	for (uint32_t i = 0; i < snapshot->nr_frames; i++)
-		*failed |= json_array_append_new(frames, frame_json(r, snapshot, i, failed));
+		json_append(frames, frame_json(r, snapshot, i, failed), failed);
 	json_put(o, "frames", frames, failed);
 	if (snapshot->stop)
 		json_put_text(o, "incomplete",
@@ -331,7 +331,7 @@ static json_t *thread_json(const struct open_report *r, const struct rec_thread_
 	while (*at) {
 		size_t n = strcspn(at, ";");
 
-		*failed |= json_array_append_new(kernel, json_stringn(at, n));
+		json_append(kernel, json_stringn(at, n), failed);
 		at += n + (at[n] == ';');
 	}
 	json_put(o, "kernel", kernel, failed);
@@ -340,10 +340,9 @@ static json_t *thread_json(const struct open_report *r, const struct rec_thread_
 
 int output_open_json(const struct open_report *r, const struct output_options *opt, FILE *f)
 {
-	json_t *o = output_json_head(r->model, "descend", opt), *calls = json_array();
 	bool failed = false;
+	json_t *o = output_json_head(r->model, "descend", opt, &failed), *calls = json_array();
 	uint32_t frame;
-	int err = 0;
 
 	json_put_text(o, "function", r->what ? r->what : "*", &failed);
 	json_put(o, "status", json_string("open calls"), &failed);
@@ -357,15 +356,8 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 
 		if (open_matches(snapshot, &r->ask, &frame))
-			failed |= json_array_append_new(calls, thread_json(r, snapshot, &failed));
+			json_append(calls, thread_json(r, snapshot, &failed), &failed);
 	}
 	json_put(o, "open_calls", calls, &failed);
-	errno = EIO;
-	if (!o || failed)
-		err = -ENOMEM;
-	else if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) || fputc('\n', f) == EOF ||
-		 fflush(f))
-		err = -errno;
-	json_decref(o);
-	return err;
+	return json_write(o, failed, JSON_LINE, f);
 }

@@ -130,7 +130,7 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 		json_put(o, "function",
 			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
 		put_share(o, "share", list[i]->share[p->class], failed);
-		*failed |= json_array_append_new(siblings, o);
+		json_append(siblings, o, failed);
 	}
 	free(list);
 	return siblings;
@@ -147,8 +147,7 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 	json_put(o, "cause", cause_json(r, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
 	for (unsigned int i = 0; i < p->nr_frames; i++)
-		*failed |= json_array_append_new(
-		    frames, frame_json(r, &result->nodes[p->frames[i]], p, failed));
+		json_append(frames, frame_json(r, &result->nodes[p->frames[i]], p, failed), failed);
 	json_put(o, "frames", frames, failed);
 	json_put(o, "siblings", siblings_json(r, result, p, failed), failed);
 	return o;
@@ -180,7 +179,7 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 		json_put(o, "root_cause", json_boolean(n->followed), failed);
 		json_put(o, "children", children[i], failed);
 		if (i)
-			*failed |= json_array_append_new(children[n->parent], o);
+			json_append(children[n->parent], o, failed);
 		else
 			root = o;
 	}
@@ -215,7 +214,7 @@ static json_t *tops_json(const struct walk_report *r, const struct walk_result *
 
 		put_function(o, r, &result->nodes[result->tops[i].node], failed);
 		put_share(o, "share_of_work", result->tops[i].of_work, failed);
-		*failed |= json_array_append_new(list, o);
+		json_append(list, o, failed);
 	}
 	return list;
 }
@@ -223,7 +222,7 @@ static json_t *tops_json(const struct walk_report *r, const struct walk_result *
 static json_t *document(const struct walk_report *r, const struct output_options *opt,
 			const struct walk_result *result, bool *failed)
 {
-	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(),
+	json_t *o = output_json_head(r->model, "descend", opt, failed), *paths = json_array(),
 	       *notes = json_object_get(o, "notes");
 	const struct walk_node *root =
 	    result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
@@ -241,15 +240,14 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	json_put(o, "walk", walk_json(result, failed), failed);
 	put_share(o, "explained", result->explained, failed);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		*failed |=
-		    json_array_append_new(paths, path_json(r, result, &result->paths[i], failed));
+		json_append(paths, path_json(r, result, &result->paths[i], failed), failed);
 	json_put(o, "paths", paths, failed);
 	if (result->nr_tops)
 		json_put(o, "functions", tops_json(r, result, failed), failed);
 	if (result->nr_nodes)
 		json_put(o, "ftree", ftree_json(r, result, failed), failed);
 	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)
-		*failed |= json_array_append_new(notes, json_text(line, NAME_BYTES));
+		json_append(notes, json_text(line, NAME_BYTES), failed);
 	return o;
 }
 
@@ -263,14 +261,7 @@ int output_walk_json(const struct walk_report *r, const struct output_options *o
 	if (err)
 		return err;
 	json = document(r, opt, &result, &failed);
-	if (!json || failed)
-		err = -ENOMEM;
-	errno = EIO;
-	if (!err && json_dumpf(json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)))
-		err = -errno;
-	if (!err && (fputc('\n', f) == EOF || fflush(f)))
-		err = -errno;
-	json_decref(json);
+	err = json_write(json, failed, JSON_LINE, f);
 	walk_result_release(&result);
 	return err;
 }
