@@ -7,6 +7,15 @@
 
 #include "analysis/base/format.h"
 
+enum { DEFAULT_COLUMNS = 80, MIN_COLUMNS = 60 };
+
+unsigned int output_columns(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : DEFAULT_COLUMNS;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
 static bool worth_printing(const struct op *op)
 {
 	return op->total.calls || op->open || op->abnormal || op->unseen || op->requested[0];

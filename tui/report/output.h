@@ -62,6 +62,9 @@ void output_text_state(struct buf *out, const struct model *m, const struct outp
 /* Write `out` to `f` and release `out`. Returns 0 or a negative errno. */
 int output_text_write(struct buf *out, FILE *f);
 
+/* The width of the text output. */
+unsigned int output_columns(const struct output_options *o);
+
 /*
  * The operations to print: those with calls and those that the user named, largest total latency
  * first. Returns their number or -ENOMEM. The caller frees *ops.

@@ -9,6 +9,8 @@
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 
+enum { SENTENCE_FRAMES = 8 };
+
 /* If a peak and a range share this fraction of the calls of both, the range is reported as the
  * peak. */
 #define SAME_PEAK 0.7
@@ -376,6 +378,16 @@ void report_function(struct buf *out, const struct descent_driver *d, struct rec
 	}
 	append_safe(out, driver_module(d, function.module));
 	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
+}
+
+unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int nr)
+{
+	if (nr > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
+		buf_puts(out, " > ...");
+		i = nr - SENTENCE_FRAMES / 2;
+	}
+	buf_puts(out, i ? " > " : "");
+	return i;
 }
 
 void report_mean_count(struct buf *out, double mean)

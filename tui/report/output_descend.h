@@ -68,6 +68,12 @@ void report_cause(struct buf *out, const struct cause *c);
  * (88%)". */
 void report_path_cause(struct buf *out, const struct descent_driver *d,
 		       const struct descent_path *p);
+/*
+ * Append what stands before frame `i` of the `nr` frames that a sentence names: nothing, " > ", or,
+ * in the middle of a long path, " > ... > " in place of several frames. Returns the number of the
+ * frame to name next.
+ */
+unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int nr);
 /* Append a mean number of calls: "7" or "6.5". */
 void report_mean_count(struct buf *out, double mean);
 /* Append what ended a wait, sanitised: "ended by a timer", "woken by redis 812". */

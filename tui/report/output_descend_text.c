@@ -8,26 +8,13 @@
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum {
-	MAX_OUTPUT = 16 << 20,
-	NAME_BYTES = 1024,
-	MIN_COLUMNS = 60,
-	SENTENCE_FRAMES = 8,
-	SENTENCE_CAUSES = 3
-};
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, SENTENCE_CAUSES = 3 };
 
 /* Causes whose shares of the peak's time differ by less than this are reported together. */
 #define AS_LARGE 0.1
 #define HOST_WORTH_SAYING 0.1
 /* If the host's share exceeds this multiple of the program's own, it is reported first. */
 #define HOST_LEADS 3
-
-static unsigned int width_of(const struct output_options *o)
-{
-	unsigned int columns = o->columns ? o->columns : 80;
-
-	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
-}
 
 static void put_name(struct buf *out, const struct descend_report *r, const struct descent_fnode *n)
 {
@@ -67,11 +54,7 @@ static void put_path(struct buf *out, const struct descend_report *r,
 	struct buf place;
 
 	for (unsigned int i = 0; i < named; i++) {
-		if (named > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
-			buf_puts(out, " > ...");
-			i = named - SENTENCE_FRAMES / 2;
-		}
-		buf_puts(out, i ? " > " : "");
+		i = report_frame_between(out, i, named);
 		put_name(out, r, &result->nodes[p->frames[i]]);
 	}
 	buf_init(&place, NAME_BYTES * 4);
@@ -307,7 +290,7 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 	report_wait_end(&line, h);
 	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
 		   format_time(h->ns).s);
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "  waits in: ", 12);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  waits in: ", 12);
 	buf_release(&line);
 }
 
@@ -328,7 +311,7 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 		if (n->records)
 			buf_printf(&line, " %s", format_time(n->latency_ns).s);
 	}
-	words_wrap(out, line.err ? "" : line.data, width_of(o),
+	words_wrap(out, line.err ? "" : line.data, output_columns(o),
 		   "  other callees of the last function: ", 19);
 	buf_release(&line);
 }
@@ -353,7 +336,7 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 		put_stack_frame(&line, r->driver, &p->kernel[i]);
 	}
 	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "  in the kernel: ", 17);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  in the kernel: ", 17);
 	buf_release(&line);
 }
 
@@ -370,7 +353,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
 		report_function(&line, r->driver, p->below[i].function);
 	}
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "  CPU samples: ", 14);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  CPU samples: ", 14);
 	buf_release(&line);
 }
 
@@ -393,7 +376,7 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 			buf_puts(&line, k > 1 ? " > " : "");
 		}
 		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
-		words_wrap(out, line.err ? "" : line.data, width_of(o) - 10, "", 2);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o) - 10, "", 2);
 	}
 	buf_release(&line);
 }
@@ -414,7 +397,7 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s,
 			   report_evidence_words(p->evidence));
 		buf_putc(out, '\n');
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 8);
 		if (!i)
 			buf_puts(out, "   share    time   largest in evidence  function\n");
 		for (unsigned int k = 0; k < p->nr_frames; k++)
@@ -460,11 +443,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		sanitise_append(&line, result->change, strlen(result->change));
 	}
 	buf_putc(out, '\n');
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Status: ", 8);
 	buf_release(&line);
 	buf_init(&line, MAX_OUTPUT);
 	if (report_left(&line, model_op_peaks(r->model, r->op)))
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "Left:   ", 8);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Left:   ", 8);
 	buf_release(&line);
 }
 
@@ -479,7 +462,7 @@ int output_descend_text(const struct descend_report *r, const struct output_opti
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
 	output_descend_sentence(r, &line);
-	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
 	buf_release(&line);
 	put_paths(&out, r, &result, o);
 	put_status(&out, r, &result, o);

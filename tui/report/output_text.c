@@ -14,16 +14,8 @@
 
 enum {
 	MAX_OUTPUT = 64 << 20, /* maximum bytes of one text */
-	MIN_COLUMNS = 60,
 	DEFAULT_DETAILS = 3,
 };
-
-static unsigned int width_of(const struct output_options *o)
-{
-	unsigned int columns = o->columns ? o->columns : 80;
-
-	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
-}
 
 /* Append `s`, sanitised, padded or cut with a mark to `columns` (0: neither). */
 static void put_cell(struct buf *out, const char *s, unsigned int columns)
@@ -70,7 +62,7 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 		buf_printf(&line, " and %zu more processes", nr - i);
 	buf_printf(&line, "%s%s", nr ? ", " : "",
 		   format_time(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m)).s);
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "Target: ", 8);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Target: ", 8);
 	buf_release(&line);
 }
 
@@ -102,10 +94,10 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 		    &line, "; peaktop's own processes used %s of CPU time, %s of it at the start",
 		    format_time(c->own_cpu_ns + c->start_cpu_ns).s, format_time(c->start_cpu_ns).s);
 	buf_printf(&line, "\n");
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "Cost:   ", 8);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Cost:   ", 8);
 	buf_reset(&line);
 	words_loss(&line, l);
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "Lost:   ", 8);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Lost:   ", 8);
 	buf_release(&line);
 }
 
@@ -118,12 +110,12 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 	for (i = 0; i < model_nr_notes(m); i++) {
 		buf_reset(&line);
 		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Note:   ", 8);
 	}
 	if (model_phases(m)) {
 		buf_reset(&line);
 		words_phases(&line, model_phases(m));
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "Note:   ", 8);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Note:   ", 8);
 	}
 	buf_release(&line);
 }
@@ -190,7 +182,7 @@ static void put_table(struct buf *out, const struct op **ops, long nr, double el
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
 	for (i = 0; i < nr; i++)
-		put_row(out, ops[i], covered_ns(ops[i], elapsed), width_of(o), with_open);
+		put_row(out, ops[i], covered_ns(ops[i], elapsed), output_columns(o), with_open);
 }
 
 /* --- one operation in full */
@@ -204,12 +196,12 @@ static void put_peak(struct buf *out, struct model *m, const struct op *op, cons
 	buf_init(&line, MAX_OUTPUT);
 	words_peak(&line, p);
 	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
-	words_wrap(out, line.err ? "" : line.data, width_of(o), first, 8);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), first, 8);
 	buf_reset(&line);
 	words_peak_shadows(&line, op, p);
 	words_peak_remarks(&line, m, p);
 	if (line.len)
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "        - ", 10);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "        - ", 10);
 	buf_release(&line);
 }
 
@@ -218,7 +210,7 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 {
 	struct histogram_options h = {
 	    .resolution = o->resolution ? o->resolution : 4,
-	    .columns = width_of(o),
+	    .columns = output_columns(o),
 	    .max_rows = 40,
 	    .ascii = o->ascii,
 	};
@@ -236,11 +228,11 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 		sanitise_append(&line, op->placement, strlen(op->placement));
 	}
 	buf_putc(out, '\n');
-	words_wrap(out, line.err ? "" : line.data, width_of(o), "", 4);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 4);
 	buf_reset(&line);
 	words_op_remarks(&line, op);
 	if (line.len)
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "- ", 2);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "- ", 2);
 	buf_release(&line);
 	histogram_append(out, op, &h);
 	for (i = 0; i < op->nr_peaks; i++)
@@ -345,7 +337,8 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 			sanitise_append(&line, c->remedy, strlen(c->remedy));
 		}
 		if (line.len)
-			words_wrap(&out, line.err ? "" : line.data, width_of(o), "         ", 9);
+			words_wrap(&out, line.err ? "" : line.data, output_columns(o), "         ",
+				   9);
 	}
 	buf_release(&line);
 	return write_out(&out, f);

@@ -9,14 +9,7 @@
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, MIN_COLUMNS = 60, SENTENCE_FRAMES = 8 };
-
-static unsigned int width_of(const struct output_options *o)
-{
-	unsigned int columns = o->columns ? o->columns : 80;
-
-	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
-}
+enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024 };
 
 static void put_name(struct buf *out, const struct walk_report *r, const struct walk_node *n)
 {
@@ -58,11 +51,7 @@ static void put_where(struct buf *out, const struct walk_report *r,
 	struct buf place;
 
 	for (unsigned int i = 0; i < named; i++) {
-		if (named > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {
-			buf_puts(out, " > ...");
-			i = named - SENTENCE_FRAMES / 2;
-		}
-		buf_puts(out, i ? " > " : "");
+		i = report_frame_between(out, i, named);
 		put_name(out, r, &result->nodes[p->frames[i]]);
 	}
 	buf_init(&place, NAME_BYTES * 4);
@@ -206,7 +195,7 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 			buf_printf(&line, ", %s %s", format_count(p->snapshots).s,
 				   p->snapshots == 1 ? "sample" : "samples");
 		buf_putc(out, '\n');
-		words_wrap(out, line.err ? "" : line.data, width_of(o), "", 8);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 8);
 		/* No frames: the snapshots do not show which code waited for the CPU. */
 		if (p->cause.kind == CAUSE_RUN_QUEUE)
 			continue;
@@ -229,20 +218,20 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
 	put_sentence(&line, r, &result);
-	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
 	buf_reset(&line);
 	put_times(&line, &result);
-	words_wrap(&out, line.err ? "" : line.data, width_of(o), "", 0);
+	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
 	put_paths(&out, r, &result, o);
 	buf_putc(&out, '\n');
 	buf_reset(&line);
 	buf_printf(&line, "%s; %s of the time explained", walk_status(&result),
 		   format_percent(result.explained).s);
-	words_wrap(&out, line.err ? "" : line.data, width_of(o), "Status: ", 8);
+	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "Status: ", 8);
 	for (unsigned int i = 0; walk_remark(r, &result, i, remark, sizeof(remark)); i++) {
 		buf_reset(&line);
 		sanitise_append(&line, remark, strlen(remark));
-		words_wrap(&out, line.err ? "" : line.data, width_of(o), "  ", 2);
+		words_wrap(&out, line.err ? "" : line.data, output_columns(o), "  ", 2);
 	}
 	buf_release(&line);
 	output_text_state(&out, r->model, o);
