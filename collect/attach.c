@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/guard.h"
 
 /* The part of union bpf_attr for BPF_LINK_CREATE, with fields that the headers of Debian 12
@@ -327,7 +328,7 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
  * probes at once and then blocks for 40 ms or more until no CPU runs them. With a single thread
  * the next link's probes would stay attached for that time.
  */
-enum { DETACH_THREADS = 8 };
+enum { DETACH_THREADS = 8, MAX_DETACHING = 1 << 20 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -372,7 +373,7 @@ static void detach_thread(void)
 	detaching.threads++;
 }
 
-/* Queue a descriptor for closing. Returns false if there is no thread or no memory: then the
+/* Queue a descriptor for closing. Returns false if there is no thread or no room: then the
  * caller must close it. */
 static bool detach_later(int fd)
 {
@@ -380,16 +381,8 @@ static bool detach_later(int fd)
 
 	pthread_mutex_lock(&detaching.lock);
 	detach_thread();
-	if (detaching.nr == detaching.cap) {
-		size_t cap = detaching.cap ? 2 * detaching.cap : 64;
-		int *grown = realloc(detaching.fd, cap * sizeof(*grown));
-
-		if (grown) {
-			detaching.fd = grown;
-			detaching.cap = cap;
-		}
-	}
-	if (detaching.threads && detaching.nr < detaching.cap) {
+	if (detaching.threads &&
+	    !array_grow(detaching.fd, detaching.nr, detaching.cap, MAX_DETACHING)) {
 		detaching.fd[detaching.nr++] = fd;
 		pthread_cond_signal(&detaching.more);
 		taken = true;

@@ -6,7 +6,12 @@
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
-enum { NAME_CHUNK = 1 << 16, MAX_COMPARED = 16 };
+enum {
+	NAME_CHUNK = 1 << 16,
+	MAX_COMPARED = 16,
+	/* each is made of a symbol or of an FDE */
+	MAX_FUNCTIONS = MODULE_MAX_SYMBOLS + MODULE_MAX_FDES,
+};
 
 struct name_chunk {
 	struct name_chunk *next;
@@ -125,16 +130,9 @@ static struct module_function *new_function(struct builder *b, uint64_t vaddr)
 	struct module *m = b->m;
 	struct module_function *f;
 
-	if (m->nr_functions == b->cap_functions) {
-		size_t cap = b->cap_functions + b->cap_functions / 2 + 1024;
-		struct module_function *p = realloc(m->functions, cap * sizeof(*p));
-
-		if (!p) {
-			b->err = -ENOMEM;
-			return NULL;
-		}
-		m->functions = p;
-		b->cap_functions = cap;
+	if (array_grow(m->functions, m->nr_functions, b->cap_functions, MAX_FUNCTIONS)) {
+		b->err = -ENOMEM;
+		return NULL;
 	}
 	f = &m->functions[m->nr_functions++];
 	*f = (struct module_function){.vaddr = vaddr};
@@ -150,16 +148,9 @@ static void new_part(struct builder *b, size_t symbol)
 	/* compilers give each part its size; one of no bytes is a lie */
 	if (!s->size)
 		return;
-	if (m->nr_parts == b->cap_parts) {
-		size_t cap = b->cap_parts + b->cap_parts / 2 + 256;
-		struct part *p = realloc(m->parts, cap * sizeof(*p));
-
-		if (!p) {
-			b->err = -ENOMEM;
-			return;
-		}
-		m->parts = p;
-		b->cap_parts = cap;
+	if (array_grow(m->parts, m->nr_parts, b->cap_parts, MODULE_MAX_SYMBOLS)) {
+		b->err = -ENOMEM;
+		return;
 	}
 	m->parts[m->nr_parts++] = (struct part){s->vaddr, s->size, (uint32_t)symbol, NO_OWNER};
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/critical_impl.h"
 
 enum { FIRST_MACHINES = 1024 };
@@ -86,23 +87,13 @@ uint32_t critical_find(const struct critical *c, uint32_t machine, uint64_t owne
 
 static uint32_t machine_new(struct critical *c)
 {
-	uint32_t i = c->free_machine, cap;
-	struct machine *grown;
+	uint32_t i = c->free_machine;
 
 	if (i) {
 		c->free_machine = c->machines[i].node;
 		return i;
 	}
-	if (c->nr_machines == c->cap_machines) {
-		cap = 2 * c->cap_machines < c->config.max_machines ? 2 * c->cap_machines
-								   : c->config.max_machines;
-		grown = cap > c->cap_machines ? realloc(c->machines, cap * sizeof(*grown)) : NULL;
-		if (grown) {
-			c->machines = grown;
-			c->cap_machines = cap;
-		}
-	}
-	if (c->nr_machines < c->cap_machines)
+	if (!array_grow(c->machines, c->nr_machines, c->cap_machines, c->config.max_machines))
 		return c->nr_machines++;
 	i = c->oldest;
 	if (i) {

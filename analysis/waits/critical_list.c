@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/critical_impl.h"
 
 enum { FIRST_ROOM = 4096 };
@@ -29,23 +30,14 @@ int lists_init(struct critical *c)
 
 static uint32_t node_new(struct critical *c)
 {
-	uint32_t i = c->free_node, cap;
-	struct path_node *grown;
+	uint32_t i = c->free_node;
 
-	if (i) {
+	if (i)
 		c->free_node = c->nodes[i].parent;
-	} else if (c->nr_nodes < c->cap_nodes) {
+	else if (!array_grow(c->nodes, c->nr_nodes, c->cap_nodes, c->config.max_nodes))
 		i = c->nr_nodes++;
-	} else {
-		cap =
-		    2 * c->cap_nodes < c->config.max_nodes ? 2 * c->cap_nodes : c->config.max_nodes;
-		grown = cap > c->cap_nodes ? realloc(c->nodes, cap * sizeof(*grown)) : NULL;
-		if (!grown)
-			return NO_NODE;
-		c->nodes = grown;
-		c->cap_nodes = cap;
-		i = c->nr_nodes++;
-	}
+	else
+		return NO_NODE;
 	if (++c->used_nodes > c->most_nodes)
 		c->most_nodes = c->used_nodes;
 	return i;
