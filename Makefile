@@ -82,7 +82,8 @@ $(B)/bpf/%.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
 	@echo "  BPF     $<"
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -I. -c -o $@ $<
-$(B)/peaktop.bpf.o: $(patsubst bpf/%.bpf.c,$(B)/bpf/%.o,$(wildcard bpf/*.bpf.c))
+# calls.o is the first because it defines the maps: the linker of libbpf 1.1 does not find them otherwise.
+$(B)/peaktop.bpf.o: $(B)/bpf/calls.o $(patsubst bpf/%.bpf.c,$(B)/bpf/%.o,$(filter-out bpf/calls.bpf.c,$(wildcard bpf/*.bpf.c)))
 	$(Q)$(BPFTOOL) gen object $@ $^
 $(B)/peaktop.skel.h: $(B)/peaktop.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name peaktop_bpf >$@.tmp && mv $@.tmp $@

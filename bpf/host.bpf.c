@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel and other tasks do to a thread inside a call of f0: signals, interrupts from
- * other CPUs, reclaim and compaction of memory, throttling of writers. Attached during descents
- * only. A kernel may lack any of these tracepoints.
+ * What the kernel and other tasks do to a thread inside a call of f0: signals, reclaim and
+ * compaction of memory, throttling of writers. Attached during descents only. A kernel may lack any
+ * of these tracepoints.
  */
 #include "bpf/descend.h"
 #include "bpf/groups.h"
-#include "bpf/irq.h"
 
 /* ---- signals */
 
@@ -45,64 +44,6 @@ int BPF_PROG(on_signal, int sig, void *info, struct k_sigaction *action)
 	d->record.handlers++;
 	d->record.handler = handler;
 	d->record.handler_signal = sig;
-	return 0;
-}
-
-/* ---- what another CPU asks this one for */
-
-SEC("tp_btf/reschedule_entry")
-int BPF_PROG(on_reschedule_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_RESCHEDULE);
-	return 0;
-}
-
-SEC("tp_btf/reschedule_exit")
-int BPF_PROG(on_reschedule_exit)
-{
-	irq_leave();
-	return 0;
-}
-
-SEC("tp_btf/call_function_entry")
-int BPF_PROG(on_call_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL);
-	return 0;
-}
-
-SEC("tp_btf/call_function_exit")
-int BPF_PROG(on_call_exit)
-{
-	irq_leave();
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_entry")
-int BPF_PROG(on_call_single_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL_SINGLE);
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_exit")
-int BPF_PROG(on_call_single_exit)
-{
-	irq_leave();
-	return 0;
-}
-
-SEC("tp_btf/irq_work_entry")
-int BPF_PROG(on_irq_work_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_IRQ_WORK);
-	return 0;
-}
-
-SEC("tp_btf/irq_work_exit")
-int BPF_PROG(on_irq_work_exit)
-{
-	irq_leave();
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-/* Declare the links of host.bpf.c. A kernel may lack any of these tracepoints. */
+/* Declare the links that only descents use. A kernel may lack any of these tracepoints. */
 static void descent_links_declare(struct kernel_side *k)
 {
 	struct bpf_program *const programs[] = {

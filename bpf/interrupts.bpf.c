@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Interrupts, also those that another CPU sends. A kernel may lack the tracepoints of the latter.
+ */
+#include "bpf/irq.h"
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry, int number)
+{
+	irq_enter(number);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int number)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int BPF_PROG(on_timer_entry, int vector)
+{
+	irq_enter(PT_IRQ_LOCAL_TIMER);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int BPF_PROG(on_timer_exit, int vector)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector)
+{
+	irq_enter(PT_IRQ_SOFT + vector);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector)
+{
+	irq_leave();
+	return 0;
+}
+
+/* ---- what another CPU asks this one for */
+
+SEC("tp_btf/reschedule_entry")
+int BPF_PROG(on_reschedule_entry)
+{
+	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_RESCHEDULE);
+	return 0;
+}
+
+SEC("tp_btf/reschedule_exit")
+int BPF_PROG(on_reschedule_exit)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/call_function_entry")
+int BPF_PROG(on_call_entry)
+{
+	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL);
+	return 0;
+}
+
+SEC("tp_btf/call_function_exit")
+int BPF_PROG(on_call_exit)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/call_function_single_entry")
+int BPF_PROG(on_call_single_entry)
+{
+	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL_SINGLE);
+	return 0;
+}
+
+SEC("tp_btf/call_function_single_exit")
+int BPF_PROG(on_call_single_exit)
+{
+	irq_leave();
+	return 0;
+}
+
+SEC("tp_btf/irq_work_entry")
+int BPF_PROG(on_irq_work_entry)
+{
+	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_IRQ_WORK);
+	return 0;
+}
+
+SEC("tp_btf/irq_work_exit")
+int BPF_PROG(on_irq_work_exit)
+{
+	irq_leave();
+	return 0;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Scheduling of targets, and what a thread waits for that leaves its CPU. */
+#include "bpf/asleep.h"
+#include "bpf/host_waits.h"
+#include "bpf/phases.h"
+
+INLINE void irq_forget(void)
+{
+	u32 zero = 0;
+	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+
+	if (irq)
+		irq->depth = 0;
+}
+
+/* Discard timestamps from an earlier burst: the events since then were not observed. */
+INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
+{
+	if (t->sched_burst == c->sched_burst)
+		return;
+	t->sched_burst = c->sched_burst;
+	t->off_since = 0;
+	t->wake_since = 0;
+	t->wait_cpu = 0;
+	t->off_wait = 0;
+}
+
+INLINE void woken(struct task_struct *p)
+{
+	struct pt_control *c = the_control();
+	u32 tid = p->pid, tgid = p->tgid;
+	struct pt_thread *t;
+	u64 now;
+
+	if (!c)
+		return;
+	if (!is_target(c, tgid)) {
+		count_hit(PT_HIT_SCHED_OTHER);
+		return;
+	}
+	count_hit(PT_HIT_SCHED);
+	t = thread_of(c, tgid, tid);
+	if (!t)
+		return;
+	burst_check(c, t);
+	if (t->wake_since)
+		return;
+	now = bpf_ktime_get_ns();
+	t->wake_since = now;
+	t->wake_outside = !in_phase(c, tgid);
+	t->wait = PT_WAIT_WOKEN;
+	if (descent_of(c, p))
+		wait_begin(t, tid, is_throttled(p) ? PT_WAIT_QUOTA : PT_WAIT_WOKEN, cpu_of_task(p),
+			   now);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	woken(p);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *p)
+{
+	woken(p);
+	return 0;
+}
+
+/*
+ * Why a runnable thread waits that leaves the CPU (enum pt_wait). If the CPU is idle
+ * afterwards, nothing has preempted the thread.
+ */
+INLINE u32 wait_of(struct task_struct *prev, struct task_struct *next)
+{
+	if (is_throttled(prev))
+		return PT_WAIT_QUOTA;
+	return next->pid ? PT_WAIT_PREEMPTED : PT_WAIT_WOKEN;
+}
+
+INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *prev,
+			 struct task_struct *next, u64 now)
+{
+	u32 tid = prev->pid, state;
+	struct pt_thread *t = thread_of(c, prev->tgid, tid);
+	struct pt_descent *d;
+
+	if (!t)
+		return;
+	burst_check(c, t);
+	state = BPF_CORE_READ(prev, __state);
+	t->off_since = now;
+	/* state 0: preempted or yielding, it waits for a CPU from now on */
+	t->wake_since = state ? 0 : now;
+	t->wake_outside = !in_phase(c, prev->tgid);
+	t->wait = PT_WAIT_WOKEN;
+	t->wait_cpu = 0;
+	t->off_wait = 0;
+	d = descent_of(c, prev);
+	if (!state) {
+		t->wait = next->pid ? PT_WAIT_PREEMPTED : PT_WAIT_WOKEN;
+		t->next_pid = next->pid;
+		bpf_probe_read_kernel(t->next_comm, PT_COMM, next->comm);
+		if (d)
+			wait_begin(t, tid, wait_of(prev, next), bpf_get_smp_processor_id(), now);
+		if (d && t->wait == PT_WAIT_QUOTA)
+			fill_quota(&d->record.waits, quota_group(prev));
+		return;
+	}
+	if (!d)
+		return;
+	t->off_wait = stop_of(prev, state);
+	if (t->off_wait)
+		fill_stop(d, prev, t->off_wait);
+	else
+		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
+	if (!t->off_wait)
+		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
+}
+
+/* Send a record of a sleep inside a call of f0 that has ended: its length, its system call and
+ * its waker. */
+INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
+{
+	struct pt_descent *d = descent_of(c, task);
+	u64 slept = (t->wake_since > t->off_since ? t->wake_since : now) - t->off_since;
+	struct pt_record_sleep *r;
+	struct pt_regs *regs;
+
+	if (!d || slept < DESCEND_SLEEP_MIN_NS)
+		return;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&c->lost_ring, 1);
+		return;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->head.kind = PT_RECORD_SLEEP;
+	r->head.slot = c->descend_slot;
+	r->head.tgid = t->tgid;
+	r->head.tid = task->pid;
+	r->head.at = now;
+	r->slept = slept;
+	r->since = t->off_since;
+	r->syscall = -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (regs) {
+		r->syscall = (s64)regs->orig_ax;
+		r->args[0] = regs->di;
+		r->args[1] = regs->si;
+		r->args[2] = regs->dx;
+	}
+	if (r->syscall == -1)
+		r->fault = t->fault;
+	r->waker_tid = t->waker_tid;
+	r->waker_tgid = t->waker_tgid;
+	r->waker_irq = t->waker_irq;
+	__builtin_memcpy(r->waker_comm, t->waker_comm, PT_COMM);
+	r->fnode = innermost(d);
+	asleep_tell(r, task, regs, t->off_since, t->off_since + slept);
+	work_copy(&r->work, d);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* The thread is no longer stopped. Count the stop as time of the host, like a wait for a CPU,
+ * because the program did not ask for it. */
+INLINE void stop_end(struct pt_descent *d, struct pt_thread *t, u64 now)
+{
+	u64 until = t->wake_since > t->off_since ? t->wake_since : now, wait = t->off_wait;
+
+	t->off_wait = 0;
+	HIDE(wait);
+	if (!d || !wait || wait >= PT_WAITS)
+		return;
+	d->record.waits.ns[wait] += until - t->off_since;
+	t->runq_ns += until - t->off_since;
+	t->preempt_ns += until - t->off_since;
+}
+
+INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
+{
+	u32 tid = next->pid, slot = c->slot_runqueue;
+	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct pt_descent *d = descent_of(c, next);
+	struct pt_record_sample *r;
+	u64 ns;
+
+	if (!t)
+		return;
+	burst_check(c, t);
+	if (t->off_since && now > t->off_since) {
+		t->off_ns += now - t->off_since;
+		if (t->off_wait)
+			stop_end(d, t, now);
+		else if (d && t->wake_since != t->off_since)
+			emit_sleep(c, next, t, now);
+		/* throttling has no end tracepoint: it ends with the sleep */
+		if (d)
+			d->work.doing &= ~PT_DOING_DIRTY;
+	}
+	/* if it left its CPU before the scheduler was watched, off_since is 0: an interval
+	 * from 0 */
+	if (c->descend_slot)
+		past_note(next, t, now);
+	t->off_since = 0;
+	if (!t->wake_since || now < t->wake_since)
+		return;
+	ns = now - t->wake_since;
+	t->runq_ns += ns;
+	if (t->wait != PT_WAIT_WOKEN)
+		t->preempt_ns += ns;
+	wait_end(d, t, tid, ns, now);
+	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
+		fill_quota(&d->record.waits, quota_group(next));
+	if (slot && slot < PT_SLOTS && !t->wake_outside &&
+	    gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
+		ns = hist_count(c, slot, ns);
+		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
+		if (r) {
+			r->known = KNOWN_ARG0 * 3;
+			r->args[0] = t->wait == PT_WAIT_PREEMPTED;
+			r->args[1] = bpf_get_smp_processor_id();
+			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+		}
+	}
+	t->wake_since = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct pt_control *c = the_control();
+	bool out, in;
+	u64 now;
+
+	if (!c)
+		return 0;
+	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
+	irq_forget();
+	out = is_target(c, prev->tgid);
+	in = is_target(c, next->tgid);
+	now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
+	if (c->descend_slot)
+		cpu_switched(next, now);
+	if (!out && !in) {
+		count_hit(PT_HIT_SCHED_OTHER);
+		return 0;
+	}
+	count_hit(PT_HIT_SCHED);
+	if (out)
+		switched_out(ctx, c, prev, next, now);
+	if (in)
+		switched_in(c, next, now);
+	return 0;
+}
+
+/* Record the waker here, because sched_wakeup may fire on another CPU. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	struct irq_context *irq;
+	u32 tid = p->pid, zero = 0;
+	struct pt_thread *t;
+
+	if (!c || !c->descend_slot || !is_target(c, p->tgid))
+		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 0;
+	irq = bpf_map_lookup_elem(&irqs, &zero);
+	t->waker_irq = irq && irq->depth ? irq->number + 1 : 0;
+	t->waker_tid = (u32)id;
+	t->waker_tgid = id >> 32;
+	bpf_get_current_comm(t->waker_comm, PT_COMM);
+	return 0;
+}
+
+/* Record the address of a page fault: if the thread then sleeps, the address leads to the
+ * file. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct pt_control *c = the_control();
+	u32 tid = (u32)id;
+	struct pt_thread *t;
+
+	if (!c || !c->descend_slot || !is_target(c, id >> 32))
+		return 0;
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (t)
+		t->fault = address;
+	return 0;
+}
