@@ -176,7 +176,7 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 		send_note(c, NOTE_WARNING,
 			  "%s: the kernel refuses a probe at 0x%llx (%s); calls that return there "
 			  "are not timed",
-			  f->meta.name, (unsigned long long)points[bad].offset, strerror(-err));
+			  f->meta.label, (unsigned long long)points[bad].offset, strerror(-err));
 	}
 }
 
@@ -545,7 +545,7 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 				 ? "%s: the kernel cannot single-step an instruction that would "
 				   "need a probe (%s); watch a caller instead"
 				 : "%s: the kernel refuses the probes (%s)",
-			     f->meta.name, strerror(err ? -err : EOPNOTSUPP));
+			     f->meta.label, strerror(err ? -err : EOPNOTSUPP));
 		return;
 	}
 	for (unsigned int i = from; i < f->nr_sites; i++) {
@@ -565,7 +565,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	int err;
 
 	if (wrong) {
-		send_refused(c, arm->epoch, arm->op.op, -EINVAL, "%s: %s", arm->op.name, wrong);
+		send_refused(c, arm->epoch, arm->op.op, -EINVAL, "%s: %s", arm->op.label, wrong);
 		return;
 	}
 	if (!c->cost.measured)
@@ -577,7 +577,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		f = function_new(c, &arm->op);
 	if (!f) {
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
-			     "%s: cannot watch more operations; remove one first", arm->op.name);
+			     "%s: cannot watch more operations; remove one first", arm->op.label);
 		return;
 	}
 	from = f->nr_sites;

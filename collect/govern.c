@@ -297,7 +297,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 		send_note(c, NOTE_WARNING,
 			  "%s: calls longer than %d ms may be missing, because it is sampled in "
 			  "bursts to stay within --max-overhead",
-			  f->meta.name, DRAIN_MAX_MS);
+			  f->meta.label, DRAIN_MAX_MS);
 }
 
 static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t now)

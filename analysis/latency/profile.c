@@ -191,21 +191,12 @@ uint64_t profile_range_calls(const struct profile *p, struct bucket_range range)
 	return sum;
 }
 
-uint64_t profile_quantile(const struct profile *p, double q)
+uint64_t profile_range_quantile(const struct profile *p, struct bucket_range range, double q)
 {
-	const struct bucket_range all = {0, PT_BUCKETS};
-	double rank, below = 0, ns = 0, n;
-	unsigned int i;
+	double rank = q * (double)profile_range_calls(p, range), below = 0, ns = 0, n;
 	uint64_t out;
 
-	if (!profile_range_calls(p, all))
-		return 0;
-	if (!(q > 0))
-		return p->min_ns;
-	if (q >= 1)
-		return p->max_ns;
-	rank = q * (double)profile_range_calls(p, all);
-	for (i = 0; i < PT_BUCKETS; i++) {
+	for (unsigned int i = range.low; i < range.high && i < PT_BUCKETS; i++) {
 		n = (double)p->count[i];
 		if (n > 0)
 			ns = exp2((i + (below + n < rank ? 1.0 : (rank - below) / n)) /
@@ -215,7 +206,18 @@ uint64_t profile_quantile(const struct profile *p, double q)
 		below += n;
 	}
 	out = (uint64_t)ns;
-	if (out < p->min_ns)
+	if (ns > 0 && out < p->min_ns)
 		return p->min_ns;
 	return out > p->max_ns ? p->max_ns : out;
+}
+
+uint64_t profile_quantile(const struct profile *p, double q)
+{
+	const struct bucket_range all = {0, PT_BUCKETS};
+
+	if (!profile_range_calls(p, all))
+		return 0;
+	if (!(q > 0))
+		return p->min_ns;
+	return q >= 1 ? p->max_ns : profile_range_quantile(p, all, q);
 }

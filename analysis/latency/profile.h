@@ -64,5 +64,10 @@ uint64_t profile_range_calls(const struct profile *p, struct bucket_range range)
  * within its bucket.
  */
 uint64_t profile_quantile(const struct profile *p, double q);
+/*
+ * The same for the calls in `range`. The true value lies in the same bucket as the result, so they
+ * differ by less than 2^(1/PT_RESOLUTION), 9%. 0: no call is in the range.
+ */
+uint64_t profile_range_quantile(const struct profile *p, struct bucket_range range, double q);
 
 #endif

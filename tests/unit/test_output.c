@@ -134,6 +134,44 @@ static void test_head(void **state)
 	model_free(m);
 }
 
+/* The percentiles of an object rise from `low` to `high`. Without calls there are none. */
+static void assert_percentiles(const json_t *o, json_int_t low, json_int_t high)
+{
+	static const char *const keys[] = {"p50_ns", "p90_ns", "p99_ns", "p999_ns"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!number(o, "calls")) {
+			assert_null(json_object_get(o, keys[i]));
+			continue;
+		}
+		assert_true(number(o, keys[i]) >= low && number(o, keys[i]) <= high);
+		low = number(o, keys[i]);
+	}
+}
+
+static void test_percentiles(void **state)
+{
+	struct model *m = rich_model();
+	json_t *doc = document(output_watch_json, m, &plain), *op, *peak;
+	size_t i, k, peaks = 0;
+
+	json_array_foreach(json_object_get(doc, "operations"), i, op)
+	{
+		bool any = number(op, "calls") > 0;
+
+		assert_percentiles(op, any ? number(op, "min_ns") : 0,
+				   any ? number(op, "max_ns") : 0);
+		json_array_foreach(json_object_get(op, "peaks"), k, peak)
+		{
+			assert_percentiles(peak, number(peak, "low_ns"), number(peak, "high_ns"));
+			peaks++;
+		}
+	}
+	assert_true(peaks > 2);
+	json_decref(doc);
+	model_free(m);
+}
+
 static void test_operations(void **state)
 {
 	struct model *m = rich_model();
@@ -528,19 +566,13 @@ static void test_schema(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_head),
-	    cmocka_unit_test(test_operations),
-	    cmocka_unit_test(test_peaks),
-	    cmocka_unit_test(test_resolutions),
-	    cmocka_unit_test(test_layers),
-	    cmocka_unit_test(test_json_lines),
-	    cmocka_unit_test(test_several_targets),
-	    cmocka_unit_test(test_empty),
-	    cmocka_unit_test(test_hostile),
-	    cmocka_unit_test(test_large_numbers),
-	    cmocka_unit_test(test_doctor),
-	    cmocka_unit_test(test_same_bytes),
-	    cmocka_unit_test(test_write_errors),
+	    cmocka_unit_test(test_head),	  cmocka_unit_test(test_operations),
+	    cmocka_unit_test(test_percentiles),	  cmocka_unit_test(test_peaks),
+	    cmocka_unit_test(test_resolutions),	  cmocka_unit_test(test_layers),
+	    cmocka_unit_test(test_json_lines),	  cmocka_unit_test(test_several_targets),
+	    cmocka_unit_test(test_empty),	  cmocka_unit_test(test_hostile),
+	    cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_doctor),
+	    cmocka_unit_test(test_same_bytes),	  cmocka_unit_test(test_write_errors),
 	    cmocka_unit_test(test_schema),
 	};
 

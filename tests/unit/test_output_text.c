@@ -115,6 +115,59 @@ static void test_text_without_request(void **state)
 	model_free(m);
 }
 
+/* A function as the parser names it. */
+static void feed_function(struct model *m, uint32_t number, const char *symbol, const char *label)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s@app", symbol);
+	feed(m, (struct record){.type = REC_OP,
+				.op = {.op = number,
+				       .layer = LAYER_FUNCTION,
+				       .name = name,
+				       .label = label,
+				       .requested = name,
+				       .module = "app",
+				       .placement = ""}});
+}
+
+static void test_names_are_demangled(void **state)
+{
+	static const char *const wanted[] = {
+	    " Dispatcher::dispatch@app\n",
+	    " draw(int)@app\n",
+	    " draw(long)@app\n",
+	    "\n<app::Store as core::ops::Drop>::drop@app: 0 calls",
+	    " _ZN3BoxC1Ev@app\n",
+	    " _ZN3BoxC2Ev@app\n",
+	    "\nDispatcher::dispatch@app: 0 calls",
+	};
+	struct model *m = model_new();
+	char *text;
+
+	feed_function(m, 1, "_ZN10Dispatcher8dispatchEim",
+		      "Dispatcher::dispatch(int, unsigned long)");
+	feed_function(m, 2, "_Z4drawi", "draw(int)");
+	feed_function(m, 3, "_Z4drawl", "draw(long)");
+	feed_function(m, 4, "_RNvXCs_3app", "<app::Store as core::ops::Drop>::drop");
+	/* two functions with one demangled name: only the linkage names differ */
+	feed_function(m, 5, "_ZN3BoxC1Ev", "Box::Box()");
+	feed_function(m, 6, "_ZN3BoxC2Ev", "Box::Box()");
+	feed_tick(m, 0);
+	text = print(output_watch_text, m, &plain);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (!strstr(text, wanted[i]))
+			fail_msg("no '%s' in:\n%s", wanted[i], text);
+	assert_null(strstr(text, "_ZN10Dispatcher"));
+	free(text);
+	/* JSON: the canonical OP and the whole name */
+	text = print(output_watch_json, m, &plain);
+	assert_non_null(strstr(text, "\"name\":\"_ZN10Dispatcher8dispatchEim@app\",\"function\":"
+				     "\"Dispatcher::dispatch(int, unsigned long)\""));
+	free(text);
+	model_free(m);
+}
+
 static void test_ascii_and_narrow(void **state)
 {
 	struct output_options o = {.ascii = true, .columns = 60};
@@ -154,6 +207,7 @@ int main(void)
 	    cmocka_unit_test(test_phases),
 	    cmocka_unit_test(test_period),
 	    cmocka_unit_test(test_text_without_request),
+	    cmocka_unit_test(test_names_are_demangled),
 	    cmocka_unit_test(test_ascii_and_narrow),
 	    cmocka_unit_test(test_wrap),
 	};

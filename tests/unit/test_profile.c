@@ -334,6 +334,29 @@ static void test_quantiles(void **state)
 	assert_int_equal(profile_quantile(&p, 2), 100000);
 }
 
+/* In a range, only the calls in it count, and the result stays in the bucket of the true value. */
+static void test_range_quantiles(void **state)
+{
+	const struct bucket_range range = {pt_bucket(10000), pt_bucket(80000)};
+	uint64_t low = bucket_low_ns(range.low, PT_RESOLUTION),
+		 high = bucket_low_ns(range.high, PT_RESOLUTION);
+	static const double q[] = {0.001, 0.5, 0.9, 0.99, 0.999};
+	struct profile p;
+
+	profile_init(&p);
+	for (uint64_t ns = 1; ns <= 100000; ns++)
+		profile_add(&p, ns);
+	for (unsigned int i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
+		uint64_t real = low + (uint64_t)(q[i] * (double)(high - low)),
+			 found = profile_range_quantile(&p, range, q[i]);
+
+		assert_in_range(found, low, high);
+		assert_in_range(pt_bucket(found) - pt_bucket(real) + 1, 0, 2);
+	}
+	assert_int_equal(
+	    profile_range_quantile(&p, (struct bucket_range){PT_BUCKETS - 9, PT_BUCKETS}, 0.5), 0);
+}
+
 static void test_quantiles_rise(void **state)
 {
 	struct profile p;
@@ -403,6 +426,7 @@ int main(void)
 	    cmocka_unit_test(test_range_sum_of_nothing),
 	    cmocka_unit_test(test_range_sum_of_enormous_sums),
 	    cmocka_unit_test(test_quantiles),
+	    cmocka_unit_test(test_range_quantiles),
 	    cmocka_unit_test(test_quantiles_rise),
 	    cmocka_unit_test(test_quantile_of_one_and_of_none),
 	    cmocka_unit_test(test_calls_gained),

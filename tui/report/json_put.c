@@ -20,7 +20,7 @@ json_t *json_text(const char *s, size_t most)
 	return json;
 }
 
-json_t *json_u64(uint64_t v)
+static json_t *json_u64(uint64_t v)
 {
 	return json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v));
 }

@@ -26,10 +26,8 @@ enum {
 /* A string of at most `most` bytes of `s`, sanitised. NULL: out of memory. */
 json_t *json_text(const char *s, size_t most);
 
-/* An integer; larger values than INT64_MAX become INT64_MAX. */
-json_t *json_u64(uint64_t v);
-
 void json_put(json_t *o, const char *key, json_t *value, bool *failed);
+/* Add an integer; larger values than INT64_MAX become INT64_MAX. */
 void json_put_u64(json_t *o, const char *key, uint64_t v, bool *failed);
 /* Add a sanitised text; add nothing if it is NULL or "". */
 void json_put_text(json_t *o, const char *key, const char *s, bool *failed);

@@ -7,6 +7,9 @@
 
 #include "analysis/base/format.h"
 
+const struct output_quantile output_quantiles[OUTPUT_QUANTILES] = {
+    {"p50", "p50", 0.5}, {"p90", "p90", 0.9}, {"p99", "p99", 0.99}, {"p999", "p99.9", 0.999}};
+
 enum { DEFAULT_COLUMNS = 80, MIN_COLUMNS = 60 };
 
 unsigned int output_columns(const struct output_options *o)

@@ -50,7 +50,8 @@ struct json_t *output_json_head(struct model *m, const char *kind, const struct 
 /* An operation or a peak as in these documents, as a new jansson object. */
 struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution,
 				     bool *failed);
-struct json_t *output_json_peak(struct model *m, const struct peak *p, bool *failed);
+struct json_t *output_json_peak(struct model *m, const struct op *op, const struct peak *p,
+				bool *failed);
 
 /* Print the heading line with the time of an intermediate state (SIGUSR1). `now_ns`:
  * CLOCK_MONOTONIC. */
@@ -61,6 +62,14 @@ struct buf;
 void output_text_state(struct buf *out, const struct model *m, const struct output_options *o);
 /* Write `out` to `f` and release `out`. Returns 0 or a negative errno. */
 int output_text_write(struct buf *out, FILE *f);
+
+/* The percentiles that are printed of operations and peaks. */
+struct output_quantile {
+	const char *name, *text; /* in the names of fields and columns; in sentences */
+	double q;
+};
+enum { OUTPUT_QUANTILES = 4 };
+extern const struct output_quantile output_quantiles[OUTPUT_QUANTILES];
 
 /* The width of the text output. */
 unsigned int output_columns(const struct output_options *o);

@@ -13,6 +13,7 @@
 
 #include "tui/engine/descent_driver.h"
 #include "tui/report/output.h"
+#include "tui/report/short_name.h"
 
 /* The descent to print. */
 struct descend_report {
@@ -78,8 +79,6 @@ unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int 
 void report_mean_count(struct buf *out, double mean);
 /* Append what ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
 void report_wait_end(struct buf *out, const struct hop *h);
-/* Append a demangled name without parameters, sanitised. */
-void report_short_name(struct buf *out, const char *name);
 /*
  * Append a sentence (without full stop) about calls that ended without returning (exception,
  * longjmp, thread exit), if they are at least one percent of all calls: no peak contains them.

@@ -537,7 +537,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	}
 	known = report_peak(r, op, &peak);
 	if (known)
-		json_put(o, "peak", output_json_peak(r->model, &peak, failed), failed);
+		json_put(o, "peak", output_json_peak(r->model, op, &peak, failed), failed);
 	json_put(o, "status", json_string(report_status(r, result)), failed);
 	json_put_u64(o, "rounds", result->rounds, failed);
 	json_put_u64(o, "calls_used", result->calls_used, failed);

@@ -240,6 +240,8 @@ static json_t *related_json(struct model *m, const struct peak *p, bool *failed)
 			continue;
 		o = json_object();
 		json_put(o, "name", text(other->name), failed);
+		if (other->layer == LAYER_FUNCTION)
+			json_put_text(o, "function", other->label, failed);
 		for (j = 0; j < other->nr_peaks; j++) {
 			if (other->peaks[j].id == p->related[i].peak_id)
 				json_put_u64(o, "peak", (uint64_t)other->peaks[j].rank, failed);
@@ -251,25 +253,39 @@ static json_t *related_json(struct model *m, const struct peak *p, bool *failed)
 	return all;
 }
 
+/* The percentiles of the calls in `range`. */
+static void put_quantiles(json_t *o, const struct profile *p, struct bucket_range range,
+			  bool *failed)
+{
+	for (size_t i = 0; i < OUTPUT_QUANTILES && profile_range_calls(p, range); i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_ns", output_quantiles[i].name);
+		json_put_u64(o, key, profile_range_quantile(p, range, output_quantiles[i].q),
+			     failed);
+	}
+}
+
 /* The fields of every peak, listed or folded. */
-static void put_peak_figures(json_t *o, const struct peak *p, bool *failed)
+static void put_peak_figures(json_t *o, const struct op *op, const struct peak *p, bool *failed)
 {
 	json_put_u64(o, "low_ns", p->low_ns, failed);
 	json_put_u64(o, "high_ns", p->high_ns, failed);
 	json_put_u64(o, "mode_ns", p->mode_ns, failed);
+	put_quantiles(o, &op->total, p->range, failed);
 	json_put_u64(o, "calls", p->calls, failed);
 	json_put_u64(o, "total_ns", p->total_ns, failed);
 	put_share(o, "share_of_calls", p->share_of_calls, failed);
 	put_share(o, "share_of_time", p->share_of_time, failed);
 }
 
-json_t *output_json_peak(struct model *m, const struct peak *p, bool *failed)
+json_t *output_json_peak(struct model *m, const struct op *op, const struct peak *p, bool *failed)
 {
 	json_t *o = json_object();
 
 	json_put(o, "peak", json_integer(p->rank), failed);
 	json_put(o, "id", json_integer(p->id), failed);
-	put_peak_figures(o, p, failed);
+	put_peak_figures(o, op, p, failed);
 	put_real(o, "rate_hz", p->rate_hz, failed);
 	if (p->period_ns > 0)
 		json_put_u64(o, "period_ns", (uint64_t)p->period_ns, failed);
@@ -289,7 +305,7 @@ json_t *output_json_peak(struct model *m, const struct peak *p, bool *failed)
 }
 
 /* A peak that is not listed. */
-static json_t *folded_json(const struct peak *p, bool *failed)
+static json_t *folded_json(const struct op *op, const struct peak *p, bool *failed)
 {
 	json_t *o = json_object();
 
@@ -297,7 +313,7 @@ static json_t *folded_json(const struct peak *p, bool *failed)
 	json_put_text(o, "folded_as", words_fold(p->fold), failed);
 	if (p->shadow_of)
 		json_put(o, "shadow_of", json_integer(p->shadow_of), failed);
-	put_peak_figures(o, p, failed);
+	put_peak_figures(o, op, p, failed);
 	return o;
 }
 
@@ -328,6 +344,8 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 
 	buckets = profile_json(&op->total, resolution, &calls, failed);
 	json_put(o, "name", text(op->name), failed);
+	if (op->layer == LAYER_FUNCTION)
+		json_put_text(o, "function", op->label, failed);
 	json_put_text(o, "requested", op->requested, failed);
 	if (op->layer < LAYER_MAX)
 		json_put(o, "layer", json_string(layers[op->layer]), failed);
@@ -346,6 +364,7 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 		json_put_u64(o, "mean_high_ns", whole(op->mean_high_ns), failed);
 		json_put_u64(o, "min_ns", op->total.min_ns, failed);
 		json_put_u64(o, "max_ns", op->total.max_ns, failed);
+		put_quantiles(o, &op->total, (struct bucket_range){0, PT_BUCKETS}, failed);
 	}
 	if (op->floor_ns)
 		json_put_u64(o, "floor_ns", op->floor_ns, failed);
@@ -371,10 +390,10 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	json_put(o, "buckets_add_up", json_boolean(op->adds_up), failed);
 	json_put(o, "buckets", buckets, failed);
 	for (i = 0; i < op->nr_peaks; i++)
-		json_append(peaks, output_json_peak(m, &op->peaks[i], failed), failed);
+		json_append(peaks, output_json_peak(m, op, &op->peaks[i], failed), failed);
 	json_put(o, "peaks", peaks, failed);
 	for (i = 0; i < op->nr_folded; i++)
-		json_append(folded, folded_json(&op->folded[i], failed), failed);
+		json_append(folded, folded_json(op, &op->folded[i], failed), failed);
 	json_put(o, "folded", folded, failed);
 	return o;
 }

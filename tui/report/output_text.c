@@ -142,11 +142,12 @@ static double covered_ns(const struct op *op, double elapsed)
 	return elapsed;
 }
 
-static void put_row(struct buf *out, const struct op *op, double elapsed, unsigned int columns,
-		    bool with_open)
+static void put_row(struct buf *out, struct model *m, const struct op *op, double elapsed,
+		    unsigned int columns, bool with_open)
 {
 	const struct profile *p = &op->total;
 	unsigned int room = columns - TABLE_FIGURES - (with_open ? FORMAT_TIME_WIDTH + 1 : 0);
+	struct buf name;
 
 	buf_printf(out, "%s %s %s ", format_count_fixed(p->calls).s,
 		   format_rate_fixed(elapsed > 0 ? (double)p->calls / elapsed * 1e9 : -1).s,
@@ -163,15 +164,19 @@ static void put_row(struct buf *out, const struct op *op, double elapsed, unsign
 		buf_printf(out, "%s ", format_time_fixed(op->oldest_open_ns).s);
 	else if (with_open)
 		buf_printf(out, "%7s ", "-");
-	put_cell(out, op->name, room);
+	buf_init(&name, MAX_OUTPUT);
+	words_op_name(&name, m, op);
+	put_cell(out, name.data ? name.data : "", room);
+	buf_release(&name);
 	while (out->len && out->data[out->len - 1] == ' ')
 		out->data[--out->len] = '\0';
 	buf_putc(out, '\n');
 }
 
-static void put_table(struct buf *out, const struct op **ops, long nr, double elapsed,
+static void put_table(struct buf *out, struct model *m, const struct op **ops, long nr,
 		      const struct output_options *o)
 {
+	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	bool with_open = false;
 	long i;
 
@@ -182,7 +187,7 @@ static void put_table(struct buf *out, const struct op **ops, long nr, double el
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
 	for (i = 0; i < nr; i++)
-		put_row(out, ops[i], covered_ns(ops[i], elapsed), output_columns(o), with_open);
+		put_row(out, m, ops[i], covered_ns(ops[i], elapsed), output_columns(o), with_open);
 }
 
 /* --- one operation in full */
@@ -218,11 +223,14 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	unsigned int i;
 
 	buf_init(&line, MAX_OUTPUT);
-	sanitise_append(&line, op->name, strlen(op->name));
+	words_op_name(&line, m, op);
 	buf_printf(&line, ": %s %s, %s in all", format_count(op->total.calls).s,
 		   op->total.calls == 1 ? "call" : "calls", format_time(op->total.sum_ns).s);
 	if (op->total.calls)
 		buf_printf(&line, ", %s", format_range(op->total.min_ns, op->total.max_ns).s);
+	for (i = 0; op->total.calls && !op->below_measurable && i < OUTPUT_QUANTILES; i++)
+		buf_printf(&line, ", %s %s", output_quantiles[i].text,
+			   format_time(profile_quantile(&op->total, output_quantiles[i].q)).s);
 	if (op->placement[0]) {
 		buf_puts(&line, "; ");
 		sanitise_append(&line, op->placement, strlen(op->placement));
@@ -277,7 +285,6 @@ int output_text_write(struct buf *out, FILE *f)
 
 int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 {
-	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	unsigned int shown = 0, most = o->details ? o->details : DEFAULT_DETAILS;
 	const struct op **ops, *full;
 	long nr = output_sorted_ops(m, &ops), i;
@@ -292,7 +299,7 @@ int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 	put_notes(&out, m, o);
 	buf_putc(&out, '\n');
 	if (nr)
-		put_table(&out, ops, nr, elapsed, o);
+		put_table(&out, m, ops, nr, o);
 	else
 		buf_puts(&out, "No call of any operation was seen.\n");
 	requested = any_requested(ops, nr);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Shortens demangled names: without parameters and long template arguments. */
+#include "tui/report/short_name.h"
+
+#include <stdbool.h>
 #include <string.h>
 
-#include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
 enum { LONG_ARGUMENTS = 24, MAX_BRACKETS = 64 };

@@ -5,6 +5,82 @@
 
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/short_name.h"
+
+enum { NAME_BYTES = 4096 };
+
+static void put_safe(struct buf *out, const char *s)
+{
+	sanitise_append(out, s, strnlen(s, NAME_BYTES));
+}
+
+static bool has_function_name(const struct op *op)
+{
+	return op->layer == LAYER_FUNCTION && op->label[0];
+}
+
+/* True if another function of the same module has the name `name`: the short one of its demangled
+ * names if `is_short`. */
+static bool is_name_of_another(struct model *m, const struct op *op, const char *name,
+			       bool is_short)
+{
+	bool same = false;
+	struct buf b;
+
+	buf_init(&b, NAME_BYTES * SANITISE_MAX_GROWTH);
+	for (size_t i = 0; i < model_nr_ops(m) && !same; i++) {
+		const struct op *other = model_op(m, i);
+
+		if (!other || other->op == op->op || !has_function_name(other) ||
+		    strcmp(other->module, op->module) != 0)
+			continue;
+		buf_reset(&b);
+		if (is_short)
+			report_short_name(&b, other->label);
+		else
+			put_safe(&b, other->label);
+		same = !b.err && b.data && !strcmp(b.data, name);
+	}
+	buf_release(&b);
+	return same;
+}
+
+int words_op_function(struct buf *out, struct model *m, const struct op *op)
+{
+	struct buf name;
+
+	if (!has_function_name(op)) {
+		put_safe(out, op->label[0] ? op->label : op->name);
+		return out->err;
+	}
+	buf_init(&name, NAME_BYTES * SANITISE_MAX_GROWTH);
+	report_short_name(&name, op->label);
+	if (name.data && is_name_of_another(m, op, name.data, true)) {
+		buf_reset(&name);
+		put_safe(&name, op->label);
+		if (name.data && is_name_of_another(m, op, name.data, false)) {
+			buf_reset(&name);
+			sanitise_append(&name, op->name, strcspn(op->name, "@"));
+		}
+	}
+	buf_puts(out, name.data && !name.err ? name.data : "");
+	buf_release(&name);
+	return out->err;
+}
+
+int words_op_name(struct buf *out, struct model *m, const struct op *op)
+{
+	if (!has_function_name(op)) {
+		put_safe(out, op->name);
+		return out->err;
+	}
+	words_op_function(out, m, op);
+	if (op->module[0]) {
+		buf_putc(out, '@');
+		put_safe(out, op->module);
+	}
+	return out->err;
+}
 
 int words_peak(struct buf *out, const struct peak *p)
 {
@@ -23,7 +99,7 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 	if (!other)
 		return;
 	buf_puts(out, "tends to occur with ");
-	sanitise_append(out, other->name, strlen(other->name));
+	words_op_name(out, m, other);
 	for (i = 0; i < other->nr_peaks; i++) {
 		if (other->peaks[i].id == r->peak_id)
 			buf_printf(out, " peak %d", other->peaks[i].rank);

@@ -9,6 +9,14 @@
 #include "analysis/base/buf.h"
 #include "analysis/latency/model.h"
 
+/*
+ * The name of an operation as it is shown: of a function its demangled name without parameters and
+ * long template arguments ("Dispatcher::dispatch"). If this name means two operations, it is the
+ * whole demangled name, and if this one does, too, the linkage name. words_op_name() adds the
+ * module ("Dispatcher::dispatch@app"); other operations than functions keep their OP.
+ */
+int words_op_function(struct buf *out, struct model *m, const struct op *op);
+int words_op_name(struct buf *out, struct model *m, const struct op *op);
 /* One phrase, no newline: "1.3-2.1 us, most at 1.5 us: 12.3k calls, 98% of calls, 12% of
  * time, 2.4k/s". */
 int words_peak(struct buf *out, const struct peak *p);

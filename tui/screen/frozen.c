@@ -162,6 +162,7 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	const struct op *op = model_op_peaks(m, number);
 	const struct rec_meta *meta = model_meta(m);
 	struct holder *h;
+	struct buf name;
 
 	if (!op)
 		return NULL;
@@ -171,7 +172,10 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	h->pub.op = *op;
 	h->pub.elapsed_ns = model_elapsed_ns(m);
 	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
-	h->pub.name = copy_text(h, op->name);
+	buf_init(&name, REMARKS_MAX);
+	words_op_name(&name, m, op);
+	h->pub.name = copy_buf(h, &name);
+	buf_release(&name);
 	h->pub.label = op->label[0] ? copy_text(h, op->label) : h->pub.name;
 	h->pub.placement = copy_text(h, op->placement);
 	h->pub.op.name = h->pub.name;

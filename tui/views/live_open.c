@@ -3,6 +3,7 @@
 
 #include "tui/engine/walker.h"
 #include "tui/report/output_open.h"
+#include "tui/report/words.h"
 #include "tui/views/views.h"
 
 enum { MAX_LINES_BYTES = 1 << 20 };
@@ -35,7 +36,7 @@ bool live_open_turn(struct live_open *l)
 	const struct op *op = l->op ? model_op_by_number(front_model(l->front), l->op) : NULL;
 	bool late = l->op && front_now_ns() - l->asked_ns > PATIENCE_NS;
 	struct open_report r;
-	struct buf lines;
+	struct buf lines, name;
 
 	if (!op || front_over(l->front)) {
 		l->op = 0;
@@ -45,8 +46,7 @@ bool live_open_turn(struct live_open *l)
 		return false;
 	r = (struct open_report){.model = front_model(l->front),
 				 .names = front_driver(l->front),
-				 .calls = front_open_calls(l->front),
-				 .what = op->label[0] ? op->label : op->name};
+				 .calls = front_open_calls(l->front)};
 	if (op->layer == LAYER_SYSCALL)
 		r.ask.syscall = op->label;
 	else
@@ -60,9 +60,13 @@ bool live_open_turn(struct live_open *l)
 				    : "all of these calls have returned in the meantime");
 		return true;
 	}
+	buf_init(&name, MAX_LINES_BYTES);
+	words_op_function(&name, r.model, op);
+	r.what = name.data ? name.data : op->name;
 	buf_init(&lines, MAX_LINES_BYTES);
 	open_report_lines(&r, &lines);
 	screen_show_open(l->screen, lines.data ? lines.data : "");
 	buf_release(&lines);
+	buf_release(&name);
 	return true;
 }

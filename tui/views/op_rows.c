@@ -3,6 +3,9 @@
 
 #include "analysis/walk/op_class.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum { NAME_BYTES = 1 << 16 };
 
 void op_rows_release(struct op_rows *r)
 {
@@ -38,8 +41,10 @@ static void row_histogram(struct op_row *row, const struct profile *p)
 	}
 }
 
-static void row_fill(struct op_row *row, const struct op *op, bool last_slice, uint64_t elapsed_ns)
+static void row_fill(struct op_row *row, struct model *m, const struct op *op, bool last_slice)
 {
+	uint64_t elapsed_ns = model_elapsed_ns(m);
+	struct buf name;
 	const struct profile *p = last_slice ? &op->recent : &op->total;
 	uint64_t span_ns = elapsed_ns;
 
@@ -61,7 +66,10 @@ static void row_fill(struct op_row *row, const struct op *op, bool last_slice, u
 	}
 	row->op = op->op;
 	row->layer = op->layer;
-	sanitise(row->name, sizeof(row->name), op->label[0] ? op->label : op->name);
+	buf_init(&name, NAME_BYTES);
+	words_op_function(&name, m, op);
+	sanitise(row->name, sizeof(row->name), name.data ? name.data : "");
+	buf_release(&name);
 	sanitise(row->module, sizeof(row->module), op->module);
 	row->calls = p->calls;
 	row->time_ns = p->sum_ns;
@@ -203,7 +211,6 @@ static void set_range(struct op_rows *r)
 void op_rows_update(struct op_rows *r, struct model *m)
 {
 	size_t i, n = model_nr_ops(m);
-	uint64_t elapsed = model_elapsed_ns(m);
 
 	if (!reserve(r, n))
 		return;
@@ -214,7 +221,7 @@ void op_rows_update(struct op_rows *r, struct model *m)
 
 		if (op->total.calls || op->open || op->abnormal || op->requested[0] ||
 		    op->layer == LAYER_FUNCTION)
-			row_fill(&r->row[r->nr++], op, r->last_slice, elapsed);
+			row_fill(&r->row[r->nr++], m, op, r->last_slice);
 	}
 	set_range(r);
 	op_rows_arrange(r);

@@ -54,6 +54,29 @@ static void add_targets(struct pager *p, struct model *m)
 	}
 }
 
+/* The whole names of the functions that are watched, which other views shorten. */
+static void add_functions(struct pager *p, struct model *m, int columns)
+{
+	char raw[8192], safe[16384];
+	bool any = false;
+
+	for (size_t i = 0; i < model_nr_ops(m); i++) {
+		const struct op *op = model_op(m, i);
+
+		if (!op || op->layer != LAYER_FUNCTION || !op->label[0])
+			continue;
+		if (!any)
+			heading(p, "Functions");
+		any = true;
+		snprintf(raw, sizeof(raw), "%s  (%s)", op->label, op->name);
+		sanitise(safe, sizeof(safe), raw);
+		pager_wrap(p, ROLE_TEXT, safe, columns, 2);
+		sanitise(safe, sizeof(safe), op->placement);
+		if (safe[0])
+			pager_wrap(p, ROLE_DIM, safe, columns, 4);
+	}
+}
+
 static void add_host(struct pager *p, struct model *m)
 {
 	const struct rec_meta *meta = model_meta(m);
@@ -181,6 +204,7 @@ static void information_tick(struct view *v)
 
 	pager_clear(p);
 	add_targets(p, m);
+	add_functions(p, m, columns);
 	add_cost(p, m);
 	add_notes(p, m, columns);
 	add_host(p, m);
