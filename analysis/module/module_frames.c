@@ -35,7 +35,8 @@ uint64_t cursor_fixed(struct cursor *c, size_t bytes)
 	return v;
 }
 
-uint64_t cursor_uleb(struct cursor *c)
+/* Read a LEB128 number. If `is_signed`, extend the sign bit of its last byte. */
+static uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
 	unsigned int shift;
@@ -45,31 +46,24 @@ uint64_t cursor_uleb(struct cursor *c)
 		byte = (uint8_t)cursor_fixed(c, 1);
 		if (shift < 64)
 			v |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return v;
+		if (byte & 0x80)
+			continue;
+		if (is_signed && shift + 7 < 64 && (byte & 0x40))
+			v |= ~0ULL << (shift + 7);
+		return v;
 	}
 	c->bad = true;
 	return 0;
 }
 
+uint64_t cursor_uleb(struct cursor *c)
+{
+	return cursor_leb(c, false);
+}
+
 int64_t cursor_sleb(struct cursor *c)
 {
-	uint64_t v = 0;
-	unsigned int shift;
-	uint8_t byte;
-
-	for (shift = 0; shift < 70; shift += 7) {
-		byte = (uint8_t)cursor_fixed(c, 1);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			if (shift + 7 < 64 && (byte & 0x40))
-				v |= ~0ULL << (shift + 7);
-			return (int64_t)v;
-		}
-	}
-	c->bad = true;
-	return 0;
+	return (int64_t)cursor_leb(c, true);
 }
 
 void cursor_skip(struct cursor *c, uint64_t bytes)

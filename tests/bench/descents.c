@@ -5,12 +5,11 @@
  * culprit(), or makes LOOP short calls there. RATE calls a second, 0: as fast as it can. Every 50
  * ms a line: the calls so far, the CPU time of their thread, the wall time. Ends with its parent.
  */
-#include "../targets/target.h"
+#include "../targets/chain.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
 static _Atomic uint64_t done;
-static unsigned int depth;
 static uint64_t fast, slow; /* turns */
 static uint64_t loop;
 
@@ -20,11 +19,6 @@ WATCHED void spin(uint64_t turns)
 
 	for (i = 0; i < turns; i++)
 		__asm__ volatile("" : : : "memory");
-}
-
-WATCHED uint64_t bystander(uint64_t i)
-{
-	return i * 31;
 }
 
 WATCHED void item(uint64_t i)
@@ -50,30 +44,6 @@ WATCHED void last(uint64_t i)
 		culprit();
 	KEEP(bystander(i + 1));
 }
-
-#define LINK(name, number, next)                                                                   \
-	WATCHED void name(uint64_t i)                                                              \
-	{                                                                                          \
-		KEEP(bystander(i));                                                                \
-		if (depth > (number))                                                              \
-			next(i);                                                                   \
-		else                                                                               \
-			last(i);                                                                   \
-		KEEP(bystander(i + (number)));                                                     \
-	}
-
-LINK(link12, 12, last)
-LINK(link11, 11, link12)
-LINK(link10, 10, link11)
-LINK(link9, 9, link10)
-LINK(link8, 8, link9)
-LINK(link7, 7, link8)
-LINK(link6, 6, link7)
-LINK(link5, 5, link6)
-LINK(link4, 4, link5)
-LINK(link3, 3, link4)
-LINK(link2, 2, link3)
-LINK(link1, 1, link2)
 
 WATCHED void serve(uint64_t i)
 {

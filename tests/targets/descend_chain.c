@@ -4,21 +4,15 @@
  * of five the last one calls culprit(), which sleeps for 3 ms. Beside each link of the chain stand
  * calls that take next to nothing; the request itself takes some 100 us of CPU.
  */
-#include "target.h"
+#include "chain.h"
 
 static uint64_t requests, slow;
-static unsigned int depth;
 
 WATCHED void culprit(uint64_t i)
 {
 	slow++;
 	sleep_ns(3000000);
 	KEEP(i);
-}
-
-WATCHED uint64_t bystander(uint64_t i)
-{
-	return i * 31;
 }
 
 WATCHED void last(uint64_t i)
@@ -28,26 +22,6 @@ WATCHED void last(uint64_t i)
 		culprit(i);
 	KEEP(bystander(i + 1));
 }
-
-#define LINK(name, number, next)                                                                   \
-	WATCHED void name(uint64_t i)                                                              \
-	{                                                                                          \
-		KEEP(bystander(i));                                                                \
-		if (depth > (number))                                                              \
-			next(i);                                                                   \
-		else                                                                               \
-			last(i);                                                                   \
-		KEEP(bystander(i + (number)));                                                     \
-	}
-
-LINK(link8, 8, last)
-LINK(link7, 7, link8)
-LINK(link6, 6, link7)
-LINK(link5, 5, link6)
-LINK(link4, 4, link5)
-LINK(link3, 3, link4)
-LINK(link2, 2, link3)
-LINK(link1, 1, link2)
 
 WATCHED void serve(uint64_t i)
 {

@@ -174,7 +174,7 @@ static bool has_words(const struct front *f)
 	return poll(&p, 1, 0) > 0;
 }
 
-void collector_take_snapshots(struct front *f, uint64_t now_ns)
+void collector_check_alive(struct front *f, uint64_t now_ns)
 {
 	uint64_t turn = f->collector.turn_ns ? now_ns - f->collector.turn_ns : 0, limit;
 

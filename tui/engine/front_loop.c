@@ -155,7 +155,7 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 		channel_flush(f->collector.channel);
 	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
 		ticks = stream_read(f);
-	collector_take_snapshots(f, front_now_ns());
+	collector_check_alive(f, front_now_ns());
 	advance(f);
 	return ticks;
 }

@@ -223,7 +223,7 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 /* Called for each record of the collector: it is alive. */
 void collector_heard(struct front *f, const struct record *rec);
 /* Called once a turn: end the stream if the collector has died or does not answer. */
-void collector_take_snapshots(struct front *f, uint64_t now_ns);
+void collector_check_alive(struct front *f, uint64_t now_ns);
 /* Called when the collector closed its end of the stream. */
 void collector_closed(struct front *f);
 /* Wait a limited time for the collector to end, then kill and reap it. */
