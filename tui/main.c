@@ -39,10 +39,9 @@ int main(int argc, char **argv)
 		verb_complain(error);
 		return EXIT_USAGE;
 	}
-	switch (o.verb) {
-	case VERB_HELP:
-		fputs(options_usage(), stdout);
-		return 0;
+	if (o.help || o.verb == VERB_HELP)
+		return verb_help(o.verb);
+	switch (o.version ? VERB_VERSION : o.verb) {
 	case VERB_VERSION:
 		printf("peaktop %s\n", PEAKTOP_VERSION);
 		return 0;

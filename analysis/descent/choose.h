@@ -60,8 +60,6 @@ struct descent_question {
 	double timeout_s;
 };
 
-/* Returns true if the question names a peak, a latency, a range or the slowest calls. */
-bool question_names_calls(const struct descent_question *q);
 /*
  * Chooses the calls of operation `number` to explain, after watching it for `waited_s` seconds, and
  * fills *ask. After a third of the timeout it chooses from the calls that were seen so far. Returns

@@ -9,7 +9,8 @@
 /* Time without a call of the peak, before another peak is chosen. */
 #define STUCK_NS 3000000000ull
 
-bool question_names_calls(const struct descent_question *q)
+/* True if the question names a peak, a latency, a range or the slowest calls. */
+static bool question_names_calls(const struct descent_question *q)
 {
 	return q->peak || q->peak_high_ns || q->slowest > 0;
 }

@@ -7,11 +7,16 @@
 
 /*
  * Parse the command line into `o`, whose strings point into argv. Returns 0, or -EINVAL with one
- * line in `error` that says what is wrong and what to do.
+ * line in `error` that says what is wrong and what to do. If o->help or
+ * o->version is set, that is all that was asked for: the other options were not checked.
  */
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size);
-/* Parse one OP (-f). Returns as options_parse(). */
+/* Parse one OP (-f; op_spec.c). Returns as options_parse(). */
 int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t error_size);
-const char *options_usage(void);
+/* Parse --peak: a number from 1, a latency, or a range of latencies. In a range, the first latency
+ * may lack its unit. Returns as options_parse(). */
+int peak_spec_parse(struct descent_question *q, const char *text, char *error, size_t n);
+/* Write a line about what is wrong. Returns -EINVAL. */
+int options_fail(char *error, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

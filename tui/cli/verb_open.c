@@ -39,9 +39,8 @@ static const char *refusal(const struct options *o)
 	if (o->nr_ops > 1 || (kind != OP_FUNCTION && kind != OP_OFFSET && kind != OP_SYSCALL))
 		return "descend --open: -f must be one function or one syscall:NAME; leave -f out "
 		       "to see all threads";
-	if (o->command || question_names_calls(&o->question))
-		return "descend --open shows a running process: give -p PID or -n NAME, without -- "
-		       "CMD, --peak and --slowest";
+	if (o->command)
+		return "descend --open shows a running process: give -p PID or -n NAME, not -- CMD";
 	return NULL;
 }
 

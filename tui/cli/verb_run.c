@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "tui/cli/usage.h"
 #include "tui/cli/verbs.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
@@ -29,6 +30,21 @@ int output_status(int err)
 		return EXIT_ANSWERED;
 	fprintf(stderr, "peaktop: cannot write the output: %s\n", strerror(-err));
 	return EXIT_NO_ANSWER;
+}
+
+int verb_help(enum verb verb)
+{
+	struct buf text;
+	int err;
+
+	buf_init(&text, 1 << 16);
+	err = usage_text(verb, &text);
+	if (!err && fwrite(text.data, 1, text.len, stdout) != text.len)
+		err = -errno;
+	if (!err && fflush(stdout))
+		err = -errno;
+	buf_release(&text);
+	return output_status(err);
 }
 
 int target_by_name(struct options *o)

@@ -134,14 +134,6 @@ int verb_walk(struct options *o)
 	const char *line;
 	int status, err;
 
-	if (question_names_calls(&o->question)) {
-		verb_complain("descend: --peak and --slowest need a function; name it with -f OP");
-		return EXIT_USAGE;
-	}
-	if (o->has_begin || o->has_end) {
-		verb_complain("descend: --begin and --end need a function; name it with -f OP");
-		return EXIT_USAGE;
-	}
 	r.loop = (struct verb_loop){
 	    .signals = verb_signals(), .ctx = &r, .print_state = print_state, .turn = run_turn};
 	status = verb_start(&r.front, o, &fo);

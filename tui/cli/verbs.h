@@ -7,6 +7,8 @@
 #include "tui/engine/options.h"
 #include "tui/engine/replay.h"
 
+/* Print the help text of a verb (usage.h). */
+int verb_help(enum verb verb);
 int verb_watch(struct options *o);
 int verb_record(struct options *o);
 int verb_descend(struct options *o);

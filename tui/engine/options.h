@@ -22,7 +22,7 @@ enum verb {
 	VERB_DIFF,
 	VERB_EXPORT,
 	VERB_DOCTOR,
-	VERB_HELP,
+	VERB_HELP, /* peaktop help */
 	VERB_VERSION,
 };
 
@@ -68,9 +68,17 @@ struct options {
 	unsigned int resolution;
 	double max_overhead; /* percent */
 	bool follow, json, json_lines, quiet, ascii, all_peaks;
+	bool help, version;
 	bool open;			  /* descend --open: list the calls that are open now */
 	bool force;			  /* --force: -o may replace an older session */
+	uint64_t given;			  /* bit i: the option in row i of option_rows was given */
 	struct descent_question question; /* options of descend */
 };
+
+/* True if a target was given, in whatever way. */
+static inline bool options_have_target(const struct options *o)
+{
+	return o->nr_pids || o->name || o->command;
+}
 
 #endif

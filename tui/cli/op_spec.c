@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The values of -f and --peak: which operation and which of its peaks. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/syscall_names.h"
+#include "tui/cli/command_line.h"
+
+static int copy(char *out, const char *from, size_t len)
+{
+	if (!len || len >= OPTIONS_NAME)
+		return -EINVAL;
+	memcpy(out, from, len);
+	out[len] = '\0';
+	return 0;
+}
+
+/* The @ between FUNC and MODULE: the last @, unless another @ stands before it (a symbol version,
+ * as in f@@V1). */
+static const char *module_part(const char *text)
+{
+	const char *at = strrchr(text, '@');
+
+	return at && at > text && at[-1] != '@' && at[1] ? at : NULL;
+}
+
+/* Parse an OP that is one word; true if it is one. */
+static bool word_parse(struct op_spec *op, const char *text)
+{
+	static const struct {
+		const char *word;
+		enum op_kind kind;
+	} words[] = {{"syscalls", OP_ALL_SYSCALLS},
+		     {"block", OP_BLOCK},
+		     {"lock", OP_LOCK},
+		     {"runqueue", OP_RUNQUEUE}};
+
+	*op = (struct op_spec){.text = text, .kind = OP_FUNCTION};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(text, words[i].word))
+			continue;
+		op->kind = words[i].kind;
+		return true;
+	}
+	return false;
+}
+
+/* Parse syscall:NAME or kernel:NAME. */
+static int prefixed_parse(struct op_spec *op, const char *text, char *error, size_t n)
+{
+	const char *name = strchr(text, ':') + 1, *near;
+
+	op->kind = text[0] == 's' ? OP_SYSCALL : OP_KERNEL;
+	if (copy(op->name, name, strlen(name)))
+		return options_fail(error, n,
+				    "-f %s: give a name of at most 1023 characters after the colon",
+				    text);
+	if (op->kind == OP_KERNEL || syscall_number(name) >= 0 ||
+	    strspn(name, "0123456789") == strlen(name))
+		return 0;
+	near = syscall_nearest(name);
+	return options_fail(error, n, "-f %.100s: no such system call%s%s%s", text,
+			    near ? "; did you mean syscall:" : "", near ? near : "",
+			    near ? "?" : "");
+}
+
+int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t error_size)
+{
+	const char *at, *name = text;
+	char *end;
+
+	if (word_parse(op, text))
+		return 0;
+	if (!strncmp(text, "syscall:", 8) || !strncmp(text, "kernel:", 7))
+		return prefixed_parse(op, text, error, error_size);
+	if (!strncmp(text, "user:", 5))
+		name = text + 5;
+	at = module_part(name);
+	if (at && copy(op->module, at + 1, strlen(at + 1)))
+		return options_fail(
+		    error, error_size,
+		    "-f %.100s: the module name is longer than 1023 characters; give the "
+		    "file name without its path",
+		    text);
+	if (copy(op->name, name, at ? (size_t)(at - name) : strlen(name)))
+		return options_fail(error, error_size,
+				    "-f '%.100s' is not an operation; give a function, syscalls, "
+				    "syscall:NAME, block, lock or runqueue",
+				    text);
+	if (at && op->name[0] == '0' && (op->name[1] == 'x' || op->name[1] == 'X')) {
+		op->offset = strtoull(op->name, &end, 16);
+		if (*end)
+			return options_fail(
+			    error, error_size,
+			    "-f %s: the offset is not hexadecimal; give 0xOFFSET@MODULE", text);
+		op->kind = OP_OFFSET;
+	}
+	return 0;
+}
+
+/* Parse "2.5ms", "30 ms" or "24us" into ns; 0 if it is no latency. A number without a unit has the
+ * unit `unit`, or is an error if that is "". */
+static uint64_t latency(const char *text, const char *unit, const char **end)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	const size_t nr = sizeof(units) / sizeof(units[0]);
+	char *after;
+	double v = strtod(text, &after);
+
+	if (after == text || !isfinite(v) || v <= 0)
+		return 0;
+	*end = after;
+	while (*after == ' ')
+		after++;
+	/* first the units in the text, then `unit` */
+	for (size_t i = 0; i < 2 * nr; i++) {
+		const char *name = units[i % nr].name;
+
+		if (i < nr ? strncmp(after, name, strlen(name)) : strcmp(unit, name))
+			continue;
+		*end = i < nr ? after + strlen(name) : *end;
+		v *= units[i % nr].ns;
+		return v >= 1 && v < 1e18 ? (uint64_t)(v + 0.5) : 0;
+	}
+	return 0;
+}
+
+/* The unit that a latency ends with. */
+static const char *unit_of_text(const char *text)
+{
+	const char *at = text + strlen(text);
+
+	while (at > text && (unsigned char)at[-1] > '9' && at[-1] != ' ')
+		at--;
+	return at;
+}
+
+int peak_spec_parse(struct descent_question *q, const char *text, char *e, size_t n)
+{
+	const char *rest, *dash = strchr(text, '-');
+	unsigned long peak;
+
+	q->peak = 0;
+	q->peak_low_ns = q->peak_high_ns = 0;
+	if (*text && strspn(text, "0123456789") == strlen(text)) {
+		peak = strtoul(text, NULL, 10);
+		if (!peak || peak > 64)
+			return options_fail(
+			    e, n,
+			    "--peak must be a peak's number from 1 to 64 (got %s); a "
+			    "latency needs a unit, as in --peak %sus",
+			    text, text);
+		q->peak = (int)peak;
+		return 0;
+	}
+	if (dash && dash > text) {
+		q->peak_low_ns = latency(text, unit_of_text(text), &rest);
+		if (q->peak_low_ns && rest + strspn(rest, " ") == dash)
+			q->peak_high_ns = latency(dash + 1 + strspn(dash + 1, " "), "", &rest);
+	} else {
+		q->peak_low_ns = q->peak_high_ns = latency(text, "", &rest);
+	}
+	if (!q->peak_low_ns || !q->peak_high_ns || *rest ||
+	    (dash && q->peak_low_ns >= q->peak_high_ns))
+		return options_fail(
+		    e, n,
+		    "--peak '%s' is not a peak; give its number (3), a latency inside it "
+		    "(2.5ms) or a range of latencies (2ms-4ms)",
+		    text);
+	return 0;
+}

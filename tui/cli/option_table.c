@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/option_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/descent/descent.h"
+
+#define F(form) (1u << FORM_##form)
+#define DESCENTS (F(DESCEND) | F(WALK) | F(OPEN))
+#define CHAINS (F(CHAINS) | F(CRITICAL))
+#define FILES (F(SCREEN_FILE) | F(WATCH_FILE) | F(DESCEND_FILE))
+/* what measures a process */
+#define LIVE (F(SCREEN) | F(WATCH) | DESCENTS | CHAINS | F(RECORD) | F(RESUME))
+#define TARGETS (LIVE | F(COVERAGE))
+/* what prints text or JSON */
+#define PRINTS                                                                                     \
+	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(DIFF) | F(DOCTOR) | F(COVERAGE))
+/* what shows a profile */
+#define PROFILES                                                                                   \
+	(F(SCREEN) | F(SCREEN_FILE) | F(WATCH) | F(WATCH_FILE) | F(DESCEND) | F(DESCEND_FILE) |    \
+	 F(RECORD) | F(EXPORT))
+
+#define FLAG(member) .kind = OPTION_FLAG, .offset = offsetof(struct options, member)
+#define NUMBER(member, from, to)                                                                   \
+	.kind = OPTION_NUMBER, .offset = offsetof(struct options, member), .low = (from),          \
+	.high = (to)
+#define WHOLE(member, from, to)                                                                    \
+	.kind = OPTION_WHOLE, .offset = offsetof(struct options, member), .low = (from),           \
+	.high = (to)
+#define TEXT(member) .kind = OPTION_TEXT, .offset = offsetof(struct options, member)
+/* clang-format off */
+#define ROW(option_name, option_letter, option_value, option_grp, option_forms, option_help, ...)  \
+	{.name = option_name, .letter = option_letter, .value = option_value,                      \
+	 .group = GROUP_##option_grp, .forms = option_forms, .help = option_help, __VA_ARGS__}
+
+const struct option_row option_rows[] = {
+ROW("pid", 'p', "PID[,PID...]", TARGET, TARGETS, "measure these processes with all their threads",
+    .id = OPT_PIDS),
+ROW("name", 'n', "NAME", TARGET, TARGETS, "measure all processes with this name", TEXT(name)),
+ROW("replay", 'r', "FILE", TARGET, FILES | F(EXPORT),
+    "show a saved session instead of a process; this needs no privileges", .id = OPT_FILE),
+
+ROW("of", 'f', "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(OPEN) | CHAINS | F(RECORD),
+    "measure this operation; may be repeated (default: syscalls)", .id = OPT_OP),
+ROW("begin", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
+    "count only what begins after a call of this operation began and before a call of --end ended",
+    .id = OPT_BEGIN),
+ROW("end", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
+    "the operation whose end is the end of a phase that --begin begins", .id = OPT_END),
+ROW("follow", 0, NULL, MEASURE, LIVE & ~F(OPEN), "also measure children of the target",
+    FLAG(follow)),
+ROW("for", 0, "SECONDS", MEASURE, F(WATCH) | F(WALK) | CHAINS | F(RECORD),
+    "measure for this long (watch: 5; record: until Ctrl-C)", NUMBER(for_s, 0.01, 1e7)),
+ROW("interval", 0, "SECONDS", MEASURE, LIVE & ~F(OPEN), "length of a slice (1; descend: 0.25)",
+    NUMBER(interval_s, 0.05, 3600)),
+ROW("resolution", 0, "1|2|4|8", MEASURE, PROFILES, "buckets per doubling of the latency (4)",
+    WHOLE(resolution, 1, 8)),
+ROW("max-overhead", 0, "PERCENT", MEASURE, LIVE,
+    "limit for the time that probes take from the target, in percent of its CPU time or of one "
+    "CPU, whichever is larger (1; 100 = no limit)", NUMBER(max_overhead, 0.01, 100)),
+
+ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS,
+    "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "
+    "the peak with the largest share of the time", .id = OPT_PEAK),
+ROW("slowest", 0, "PERCENT", DESCENT, F(DESCEND),
+    "explain the slowest calls, this percentage of all calls, instead of a peak",
+    NUMBER(question.slowest, 1e-6, 100)),
+ROW("timeout", 0, "SECONDS", DESCENT, DESCENTS | F(RESUME),
+    "print the answer found so far after this long (30)", NUMBER(question.timeout_s, 0.1, 1e6)),
+ROW("start-ops", 0, "N", DESCENT, F(DESCEND) | F(WALK) | F(RESUME),
+    "calls to see before choosing a peak (100)", WHOLE(question.start_ops, 1, 1000000)),
+ROW("decision-ops", 0, "N", DESCENT, F(DESCEND) | F(RESUME),
+    "calls of the peak between two decisions (20)", WHOLE(question.decision_ops, 1, 1000000)),
+ROW("maxcount-percentage", 0, "P", DESCENT, F(DESCEND) | F(WALK) | F(RESUME),
+    "follow callees that have at least this part of the largest number of votes (0.5)",
+    NUMBER(question.maxcount_percentage, 0.001, 1)),
+ROW("max-depth", 0, "N", DESCENT, F(DESCEND) | F(WALK) | F(RESUME),
+    "follow call paths to this depth (16; without -f no limit)",
+    WHOLE(question.max_depth, 1, DESCENT_MAX_DEPTH)),
+ROW("max-sites", 0, "N", DESCENT, F(DESCEND) | F(RESUME), "call sites to probe at once (64)",
+    WHOLE(question.max_sites, 1, DESCENT_MAX_SITES)),
+ROW("level-by-level", 0, NULL, DESCENT, F(DESCEND) | F(RESUME),
+    "descend one level after the other, without skipping levels by stack samples",
+    FLAG(question.level_by_level)),
+ROW("open", 0, NULL, DESCENT, F(OPEN),
+    "list the calls that threads are in now instead of finding a cause", FLAG(open)),
+
+ROW("all-peaks", 0, NULL, OUTPUT, PROFILES, "also list small peaks and shadows of other peaks",
+    FLAG(all_peaks)),
+ROW("json", 0, NULL, OUTPUT, PRINTS, "print one JSON document at the end", FLAG(json)),
+ROW("json-lines", 0, NULL, OUTPUT, PRINTS & ~(F(DIFF) | F(DOCTOR) | F(COVERAGE)),
+    "print one JSON document per slice or decision, each on one line", FLAG(json_lines)),
+ROW("format", 0, "FORMAT", OUTPUT, F(EXPORT), "the format to convert to: json", TEXT(format)),
+ROW("output", 'o', "FILE", OUTPUT, DESCENTS | F(RECORD) | F(RESUME),
+    "write the session to this file", TEXT(output)),
+ROW("force", 0, NULL, OUTPUT, DESCENTS | F(RECORD) | F(RESUME),
+    "let -o replace an older session", FLAG(force)),
+ROW("quiet", 0, NULL, OUTPUT, PRINTS | F(EXPORT), "print no remarks on standard error",
+    FLAG(quiet)),
+ROW("ascii", 0, NULL, OUTPUT, (PRINTS & ~(F(RECORD) | F(COVERAGE))) | F(SCREEN) | F(SCREEN_FILE),
+    "draw with ASCII characters only", FLAG(ascii)),
+ROW("script", 0, "FILE", OUTPUT, F(SCREEN_FILE),
+    "run the screen commands in this file without a terminal", TEXT(script)),
+
+ROW("allow-uretprobe", 0, NULL, OTHER, LIVE,
+    "accepted for compatibility: return addresses are never replaced", .id = OPT_IGNORED),
+ROW("rsp-compat", 0, NULL, OTHER, CHAINS, "accepted for compatibility", .id = OPT_IGNORED),
+ROW("help", 'h', NULL, OTHER, ~0u, "print this text; after a verb: its options and examples",
+    .id = OPT_HELP),
+ROW("version", 'V', NULL, OTHER, ~0u, "print the version", .id = OPT_VERSION),
+};
+/* clang-format on */
+const size_t nr_option_rows = sizeof(option_rows) / sizeof(option_rows[0]);
+_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "options.given has a bit each");
+
+const char *const option_group_names[NR_OPTION_GROUPS] = {
+    "Target", "What to measure", "Descents", "Output", "Other",
+};
+
+const struct verb_row verb_rows[] = {
+    {"",
+     VERB_SCREEN,
+     F(SCREEN) | F(SCREEN_FILE),
+     {"[TARGET [-f OP]...]", "-r FILE", NULL},
+     "the live screen; without TARGET, choose a process",
+     "Show the latency profiles of a process and their peaks on a live screen. With -r, show a "
+     "saved session on the same screen.",
+     {"sudo peaktop -n redis-server", "peaktop -r night.peaktop", NULL}},
+    {"watch",
+     VERB_WATCH,
+     F(WATCH) | F(WATCH_FILE),
+     {"TARGET [-f OP]...", "-r FILE", NULL},
+     "print latency profiles and their peaks",
+     "Measure the operations of a process for some seconds; print how long they took, as "
+     "histograms with their peaks.",
+     {"sudo peaktop watch -p 1234 -f serve_request --for 10",
+      "sudo peaktop watch -n postgres -f syscall:fsync --json", NULL}},
+    {"descend",
+     VERB_DESCEND,
+     DESCENTS | F(DESCEND_FILE),
+     {"TARGET [-f OP [--peak P]]", "TARGET [-f OP] --open", "-r FILE", NULL},
+     "find the cause of a peak, or where a process spends its time",
+     "With -f: find what takes the time in the calls of one peak of a function or system call. "
+     "Without -f: find where the process spends its wall time, without probes. With --open: list "
+     "the calls that threads are in now, for how long, and what they wait for.",
+     {"sudo peaktop descend -p 1234 -f serve_request --peak 2.5ms",
+      "sudo peaktop descend -n redis-server", NULL}},
+    {"chains", VERB_CHAINS, F(CHAINS), {"TARGET [-f OP]", NULL}, NULL, NULL, {NULL}},
+    {"critical", VERB_CRITICAL, F(CRITICAL), {"TARGET [-f OP]", NULL}, NULL, NULL, {NULL}},
+    {"record",
+     VERB_RECORD,
+     F(RECORD),
+     {"TARGET [-f OP]... -o FILE", NULL},
+     "save a session without a screen",
+     "Measure like watch and save the session in a file, until Ctrl-C or for the time of --for. "
+     "peaktop -r FILE shows the session.",
+     {"sudo peaktop record -n postgres -o night.peaktop --for 3600",
+      "sudo peaktop record -p 1234 -f serve_request -o calls.peaktop", NULL}},
+    {"resume", VERB_RESUME, F(RESUME), {"FILE TARGET", NULL}, NULL, NULL, {NULL}},
+    {"diff", VERB_DIFF, F(DIFF), {"FILE FILE", NULL}, NULL, NULL, {NULL}},
+    {"export",
+     VERB_EXPORT,
+     F(EXPORT),
+     {"FILE --format FORMAT", NULL},
+     "convert a saved session",
+     "Print a saved session in another format.",
+     {"peaktop export night.peaktop --format json",
+      "peaktop export night.peaktop --format json --all-peaks", NULL}},
+    {"doctor",
+     VERB_DOCTOR,
+     F(DOCTOR) | F(COVERAGE),
+     {"[TARGET]", NULL},
+     "check what this kernel and these privileges allow",
+     "Check what this kernel and these privileges allow, and say what is missing. With a target, "
+     "print for each of its files how many functions can be watched.",
+     {"sudo peaktop doctor", "sudo peaktop doctor -p 1234", NULL}},
+    {"help", VERB_HELP, F(HELP), {NULL}, NULL, NULL, {NULL}},
+    {"version", VERB_VERSION, F(HELP), {NULL}, NULL, NULL, {NULL}},
+};
+const size_t nr_verb_rows = sizeof(verb_rows) / sizeof(verb_rows[0]);
+
+const struct verb_row *verb_row_of(enum verb verb)
+{
+	for (size_t i = 0; i < nr_verb_rows; i++) {
+		if (verb_rows[i].verb == verb)
+			return &verb_rows[i];
+	}
+	return &verb_rows[0]; /* VERB_REPLAY is a form of the screen */
+}
+
+const struct option_row *option_row_of(enum option_id id)
+{
+	size_t i = 0;
+
+	while (i + 1 < nr_option_rows && option_rows[i].id != id)
+		i++;
+	return &option_rows[i];
+}
+
+enum form option_form(const struct options *o)
+{
+	bool target = options_have_target(o), file = o->nr_files && !target;
+
+	switch (o->verb) {
+	case VERB_SCREEN:
+	case VERB_REPLAY:
+		return file ? FORM_SCREEN_FILE : FORM_SCREEN;
+	case VERB_WATCH:
+		return file ? FORM_WATCH_FILE : FORM_WATCH;
+	case VERB_DESCEND:
+		return file	   ? FORM_DESCEND_FILE
+		       : o->open   ? FORM_OPEN
+		       : o->nr_ops ? FORM_DESCEND
+				   : FORM_WALK;
+	case VERB_CHAINS:
+		return FORM_CHAINS;
+	case VERB_CRITICAL:
+		return FORM_CRITICAL;
+	case VERB_RECORD:
+		return FORM_RECORD;
+	case VERB_RESUME:
+		return FORM_RESUME;
+	case VERB_DIFF:
+		return FORM_DIFF;
+	case VERB_EXPORT:
+		return FORM_EXPORT;
+	case VERB_DOCTOR:
+		return target ? FORM_COVERAGE : FORM_DOCTOR;
+	default:
+		return FORM_HELP;
+	}
+}
+
+const char *option_form_name(enum form form)
+{
+	static const char *const names[NR_FORMS] = {
+	    [FORM_SCREEN] = "the live screen",
+	    [FORM_SCREEN_FILE] = "peaktop -r FILE",
+	    [FORM_WATCH] = "watch",
+	    [FORM_WATCH_FILE] = "watch -r FILE",
+	    [FORM_DESCEND] = "descend -f OP",
+	    [FORM_WALK] = "descend without -f",
+	    [FORM_OPEN] = "descend --open",
+	    [FORM_DESCEND_FILE] = "descend -r FILE",
+	    [FORM_CHAINS] = "chains",
+	    [FORM_CRITICAL] = "critical",
+	    [FORM_RECORD] = "record",
+	    [FORM_RESUME] = "resume",
+	    [FORM_DIFF] = "diff",
+	    [FORM_EXPORT] = "export",
+	    [FORM_DOCTOR] = "doctor",
+	    [FORM_COVERAGE] = "doctor TARGET",
+	    [FORM_HELP] = "help",
+	};
+
+	return names[form];
+}
+
+/* Is this verb one of those that this version lacks? */
+static bool is_missing(enum form form)
+{
+	for (size_t i = 0; i < nr_verb_rows; i++) {
+		if (verb_rows[i].forms & 1u << form)
+			return !verb_rows[i].help;
+	}
+	return true;
+}
+
+/* The name of a form in a list of those that use an option; NULL if another one stands for it. */
+static const char *user_name(uint32_t forms, enum form form)
+{
+	const uint32_t walks = F(DESCEND) | F(WALK);
+	/* A session in a file is like its verb, and the forms of descend are named together. */
+	const uint32_t same[NR_FORMS] = {
+	    [FORM_SCREEN_FILE] = F(SCREEN),   [FORM_WATCH_FILE] = F(WATCH),
+	    [FORM_DESCEND_FILE] = F(DESCEND), [FORM_WALK] = F(DESCEND),
+	    [FORM_COVERAGE] = F(DOCTOR),
+	};
+
+	if (forms & same[form] || (form == FORM_OPEN && (forms & walks) == walks))
+		return NULL;
+	if ((form == FORM_DESCEND && (forms & walks) == walks) || forms == F(OPEN))
+		return "descend";
+	return option_form_name(form);
+}
+
+void option_users(const struct option_row *row, char *out, size_t n)
+{
+	const char *names[NR_FORMS];
+	size_t nr = 0;
+	struct buf b;
+
+	for (enum form f = 0; f < NR_FORMS; f++) {
+		if (row->forms & 1u << f && !is_missing(f) && user_name(row->forms, f))
+			names[nr++] = user_name(row->forms, f);
+	}
+	buf_init(&b, n);
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&b, "%s%s", !i ? "" : i + 1 < nr ? ", " : " and ", names[i]);
+	snprintf(out, n, "%s", b.data ? b.data : "");
+	buf_release(&b);
+}
