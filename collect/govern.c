@@ -569,6 +569,7 @@ void function_blown(struct collector *c, uint32_t site_index, uint64_t at)
 				continue;
 			if (f->state != FUNCTION_ON)
 				return;
+			send_blown(c, f->op);
 			/* the next burst would end here just as soon */
 			returns_too_dear(c, f);
 			burst_stop(c, f, at > f->time.since.ns ? at : now_ns());

@@ -229,6 +229,7 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 
 		if (f->site != site)
 			continue;
+		send_blown(c, f->op);
 		/* every process that returns hits the return probe, so do not wait for open
 		 * calls */
 		burst_stop(c, f, at);

@@ -129,6 +129,13 @@ void send_target(struct collector *c, const struct target *t)
 	send_record(c, &rec);
 }
 
+void send_blown(struct collector *c, uint32_t op)
+{
+	struct record rec = {.type = REC_SITE, .site = {.op = op, .state = SITE_BLOWN}};
+
+	send_record(c, &rec);
+}
+
 static void send_constant(struct collector *c, const char *name, uint64_t low, uint64_t high)
 {
 	struct record rec = {.type = REC_CONSTANT};

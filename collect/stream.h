@@ -21,6 +21,8 @@ void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, c
 void send_reader_notes(struct collector *c);
 void send_meta(struct collector *c);
 void send_target(struct collector *c, const struct target *t);
+/* Tell that a fuse of this operation has blown. */
+void send_blown(struct collector *c, uint32_t op);
 void send_constants(struct collector *c);
 
 #endif

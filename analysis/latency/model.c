@@ -25,6 +25,7 @@ void model_free(struct model *m)
 		model_op_free(m->op[i]);
 	free(m->op);
 	model_host_release(m);
+	model_events_release(m);
 	free(m);
 }
 
@@ -55,6 +56,7 @@ static int feed_tick(struct model *m, const struct rec_tick *rec)
 	m->tick_end[m->nr_slices++ % MODEL_TICKS] = rec->end_ns;
 	if (rec->end_ns > m->elapsed_ns)
 		m->elapsed_ns = rec->end_ns;
+	model_events_tick(m, rec);
 	m->revision++;
 	return 0;
 }
@@ -73,6 +75,7 @@ static int feed_refused(struct model *m, const struct rec_refused *rec)
 	const char *reason = rec->reason && *rec->reason ? rec->reason : "refused";
 	char text[512];
 
+	model_events_warning(m, NOTE_ERROR, rec->op, reason);
 	if (!op || strstr(reason, op->pub.name))
 		return model_feed_note(m, NOTE_ERROR, reason);
 	snprintf(text, sizeof(text), "%s: %s", op->pub.name, reason);
@@ -104,6 +107,7 @@ int model_feed(struct model *m, const struct record *rec)
 		m->loss = rec->loss;
 		return 0;
 	case REC_NOTE:
+		model_events_warning(m, rec->note.level, 0, rec->note.text);
 		return model_feed_note(m, rec->note.level, rec->note.text);
 	case REC_REFUSED:
 		return feed_refused(m, &rec->refused);
@@ -113,20 +117,22 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_check(m, &rec->check);
 	case REC_CONSTANT:
 		return model_feed_constant(m, &rec->constant);
+	case REC_SITE:
+	case REC_MARK:
+	case REC_DESCENT:
+	case REC_FNODE_LOST:
+		model_events_record(m, rec);
+		return 0;
 	/* The model does not use these records. */
 	case REC_MODULE:
 	case REC_MAPPING:
-	case REC_SITE:
 	case REC_ACK:
-	case REC_MARK:
 	case REC_SYMBOL:
-	case REC_DESCENT:
 	case REC_CALLEES:
 	case REC_INDIRECT_CALLEES:
 	case REC_CALL:
 	case REC_WITNESS:
 	case REC_FNODE:
-	case REC_FNODE_LOST:
 	case REC_INLINES:
 	case REC_WALK:
 	case REC_THREAD_SNAPSHOT:

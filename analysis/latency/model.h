@@ -200,5 +200,8 @@ size_t model_nr_checks(const struct model *m);
 const struct rec_check *model_check(const struct model *m, size_t i);
 size_t model_nr_constants(const struct model *m);
 const struct rec_constant *model_constant(const struct model *m, size_t i);
+/* Returns what happened so far (event_log.h). */
+struct event_log;
+const struct event_log *model_event_log(const struct model *m);
 
 #endif

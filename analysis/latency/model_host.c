@@ -112,6 +112,7 @@ int model_feed_target(struct model *m, const struct rec_target *rec)
 	struct model_target *t = find_target(m, rec->pid);
 	struct rec_target copy = *rec;
 	const char **text[] = {&copy.comm, &copy.exe};
+	bool known = t && t->rec.started_ns == rec->started_ns;
 	int err;
 
 	if (!rec->pid)
@@ -120,7 +121,7 @@ int model_feed_target(struct model *m, const struct rec_target *rec)
 	if (err)
 		return err;
 	/* An exec keeps pid and start time; another start time means another process. */
-	if (t && t->rec.started_ns == rec->started_ns) {
+	if (known) {
 		free_text(t->rec.comm);
 		free_text(t->rec.exe);
 	} else {
@@ -139,6 +140,7 @@ int model_feed_target(struct model *m, const struct rec_target *rec)
 	}
 	t->rec = copy;
 	t->ended = false;
+	model_events_target(m, &t->rec, known);
 	return 0;
 }
 
@@ -149,6 +151,7 @@ int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
 	if (!t || t->ended)
 		return -EINVAL;
 	t->ended = true;
+	model_events_target_end(m, &t->rec, rec);
 	return 0;
 }
 

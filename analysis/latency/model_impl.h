@@ -4,7 +4,9 @@
 #define PEAKTOP_MODEL_IMPL_H
 
 #include "analysis/latency/constants.h"
+#include "analysis/latency/event_log.h"
 #include "analysis/latency/model.h"
+#include "analysis/latency/peak_events.h"
 #include "analysis/latency/peaks.h"
 #include "analysis/latency/related.h"
 #include "analysis/latency/samples.h"
@@ -53,6 +55,23 @@ struct op_series {
 	double calls[][MODEL_TICKS];
 };
 
+/* Whether an operation, or a layer, is sampled in bursts. */
+struct burst_state {
+	bool on;
+	unsigned int full_slices; /* in a row, in which all calls were timed */
+};
+
+/* What the event log needs to see changes. */
+struct model_events {
+	struct event_log log;
+	struct burst_state layer[LAYER_MAX]; /* of layers whose operations are sampled together */
+	struct rec_loss loss_last, loss_begin;
+	uint64_t loss_begin_ns;
+	bool losing;
+	unsigned int loss_quiet; /* slices in a row without losses */
+	uint32_t descent_op;	 /* operation of the latest descent */
+};
+
 struct op_state {
 	struct op pub;	  /* the part that the getters return */
 	uint64_t version; /* grows with every change */
@@ -66,7 +85,10 @@ struct op_state {
 	uint64_t ticks, ticks_in;   /* CPU samples of the target, and those in this function */
 	struct weight_carry *carry; /* NULL until a weight other than 1 occurs */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
-	uint64_t slices_ns, armed_ns; /* sums over all slices */
+	uint64_t slices_ns, armed_ns;		/* sums over all slices */
+	uint64_t told_slices_ns, told_armed_ns; /* the same at the last tick, for events */
+	struct burst_state bursts;
+	struct peak_history *history; /* of its listed peaks, for events; NULL until needed */
 
 	/* The slice that has not ended yet. */
 	bool pending; /* a profile record came since the last tick */
@@ -116,6 +138,7 @@ struct model {
 	struct rec_constant *constant;
 	size_t nr_constants;
 	struct constants constants; /* includes the well-known ones */
+	struct model_events events;
 
 	bool all_peaks;
 	uint64_t revision; /* grows with each change that affects all operations */
@@ -137,6 +160,19 @@ int model_feed_phases(struct model *m, const struct rec_phases *rec);
 int model_feed_check(struct model *m, const struct rec_check *rec);
 int model_feed_constant(struct model *m, const struct rec_constant *rec);
 void model_host_release(struct model *m);
+
+/* model_events.c: the event log */
+/* `known`: the process was a target before, so that it executed a program. */
+void model_events_target(struct model *m, const struct rec_target *rec, bool known);
+void model_events_target_end(struct model *m, const struct rec_target *t,
+			     const struct rec_target_end *rec);
+/* Adds a note or a refusal, if its level is a warning or an error. */
+void model_events_warning(struct model *m, uint32_t level, uint32_t op, const char *text);
+/* Takes records that only the event log uses. */
+void model_events_record(struct model *m, const struct record *rec);
+/* Ends the slice, after the peaks of all operations were found. */
+void model_events_tick(struct model *m, const struct rec_tick *tick);
+void model_events_release(struct model *m);
 
 /* model_op.c: operations and their data */
 struct op_state *model_find_op(const struct model *m, uint32_t number);

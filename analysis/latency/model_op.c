@@ -40,6 +40,7 @@ void model_op_free(struct op_state *op)
 	free(op->opening);
 	free(op->open);
 	free(op->answer);
+	free(op->history);
 	free(op->series);
 	free(op);
 }

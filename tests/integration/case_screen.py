@@ -235,7 +235,8 @@ def scripted_descent():
                                   "--timeout", 30, "-o", session, "--quiet", seconds=70)
     equal("exit status of the descent (%s)" % program.error_text(), status, 0)
     with open(script, "w") as f:
-        f.write("end\nkey / s e r v e Enter Enter\nkey >\nkey Enter\ndump\nsize 200 50\n"
+        f.write("end\nkey v\nexpect finding the cause of the calls\nkey / f i n d i n g Enter Enter\n"
+                "expect serve\nkey q q\nkey / s e r v e Enter Enter\nkey >\nkey Enter\ndump\nsize 200 50\n"
                 # where the sentence is wrapped at 80 columns depends on its figures
                 "expect serve > nap > usleep at\nexpect timed sleep\ndump\nsize 20 5\ndump\n")
     status, program = run_peaktop("-r", session, "--script", script)
@@ -251,6 +252,10 @@ def target_dies():
     s.shows("ENDED")
     s.shows("the target has ended")
     check(not s.over(), "it ended with the target")
+    s.keys("v")
+    s.shows(re.compile(r"exit +process %d \(demo\) ended" % t.pid))
+    s.shows("is measured from now on")
+    s.keys("q")
     s.keys("q")
     s.keys("q")
     s.exit_status()

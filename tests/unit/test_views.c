@@ -49,6 +49,10 @@ static const struct golden {
     {"help-operation", 3, &live, "key Enter ?\nview"},
     {"help-picker", 0, &picker, "key ?\nview"},
     {"information", 3, &live, "key i\nview\ndump-roles"},
+    {"events-80x24", 40, &live, "key v\ndump-roles"},
+    {"events-40x12", 40, &live, "size 40 12\nkey v j\ntick 40\ndump-roles"},
+    {"events-20x5", 40, &live, "size 20 5\nkey v\ndump-roles"},
+    {"events-find", 40, &live, "size 100 16\nkey v /\ntype fdata\nkey Enter n\ndump-roles"},
 };
 enum { NR_GOLDENS = sizeof(goldens) / sizeof(goldens[0]) };
 

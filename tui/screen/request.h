@@ -32,6 +32,7 @@
 	REQUEST(QUIT, "quit", "Quit")                                                              \
 	REQUEST(HELP, "help", "Help: the keys of this view")                                       \
 	REQUEST(INFORMATION, "information", "Show target, host, cost, losses and all notes")       \
+	REQUEST(EVENTS, "events", "Show the event log")                                            \
 	REQUEST(PAUSE, "pause", "Freeze the view; measuring continues")                            \
 	REQUEST(REPAINT, "repaint", "Redraw the screen")                                           \
 	REQUEST(SUSPEND, "suspend", "Detach all probes and stop until `fg`")                       \

@@ -232,6 +232,9 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_INFORMATION:
 		screen_push(s, s->views->information(s));
 		return true;
+	case REQUEST_EVENTS:
+		screen_push(s, s->views->events(s));
+		return true;
 	case REQUEST_PAUSE:
 		toggle_pause(s);
 		return true;

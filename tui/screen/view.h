@@ -64,6 +64,7 @@ struct screen_views {
 	struct view *(*operation)(struct screen *s, uint32_t op, int peak);
 	struct view *(*help)(struct screen *s, enum keymap of);
 	struct view *(*information)(struct screen *s);
+	struct view *(*events)(struct screen *s);
 };
 
 #endif

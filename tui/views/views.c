@@ -7,4 +7,5 @@ const struct screen_views all_views = {
     .operation = view_operation_new,
     .help = view_help_new,
     .information = view_information_new,
+    .events = view_events_new,
 };

@@ -15,6 +15,7 @@ struct view *view_operations_new(struct screen *s);
 struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
 struct view *view_help_new(struct screen *s, enum keymap of);
 struct view *view_information_new(struct screen *s);
+struct view *view_events_new(struct screen *s);
 
 /*
  * Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
