@@ -539,7 +539,7 @@ static int run(const char *const argv[])
 static void test_schema(void **state)
 {
 	static const char *const have[] = {"python3", "-c", "import jsonschema", NULL};
-	const struct output_options line = {.json_lines = true, .resolution = 8};
+	const struct output_options line = {.json_lines = true, .resolution = 8, .top = 2};
 	char path[] = "/tmp/test_output_XXXXXX";
 	const char *const validate[] = {"python3", "tests/integration/validate_json.py", path,
 					NULL};

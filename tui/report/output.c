@@ -35,22 +35,47 @@ static int by_latency(const void *a, const void *b)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-long output_sorted_ops(struct model *m, const struct op ***ops)
+int output_ops(struct model *m, const struct output_options *o, struct output_ops *ops)
 {
-	size_t nr = model_nr_ops(m), i;
-	const struct op *op;
-	long kept = 0;
+	size_t nr = model_nr_ops(m);
 
-	*ops = calloc(nr ? nr : 1, sizeof(**ops));
-	if (!*ops)
+	*ops = (struct output_ops){.list = calloc(nr ? nr : 1, sizeof(*ops->list))};
+	if (!ops->list)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		op = model_op(m, i);
+	for (size_t i = 0; i < nr; i++) {
+		const struct op *op = model_op(m, i);
+
 		if (op && worth_printing(op))
-			(*ops)[kept++] = op;
+			ops->list[ops->nr++] = op;
 	}
-	qsort(*ops, (size_t)kept, sizeof(**ops), by_latency);
-	return kept;
+	qsort(ops->list, ops->nr, sizeof(*ops->list), by_latency);
+	if (o->top && ops->nr > o->top) {
+		ops->left_out = ops->nr - o->top;
+		ops->nr = o->top;
+	}
+	return 0;
+}
+
+const char *output_layer(enum layer layer)
+{
+	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",
+						      "block",	 "lock",     "runqueue"};
+
+	return layer < LAYER_MAX ? layers[layer] : "";
+}
+
+double output_covered_ns(const struct op *op, double elapsed_ns)
+{
+	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;
+
+	if (!last || last->end_ns <= op->slices[0].start_ns)
+		return elapsed_ns;
+	if (op->share_seen < 1)
+		return (double)(last->end_ns - op->slices[0].start_ns);
+	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
+	    (double)op->slices[0].start_ns < elapsed_ns)
+		return elapsed_ns - (double)op->slices[0].start_ns;
+	return elapsed_ns;
 }
 
 void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)

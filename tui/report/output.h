@@ -20,6 +20,7 @@ struct json_t;
 struct output_options {
 	unsigned int resolution; /* buckets per doubling shown: 1, 2, 4, 8; 0 = 4 */
 	uint64_t elapsed_ns;	 /* length of the measurement; 0 = the model's */
+	unsigned int top;	 /* print only so many operations; 0 = all */
 
 	/*
 	 * --json-lines: print one compact line. It contains only the slices that end after
@@ -74,11 +75,22 @@ extern const struct output_quantile output_quantiles[OUTPUT_QUANTILES];
 /* The width of the text output. */
 unsigned int output_columns(const struct output_options *o);
 
+/* The operations to print: those with calls and those that the user named, largest total latency
+ * first; with `top` only so many. */
+struct output_ops {
+	const struct op **list; /* the caller frees it */
+	size_t nr, left_out;
+};
+/* Returns 0 or -ENOMEM. */
+int output_ops(struct model *m, const struct output_options *o, struct output_ops *ops);
+
+/* "syscall", "function", ... */
+const char *output_layer(enum layer layer);
 /*
- * The operations to print: those with calls and those that the user named, largest total latency
- * first. Returns their number or -ENOMEM. The caller frees *ops.
+ * The time that the figures of an operation cover: a function may be armed later than the start,
+ * and a burst is reported after its end. `elapsed_ns`: of the measurement.
  */
-long output_sorted_ops(struct model *m, const struct op ***ops);
+double output_covered_ns(const struct op *op, double elapsed_ns);
 
 /* The cost of measuring; percentages are negative if unknown. */
 uint64_t

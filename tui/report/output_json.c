@@ -335,8 +335,6 @@ static uint64_t whole(double x)
 
 static json_t *op_json(struct model *m, const struct op *op, unsigned int resolution, bool *failed)
 {
-	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",
-						      "block",	 "lock",     "runqueue"};
 	json_t *o = json_object();
 	json_t *buckets, *peaks = json_array(), *folded = json_array(), *open = json_array();
 	uint64_t calls;
@@ -347,8 +345,7 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	if (op->layer == LAYER_FUNCTION)
 		json_put_text(o, "function", op->label, failed);
 	json_put_text(o, "requested", op->requested, failed);
-	if (op->layer < LAYER_MAX)
-		json_put(o, "layer", json_string(layers[op->layer]), failed);
+	json_put_text(o, "layer", output_layer(op->layer), failed);
 	json_put_text(o, "module", op->module, failed);
 	json_put_text(o, "placement", op->placement, failed);
 	json_put_u64(o, "calls", calls, failed);
@@ -446,28 +443,30 @@ int output_watch_json(struct model *m, const struct output_options *o, FILE *f)
 {
 	unsigned int resolution = o->resolution ? o->resolution : 4;
 	const char *separator = o->json_lines ? "" : "\n ";
-	const struct op **ops, *full;
-	long nr = output_sorted_ops(m, &ops), i;
+	struct output_ops ops;
+	const struct op *full;
 	bool failed = false;
 	json_t *head;
-	int err;
+	int err = output_ops(m, o, &ops);
 
-	if (nr < 0)
-		return (int)nr;
+	if (err)
+		return err;
 	head = output_json_head(m, "watch", o, &failed);
 	if (o->json_lines && model_nr_slices(m))
 		json_put_u64(head, "slice", model_nr_slices(m) - 1, &failed);
+	if (ops.left_out)
+		json_put_u64(head, "operations_left_out", ops.left_out, &failed);
 	err = json_write(head, failed, JSON_OPEN, f);
 	if (!err)
 		err = write_text(f, ",\"operations\":[");
-	for (i = 0; i < nr && !err; i++) {
-		full = model_op_peaks(m, ops[i]->op);
+	for (size_t i = 0; i < ops.nr && !err; i++) {
+		full = model_op_peaks(m, ops.list[i]->op);
 		err = write_text(f, separator);
 		if (!err)
 			err = full ? write_op(m, full, o, resolution, f) : -ENOMEM;
 		separator = o->json_lines ? "," : ",\n ";
 	}
-	free(ops);
+	free(ops.list);
 	if (!err)
 		err = write_text(f, "]}");
 	return err ? err : json_write_end(f);

@@ -124,24 +124,6 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 
 enum { TABLE_FIGURES = 41 }; /* columns before the name, without the open calls */
 
-/*
- * The time that the figures of an operation cover: a function may be armed later than the
- * start, and a burst is reported after its end.
- */
-static double covered_ns(const struct op *op, double elapsed)
-{
-	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;
-
-	if (!last || last->end_ns <= op->slices[0].start_ns)
-		return elapsed;
-	if (op->share_seen < 1)
-		return (double)(last->end_ns - op->slices[0].start_ns);
-	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
-	    (double)op->slices[0].start_ns < elapsed)
-		return elapsed - (double)op->slices[0].start_ns;
-	return elapsed;
-}
-
 static void put_row(struct buf *out, struct model *m, const struct op *op, double elapsed,
 		    unsigned int columns, bool with_open)
 {
@@ -173,12 +155,12 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 	buf_putc(out, '\n');
 }
 
-static void put_table(struct buf *out, struct model *m, const struct op **ops, long nr,
+static void put_table(struct buf *out, struct model *m, const struct op **ops, size_t nr,
 		      const struct output_options *o)
 {
 	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	bool with_open = false;
-	long i;
+	size_t i;
 
 	for (i = 0; i < nr; i++)
 		with_open |= ops[i]->open > 0;
@@ -187,7 +169,8 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, l
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
 	for (i = 0; i < nr; i++)
-		put_row(out, m, ops[i], covered_ns(ops[i], elapsed), output_columns(o), with_open);
+		put_row(out, m, ops[i], output_covered_ns(ops[i], elapsed), output_columns(o),
+			with_open);
 }
 
 /* --- one operation in full */
@@ -247,18 +230,23 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 		put_peak(out, m, op, &op->peaks[i], o);
 }
 
-static bool any_requested(const struct op **ops, long nr)
+static bool any_requested(const struct op **ops, size_t nr)
 {
-	long i;
-
-	for (i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		if (ops[i]->requested[0])
 			return true;
 	}
 	return false;
 }
 
-static int write_out(struct buf *out, FILE *f)
+void output_text_state(struct buf *out, const struct model *m, const struct output_options *o)
+{
+	put_targets(out, m, o);
+	put_cost(out, m, o);
+	put_notes(out, m, o);
+}
+
+int output_text_write(struct buf *out, FILE *f)
 {
 	int err = out->err;
 
@@ -271,48 +259,40 @@ static int write_out(struct buf *out, FILE *f)
 	return err;
 }
 
-void output_text_state(struct buf *out, const struct model *m, const struct output_options *o)
-{
-	put_targets(out, m, o);
-	put_cost(out, m, o);
-	put_notes(out, m, o);
-}
-
-int output_text_write(struct buf *out, FILE *f)
-{
-	return write_out(out, f);
-}
-
 int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 {
 	unsigned int shown = 0, most = o->details ? o->details : DEFAULT_DETAILS;
-	const struct op **ops, *full;
-	long nr = output_sorted_ops(m, &ops), i;
+	struct output_ops ops;
+	const struct op *full;
 	bool requested;
 	struct buf out;
+	int err = output_ops(m, o, &ops);
 
-	if (nr < 0)
-		return (int)nr;
+	if (err)
+		return err;
 	buf_init(&out, MAX_OUTPUT);
 	put_targets(&out, m, o);
 	put_cost(&out, m, o);
 	put_notes(&out, m, o);
 	buf_putc(&out, '\n');
-	if (nr)
-		put_table(&out, m, ops, nr, o);
+	if (ops.nr)
+		put_table(&out, m, ops.list, ops.nr, o);
 	else
 		buf_puts(&out, "No call of any operation was seen.\n");
-	requested = any_requested(ops, nr);
-	for (i = 0; i < nr && (requested || shown < most); i++) {
-		if (requested ? !ops[i]->requested[0] : !ops[i]->total.calls)
+	if (ops.left_out)
+		buf_printf(&out, "%zu more %s not shown (--top %u)\n", ops.left_out,
+			   ops.left_out == 1 ? "operation is" : "operations are", o->top);
+	requested = any_requested(ops.list, ops.nr);
+	for (size_t i = 0; i < ops.nr && (requested || shown < most); i++) {
+		if (requested ? !ops.list[i]->requested[0] : !ops.list[i]->total.calls)
 			continue;
-		full = model_op_peaks(m, ops[i]->op);
+		full = model_op_peaks(m, ops.list[i]->op);
 		if (full)
 			put_op(&out, m, full, o);
 		shown++;
 	}
-	free(ops);
-	return write_out(&out, f);
+	free(ops.list);
+	return output_text_write(&out, f);
 }
 
 int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
@@ -348,5 +328,5 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 				   9);
 	}
 	buf_release(&line);
-	return write_out(&out, f);
+	return output_text_write(&out, f);
 }
