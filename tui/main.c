@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 	struct options o;
 	char error[512];
 
-	setlocale(LC_ALL, "");
+	/* Not LC_NUMERIC: numbers are read and printed with a point in every locale. */
+	setlocale(LC_CTYPE, "");
 	survive_questions();
 	front_use_collector(&entry);
 	if (options_parse(&o, argc, argv, error, sizeof(error))) {

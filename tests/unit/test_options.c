@@ -164,7 +164,8 @@ static void a_refusal_names_the_option_and_who_takes_it(void **state)
 	    *watch[] = {"peaktop", "watch", "-p", "1", "--open", NULL},
 	    *open[] = {"peaktop", "descend", "-p", "1", "--open", "--interval", "2", NULL},
 	    *beside[] = {"peaktop", "watch", "-p", "1", "-r", "x", NULL},
-	    *alone[] = {"peaktop", "descend", "-p", "1", "--force", NULL};
+	    *alone[] = {"peaktop", "descend", "-p", "1", "--force", NULL},
+	    *both[] = {"peaktop", "watch", "-p", "1", "--csv", "--json", NULL};
 
 	assert_int_not_equal(options_parse(&o, 5, watch, error, sizeof(error)), 0);
 	assert_string_equal(error, "--open cannot be used with watch; it works with descend");
@@ -175,6 +176,8 @@ static void a_refusal_names_the_option_and_who_takes_it(void **state)
 	assert_non_null(strstr(error, "-r FILE"));
 	assert_int_not_equal(options_parse(&o, 5, alone, error, sizeof(error)), 0);
 	assert_non_null(strstr(error, "-o FILE"));
+	assert_int_not_equal(options_parse(&o, 6, both, error, sizeof(error)), 0);
+	assert_string_equal(error, "--csv and --json cannot be combined; give one of them");
 }
 
 /* The help of a verb lists its options and no other, in lines that fit a terminal. */

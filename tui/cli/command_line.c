@@ -204,6 +204,9 @@ static int unused_check(const struct options *o, char *e, size_t n)
 		return options_fail(e, n, "%s cannot be used with %s; it works with %s",
 				    called(row, name, sizeof(name)), option_form_name(form), users);
 	}
+	if (o->csv && (o->json || o->json_lines))
+		return options_fail(e, n, "--csv and %s cannot be combined; give one of them",
+				    o->json ? "--json" : "--json-lines");
 	if (o->force && !o->output)
 		return options_fail(e, n, "--force works only together with -o FILE; give both");
 	return 0;

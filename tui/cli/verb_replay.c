@@ -12,13 +12,14 @@
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
 #include "tui/report/output.h"
+#include "tui/report/output_csv.h"
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
 
 /* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
 static int print_slices(struct replay *r, const struct options *o)
 {
-	struct output_options oo = {.resolution = o->resolution, .json_lines = true};
+	struct output_options oo = {.resolution = o->resolution, .top = o->top, .json_lines = true};
 	uint64_t before;
 	int64_t at;
 	int err;
@@ -85,7 +86,7 @@ static int export_json(struct replay *r, const struct output_options *oo)
 
 int verb_watch_file(struct options *o)
 {
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
 	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
 	struct replay *r = NULL;
 	int err = 0, status = replay_read(&r, o->files[0], lines ? o : NULL, &err);
@@ -99,6 +100,8 @@ int verb_watch_file(struct options *o)
 		err = export_json(r, &oo);
 	else if (o->json)
 		err = output_watch_json(replay_model(r), &oo, stdout);
+	else if (o->csv)
+		err = output_watch_csv(replay_model(r), &oo, stdout);
 	else if (!lines)
 		err = output_watch_text(replay_model(r), &oo, stdout);
 	damaged = replay_damage(r)[0];

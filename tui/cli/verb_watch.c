@@ -10,6 +10,7 @@
 
 #include "tui/cli/verbs.h"
 #include "tui/report/output.h"
+#include "tui/report/output_csv.h"
 
 /* The state of one run. */
 struct run {
@@ -33,8 +34,10 @@ static void print_state(void *ctx)
 
 static void run_tick(struct run *r)
 {
-	struct output_options oo = {
-	    .resolution = r->options->resolution, .json_lines = true, .since_ns = r->printed_ns};
+	struct output_options oo = {.resolution = r->options->resolution,
+				    .top = r->options->top,
+				    .json_lines = true,
+				    .since_ns = r->printed_ns};
 
 	if (!r->options->json_lines)
 		return;
@@ -128,7 +131,7 @@ static int run_status(struct run *r)
 int verb_watch(struct options *o)
 {
 	struct front_options fo = {.options = o};
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
 	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
 	int status, err = 0;
 
@@ -142,6 +145,8 @@ int verb_watch(struct options *o)
 	status = run_status(&r);
 	if (o->json && model_meta(front_model(r.front)))
 		err = output_watch_json(front_model(r.front), &oo, stdout);
+	else if (o->csv && model_meta(front_model(r.front)))
+		err = output_watch_csv(front_model(r.front), &oo, stdout);
 	else if (!o->json_lines && !status)
 		err = output_watch_text(front_model(r.front), &oo, stdout);
 	front_free(r.front);

@@ -68,6 +68,8 @@ struct options {
 	unsigned int resolution;
 	double max_overhead; /* percent */
 	bool follow, json, json_lines, quiet, ascii, all_peaks;
+	bool csv;
+	unsigned int top; /* print only so many operations; 0: all */
 	bool help, version;
 	bool open;			  /* descend --open: list the calls that are open now */
 	bool force;			  /* --force: -o may replace an older session */

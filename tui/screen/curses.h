@@ -27,7 +27,7 @@ struct term_options {
 };
 
 /*
- * Take over the terminal. Call setlocale(LC_ALL, "") before. Returns 0, or -ENOTTY (no terminal),
+ * Take over the terminal. Call setlocale(LC_CTYPE, "") before. Returns 0, or -ENOTTY (no terminal),
  * -ENODEV (TERM unset or dumb), -ENOENT (unknown TERM) or -ENOMEM, with one line for the user in
  * `error` that names the batch verbs.
  */
