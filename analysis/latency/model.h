@@ -69,8 +69,10 @@ enum peak_fold {
 };
 
 struct peak {
-	int rank;		   /* rank by latency among the listed peaks, from 1; 0: folded */
-	int id;			   /* stays the same while the peak drifts from slice to slice */
+	int rank; /* rank by latency among the listed peaks, from 1; 0: folded */
+	int id;	  /* stays the same while the peak drifts from slice to slice */
+	/* number on the live screen: as constant as the id, but small; 0: folded */
+	int number;
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;
 	uint64_t calls, total_ns; /* scaled up; total_ns is estimated from the buckets */

@@ -185,6 +185,8 @@ void model_op_tick(struct op_state *op, const struct rec_tick *tick);
 void model_op_free(struct op_state *op);
 
 /* model_peaks.c: peaks and their properties */
+/* Brings the figures in op->pub that do not depend on peaks up to date: model_figures.c. */
+void model_set_figures(const struct model *m, struct op_state *op);
 /* Returns the figure for op->pub.lock_share: model_futex.c. */
 double model_lock_share(const struct op_state *op);
 /* Ends the slice: finds the peaks and their ids. */

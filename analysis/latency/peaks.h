@@ -57,6 +57,7 @@ enum {
  */
 struct peak_tracked {
 	int id;
+	int number;	     /* 0: the peak has no number yet */
 	unsigned int absent; /* slices since it was last seen */
 	struct peak_span span;
 };
@@ -74,5 +75,11 @@ void peaks_tracker_init(struct peak_tracker *t);
  */
 void peaks_tracker_update(struct peak_tracker *t, const struct peak_span *spans, unsigned int n,
 			  int *ids);
+/*
+ * Returns the number of a remembered peak for the user, from 1. At the first request the peak gets
+ * the smallest number that no remembered peak has, and keeps it as long as its id. Returns 0 if no
+ * peak has this id.
+ */
+int peaks_tracker_number(struct peak_tracker *t, int id);
 
 #endif

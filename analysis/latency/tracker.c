@@ -113,6 +113,7 @@ static int remember(struct peak_tracker *t, const struct peak_span *span)
 	for (; k > 0 && t->peak[k - 1].span.mode > span->mode; k--)
 		t->peak[k] = t->peak[k - 1];
 	t->peak[k].id = t->next_id++;
+	t->peak[k].number = 0;
 	t->peak[k].absent = 0;
 	t->peak[k].span = *span;
 	return t->peak[k].id;
@@ -160,4 +161,28 @@ void peaks_tracker_update(struct peak_tracker *t, const struct peak_span *spans,
 	for (unsigned int i = 0; i < n; i++)
 		if (!ids[i])
 			ids[i] = remember(t, &spans[i]);
+}
+
+static bool has_number(const struct peak_tracker *t, int number)
+{
+	for (unsigned int k = 0; k < t->nr; k++)
+		if (t->peak[k].number == number)
+			return true;
+	return false;
+}
+
+int peaks_tracker_number(struct peak_tracker *t, int id)
+{
+	for (unsigned int k = 0; k < t->nr; k++) {
+		int number = t->peak[k].number;
+
+		if (t->peak[k].id != id)
+			continue;
+		if (!number)
+			for (number = 1; has_number(t, number); number++)
+				;
+		t->peak[k].number = number;
+		return number;
+	}
+	return 0;
 }

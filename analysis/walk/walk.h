@@ -41,16 +41,6 @@ enum {
 
 enum walk_class { WALK_WORK = 0, WALK_SLEEP, WALK_IDLE, WALK_CLASSES };
 
-/* What the name of a system call says about the class of a wait in it. */
-enum walk_call {
-	WALK_CALL_EVENTS, /* waits for events, connections, signals or children: idle */
-	WALK_CALL_SLEEP,  /* timed sleep */
-	WALK_CALL_FUTEX,  /* a lock: work; a condition: idle */
-	WALK_CALL_INPUT,  /* reads: what is read decides */
-	WALK_CALL_OTHER,  /* work */
-};
-enum walk_call walk_call_of(const char *call);
-
 /* Returns the class of the time of a snapshot. */
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot);
 

@@ -149,14 +149,14 @@ struct found {
 	int up;
 };
 
-static void look(void *ctx, const char *keys, const char *name, const char *text)
+static void look(void *ctx, const struct keys_line *line)
 {
 	struct found *f = ctx;
 
-	f->open |= !strcmp(name, "open") && strstr(keys, "Enter");
-	f->step |= !strcmp(name, "step");
-	f->up += !strcmp(name, "up");
-	assert_true(text[0]);
+	f->open |= line->request == REQUEST_OPEN && strstr(line->keys, "Enter");
+	f->step |= line->request == REQUEST_STEP;
+	f->up += line->request == REQUEST_UP;
+	assert_true(line->text[0]);
 }
 
 static void test_help_shows_what_works(void **state)
@@ -170,13 +170,15 @@ static void test_help_shows_what_works(void **state)
 	assert_true(replay.step);
 }
 
-static void picker_line(void *ctx, const char *keys, const char *name, const char *text)
+static void picker_line(void *ctx, const struct keys_line *line)
 {
+	const char *name = line->name;
+
 	/* letters go to the filter, so no request may be promised on them */
 	if (!strcmp(name, "repaint"))
 		*(bool *)ctx = true;
 	if (!strcmp(name, "pause") || !strcmp(name, "watch-function") || !strcmp(name, "snapshot"))
-		fail_msg("the picker promises %s on %s", name, keys);
+		fail_msg("the picker promises %s on %s", name, line->keys);
 }
 
 static void test_help_of_the_picker(void **state)

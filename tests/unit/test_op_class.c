@@ -3,7 +3,7 @@
 #include "tests/unit/model_feed.h"
 
 #include "analysis/base/futex.h"
-#include "analysis/walk/op_class.h"
+#include "analysis/walk/class.h"
 
 enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAIT_BITSET_PRIVATE = 137 };
 

@@ -57,12 +57,13 @@ static const struct golden {
 enum { NR_GOLDENS = sizeof(goldens) / sizeof(goldens[0]) };
 
 static const struct picker_process processes[] = {
-    {1, "root", 0.1, 'S', 1, "systemd", "/sbin/init", false},
-    {1234, "redis", 62.4, 'S', 5, "redis-server", "/usr/bin/redis-server 127.0.0.1:6379", true},
-    {4321, "postgres", 103.0, 'R', 1, "postgres", "postgres: checkpointer", true},
+    {1, "root", 0.1, 'S', 1, "systemd", "/sbin/init", false, false},
+    {1234, "redis", 62.4, 'S', 5, "redis-server", "/usr/bin/redis-server 127.0.0.1:6379", true,
+     false},
+    {4321, "postgres", 103.0, 'R', 1, "postgres", "postgres: checkpointer", true, false},
     {40001, "a-user-with-a-long-name", -1, 'D', 912, "java",
-     "/usr/lib/jvm/bin/java -Xmx4g -cp /srv/app.jar com.example.Main --port 8080", true},
-    {99, "root", 0, 'I', 1, "kworker/0:1", "", false},
+     "/usr/lib/jvm/bin/java -Xmx4g -cp /srv/app.jar com.example.Main --port 8080", true, false},
+    {99, "root", 0, 'I', 1, "kworker/0:1", "", false, true},
 };
 
 static const struct function_candidate candidates[] = {

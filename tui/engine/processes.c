@@ -14,6 +14,7 @@
 #include "tui/engine/front.h"
 
 enum { NAME = 64, COMMAND = 256 };
+#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD in the flags of /proc/PID/stat */
 
 struct entry {
 	uint32_t pid;
@@ -60,6 +61,7 @@ static void user_name(uid_t uid, char *out, size_t n)
 static bool process_read(int proc, const char *pid, struct entry *e, struct picker_process *p)
 {
 	unsigned long long utime, stime;
+	unsigned int flags;
 	char buf[1024], *end, *name;
 	struct stat st;
 	long threads;
@@ -76,8 +78,8 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 	end = strrchr(buf, ')');
 	if (!name || !end ||
 	    sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
-		   &p->state, &utime, &stime, &threads) != 4) {
+		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
+		   &p->state, &flags, &utime, &stime, &threads) != 5) {
 		close(dir);
 		return false;
 	}
@@ -94,6 +96,7 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 	user_name(st.st_uid, e->user, sizeof(e->user));
 	/* a kernel thread has neither a command line nor an executable */
 	p->permitted = n > 0;
+	p->kernel = flags & KERNEL_THREAD;
 	close(dir);
 	return true;
 }

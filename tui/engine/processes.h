@@ -18,6 +18,7 @@ struct picker_process {
 	const char *comm;
 	const char *cmdline; /* arguments joined by spaces, "" for a kernel thread */
 	bool permitted;	     /* this user may attach to it */
+	bool kernel;	     /* a kernel thread */
 };
 
 /*

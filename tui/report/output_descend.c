@@ -211,7 +211,8 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
 
 	if (!report_peak(r, model_op_peaks(r->model, r->op), &p) || !is_that_peak(r, &p))
 		return slowest_begin(r, mean_ns, out);
-	buf_printf(out, "peak %d, %s, ", p.rank, format_range(p.low_ns, p.high_ns).s);
+	buf_printf(out, "peak %d, %s, ", peak_name(&p, r->names),
+		   format_range(p.low_ns, p.high_ns).s);
 	if (mean_ns)
 		buf_printf(out, "%s on average, ", format_time(mean_ns).s);
 	else

@@ -14,6 +14,7 @@
 #include "tui/engine/descent_driver.h"
 #include "tui/report/output.h"
 #include "tui/report/short_name.h"
+#include "tui/report/words.h"
 
 /* The descent to print. */
 struct descend_report {
@@ -26,6 +27,7 @@ struct descend_report {
 	    wanted_high_ns; /* the range that was asked for (both equal: one latency); 0: none */
 	double slowest;	    /* --slowest, in percent; 0: a peak was asked for */
 	const char *asked;  /* the OP on the command line; NULL: not known */
+	enum peak_names names;
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);

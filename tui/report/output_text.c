@@ -186,8 +186,8 @@ static void put_peak(struct buf *out, struct model *m, const struct op *op, cons
 	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
 	words_wrap(out, line.err ? "" : line.data, output_columns(o), first, 8);
 	buf_reset(&line);
-	words_peak_shadows(&line, op, p);
-	words_peak_remarks(&line, m, p);
+	words_peak_shadows(&line, op, p, PEAKS_BY_RANK);
+	words_peak_remarks(&line, m, p, PEAKS_BY_RANK);
 	if (line.len)
 		words_wrap(out, line.err ? "" : line.data, output_columns(o), "        - ", 10);
 	buf_release(&line);

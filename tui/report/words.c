@@ -91,7 +91,13 @@ int words_peak(struct buf *out, const struct peak *p)
 			  format_rate(p->rate_hz).s);
 }
 
-static void related_words(struct buf *out, struct model *m, const struct peak_related *r)
+int peak_name(const struct peak *p, enum peak_names names)
+{
+	return names == PEAKS_BY_NUMBER ? p->number : p->rank;
+}
+
+static void related_words(struct buf *out, struct model *m, const struct peak_related *r,
+			  enum peak_names names)
 {
 	const struct op *other = model_op_by_number(m, r->op);
 	unsigned int i;
@@ -102,7 +108,7 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 	words_op_name(out, m, other);
 	for (i = 0; i < other->nr_peaks; i++) {
 		if (other->peaks[i].id == r->peak_id)
-			buf_printf(out, " peak %d", other->peaks[i].rank);
+			buf_printf(out, " peak %d", peak_name(&other->peaks[i], names));
 	}
 	buf_puts(out, " (same ");
 	sanitise_append(out, r->by, strlen(r->by));
@@ -141,7 +147,8 @@ static const char *shadow_cause(enum peak_fold fold)
 	}
 }
 
-int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p)
+int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p,
+		       enum peak_names names)
 {
 	for (unsigned int i = 0; i < op->nr_folded; i++) {
 		const struct peak *s = &op->folded[i];
@@ -157,7 +164,7 @@ int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *
 	for (unsigned int i = 0; p->shadow_of && i < op->nr_peaks; i++)
 		if (op->peaks[i].id == p->shadow_of)
 			buf_printf(out, "a shadow of peak %d: calls of that peak that %s\n",
-				   op->peaks[i].rank, shadow_cause(p->fold));
+				   peak_name(&op->peaks[i], names), shadow_cause(p->fold));
 	return out->err;
 }
 
@@ -201,7 +208,8 @@ static void period_words(struct buf *out, const struct peak *p)
 	buf_putc(out, '\n');
 }
 
-int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
+int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
+		       enum peak_names names)
 {
 	unsigned int i;
 
@@ -225,7 +233,7 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p)
 		buf_putc(out, '\n');
 	}
 	for (i = 0; i < p->nr_related; i++)
-		related_words(out, m, &p->related[i]);
+		related_words(out, m, &p->related[i], names);
 	return out->err;
 }
 

@@ -17,6 +17,14 @@
  */
 int words_op_function(struct buf *out, struct model *m, const struct op *op);
 int words_op_name(struct buf *out, struct model *m, const struct op *op);
+
+/*
+ * Text output and --peak name peaks by their rank: 1 has the lowest latency. The live screen names
+ * them by their number, which does not change when a peak appears or disappears.
+ */
+enum peak_names { PEAKS_BY_RANK = 0, PEAKS_BY_NUMBER };
+int peak_name(const struct peak *p, enum peak_names names);
+
 /* One phrase, no newline: "1.3-2.1 us, most at 1.5 us: 12.3k calls, 98% of calls, 12% of
  * time, 2.4k/s". */
 int words_peak(struct buf *out, const struct peak *p);
@@ -24,10 +32,12 @@ int words_peak(struct buf *out, const struct peak *p);
  * Remarks about a peak, one per line, each with a newline: period, characteristic time, run-queue
  * delay, preemption, values, related peaks.
  */
-int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p);
+int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
+		       enum peak_names names);
 /* One line for each shadow of a listed peak; with --all-peaks also the reason why this peak would
  * be folded. */
-int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p);
+int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p,
+		       enum peak_names names);
 /* "tail", "preemption", "run queue", "page fault"; "" for a listed peak. */
 const char *words_fold(enum peak_fold fold);
 /* Remarks about calls that an operation's counts lack, one per line: open, abnormal and unseen

@@ -135,8 +135,8 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 		const struct peak *p = &op->peaks[i];
 
 		buf_reset(&text);
-		words_peak_shadows(&text, op, p);
-		words_peak_remarks(&text, m, p);
+		words_peak_shadows(&text, op, p, PEAKS_BY_NUMBER);
+		words_peak_remarks(&text, m, p, PEAKS_BY_NUMBER);
 		memset(&more[i], 0, sizeof(more[i]));
 		more[i].remarks = copy_buf(h, &text);
 		for (k = 0; k < p->nr_related && more[i].nr_related < FROZEN_MAX_RELATED; k++) {

@@ -95,6 +95,7 @@ static const struct binding bindings[] = {
     {KEYMAP_PICKER, SCREEN_KEY_RIGHT, 0, REQUEST_RIGHT},
     {KEYMAP_PICKER, '\t', 0, REQUEST_RIGHT},
     {KEYMAP_PICKER, KEY_CONTROL('R'), 0, REQUEST_REVERSE},
+    {KEYMAP_PICKER, KEY_CONTROL('K'), 0, REQUEST_KERNEL_THREADS},
     {KEYMAP_PICKER, '\r', 0, REQUEST_OPEN},
     {KEYMAP_PICKER, SCREEN_KEY_BACKSPACE, 0, REQUEST_ERASE},
     {KEYMAP_PICKER, KEY_CONTROL('W'), 0, REQUEST_ERASE_ALL},
@@ -332,9 +333,7 @@ char *keys_of(enum keymap map, enum request request, char *out, size_t max)
 }
 
 /* Pass the requests of one table to `line`, with a title line before each group. */
-static void help_of(enum keymap view, enum keymap map,
-		    void (*line)(void *ctx, const char *keys, const char *name, const char *text),
-		    void *ctx)
+static void help_of(enum keymap view, enum keymap map, keys_line_fn *line, void *ctx)
 {
 	const char *group = NULL;
 	char keys[64];
@@ -351,15 +350,19 @@ static void help_of(enum keymap view, enum keymap map,
 		if (!keys[0])
 			continue;
 		if (group && map == KEYMAP_ALL)
-			line(ctx, "", "", group);
+			line(ctx, &(struct keys_line){map, REQUEST_NONE, "", "", group});
 		group = NULL;
-		line(ctx, keys, info->name, info->help);
+		line(ctx,
+		     &(struct keys_line){map, listing[i].request, keys, info->name, info->help});
 	}
 }
 
-void keys_help(enum keymap map, bool replay,
-	       void (*line)(void *ctx, const char *keys, const char *name, const char *text),
-	       void *ctx)
+static void title_line(enum keymap map, keys_line_fn *line, void *ctx)
+{
+	line(ctx, &(struct keys_line){map, REQUEST_NONE, "", "", keymap_title(map)});
+}
+
+void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx)
 {
 	size_t i;
 	bool own = false;
@@ -367,31 +370,31 @@ void keys_help(enum keymap map, bool replay,
 	for (i = 0; i < ARRAY_SIZE(bindings); i++)
 		own |= bindings[i].map == map;
 	if (own && map != KEYMAP_ALL) {
-		line(ctx, "", "", keymap_title(map));
+		title_line(map, line, ctx);
 		help_of(map, map, line, ctx);
 	}
 	if (replay) {
-		line(ctx, "", "", keymap_title(KEYMAP_REPLAY));
+		title_line(KEYMAP_REPLAY, line, ctx);
 		help_of(map, KEYMAP_REPLAY, line, ctx);
 	}
 	help_of(map, KEYMAP_ALL, line, ctx);
-	line(ctx, "", "", keymap_title(KEYMAP_PROMPT));
+	title_line(KEYMAP_PROMPT, line, ctx);
 	help_of(KEYMAP_PROMPT, KEYMAP_PROMPT, line, ctx);
-	line(ctx, "", "", keymap_title(KEYMAP_MENU));
+	title_line(KEYMAP_MENU, line, ctx);
 	help_of(KEYMAP_MENU, KEYMAP_MENU, line, ctx);
 }
 
-static void markdown_line(void *ctx, const char *keys, const char *name, const char *text)
+static void markdown_line(void *ctx, const struct keys_line *line)
 {
 	struct buf *out = ctx;
 	const char *p;
 
-	if (!keys[0])
+	if (line->request == REQUEST_NONE)
 		return;
 	buf_puts(out, "| ");
-	for (p = keys; *p; p++)
+	for (p = line->keys; *p; p++)
 		buf_printf(out, "%s%c", *p == '|' ? "\\" : "", *p);
-	buf_printf(out, " | %s | %s |\n", name, text);
+	buf_printf(out, " | %s | %s |\n", line->name, line->text);
 }
 
 int keys_markdown(struct buf *out)

@@ -44,11 +44,15 @@ char *keys_of(enum keymap map, enum request request, char *out, size_t max);
 
 /*
  * Call `line` for each line of the help, in order: first the view's own table, then the one for all
- * views. A group line has keys "" and the title as text.
+ * views. A group line has REQUEST_NONE, keys "" and the title as text.
  */
-void keys_help(enum keymap map, bool replay,
-	       void (*line)(void *ctx, const char *keys, const char *name, const char *text),
-	       void *ctx);
+struct keys_line {
+	enum keymap map;
+	enum request request;
+	const char *keys, *name, *text;
+};
+typedef void keys_line_fn(void *ctx, const struct keys_line *line);
+void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx);
 /* All tables as Markdown, for docs/tui.md. Returns 0 or a negative errno. */
 int keys_markdown(struct buf *out);
 

@@ -98,6 +98,21 @@ int pager_height(const struct view *v, int cols)
 	return ((const struct pager *)v)->nr_lines;
 }
 
+bool pager_offers(const struct view *v, enum request request)
+{
+	switch (request) {
+	case REQUEST_LEFT:
+	case REQUEST_RIGHT:
+	case REQUEST_NEXT_PANE:
+	case REQUEST_PREVIOUS_PANE:
+	case REQUEST_COSTLIEST:
+	case REQUEST_OPEN:
+		return false;
+	default:
+		return true;
+	}
+}
+
 bool pager_request(struct view *v, enum request request, int key)
 {
 	struct pager *p = (struct pager *)v;

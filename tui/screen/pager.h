@@ -36,6 +36,7 @@ extern const struct view_hint pager_hints[];
 void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods);
 void pager_close(struct view *v);
 void pager_draw(const struct view *v, struct grid *g, struct rect r);
+bool pager_offers(const struct view *v, enum request request);
 bool pager_request(struct view *v, enum request request, int key);
 int pager_height(const struct view *v, int cols);
 bool pager_find(struct view *v, const char *text, int direction);

@@ -25,8 +25,7 @@
 	REQUEST(COSTLIEST, "costliest", "Go to the row, peak or child with the most time")         \
 	REQUEST(CHOOSE_PEAK, "choose-peak", "Select the peak with this number")                    \
 	GROUP("Views")                                                                             \
-	REQUEST(OPEN, "open",                                                                      \
-		"Open the selected line: operation, cause of a peak, source of a frame")           \
+	REQUEST(OPEN, "open", "Open the selected line: operation, cause, source of a frame")       \
 	REQUEST(CLOSE, "close", "Close this view; quit from the first view")                       \
 	REQUEST(BACK, "back", "Close this view; clear the filter in the first view")               \
 	REQUEST(QUIT, "quit", "Quit")                                                              \
@@ -47,6 +46,7 @@
 	REQUEST(LAYERS, "layers", "Choose the layers to measure")                                  \
 	REQUEST(SPAN, "span", "Switch between figures of the whole run and of the last slice")     \
 	REQUEST(REVERSE, "reverse", "Reverse the sort order")                                      \
+	REQUEST(KERNEL_THREADS, "kernel-threads", "Show or hide kernel threads")                   \
 	GROUP("Detail")                                                                            \
 	REQUEST(EXPAND, "expand", "Show the details or children of the selected line")             \
 	REQUEST(COLLAPSE, "collapse", "Hide the details or children of the selected line")         \

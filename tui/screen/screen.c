@@ -15,6 +15,7 @@ struct rect screen_body(int cols, int rows)
 
 static struct view *new_root(struct screen *s, enum screen_view root)
 {
+	s->status.choosing = root == SCREEN_PICKER;
 	return root == SCREEN_PICKER ? s->views->picker(s) : s->views->operations(s);
 }
 
@@ -269,6 +270,21 @@ bool screen_request(struct screen *s, enum request request)
 	}
 }
 
+bool screen_offers(const struct screen *s, enum request request)
+{
+	const struct view_methods *m = s->top->methods;
+	bool probes = request == REQUEST_WATCH || request == REQUEST_UNWATCH ||
+		      request == REQUEST_ASK_AGAIN || request == REQUEST_LAYERS;
+	bool finds = request == REQUEST_SEARCH || request == REQUEST_FIND_NEXT ||
+		     request == REQUEST_FIND_PREVIOUS;
+
+	if ((probes && s->options.replay) || (finds && !m->find && !m->types))
+		return false;
+	if (m->types && m->types(s->top) && (request == REQUEST_HELP || request == REQUEST_CLOSE))
+		return false;
+	return !m->offers || m->offers(s->top, request);
+}
+
 /* --- events --------------------------------------------------------------- */
 
 void screen_key(struct screen *s, int key)
@@ -352,7 +368,7 @@ void screen_draw(const struct screen *s, struct grid *g)
 
 	grid_clear(g);
 	s->top->methods->draw(s->top, g, body);
-	status_draw(&s->status, g, 0);
+	status_draw(&s->status, s->top->methods->name, g, 0);
 	if (g->rows >= 3 || s->prompt.kind)
 		screen_draw_bottom(s, g);
 	if (s->menu)
@@ -372,7 +388,7 @@ int screen_text(const struct screen *s, struct buf *out)
 	if (!g)
 		return -ENOMEM;
 	v->methods->draw(v, g, (struct rect){0, 1, g->cols, g->rows - 1});
-	status_draw(&s->status, g, 0);
+	status_draw(&s->status, s->top->methods->name, g, 0);
 	err = grid_text(g, out);
 	grid_free(g);
 	return err;
@@ -409,6 +425,11 @@ void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool
 	s->status.at_ns = at_ns;
 	s->status.total_ns = total_ns;
 	s->status.replay_running = running;
+}
+
+void screen_set_recorded_descent(struct screen *s, uint32_t op)
+{
+	s->recorded_descent = op;
 }
 
 void screen_open_operation(struct screen *s, uint32_t op)

@@ -166,6 +166,9 @@ void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available);
 /* Set the position of a replay, and whether it is running. */
 void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running);
 
+/* In a saved session: the operation whose descent was recorded until now; 0: none. */
+void screen_set_recorded_descent(struct screen *s, uint32_t op);
+
 /* Show an operation, as if it had been opened in the list; does nothing if the model has none of
  * this number. */
 void screen_open_operation(struct screen *s, uint32_t op);

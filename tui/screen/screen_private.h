@@ -50,6 +50,7 @@ struct screen {
 
 	struct descent_copy *descent; /* the latest state of a descent; NULL none */
 	bool descent_changed;	      /* since the last tick */
+	uint32_t recorded_descent;    /* operation of the descent in a saved session; 0: none */
 };
 
 /* The rectangle of the view between status line and bottom line. */
@@ -66,6 +67,8 @@ void screen_prompt_key(struct screen *s, int key);
 void screen_menu_key(struct screen *s, int key);
 void screen_draw_bottom(const struct screen *s, struct grid *g);
 void screen_draw_menu(const struct screen *s, struct grid *g);
+/* False if the request would be refused, or do nothing, in the top view: for hints and help. */
+bool screen_offers(const struct screen *s, enum request request);
 /* Carry out a request that has the same meaning in every view. False: not such a request. */
 bool screen_request(struct screen *s, enum request request);
 

@@ -150,6 +150,8 @@ void screen_prompt_key(struct screen *s, int key)
 	}
 }
 
+enum { PROMPT_HINTS_APART = 12 }; /* columns between the cursor and the hints */
+
 /* --- the bottom line --------------------------------------------------------- */
 
 void screen_message(struct screen *s, enum note_level level, const char *text)
@@ -159,13 +161,12 @@ void screen_message(struct screen *s, enum note_level level, const char *text)
 	s->message_ns = s->now_ns;
 }
 
-/* "? help": the first key of a request, in the view's own table or in that of all views. */
-static int draw_hint(const struct screen *s, struct grid *g, int x, int y,
-		     const struct view_hint *hint)
+/* Write "help ?", the meaning and the first key of a request in the table, or in that of all views.
+ * Returns the columns; with y < 0 nothing is drawn. */
+static int draw_hint(struct grid *g, int x, int y, enum keymap map, const struct view_hint *hint)
 {
-	enum keymap map = s->top->methods->keymap;
 	char keys[64], *comma;
-	int w;
+	int w, text = grid_columns(g, hint->text) + 1;
 
 	keys_of(map, hint->request, keys, sizeof(keys));
 	if (!keys[0])
@@ -173,32 +174,58 @@ static int draw_hint(const struct screen *s, struct grid *g, int x, int y,
 	comma = strstr(keys, ", ");
 	if (comma)
 		*comma = '\0';
-	w = grid_columns(g, keys) + 1 + grid_columns(g, hint->text);
+	w = text + grid_columns(g, keys);
 	if (y < 0 || x + w > g->cols)
 		return w;
-	grid_put(g, x, y, w, ROLE_KEY, keys);
-	grid_put_right(g, x, y, w, ROLE_DIM, hint->text);
+	grid_put(g, x, y, text, ROLE_DIM, hint->text);
+	grid_put(g, x + text, y, w - text, ROLE_KEY, keys);
 	return w;
 }
 
-/* Draw as many hints as fit, and always the one for help. */
+/* Draw as many hints as fit, and always the one for help if it is offered. */
 static void draw_hints(const struct screen *s, struct grid *g, int y)
 {
 	static const struct view_hint help = {REQUEST_HELP, "help"};
+	const struct view_methods *m = s->top->methods;
 	const struct view_hint *hint;
-	int x = 1, reserved = draw_hint(s, g, 0, -1, &help) + 2;
+	int x = 1, reserved = 0;
 
-	for (hint = s->top->methods->hints; hint && hint->request != REQUEST_NONE; hint++) {
-		int w = draw_hint(s, g, 0, -1, hint);
+	if (screen_offers(s, REQUEST_HELP))
+		reserved = draw_hint(g, 0, -1, m->keymap, &help) + 2;
+	if (m->types && m->types(s->top))
+		x += grid_put(g, x, y, g->cols - x, ROLE_PROMPT, "typing:") + 2;
+	for (hint = m->hints; hint && hint->request != REQUEST_NONE; hint++) {
+		int w = draw_hint(g, 0, -1, m->keymap, hint);
 
+		if (!screen_offers(s, hint->request))
+			continue;
 		if (hint->request == REQUEST_HELP)
 			reserved = 0;
 		if (x + w + reserved > g->cols)
 			break;
-		x += draw_hint(s, g, x, y, hint) + 2;
+		x += draw_hint(g, x, y, m->keymap, hint) + 2;
 	}
 	if (reserved && hint && hint->request != REQUEST_NONE)
-		draw_hint(s, g, x, y, &help);
+		draw_hint(g, x, y, m->keymap, &help);
+}
+
+/* Say at the right of the prompt how it ends, if there is room beside the text. */
+static void draw_prompt_hints(struct grid *g)
+{
+	static const struct view_hint hints[] = {{REQUEST_ACCEPT, "accept"},
+						 {REQUEST_CANCEL, "cancel"}};
+	int y = g->rows - 1, w = 1, x;
+
+	for (int i = 0; i < 2; i++)
+		w += draw_hint(g, 0, -1, KEYMAP_PROMPT, &hints[i]) + 2;
+	x = g->cols - w;
+	if (x < g->cursor_x + PROMPT_HINTS_APART)
+		return;
+	for (int i = x - 2; i < g->cols; i++)
+		if (strcmp(grid_at(g, i, y)->text, " "))
+			return;
+	for (int i = 0; i < 2; i++)
+		x += draw_hint(g, x, y, KEYMAP_PROMPT, &hints[i]) + 2;
 }
 
 /* The number of bytes of `text` for a line of `width` columns, cut at a blank if there is one. */
@@ -244,12 +271,14 @@ static void draw_message(const struct screen *s, struct grid *g)
 
 void screen_draw_bottom(const struct screen *s, struct grid *g)
 {
-	if (s->prompt.kind)
+	if (s->prompt.kind) {
 		prompt_draw(&s->prompt, g);
-	else if (s->message[0])
+		draw_prompt_hints(g);
+	} else if (s->message[0]) {
 		draw_message(s, g);
-	else
+	} else {
 		draw_hints(s, g, g->rows - 1);
+	}
 }
 
 /* --- the layers menu ---------------------------------------------------------- */

@@ -123,7 +123,7 @@ struct part {
 	bool off;
 };
 
-enum { STATE, COST, SEEN, LOST, TARGET, HOST, CLOCK, NR_PARTS };
+enum { STATE, COST, SEEN, LOST, TARGET, HOST, CLOCK, VIEW, NR_PARTS };
 
 static void state_part(const struct status *st, struct part *p)
 {
@@ -134,17 +134,19 @@ static void state_part(const struct status *st, struct part *p)
 		p->role = ROLE_PAUSED;
 		word = st->replay ? "REPLAY PAUSED" : "PAUSED";
 	} else if (!st->replay && !st->target[0]) {
-		word = "STARTING";
+		word = st->choosing ? "CHOOSE A PROCESS" : "STARTING";
 		p->role = ROLE_STATUS;
 	}
 	snprintf(p->text, sizeof(p->text), " %s ", word);
 }
 
-static void make_parts(const struct status *st, struct part *p)
+static void make_parts(const struct status *st, const char *view, struct part *p)
 {
 	char at[32], total[32];
 
 	state_part(st, &p[STATE]);
+	snprintf(p[VIEW].text, sizeof(p->text), "%s", view);
+	p[VIEW].rank = 6;
 	clock_text(at, sizeof(at), st->at_ns);
 	if (st->replay && st->total_ns) {
 		clock_text(total, sizeof(total), st->total_ns);
@@ -202,16 +204,16 @@ static void drop_parts(const struct grid *g, struct part *p, const char *target_
 	}
 }
 
-void status_draw(const struct status *st, struct grid *g, int y)
+void status_draw(const struct status *st, const char *view, struct grid *g, int y)
 {
-	static const int left[] = {HOST, TARGET, STATE, CLOCK}, right[] = {LOST, SEEN, COST};
+	static const int left[] = {HOST, TARGET, STATE, CLOCK, VIEW}, right[] = {LOST, SEEN, COST};
 	struct part p[NR_PARTS] = {0};
 	unsigned int i;
 	int x = 1;
 
 	for (i = 0; i < NR_PARTS; i++)
 		p[i].role = ROLE_STATUS;
-	make_parts(st, p);
+	make_parts(st, view, p);
 	drop_parts(g, p, st->target_short);
 	grid_fill(g, (struct rect){0, y, g->cols, 1}, ROLE_STATUS, " ");
 	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++)

@@ -20,6 +20,7 @@ struct status {
 	char target_short[32]; /* the same with a shortened name, so that the pid is visible */
 	bool ended;	       /* every target is gone */
 	bool paused, replay;
+	bool choosing; /* the user chooses the target */
 	bool replay_running;
 	uint64_t at_ns, total_ns; /* position and length of the session; total 0: live */
 	double cost;		  /* probe time / CPU time of the targets, now; < 0 unknown */
@@ -32,7 +33,8 @@ struct status {
 
 /* Update host, target, cost, seen and lost from the model. */
 void status_update(struct status *st, struct model *m);
-/* Draw the most important parts that fit on row `y` of the grid. */
-void status_draw(const struct status *st, struct grid *g, int y);
+/* Draw the most important parts that fit on row `y` of the grid. `view` is the name of the view
+ * below. */
+void status_draw(const struct status *st, const char *view, struct grid *g, int y);
 
 #endif

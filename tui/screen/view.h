@@ -25,13 +25,17 @@ struct view_hint {
 
 /* Methods marked optional may be NULL. */
 struct view_methods {
-	const char *name; /* of this kind of view, for file names */
+	const char *name; /* of this kind of view, for the status line and for file names */
 	enum keymap keymap;
 	const struct view_hint *hints; /* ends with REQUEST_NONE */
 	void (*close)(struct view *v); /* free the view */
 	void (*draw)(const struct view *v, struct grid *g, struct rect r);
 	/* optional: handle a key before the key tables; true = handled */
 	bool (*key)(struct view *v, int key);
+	/* optional: true while characters that are keys elsewhere are typed into the view */
+	bool (*types)(const struct view *v);
+	/* optional: false if this request would be refused, or do nothing, now */
+	bool (*offers)(const struct view *v, enum request request);
 	/* carry out a request; false = not for this view */
 	bool (*request)(struct view *v, enum request request, int key);
 	/* optional: copy the shown data again; while paused called only once, at the beginning */

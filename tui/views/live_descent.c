@@ -146,7 +146,8 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 static void keep_answer(struct live_descent *l, struct descent_result *r)
 {
 	const struct rec_descent *ask = driver_asked(l->driver);
-	struct descend_report report = {.model = l->model, .driver = l->driver, .op = ask->op};
+	struct descend_report report = {
+	    .model = l->model, .driver = l->driver, .op = ask->op, .names = PEAKS_BY_NUMBER};
 	struct peak peak;
 	bool known = report_peak(&report, model_op_peaks(l->model, ask->op), &peak);
 	struct live_answer *a = NULL;
@@ -181,11 +182,14 @@ void live_descent_release(struct live_descent *l)
 
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 {
-	struct descend_report report = {.model = l->model, .driver = l->driver, .op = l->op};
+	struct descend_report report = {
+	    .model = l->model, .driver = l->driver, .op = l->op, .names = PEAKS_BY_NUMBER};
 	struct descent_result r;
 	char remark[512] = "";
+	const struct rec_descent *recorded = l->replay ? driver_asked(l->driver) : NULL;
 	bool over, named;
 
+	screen_set_recorded_descent(l->screen, recorded ? recorded->op : 0);
 	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;

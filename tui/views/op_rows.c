@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/op_rows.h"
 
-#include "analysis/walk/op_class.h"
+#include "analysis/walk/class.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 

@@ -318,6 +318,26 @@ static bool descent_request(struct view *view, enum request request, int key)
 	}
 }
 
+static bool descent_offers(const struct view *view, enum request request)
+{
+	const struct view_descent *v = (const struct view_descent *)view;
+	int i = selected_index(v);
+	const struct screen_descent_node *n = i >= 0 ? node_at(v, (uint32_t)i) : NULL;
+
+	switch (request) {
+	case REQUEST_OPEN:
+		return v->pane == DESCENT_PATHS ||
+		       (n && ((n->file[0] && n->line) || n->code_module));
+	case REQUEST_CODE:
+		return n && n->code_module;
+	case REQUEST_NEXT_PANE:
+	case REQUEST_PREVIOUS_PANE:
+		return v->paths.n > 0;
+	default:
+		return true;
+	}
+}
+
 /* Go to the next node whose name contains the text, even if it is hidden. */
 static bool descent_find(struct view *view, const char *text, int direction)
 {
@@ -350,6 +370,7 @@ static const struct view_methods methods = {
     .hints = hints,
     .close = descent_close,
     .draw = view_descent_draw,
+    .offers = descent_offers,
     .request = descent_request,
     .tick = descent_tick,
     .height = view_descent_height,

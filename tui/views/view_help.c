@@ -26,7 +26,7 @@ static const char *const about_operation[] = {
     "heat map: time runs to the right, latency upwards on a logarithmic scale; the colour is the "
     "logarithm of the count, blank means no call. When the map is full it scrolls by a quarter.",
     "histogram: the calls that the heat map shows; the length of a bar is the logarithm of the "
-    "count. Brackets and numbers mark the peaks of the whole run; 1 has the lowest latency.",
+    "count. Brackets and numbers mark the peaks of the whole run. A peak keeps its number.",
     "peaks: select with digits, left and right; Enter finds the cause of the selected peak. Tab "
     "moves to its related peaks, where Enter opens one, and to the open calls.",
     NULL,
@@ -45,25 +45,53 @@ static const char *const about_status[] = {
     NULL,
 };
 
-static void add_line(void *ctx, const char *keys, const char *name, const char *text)
-{
-	struct pager *p = ctx;
-	char line[256];
+enum { MEANING = 62, KEYS = 16 }; /* columns */
 
-	if (!keys[0]) {
-		if (p->nr_lines)
-			pager_add(p, ROLE_TEXT, "");
-		pager_add(p, ROLE_HEADING, text);
+struct help {
+	struct pager *pager;
+	const struct screen *screen;
+	const char *title; /* of a group of which no line was offered yet; NULL: none */
+	int width;	   /* columns of the meaning */
+};
+
+static bool is_offered(const struct help *h, const struct keys_line *line)
+{
+	if (line->map == KEYMAP_MENU)
+		return screen_offers(h->screen, REQUEST_LAYERS);
+	if (line->map == KEYMAP_PROMPT)
+		return screen_offers(h->screen, REQUEST_SNAPSHOT);
+	return screen_offers(h->screen, line->request);
+}
+
+static void add_title(struct pager *p, const char *title)
+{
+	if (p->nr_lines)
+		pager_add(p, ROLE_TEXT, "");
+	pager_add(p, ROLE_HEADING, title);
+}
+
+/* Add the meaning of a key and the key, if it has a function in this view. */
+static void add_line(void *ctx, const struct keys_line *line)
+{
+	struct help *h = ctx;
+	char text[256];
+
+	if (line->request == REQUEST_NONE) {
+		h->title = line->text;
 		return;
 	}
-	snprintf(line, sizeof(line), "  %-20s %s", keys, text);
-	pager_add(p, ROLE_TEXT, line);
+	if (!is_offered(h, line))
+		return;
+	if (h->title)
+		add_title(h->pager, h->title);
+	h->title = NULL;
+	snprintf(text, sizeof(text), "  %-*.*s  %s", h->width, h->width, line->text, line->keys);
+	pager_add(h->pager, ROLE_TEXT, text);
 }
 
 static void add_about(struct pager *p, const char *title, const char *const *text, int columns)
 {
-	pager_add(p, ROLE_TEXT, "");
-	pager_add(p, ROLE_HEADING, title);
+	add_title(p, title);
 	for (; *text; text++)
 		pager_wrap(p, ROLE_TEXT, *text, columns, 2);
 }
@@ -74,6 +102,7 @@ static const struct view_methods methods = {
     .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
+    .offers = pager_offers,
     .request = pager_request,
     .height = pager_height,
     .find = pager_find,
@@ -82,18 +111,20 @@ static const struct view_methods methods = {
 struct view *view_help_new(struct screen *s, enum keymap of)
 {
 	struct pager *p = calloc(1, sizeof(*p));
+	struct help h = {.pager = p, .screen = s, .width = s->cols - 2 - KEYS};
 	int columns = s->cols - 2;
 
 	if (!p)
 		return NULL;
+	h.width = h.width > MEANING ? MEANING : h.width < MEANING / 4 ? MEANING / 4 : h.width;
 	pager_init(p, s, &methods);
-	keys_help(of, s->options.replay, add_line, p);
 	if (of == KEYMAP_OPERATIONS)
 		add_about(p, "What is shown", about_operations, columns);
 	if (of == KEYMAP_OPERATION)
 		add_about(p, "What is shown", about_operation, columns);
 	if (of == KEYMAP_PICKER)
 		add_about(p, "The list", about_picker, columns);
+	keys_help(of, s->options.replay, add_line, &h);
 	add_about(p, "The status line", about_status, columns);
 	return &p->view;
 }

@@ -220,6 +220,7 @@ static const struct view_methods methods = {
     .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
+    .offers = pager_offers,
     .request = pager_request,
     .tick = information_tick,
     .height = pager_height,

@@ -66,6 +66,38 @@ static void choose(struct view_op *v, int index)
 	fit(v);
 }
 
+static void choose_number(struct view_op *v, int number)
+{
+	int n = v->op ? (int)v->op->op.nr_peaks : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (v->op->op.peaks[i].number == number) {
+			choose(v, i);
+			return;
+		}
+	}
+	screen_message(v->view.screen, NOTE_INFO, "there is no such peak");
+}
+
+/*
+ * Keeps the chosen peak chosen. If it has disappeared, says so, because Enter then finds the cause
+ * of another one.
+ */
+static void hold_chosen(struct view_op *v, int number)
+{
+	const struct peak *p = view_op_chosen(v, NULL);
+	char text[128];
+
+	if (p && v->chosen && p->id != v->chosen && number) {
+		snprintf(text, sizeof(text),
+			 "peak %d has disappeared; peak %d is selected, which has the most time",
+			 number, p->number);
+		screen_message(v->view.screen, NOTE_INFO, text);
+	}
+	if (p)
+		v->chosen = p->id;
+}
+
 bool view_op_detailed(const struct view_op *v, const struct peak *p)
 {
 	const struct peak *chosen = view_op_chosen(v, NULL);
@@ -104,6 +136,8 @@ static void op_tick(struct view *view)
 {
 	struct view_op *v = op_of(view);
 	struct frozen_op *fresh = frozen_op_new(view->screen->model, v->number);
+	const struct peak *before = view_op_chosen(v, NULL);
+	int number = before ? before->number : 0;
 
 	/* if the operation is missing (a replay was rewound) or memory is short, keep the old copy
 	 */
@@ -113,6 +147,7 @@ static void op_tick(struct view *view)
 		if (!v->column_ns)
 			v->column_ns = fresh->interval_ns;
 	}
+	hold_chosen(v, number);
 	fit(v);
 }
 
@@ -292,9 +327,7 @@ static bool op_request(struct view *view, enum request request, int key)
 		choose(v, index + 1);
 		return true;
 	case REQUEST_CHOOSE_PEAK:
-		if (!v->op || key - '0' > (int)v->op->op.nr_peaks)
-			screen_message(view->screen, NOTE_INFO, "there is no such peak");
-		choose(v, key - '1');
+		choose_number(v, key - '0');
 		return true;
 	case REQUEST_COSTLIEST:
 		costliest(v);
@@ -325,6 +358,49 @@ static bool op_request(struct view *view, enum request request, int key)
 	}
 }
 
+/* True if Enter in the pane of peaks can find a cause: see live_descent_ask(). */
+static bool can_descend(const struct view_op *v)
+{
+	const struct screen *s = v->view.screen;
+	enum layer layer = v->op ? v->op->op.layer : LAYER_MAX;
+
+	if (s->options.replay)
+		return view_op_chosen(v, NULL) && s->recorded_descent == v->number;
+	return view_op_chosen(v, NULL) && (layer == LAYER_FUNCTION || layer == LAYER_SYSCALL);
+}
+
+static bool op_offers(const struct view *view, enum request request)
+{
+	const struct view_op *v = (const struct view_op *)view;
+	enum layer layer = v->op ? v->op->op.layer : LAYER_MAX;
+
+	switch (request) {
+	case REQUEST_OPEN:
+		return v->pane == PANE_PEAKS  ? can_descend(v)
+		       : v->pane == PANE_OPEN ? !view->screen->options.replay
+					      : true;
+	case REQUEST_NEXT_PANE:
+	case REQUEST_PREVIOUS_PANE:
+		return v->related.n || v->open.n;
+	case REQUEST_ASK_AGAIN:
+		return layer == LAYER_FUNCTION || layer == LAYER_KERNEL;
+	case REQUEST_CHOOSE_PEAK:
+	case REQUEST_LEFT:
+	case REQUEST_RIGHT:
+	case REQUEST_COSTLIEST:
+	case REQUEST_SEARCH:
+	case REQUEST_FIND_NEXT:
+	case REQUEST_FIND_PREVIOUS:
+	case REQUEST_EXPAND:
+	case REQUEST_COLLAPSE:
+	case REQUEST_EXPAND_ALL:
+	case REQUEST_COLLAPSE_ALL:
+		return v->op && v->op->op.nr_peaks;
+	default:
+		return true;
+	}
+}
+
 static int op_height(const struct view *view, int cols)
 {
 	const struct view_op *v = (const struct view_op *)view;
@@ -335,10 +411,10 @@ static int op_height(const struct view *view, int cols)
 }
 
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "descend"},	 {REQUEST_CHOOSE_PEAK, "choose peak"},
-    {REQUEST_NEXT_PANE, "pane"}, {REQUEST_LONGER, "longer"},
-    {REQUEST_PAUSE, "pause"},	 {REQUEST_HELP, "help"},
-    {REQUEST_CLOSE, "back"},	 {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "find the cause"}, {REQUEST_CHOOSE_PEAK, "choose peak"},
+    {REQUEST_NEXT_PANE, "pane"},      {REQUEST_LONGER, "longer"},
+    {REQUEST_PAUSE, "pause"},	      {REQUEST_HELP, "help"},
+    {REQUEST_CLOSE, "back"},	      {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {
@@ -347,6 +423,7 @@ static const struct view_methods methods = {
     .hints = hints,
     .close = op_close,
     .draw = view_op_draw,
+    .offers = op_offers,
     .request = op_request,
     .tick = op_tick,
     .height = op_height,

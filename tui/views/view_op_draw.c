@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Draws one operation: heatmap, histogram with bracketed peaks, open calls. */
 #include "analysis/base/format.h"
-#include "analysis/walk/op_class.h"
+#include "analysis/walk/class.h"
 #include "tui/screen/theme.h"
 #include "tui/views/heatmap.h"
 #include "tui/views/view_op.h"
@@ -283,7 +283,7 @@ static void draw_shadows(const struct op *op, const struct heatmap *h, struct gr
 		for (unsigned int k = 0; k < op->nr_peaks && mode < r.h; k++)
 			if (op->peaks[k].id == p->shadow_of)
 				grid_printf(g, r.x + 1, r.y + r.h - 1 - mode, LANE - 1, ROLE_DIM,
-					    "~%d", op->peaks[k].rank);
+					    "~%d", op->peaks[k].number);
 	}
 }
 
@@ -305,7 +305,7 @@ static void draw_brackets(const struct op *op, const struct bracket *b, const st
 			grid_put(g, x, r.y + r.h - 1 - row, 1, role,
 				 theme_glyph(bracket_glyph(&b[i], row), g->ascii));
 		grid_printf(g, x + 1, r.y + r.h - 1 - b[i].mode, LANE - 1, role, "%s%d",
-			    is ? "<" : "", p->rank);
+			    is ? "<" : "", p->number);
 	}
 }
 

@@ -93,7 +93,7 @@ static void draw_head(const struct view_op *v, const struct peak *p, struct grid
 
 	if (chosen)
 		grid_put(g, r.x, r.y, 1, role, ">");
-	grid_printf(g, r.x + 2, r.y, 2, chosen ? ROLE_PEAK_CHOSEN : role, "%2d", p->rank);
+	grid_printf(g, r.x + 2, r.y, 2, chosen ? ROLE_PEAK_CHOSEN : role, "%2d", p->number);
 	if (nr_remarks(v->op->peak[p - v->op->op.peaks].remarks))
 		grid_put(g, r.x + 5, r.y, 1, ROLE_DIM, detailed ? "-" : "+");
 	snprintf(text, sizeof(text), "%-17s %5s %8s %8s %8s/s",

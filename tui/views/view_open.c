@@ -14,6 +14,7 @@ static const struct view_methods methods = {
     .hints = pager_hints,
     .close = pager_close,
     .draw = pager_draw,
+    .offers = pager_offers,
     .request = pager_request,
     .height = pager_height,
     .find = pager_find,

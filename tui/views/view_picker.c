@@ -12,7 +12,7 @@ struct process {
 	uint32_t pid, threads;
 	double cpu;
 	char state;
-	bool permitted;
+	bool permitted, kernel;
 	char user[24];
 	char command[COMMAND_MAX];
 };
@@ -24,7 +24,10 @@ struct view_picker {
 	size_t nr;
 	bool known; /* a list has arrived */
 	struct list list;
-	uint32_t selected; /* pid; 0: the top row */
+	uint32_t selected; /* pid; 0: none yet */
+	uint32_t ended;	   /* the selected process that has ended since the last key; 0: none */
+	bool kernel;	   /* kernel threads are listed, too */
+	size_t nr_hidden;  /* kernel threads that match and are not listed */
 	enum picker_order order;
 	bool reverse;
 	char filter[FILTER_MAX];
@@ -94,13 +97,26 @@ static bool matches(const struct process *p, const char *text)
 	       strstr(pid, text) == pid;
 }
 
+static void follow_selection(struct view_picker *p)
+{
+	p->selected = p->list.n ? p->all[p->shown[p->list.selected]].pid : 0;
+	p->ended = 0;
+}
+
+/* Filter and sort. The cursor stays on its process, or on its row if the process is not listed. */
 static void arrange(struct view_picker *p)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < p->nr; i++)
-		if (matches(&p->all[i], p->filter))
+	p->nr_hidden = 0;
+	for (i = 0; i < p->nr; i++) {
+		if (!matches(&p->all[i], p->filter))
+			continue;
+		if (p->all[i].kernel && !p->kernel)
+			p->nr_hidden++;
+		else
 			p->shown[n++] = i;
+	}
 	if (n)
 		qsort_r(p->shown, n, sizeof(*p->shown), compare, p);
 	list_resize(&p->list, (int)n);
@@ -109,6 +125,8 @@ static void arrange(struct view_picker *p)
 	for (i = 0; p->selected && i < n; i++)
 		if (p->all[p->shown[i]].pid == p->selected)
 			list_select(&p->list, (int)i);
+	if (n)
+		p->selected = p->all[p->shown[p->list.selected]].pid;
 }
 
 static void fill(struct process *to, const struct picker_process *from)
@@ -119,7 +137,8 @@ static void fill(struct process *to, const struct picker_process *from)
 			       .threads = from->threads,
 			       .cpu = from->cpu_percent,
 			       .state = from->state > ' ' && from->state < 127 ? from->state : '?',
-			       .permitted = from->permitted};
+			       .permitted = from->permitted,
+			       .kernel = from->kernel};
 	sanitise(to->user, sizeof(to->user), from->user);
 	if (from->cmdline[0])
 		snprintf(raw, sizeof(raw), "%s", from->cmdline);
@@ -138,6 +157,7 @@ static void picker_set(struct view *v, const struct picker_process *list, size_t
 	struct view_picker *p = picker_of(v);
 	struct process *all;
 	size_t *shown, i;
+	uint32_t selected;
 
 	if (n > PROCESSES_MAX)
 		n = PROCESSES_MAX;
@@ -156,7 +176,10 @@ static void picker_set(struct view *v, const struct picker_process *list, size_t
 	p->known = true;
 	for (i = 0; i < n; i++)
 		fill(&p->all[i], &list[i]);
+	selected = p->selected;
 	arrange(p);
+	if (selected && selected != p->selected)
+		p->ended = selected;
 }
 
 /* --- drawing ---------------------------------------------------------------------------- */
@@ -229,7 +252,16 @@ static void draw_foot(const struct view_picker *p, struct grid *g, int y, int w)
 {
 	bool cursor = p->typing || p->filter[0];
 	int x = grid_put(g, 2, y, w - 2, ROLE_PROMPT, "filter: ") + 2;
+	char hidden[64];
 
+	if (p->nr_hidden) {
+		snprintf(hidden, sizeof(hidden), "%zu kernel %s hidden", p->nr_hidden,
+			 p->nr_hidden == 1 ? "thread" : "threads");
+		if (w > 70) {
+			grid_put_right(g, 0, y, w - 1, ROLE_DIM, hidden);
+			w -= (int)strlen(hidden) + 2;
+		}
+	}
 	x += grid_put_cut(g, x, y, w - x - 1, ROLE_TEXT, p->filter);
 	if (cursor)
 		grid_put(g, x, y, 1, ROLE_PROMPT, "_");
@@ -270,14 +302,9 @@ static int picker_height(const struct view *v, int cols)
 
 /* --- keys --------------------------------------------------------------------------------- */
 
-static void follow_selection(struct view_picker *p)
-{
-	p->selected = p->list.n ? p->all[p->shown[p->list.selected]].pid : 0;
-}
-
 static void filter_changed(struct view_picker *p)
 {
-	p->selected = 0;
+	p->selected = p->ended = 0;
 	arrange(p);
 }
 
@@ -324,6 +351,21 @@ static void pick(struct view_picker *p)
 
 	if (!at)
 		return;
+	if (p->ended) { /* do not attach to a process that the user did not choose */
+		snprintf(text, sizeof(text),
+			 "process %u has ended; the cursor is now on process %u", p->ended,
+			 at->pid);
+		screen_message(p->view.screen, NOTE_WARNING, text);
+		p->ended = 0;
+		return;
+	}
+	if (at->kernel) {
+		snprintf(text, sizeof(text),
+			 "pid %u is a kernel thread: it has no functions or system calls to watch",
+			 at->pid);
+		screen_message(p->view.screen, NOTE_ERROR, text);
+		return;
+	}
 	if (!at->permitted) {
 		snprintf(text, sizeof(text), "pid %u: not permitted; start peaktop as root",
 			 at->pid);
@@ -356,6 +398,10 @@ static bool picker_request(struct view *v, enum request request, int key)
 		p->reverse = !p->reverse;
 		arrange(p);
 		return true;
+	case REQUEST_KERNEL_THREADS:
+		p->kernel = !p->kernel;
+		arrange(p);
+		return true;
 	case REQUEST_SEARCH: /* the function key for search; `/` is handled in picker_key() */
 		p->typing = true;
 		return true;
@@ -375,9 +421,52 @@ static bool picker_request(struct view *v, enum request request, int key)
 	}
 }
 
+/* True while characters that are keys elsewhere go to the filter. */
+static bool picker_types(const struct view *v)
+{
+	const struct view_picker *p = picker_of_const(v);
+
+	return p->typing || p->filter[0];
+}
+
+static bool picker_offers(const struct view *v, enum request request)
+{
+	const struct view_picker *p = picker_of_const(v);
+	const struct process *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
+
+	switch (request) {
+	case REQUEST_OPEN:
+		return at && at->permitted && !at->kernel;
+	case REQUEST_ERASE:
+	case REQUEST_ERASE_ALL:
+	case REQUEST_BACK:
+		return picker_types(v);
+	case REQUEST_PAUSE:
+	case REQUEST_WATCH:
+	case REQUEST_LAYERS:
+	case REQUEST_FIND_NEXT:
+	case REQUEST_FIND_PREVIOUS:
+	case REQUEST_NEXT_PANE:
+	case REQUEST_PREVIOUS_PANE:
+	case REQUEST_COSTLIEST:
+	case REQUEST_SNAPSHOT:
+	case REQUEST_VIEW_TEXT:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "watch"}, {REQUEST_RIGHT, "sort"}, {REQUEST_REVERSE, "reverse"},
-    {REQUEST_HELP, "help"},  {REQUEST_CLOSE, "quit"}, {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "watch"},
+    {REQUEST_ERASE, "erase"},
+    {REQUEST_BACK, "clear the filter"},
+    {REQUEST_RIGHT, "sort"},
+    {REQUEST_REVERSE, "reverse"},
+    {REQUEST_KERNEL_THREADS, "kernel threads"},
+    {REQUEST_HELP, "help"},
+    {REQUEST_CLOSE, "quit"},
+    {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {
@@ -387,6 +476,8 @@ static const struct view_methods methods = {
     .close = picker_close,
     .draw = picker_draw,
     .key = picker_key,
+    .types = picker_types,
+    .offers = picker_offers,
     .request = picker_request,
     .height = picker_height,
     .processes = picker_set,

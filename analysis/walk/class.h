@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The class of the time of an operation: work, timed sleep or idle. A walk classifies thread
- * snapshots; an operation has no snapshots, so the name of its system call decides and, for futex,
- * what its calls waited for. Pure.
+ * The class of time: work, timed sleep or idle. A walk classifies thread snapshots
+ * (walk_class_of()); an operation has no snapshots, so the name of its system call decides and, for
+ * futex, what its calls waited for. Pure.
  */
-#ifndef PEAKTOP_OP_CLASS_H
-#define PEAKTOP_OP_CLASS_H
+#ifndef PEAKTOP_WALK_CLASS_H
+#define PEAKTOP_WALK_CLASS_H
 
 #include "analysis/latency/model.h"
 #include "analysis/walk/walk.h"
+
+/* What the name of a system call says about the class of a wait in it. */
+enum walk_call {
+	WALK_CALL_EVENTS, /* waits for events, connections, signals or children: idle */
+	WALK_CALL_SLEEP,  /* timed sleep */
+	WALK_CALL_FUTEX,  /* a lock: work; a condition: idle */
+	WALK_CALL_INPUT,  /* reads: what is read decides */
+	WALK_CALL_OTHER,  /* work */
+};
+enum walk_call walk_call_of(const char *call);
 
 /* Returns the class of most of the time of the operation. */
 enum walk_class op_class(const struct op *op);

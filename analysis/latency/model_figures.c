@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The figures of an operation beside its peaks, and their errors. */
+#include <math.h>
+
+#include "analysis/latency/model_impl.h"
+
+#define INTERVAL_95 1.96
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+/*
+ * Returns the share of the calls that were timed; without calls, the share of the time that was
+ * armed.
+ */
+static double share_seen(const struct op_state *op)
+{
+	double all = (double)op->pub.total.calls + (double)op->pub.unseen;
+	double share = all > 0 ? (double)op->pub.seen_calls / all
+			       : ratio((double)op->armed_ns, (double)op->slices_ns);
+
+	return share > 1 ? 1 : share;
+}
+
+/*
+ * Returns the latency floor: the lower end of the bucket in which the fastest 0.1% of the calls
+ * end, so that a few outliers do not determine it.
+ */
+static uint64_t floor_ns(const struct profile *p)
+{
+	uint64_t sum = 0, low;
+	unsigned int i;
+
+	if (!p->calls)
+		return 0;
+	for (i = 0; i < PT_BUCKETS - 1; i++) {
+		sum += p->count[i];
+		if (sum && sum >= p->calls / 1000)
+			break;
+	}
+	low = bucket_low_ns(i, PT_RESOLUTION);
+	return low > p->min_ns ? low : p->min_ns;
+}
+
+static uint64_t whole_number(double x)
+{
+	return x < 0x1p62 ? (uint64_t)llround(x) : 1ull << 62;
+}
+
+/* Returns the relative error of the mean latency if `seen` calls were seen. */
+static double mean_error(const struct profile *p, double seen)
+{
+	double mean = ratio((double)p->sum_ns, (double)p->calls), variance = 0;
+
+	if (seen < 1 || mean <= 0)
+		return 0;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		double difference = exp2((i + 0.5) / PT_RESOLUTION) - mean;
+
+		variance += (double)p->count[i] * difference * difference;
+	}
+	return INTERVAL_95 * sqrt(variance / (double)p->calls / seen) / mean;
+}
+
+/*
+ * Latencies below a third of the correction are only a quarter of what was measured
+ * (bpf/measure.h); latencies below their error may as well be 0.
+ */
+static void set_measurable(const struct model *m, struct op_state *op)
+{
+	const struct profile *p = &op->pub.total;
+	uint64_t least =
+	    op->correction_ns / 3 > op->pub.error_ns ? op->correction_ns / 3 : op->pub.error_ns;
+
+	op->pub.measurable_ns = op->pub.error_ns ? least : 0;
+	op->pub.ticks = op->ticks;
+	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
+	op->pub.below_measurable =
+	    op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
+	op->pub.time_ns = p->sum_ns;
+	if (op->pub.below_measurable && op->ticks)
+		op->pub.time_ns =
+		    whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
+}
+
+static void set_intervals(struct op_state *op)
+{
+	const struct profile *p = &op->pub.total;
+	double low = 0, high = 0, of_mean, of_low, of_high;
+
+	op->pub.calls_low = op->pub.calls_high = p->calls;
+	op->pub.mean_ns = op->pub.mean_low_ns = op->pub.mean_high_ns =
+	    ratio((double)p->sum_ns, (double)p->calls);
+	op->pub.total_low_ns = op->pub.total_high_ns = (double)p->sum_ns;
+	if (op->scale.gap <= 0 || !p->calls)
+		return;
+	scale_interval(&op->scale, &low, &high);
+	if (whole_number(low) < p->calls)
+		op->pub.calls_low = whole_number(low);
+	if (whole_number(high) > p->calls)
+		op->pub.calls_high = whole_number(high);
+	/* the calls that were seen have no sampling error */
+	of_mean = mean_error(p, op->scale.seen) * op->scale.gap / (op->scale.gap + op->scale.seen);
+	op->pub.mean_low_ns = op->pub.mean_ns * (of_mean < 1 ? 1 - of_mean : 0);
+	if (op->pub.mean_low_ns < (double)p->min_ns)
+		op->pub.mean_low_ns = (double)p->min_ns;
+	op->pub.mean_high_ns = op->pub.mean_ns * (1 + of_mean);
+	of_low = hypot(1 - (double)op->pub.calls_low / (double)p->calls, of_mean);
+	of_high = hypot((double)op->pub.calls_high / (double)p->calls - 1, of_mean);
+	op->pub.total_low_ns = (double)p->sum_ns * (of_low < 1 ? 1 - of_low : 0);
+	op->pub.total_high_ns = (double)p->sum_ns * (1 + of_high);
+}
+
+void model_set_figures(const struct model *m, struct op_state *op)
+{
+	op->pub.share_seen = share_seen(op);
+	op->pub.floor_ns = floor_ns(&op->pub.total);
+	set_intervals(op);
+	set_measurable(m, op);
+	op->pub.lock_share = model_lock_share(op);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What stays chosen while rows move, and which keys are offered. */
+#include <locale.h>
+
+#include "tests/unit/screen_harness.h"
+
+/* --- the picker --------------------------------------------------------------------------- */
+
+static const struct picker_process redis = {
+    1234, "redis", 1, 'S', 5, "redis-server", "redis-server *:6379", true, false};
+static const struct picker_process busy = {4321,       "postgres",	   90,	 'R',  1,
+					   "postgres", "postgres: writer", true, false};
+static const struct picker_process quiet = {777, "www", 0.5, 'S', 1, "nginx", "nginx", true, false};
+static const struct picker_process kthread = {99, "root", 50,  'S', 1, "kworker/0:1",
+					      "", false,  true};
+
+static struct harness *picker(const struct picker_process *list, size_t n)
+{
+	const struct screen_options options = {.root = SCREEN_PICKER};
+	struct harness *h = harness_new(0, &options);
+
+	harness_run(h, "wait 0"); /* takes the request for the list */
+	screen_set_processes(h->screen, list, n);
+	return h;
+}
+
+/* Nothing was pressed yet: the cursor stays on the first process, not on the first row. */
+static void test_the_cursor_stays_on_its_process(void **state)
+{
+	const struct picker_process first[] = {redis, quiet}, then[] = {quiet, busy, redis};
+	struct harness *h = picker(first, 2);
+
+	harness_run(h, "expect >    1234");
+	screen_set_processes(h->screen, then, 3);
+	harness_run(h, "expect >    1234\nkey Enter");
+	assert_string_equal(harness_log(h), "pick pid 1234\n");
+	harness_free(h);
+}
+
+static void test_enter_does_not_take_another_process(void **state)
+{
+	const struct picker_process first[] = {redis, quiet}, then[] = {quiet, busy};
+	struct harness *h = picker(first, 2);
+
+	screen_set_processes(h->screen, then, 2);
+	harness_run(h,
+		    "key Enter\nexpect process 1234 has ended; the cursor is now on process 4321");
+	assert_string_equal(harness_log(h), "");
+	harness_run(h, "key Enter");
+	assert_string_equal(harness_log(h), "pick pid 4321\n");
+	/* a process that the user chose after that is taken at once */
+	screen_set_processes(h->screen, first, 2);
+	harness_run(h, "key Up Enter");
+	assert_string_equal(harness_log(h), "pick pid 1234\n");
+	harness_free(h);
+}
+
+static void test_kernel_threads_are_hidden(void **state)
+{
+	const struct picker_process list[] = {redis, kthread};
+	struct harness *h = picker(list, 2);
+
+	harness_run(h,
+		    "reject kworker\nexpect 1 kernel thread hidden\nkey Ctrl-K\nexpect kworker\n"
+		    "reject hidden\nexpect >    1234\nexpect watch Enter\nkey Home\n"
+		    "expect >      99\nreject watch Enter\nkey Enter\nexpect is a kernel thread");
+	assert_string_equal(harness_log(h), "");
+	harness_run(h, "key Ctrl-K\nreject kworker\nexpect >    1234");
+	harness_free(h);
+}
+
+static void test_the_picker_says_what_it_is(void **state)
+{
+	const struct picker_process list[] = {redis};
+	const struct screen_options options = {.root = SCREEN_PICKER};
+	struct model *empty = model_new();
+	struct harness *h = picker(list, 1);
+	struct screen *s = screen_new(empty, &options, &all_views);
+	struct grid *g = grid_new(80, 24, false);
+	struct buf text;
+
+	buf_init(&text, 1 << 16);
+	screen_set_processes(s, list, 1);
+	screen_draw(s, g);
+	grid_text(g, &text);
+	assert_non_null(strstr(text.data, "CHOOSE A PROCESS"));
+	assert_non_null(strstr(text.data, "processes"));
+	assert_null(strstr(text.data, "STARTING"));
+	buf_release(&text);
+	grid_free(g);
+	screen_free(s);
+	model_free(empty);
+
+	harness_run(h, "expect help ?\nreject typing\nkey F1\nexpect Show or hide kernel threads\n"
+		       "reject Freeze the view\nkey Esc\ntype red\nexpect typing:\n"
+		       "expect clear the filter Esc\nreject help ?\nreject quit q");
+	harness_free(h);
+}
+
+/* --- peaks --------------------------------------------------------------------------------- */
+
+/* 500 calls of openat() at `ns` in the next slice. */
+static void more_openat(struct harness *h, uint64_t ns)
+{
+	uint32_t bucket = pt_bucket(ns);
+	uint64_t count = 500, start = h->slices * SYNTH_SECOND;
+
+	synth_feed(h->model, (struct record){.type = REC_PROFILE,
+					     .profile = {.op = 6,
+							 .start_ns = start,
+							 .end_ns = start + SYNTH_SECOND,
+							 .armed_ns = SYNTH_SECOND,
+							 .calls = count,
+							 .sum_ns = count * ns,
+							 .min_ns = ns,
+							 .max_ns = ns,
+							 .nr_buckets = 1,
+							 .bucket = &bucket,
+							 .count = &count}});
+	harness_run(h, "tick");
+}
+
+static void test_peaks_keep_number_and_choice(void **state)
+{
+	struct harness *h = harness_new(60, NULL);
+	const struct op *op;
+	char expected[64];
+
+	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1\nexpect <1");
+	/* a peak of lower latency appears: it comes first in the list and has the next number */
+	for (int i = 0; i < 10; i++)
+		more_openat(h, 500);
+	op = model_op_peaks(h->model, 6);
+	assert_int_equal(op->nr_peaks, 2);
+	assert_int_equal(op->peaks[0].rank, 1);
+	assert_int_equal(op->peaks[0].number, 2);
+	assert_int_equal(op->peaks[1].number, 1);
+	harness_run(h, "expect >  1\nreject >  2\nexpect <1\nkey Enter");
+	snprintf(expected, sizeof(expected), "descend op 6 peak %d\n", op->peaks[1].id);
+	assert_string_equal(harness_log(h), expected);
+	/* digits choose by that number, the arrows by place */
+	harness_run(h,
+		    "key 2\nexpect >  2\nexpect <2\nkey Right\nexpect >  1\nkey Left\nexpect >  2\n"
+		    "key 3\nexpect there is no such peak\nexpect >  2");
+	harness_free(h);
+}
+
+/* The costliest peak is chosen at first. It stays chosen when another one becomes costlier. */
+static void test_the_first_choice_stays(void **state)
+{
+	struct harness *h = harness_new(60, NULL);
+
+	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1");
+	for (int i = 0; i < 10; i++)
+		more_openat(h, 50000000);
+	assert_int_equal(model_op_peaks(h->model, 6)->nr_peaks, 2);
+	harness_run(h, "expect >  1\nkey >\nexpect >  2");
+	harness_free(h);
+}
+
+/* --- what is offered ------------------------------------------------------------------------- */
+
+static void test_enter_is_offered_where_it_works(void **state)
+{
+	const struct screen_options replay = {.root = SCREEN_OPERATIONS, .replay = true};
+	struct harness *h = harness_new(20, NULL);
+
+	harness_run(h, "expect open Enter\nkey /\ntype run queue\nkey Enter Enter\n"
+		       "reject find the cause\nkey q Esc /\ntype read\nkey Enter Enter\n"
+		       "expect find the cause Enter\nkey ?\nreject open Enter");
+	harness_free(h);
+	h = harness_new(20, &replay);
+	harness_run(h, "expect open Enter\nreject watch function\nreject layers\nkey ?\n"
+		       "reject Watch another function\nexpect One slice forward\nkey q\n"
+		       "key /\ntype read\nkey Enter Enter\nreject find the cause");
+	screen_set_recorded_descent(h->screen, 2);
+	harness_run(h, "expect find the cause Enter");
+	harness_free(h);
+}
+
+static void test_prompts_say_how_they_end(void **state)
+{
+	struct harness *h = harness_new(3, NULL);
+
+	harness_run(h, "key f\nexpect accept Enter  cancel Esc\n"
+		       "type a_name_that_is_so_long_that_it_needs_nearly_the_whole_line_of_it\n"
+		       "reject accept Enter\nkey Esc\nreject cancel Esc");
+	harness_free(h);
+}
+
+static void test_views_have_titles(void **state)
+{
+	struct harness *h = harness_new(3, NULL);
+
+	harness_run(h, "size 100 30\nexpect operations\nkey i\nexpect information\nkey q ?\n"
+		       "expect   help \nkey q Enter\nexpect   operation ");
+	harness_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_the_cursor_stays_on_its_process),
+	    cmocka_unit_test(test_enter_does_not_take_another_process),
+	    cmocka_unit_test(test_kernel_threads_are_hidden),
+	    cmocka_unit_test(test_the_picker_says_what_it_is),
+	    cmocka_unit_test(test_peaks_keep_number_and_choice),
+	    cmocka_unit_test(test_the_first_choice_stays),
+	    cmocka_unit_test(test_enter_is_offered_where_it_works),
+	    cmocka_unit_test(test_prompts_say_how_they_end),
+	    cmocka_unit_test(test_views_have_titles),
+	};
+
+	setlocale(LC_ALL, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to the list of operations: view_ops.c (state and keys) and view_ops_draw.c (drawing). */
+#ifndef PEAKTOP_VIEW_OPS_H
+#define PEAKTOP_VIEW_OPS_H
+
+#include "tui/screen/list.h"
+#include "tui/screen/screen_private.h"
+#include "tui/views/op_rows.h"
+
+struct view_operations {
+	struct view view;
+	struct op_rows rows;
+	struct list list;
+	uint32_t selected; /* operation number; 0: the top row */
+	char note[256];	   /* the latest note */
+	size_t nr_notes;
+};
+
+void view_ops_draw(const struct view *v, struct grid *g, struct rect r);
+/* The number of rows of the whole view. */
+int view_ops_height(const struct view *v, int cols);
+
+#endif

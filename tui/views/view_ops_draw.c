@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Draws the list of operations. */
+#include "analysis/base/format.h"
+#include "tui/screen/theme.h"
+#include "tui/views/view_ops.h"
+
+#define SLOW_NS 1000000000ULL /* an open call of this age is shown as a warning */
+
+struct columns {
+	int name, calls, wall, p50, p99, spark, peaks, open; /* x; -1: not shown */
+	int layer, total, sum, max;			     /* x in a wide window; -1: not shown */
+	int name_w, spark_w, open_w;
+};
+
+/* Set the columns from left to right. If the width does not suffice, leave out columns in this
+ * order: histogram, peaks, p50, rate, p99, open. */
+static struct columns lay_out(int width)
+{
+	struct columns c = {.name = 2,
+			    .calls = -1,
+			    .wall = -1,
+			    .p50 = -1,
+			    .p99 = -1,
+			    .spark = -1,
+			    .peaks = -1,
+			    .open = -1,
+			    .open_w = 11,
+			    .layer = -1,
+			    .total = -1,
+			    .sum = -1,
+			    .max = -1};
+	enum { NAME_MIN = 11 };
+	int left = width - 2, x;
+	bool wall, open, p99, calls, p50, peaks, more;
+
+	wall = left >= NAME_MIN + 7;
+	open = left >= NAME_MIN + 7 + 12;
+	p99 = left >= NAME_MIN + 7 + 12 + 8;
+	calls = left >= NAME_MIN + 7 + 12 + 8 + 8;
+	p50 = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8;
+	peaks = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8 + 6;
+	left -= wall * 7 + open * 12 + p99 * 8 + calls * 8 + p50 * 8 + peaks * 6;
+	if (left >= NAME_MIN + 6 + 9) {
+		c.spark_w = left * 2 / 5 < 44 ? left * 2 / 5 : 44;
+		left -= c.spark_w + 1;
+	}
+	more = left >= 40 + 18 + 6 + 8 + 8;
+	left -= more * (18 + 6 + 8 + 8);
+	c.name_w = left;
+	x = 2 + left;
+	if (more) {
+		c.layer = x + 1, x += 18;
+		c.total = x + 1, x += 6;
+		c.sum = x + 1, x += 8;
+	}
+	if (calls)
+		c.calls = x + 1, x += 8;
+	if (wall)
+		c.wall = x + 1, x += 7;
+	if (p50)
+		c.p50 = x + 1, x += 8;
+	if (p99)
+		c.p99 = x + 1, x += 8;
+	if (more)
+		c.max = x + 1, x += 8;
+	if (c.spark_w)
+		c.spark = x + 1, x += c.spark_w + 1;
+	if (peaks)
+		c.peaks = x + 1, x += 6;
+	if (open)
+		c.open = x + 1;
+	return c;
+}
+
+static void heading(const struct view_operations *o, struct grid *g, int x, int y, int w,
+		    enum row_order order, const char *text)
+{
+	char marked[32];
+	bool by = o->rows.order == order;
+
+	if (x < 0)
+		return;
+	snprintf(marked, sizeof(marked), "%s%s",
+		 by ? theme_glyph(o->rows.reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii)
+		    : "",
+		 text);
+	if (order == BY_NAME)
+		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+	else
+		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
+}
+
+/* "1us", "1ms", "1s" over the small histograms. */
+static void spark_heading(const struct view_operations *o, struct grid *g, const struct columns *c,
+			  int y)
+{
+	static const struct {
+		int half; /* position of 10^(3k) ns: twice its log2 */
+		const char *text;
+	} marks[] = {{20, "us"}, {40, "ms"}, {60, "s"}, {80, "1000s"}};
+	unsigned int i;
+	int x, end = c->spark;
+
+	if (c->spark < 0)
+		return;
+	grid_fill(g, (struct rect){c->spark, y, c->spark_w, 1}, ROLE_HEADING, " ");
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (marks[i].half < o->rows.low || marks[i].half >= o->rows.high)
+			continue;
+		x = c->spark +
+		    (marks[i].half - o->rows.low) * c->spark_w / (o->rows.high - o->rows.low);
+		if (x >= end && x + (int)strlen(marks[i].text) <= c->spark + c->spark_w)
+			end = x + 1 + grid_put(g, x, y, c->spark_w, ROLE_HEADING, marks[i].text);
+	}
+}
+
+static void draw_headings(const struct view_operations *o, struct grid *g, const struct columns *c,
+			  struct rect r)
+{
+	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
+	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "operation");
+	heading(o, g, c->calls, r.y, 7, BY_RATE, "calls/s");
+	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall%");
+	heading(o, g, c->p50, r.y, 7, BY_P50, "p50");
+	heading(o, g, c->p99, r.y, 7, BY_P99, "p99");
+	if (c->layer >= 0) { /* the list cannot be sorted by these columns */
+		grid_put(g, c->layer, r.y, 17, ROLE_HEADING, "layer");
+		grid_put_right(g, c->total, r.y, 5, ROLE_HEADING, "calls");
+		grid_put_right(g, c->sum, r.y, 7, ROLE_HEADING, "total");
+		grid_put_right(g, c->max, r.y, 7, ROLE_HEADING, "max");
+	}
+	spark_heading(o, g, c, r.y);
+	heading(o, g, c->peaks, r.y, 5, BY_PEAKS, "peaks");
+	heading(o, g, c->open, r.y, c->open_w, BY_OPEN, "open");
+}
+
+static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		       int x, int y, int w, unsigned int role)
+{
+	int span = o->rows.high - o->rows.low, i, k;
+
+	for (i = 0; i < w; i++) {
+		int from = o->rows.low + i * span / w, to = o->rows.low + (i + 1) * span / w;
+		unsigned int log = 0, level;
+
+		for (k = from; k < (to > from ? to : from + 1) && k < ROW_HALVES; k++)
+			if (row->log[k] > log)
+				log = row->log[k];
+		if (!log)
+			continue;
+		/* one call has the lowest level, the largest bucket the highest */
+		level = 1 + (log - 1) * 7U / (row->log_max > 1 ? row->log_max - 1U : 1U);
+		grid_put(g, x + i, y, 1, role, theme_spark(level, g->ascii));
+	}
+}
+
+/* Draw the age of the oldest open call, as an alert if it is stuck. */
+static void draw_open(const struct op_row *row, struct grid *g, int x, int y, int w,
+		      unsigned int plain)
+{
+	bool slow = row->oldest_ns >= SLOW_NS && !row->waits && !row->began_before;
+	unsigned int role = row->stuck ? ROLE_ALERT : slow ? ROLE_WARNING : plain;
+	char text[96];
+
+	if (!row->open)
+		return;
+	if (row->open > 1)
+		snprintf(text, sizeof(text), "%s%s: %s", row->stuck ? "!" : "",
+			 format_count(row->open).s, format_time(row->oldest_ns).s);
+	else
+		snprintf(text, sizeof(text), "%s%s", row->stuck ? "!" : "",
+			 format_time(row->oldest_ns).s);
+	grid_put_right(g, x, y, w, role, text);
+}
+
+static void draw_name(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		      const struct columns *c, int y, unsigned int role)
+{
+	int used = grid_put_cut(g, c->name, y, c->name_w, role, row->name);
+	const char *hit = o->rows.filter[0] ? strcasestr(row->name, o->rows.filter) : NULL;
+
+	if (hit && (hit - row->name) + (long)strlen(o->rows.filter) <=
+		       used) /* ASCII names: bytes are columns */
+		grid_role(g,
+			  (struct rect){c->name + (int)(hit - row->name), y,
+					(int)strlen(o->rows.filter), 1},
+			  ROLE_MATCH);
+	if (row->module[0] && !strchr(row->name, '@') && c->name_w - used > 6)
+		grid_put_cut(g, c->name + used + 1, y, c->name_w - used - 1, ROLE_DIM, row->module);
+}
+
+static void right(struct grid *g, int x, int y, int w, unsigned int role, struct text text)
+{
+	if (x >= 0)
+		grid_put_right(g, x, y, w, role, text.s);
+}
+
+static void draw_figures(const struct view_operations *o, const struct op_row *row, struct grid *g,
+			 const struct columns *c, int y, unsigned int role)
+{
+	struct text rate = format_rate_fixed(row->rate), peaks;
+
+	if (row->seen < 0.9995) /* estimated */
+		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
+	snprintf(peaks.s, sizeof(peaks.s), "%u", row->peaks);
+	right(g, c->calls, y, 7, role, rate);
+	right(g, c->wall, y, 6, role, format_percent_fixed(row->wall));
+	right(g, c->p50, y, 7, role, format_time_fixed(row->p50_ns));
+	right(g, c->p99, y, 7, role, format_time_fixed(row->p99_ns));
+	right(g, c->peaks, y, 5, role, peaks);
+	right(g, c->total, y, 5, role, format_count_fixed(row->calls));
+	right(g, c->sum, y, 7, role, format_time_fixed(row->time_ns));
+	right(g, c->max, y, 7, role, format_time_fixed(row->max_ns));
+	if (c->spark >= 0)
+		draw_spark(o, row, g, c->spark, y, c->spark_w, row->waits ? ROLE_DIM : ROLE_BAR);
+	if (!row->adds_up && c->peaks >= 0)
+		grid_put(g, c->peaks, y, 1, ROLE_WARNING, "?");
+}
+
+static void draw_row(const struct view_operations *o, const struct op_row *row, struct grid *g,
+		     const struct columns *c, int y, bool selected)
+{
+	unsigned int role = selected ? ROLE_SELECTED : row->waits ? ROLE_DIM : ROLE_TEXT;
+
+	if (selected) {
+		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
+		grid_cursor(g, 0, y);
+	}
+	draw_name(o, row, g, c, y, role);
+	if (c->layer >= 0)
+		grid_put(g, c->layer, y, 17, ROLE_DIM, layer_name(row->layer));
+	if (row->calls)
+		draw_figures(o, row, g, c, y, role);
+	else if (c->calls >= 0)
+		grid_put_right(g, c->calls, y, 7, ROLE_DIM, "none");
+	if (c->open >= 0)
+		draw_open(row, g, c->open, y, c->open_w, role);
+}
+
+static void draw_empty(const struct view_operations *o, struct grid *g, struct rect r)
+{
+	const char *text = o->rows.filter[0] && o->rows.nr
+			       ? "no operation matches the filter (Esc clears it)"
+			   : o->rows.nr_ops ? "no call has finished yet"
+					    : "waiting for the first slice";
+
+	grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM, text);
+}
+
+/* Draw the line under the table: the period of the figures, filter, layers, the latest note. */
+static void draw_foot(const struct view_operations *o, struct grid *g, int y, int w)
+{
+	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
+	char text[768];
+	int x;
+
+	snprintf(text, sizeof(text), "%d of %zu %s %s", o->list.n, o->rows.nr, dot,
+		 o->rows.last_slice ? "last slice" : "whole run");
+	x = 2 + grid_put(g, 2, y, w - 2, ROLE_DIM, text);
+	if (o->rows.filter[0]) {
+		snprintf(text, sizeof(text), " %s filter: %s", dot, o->rows.filter);
+		x += grid_put(g, x, y, w - x, ROLE_TEXT, text);
+	}
+	if (o->note[0]) {
+		snprintf(text, sizeof(text), " %s %s", dot, o->note);
+		grid_put_cut(g, x, y, w - x, ROLE_WARNING, text);
+	}
+}
+
+/* The number of lines: a heading stands above the rows that wait if there are others. */
+static int nr_lines(const struct view_operations *o)
+{
+	int busy = (int)o->rows.nr_busy;
+
+	return o->list.n + (busy && busy < o->list.n);
+}
+
+/* The line on which this row stands. */
+static int line_of_row(const struct view_operations *o, int row)
+{
+	return row + (nr_lines(o) > o->list.n && row >= (int)o->rows.nr_busy);
+}
+
+void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
+{
+	const struct view_operations *o = (const struct view_operations *)v;
+	struct columns c = lay_out(r.w);
+	struct list lines = {.n = nr_lines(o),
+			     .selected = line_of_row(o, o->list.selected),
+			     .top = line_of_row(o, o->list.top)};
+	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0;
+	int height = r.h - head - foot, top = list_top(&lines, height), busy = (int)o->rows.nr_busy;
+
+	if (head)
+		draw_headings(o, g, &c, r);
+	if (!o->list.n && r.h > head)
+		draw_empty(o, g, (struct rect){r.x, r.y + head, r.w, 1});
+	if (lines.n > o->list.n && busy >= top && busy - top < height)
+		grid_put_cut(g, r.x + c.name, r.y + head + busy - top, r.w - c.name, ROLE_DIM,
+			     "idle: waiting for events or work, and timed sleep");
+	for (int i = 0; i < o->list.n; i++) {
+		int line = line_of_row(o, i) - top;
+
+		if (line >= 0 && line < height)
+			draw_row(o, op_rows_at(&o->rows, (size_t)i), g, &c, r.y + head + line,
+				 i == o->list.selected);
+	}
+	if (foot)
+		draw_foot(o, g, r.y + r.h - 1, r.w);
+}
+
+int view_ops_height(const struct view *v, int cols)
+{
+	return nr_lines((const struct view_operations *)v) + 2;
+}
