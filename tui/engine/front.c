@@ -15,6 +15,7 @@
 
 #include "collect/process/sandbox.h"
 #include "tui/engine/front_state.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
 uint64_t front_now_ns(void)
@@ -197,6 +198,7 @@ void front_free(struct front *f)
 	watches_release(f);
 	snapshots_release(f);
 	walker_free(f->stream.walker);
+	wait_driver_free(f->stream.waits);
 	open_calls_free(f->stream.open_calls);
 	driver_free(f->stream.driver);
 	free(f->stacks);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "tui/engine/front_state.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
 enum { CODE_INSNS = 1024 };
@@ -37,10 +38,12 @@ int front_driver_init(struct front *f)
 					 .message = host_message};
 
 	f->stream.driver = driver_new(&host);
-	if (f->stream.driver)
+	if (f->stream.driver) {
 		f->stream.walker = walker_new(f->stream.driver, &host);
+		f->stream.waits = wait_driver_new(f->stream.driver, &host);
+	}
 	f->stream.open_calls = open_calls_new();
-	return f->stream.walker && f->stream.open_calls ? 0 : -ENOMEM;
+	return f->stream.walker && f->stream.waits && f->stream.open_calls ? 0 : -ENOMEM;
 }
 
 struct descent_driver *front_driver(struct front *f)

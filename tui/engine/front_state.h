@@ -133,6 +133,7 @@ struct front_stream {
 	int recording_error;
 	struct descent_driver *driver;
 	struct walker *walker;
+	struct wait_driver *waits;
 	struct open_calls *open_calls;
 	bool feeding; /* consumers process a record: new records wait in `made` */
 	struct record_queue made;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The stream of records. Each record that the user's operations need goes to the model, the
- * recording, the descent, the walk and the list of open calls, in this order.
+ * recording, the descent, the walk and the list of open calls, in this order. Records about waits
+ * are many: they go to the recording and the analysis of waits only.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "tui/engine/front_state.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
 /* The OP of the command line that asks for this operation; NULL: it was not asked for, so its
@@ -64,6 +66,20 @@ static bool record_wanted(struct front *f, struct record *rec)
 	}
 }
 
+static void record_append(struct front *f, const struct record *rec)
+{
+	int err;
+
+	if (!f->stream.recording || f->stream.recording_error)
+		return;
+	err = session_writer_append(f->stream.recording, rec);
+	if (!err)
+		return;
+	f->stream.recording_error = err;
+	front_message(f, "recording stopped: %s; the session can be opened up to this point",
+		      strerror(-err));
+}
+
 static void feed(struct front *f, const struct record *from)
 {
 	struct record rec = *from;
@@ -71,18 +87,15 @@ static void feed(struct front *f, const struct record *from)
 
 	if (!record_wanted(f, &rec))
 		return;
+	if (is_wait_record(rec.type)) {
+		record_append(f, &rec);
+		wait_driver_take(f->stream.waits, &rec);
+		return;
+	}
 	err = model_feed(f->stream.model, &rec);
 	if (err == -ENOMEM)
 		front_message(f, "out of memory: later records are ignored");
-	if (f->stream.recording && !f->stream.recording_error) {
-		err = session_writer_append(f->stream.recording, &rec);
-		if (err) {
-			f->stream.recording_error = err;
-			front_message(
-			    f, "recording stopped: %s; the session can be opened up to this point",
-			    strerror(-err));
-		}
-	}
+	record_append(f, &rec);
 	driver_take(f->stream.driver, &rec);
 	walker_take(f->stream.walker, &rec);
 	open_calls_feed(f->stream.open_calls, &rec);

@@ -10,6 +10,7 @@
 
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 #include "tui/session/session_file.h"
 
@@ -20,6 +21,8 @@ struct replay {
 	struct model *model;
 	struct descent_driver *driver;
 	struct walker *walker;
+	struct wait_driver *waits;
+	struct waits_config waits_config;
 	uint64_t at_ns, total_ns, interval_ns;
 	uint64_t *ticks; /* ends of the slices read so far, ascending */
 	size_t nr_ticks, cap_ticks;
@@ -41,7 +44,8 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	int err;
 
 	if (!r || !(r->model = model_new()) || !(r->driver = driver_new(NULL)) ||
-	    !(r->walker = walker_new(r->driver, NULL))) {
+	    !(r->walker = walker_new(r->driver, NULL)) ||
+	    !(r->waits = wait_driver_new(r->driver, NULL))) {
 		replay_free(r);
 		snprintf(why, n, "out of memory");
 		return EXIT_NO_ANSWER;
@@ -73,6 +77,7 @@ void replay_free(struct replay *r)
 	if (r->reader)
 		session_reader_close(r->reader);
 	walker_free(r->walker);
+	wait_driver_free(r->waits);
 	driver_free(r->driver);
 	model_free(r->model);
 	free(r->ticks);
@@ -94,21 +99,37 @@ struct walker *replay_walker(struct replay *r)
 	return r->walker;
 }
 
+struct wait_driver *replay_waits(struct replay *r)
+{
+	return r->waits;
+}
+
+void replay_configure_waits(struct replay *r, const struct waits_config *config)
+{
+	r->waits_config = *config;
+	wait_driver_configure(r->waits, config);
+}
+
 int replay_rewind(struct replay *r)
 {
 	struct descent_driver *d = driver_new(NULL);
 	struct walker *w = d ? walker_new(d, NULL) : NULL;
-	struct model *m = w ? model_new() : NULL;
+	struct wait_driver *waits = w ? wait_driver_new(d, NULL) : NULL;
+	struct model *m = waits ? model_new() : NULL;
 
 	if (!m) {
+		wait_driver_free(waits);
 		walker_free(w);
 		driver_free(d);
 		return -ENOMEM;
 	}
 	model_list_all_peaks(m, model_lists_all_peaks(r->model));
 	walker_free(r->walker);
+	wait_driver_free(r->waits);
 	driver_free(r->driver);
 	r->walker = w;
+	r->waits = waits;
+	wait_driver_configure(waits, &r->waits_config);
 	model_free(r->model);
 	r->driver = d;
 	r->model = m;
@@ -144,6 +165,7 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 			return err;
 		driver_take(r->driver, rec);
 		walker_take(r->walker, rec);
+		wait_driver_take(r->waits, rec);
 		if (rec->type == REC_META && rec->meta.interval_ns)
 			r->interval_ns = rec->meta.interval_ns;
 		if (rec->type == REC_TICK) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analysis/latency/model.h"
+#include "analysis/waits/waits.h"
 
 struct replay;
 
@@ -20,6 +21,10 @@ struct model *replay_model(struct replay *r);
 struct descent_driver *replay_driver(struct replay *r);
 /* The recorded walk (tui/engine/walker.h). */
 struct walker *replay_walker(struct replay *r);
+/* The recorded waits (tui/engine/wait_driver.h). */
+struct wait_driver *replay_waits(struct replay *r);
+/* How to analyse them; call this before replay_advance(). */
+void replay_configure_waits(struct replay *r, const struct waits_config *config);
 /*
  * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX: all). Returns the
  * time reached, or a negative errno. To go back, this starts again with a new model and descent:

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/engine/wait_driver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/waits/traces.h"
+#include "tui/engine/name_requests.h"
+
+struct wait_driver {
+	const struct descent_driver *names;
+	struct driver_host host;
+	struct name_requests *requests; /* NULL for a replay */
+	struct waits_config config;
+	struct waits *waits; /* NULL before the first record about waits */
+	bool short_of_memory;
+};
+
+struct wait_driver *wait_driver_new(const struct descent_driver *names,
+				    const struct driver_host *host)
+{
+	struct wait_driver *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->names = names;
+	if (host) {
+		w->host = *host;
+		w->requests = name_requests_new(host);
+		if (!w->requests) {
+			wait_driver_free(w);
+			return NULL;
+		}
+	}
+	return w;
+}
+
+void wait_driver_free(struct wait_driver *w)
+{
+	if (!w)
+		return;
+	waits_free(w->waits);
+	name_requests_free(w->requests);
+	free(w);
+}
+
+void wait_driver_configure(struct wait_driver *w, const struct waits_config *config)
+{
+	w->config = *config;
+}
+
+bool is_wait_record(enum record_type type)
+{
+	return type >= REC_WINDOW && type <= REC_PAST;
+}
+
+static void say_short_of_memory(struct wait_driver *w)
+{
+	if (!w->short_of_memory && w->host.message)
+		w->host.message(w->host.ctx, "out of memory: the chains of waits are incomplete");
+	w->short_of_memory = true;
+}
+
+void wait_driver_take(struct wait_driver *w, const struct record *rec)
+{
+	if (!is_wait_record(rec->type))
+		return;
+	if (!w->waits)
+		w->waits = waits_new(&w->config);
+	if (!w->waits || waits_feed(w->waits, rec))
+		say_short_of_memory(w);
+}
+
+struct waits *wait_driver_waits(const struct wait_driver *w)
+{
+	return w->waits;
+}
+
+static void want_chains(struct wait_driver *w)
+{
+	struct waits_chains chains;
+
+	if (waits_chains(w->waits, &chains))
+		return;
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct trace *t = chains.nodes[i].layer.user;
+
+		for (uint32_t k = 0; t && k < t->nr_frames; k++)
+			name_requests_want_frame(w->requests, &t->frames[k], k + 1 == t->nr_frames);
+	}
+	waits_chains_release(&chains);
+}
+
+/* States of the critical path are numbered without holes. */
+static void want_states(struct wait_driver *w)
+{
+	for (uint32_t i = 0; waits_state(w->waits, i).what[0]; i++) {
+		struct rec_frame f = waits_state(w->waits, i).function;
+
+		name_requests_want(w->requests, (struct rec_code){f.module, f.function});
+	}
+}
+
+bool wait_driver_names(struct wait_driver *w)
+{
+	if (!w->requests || !w->waits)
+		return true;
+	if (!w->config.no_chains)
+		want_chains(w);
+	want_states(w);
+	return name_requests_send(w->requests);
+}

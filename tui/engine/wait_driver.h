@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The driver of the waits connects analysis/waits/ with the stream and the parser, live or in a
+ * replay. It reads every record of the stream and requests the names that the answers need.
+ */
+#ifndef PEAKTOP_WAIT_DRIVER_H
+#define PEAKTOP_WAIT_DRIVER_H
+
+#include "analysis/waits/waits.h"
+#include "analysis/waits/waits_critical.h"
+#include "tui/engine/descent_driver.h"
+
+struct wait_driver;
+
+/* `names` stores the names of the stream (REC_SYMBOL) and must outlive the driver. `host` is NULL
+ * for a replay. */
+struct wait_driver *wait_driver_new(const struct descent_driver *names,
+				    const struct driver_host *host);
+void wait_driver_free(struct wait_driver *w);
+/* How to analyse the waits; has an effect only before the first record about waits. */
+void wait_driver_configure(struct wait_driver *w, const struct waits_config *config);
+
+/* True for the records of record_waits.h. */
+bool is_wait_record(enum record_type type);
+/* Call this for every record of the stream that a session file can hold, in stream order. */
+void wait_driver_take(struct wait_driver *w, const struct record *rec);
+/* The analysis; NULL: the stream has had no record about waits. */
+struct waits *wait_driver_waits(const struct wait_driver *w);
+/* Request the names that the answers lack. True: no request is outstanding. */
+bool wait_driver_names(struct wait_driver *w);
+
+#endif
