@@ -197,6 +197,7 @@ void front_free(struct front *f)
 	parser_free(f->parser);
 	watches_release(f);
 	snapshots_release(f);
+	waits_release(f);
 	walker_free(f->stream.walker);
 	wait_driver_free(f->stream.waits);
 	open_calls_free(f->stream.open_calls);

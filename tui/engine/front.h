@@ -160,6 +160,20 @@ bool front_found(const struct front *f, struct rec_code *function);
 /* True while the parser still has to unwind stacks of snapshots. */
 bool front_snapshots_pending(const struct front *f);
 
+/* The waits of this run (tui/engine/wait_driver.h). */
+struct wait_driver *front_waits(struct front *f);
+/* Ask the collector to trace waits. False: out of memory. If the collector refuses,
+ * front_failure() has the reason. */
+bool front_waits_begin(struct front *f);
+void front_waits_end(struct front *f);
+/* True if the collector has begun, and if it has ended tracing. */
+bool front_waits_begun(const struct front *f);
+bool front_waits_ended(const struct front *f);
+/* True while the parser still has to unwind user stacks of waits. */
+bool front_traces_pending(const struct front *f);
+/* The number of stacks that were dropped because the parser was busy. */
+uint64_t front_traces_dropped(const struct front *f);
+
 /* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
 /* Write the whole stream so far, with a SNAPSHOT record at its end, to this file. 0 or a negative

@@ -41,6 +41,9 @@ static uint32_t layers_of(const struct front_options *fo)
 	 */
 	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
 		return 0;
+	/* traced by REQ_WAITS */
+	if (o->verb == VERB_CHAINS || o->verb == VERB_CRITICAL)
+		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
 	/* the waits of a call are seen at the scheduler */

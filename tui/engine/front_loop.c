@@ -35,7 +35,7 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 		watches_profile(f, &rec->profile);
 		break;
 	case REC_REFUSED:
-		if (!rec->refused.op && !rec->refused.epoch)
+		if ((!rec->refused.op && !rec->refused.epoch) || waits_refused(f, &rec->refused))
 			front_fail(f, refused_status(rec->refused.error), "%s",
 				   rec->refused.reason);
 		else
@@ -47,9 +47,13 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 	case REC_RAW_SNAPSHOT:
 		snapshots_take(f, &rec->raw_snapshot);
 		break;
+	case REC_RAW_TRACE:
+		traces_take(f, &rec->raw_trace);
+		break;
 	case REC_ACK:
 		if (rec->ack.epoch > SNAPSHOT_ROUNDS)
 			snapshots_acknowledged(f, rec->ack.epoch);
+		waits_acknowledged(f, rec->ack.epoch);
 		watches_acknowledged(f, &rec->ack);
 		break;
 	case REC_NEW_RETURN:
@@ -121,7 +125,10 @@ static void advance(struct front *f)
 	parser_run(f->parser, front_now_ns());
 	say_parser_lost(f);
 	watches_move(f);
+	if ((f->snapshots || f->waits) && !front_snapshots_pending(f) && !front_traces_pending(f))
+		mappings_purge(f);
 	snapshots_move(f);
+	traces_move(f);
 }
 
 int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)

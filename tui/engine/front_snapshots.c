@@ -167,9 +167,6 @@ void snapshots_move(struct front *f)
 {
 	struct front_snapshots *s = f->snapshots;
 
-	if (s && !s->first && !s->nr_asked)
-		mappings_purge(f);
-
 	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
 		struct stored_snapshot *h = s->first;
 		struct parse_request req = {.pid = h->snapshot.pid,

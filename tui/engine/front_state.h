@@ -9,6 +9,7 @@
  * front_descent.c    callbacks of the descent and the walk into the front
  * front_stacks.c     sends stack samples to the parser, takes their frames
  * front_snapshots.c  sends thread snapshots to the parser, takes their frames
+ * front_waits.c      asks for the tracing of waits, sends their user stacks to the parser
  * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
  * watches.c          the watched functions; watch_find.c, watch_arm.c
@@ -62,7 +63,7 @@ struct front_module {
 struct front_mapping {
 	uint32_t pid, module;
 	uint64_t start, end, offset;
-	bool gone; /* the module was unmapped; kept for snapshots that were taken before */
+	bool gone; /* the module was unmapped; kept for stacks that were taken before */
 };
 
 enum watch_stage {
@@ -194,6 +195,7 @@ struct front {
 	struct front_code code;
 	struct front_stacks *stacks;	   /* NULL before the first stack */
 	struct front_snapshots *snapshots; /* NULL before the first snapshot */
+	struct front_waits *waits;	   /* NULL before the first request for waits */
 	uint32_t next_round;		   /* of snapshots */
 	bool all_layers;
 	uint32_t layers; /* mask of the layers measured now */
@@ -261,6 +263,15 @@ void snapshots_move(struct front *f);
 void snapshots_acknowledged(struct front *f, uint32_t round);
 void snapshots_release(struct front *f);
 
+/* front_waits.c */
+void waits_acknowledged(struct front *f, uint32_t epoch);
+/* False: the refusal is not about waits. */
+bool waits_refused(struct front *f, const struct rec_refused *r);
+void traces_take(struct front *f, const struct rec_raw_trace *r);
+/* Send stacks to the parser. */
+void traces_move(struct front *f);
+void waits_release(struct front *f);
+
 /* front_driver.c */
 int front_driver_init(struct front *f);
 
@@ -304,7 +315,7 @@ void watches_tick(struct front *f);
 
 /* watch_modules.c: the files of the target, handed to the parser. */
 void modules_want(struct front *f);
-/* Drop unmapped mappings that were kept for older snapshots. */
+/* Drop unmapped mappings that were kept for older stacks. */
 void mappings_purge(struct front *f);
 /* The base name of a module; "" if unknown. */
 const char *module_name(const struct front *f, uint32_t module);

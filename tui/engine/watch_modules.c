@@ -64,7 +64,7 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 			struct front_mapping *fm = &f->files.mappings[i];
 
 			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
-				fm->gone = front_snapshots_pending(f);
+				fm->gone = front_snapshots_pending(f) || front_traces_pending(f);
 				if (!fm->gone)
 					*fm = f->files.mappings[--f->files.nr_mappings];
 				return;
@@ -72,7 +72,7 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		}
 		return;
 	}
-	/* Drop unmapped mappings (kept for older snapshots) that overlap the new one. */
+	/* Drop unmapped mappings (kept for older stacks) that overlap the new one. */
 	for (size_t i = f->files.nr_mappings; i > 0; i--) {
 		const struct front_mapping *fm = &f->files.mappings[i - 1];
 
