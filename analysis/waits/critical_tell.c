@@ -150,6 +150,37 @@ int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct wait
 	return 0;
 }
 
+static int by_critical(const void *a, const void *b)
+{
+	const struct waits_machine *x = a, *y = b;
+
+	return (x->critical_ns < y->critical_ns) - (x->critical_ns > y->critical_ns);
+}
+
+uint32_t waits_machines(const struct waits *w, const struct waits_critical *c,
+			struct waits_machine *out, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < c->path.nr_states; i++) {
+		struct waits_state s = waits_state(w, i);
+		uint64_t ns = c->path.states[i].critical_ns;
+		uint32_t k = 0;
+
+		if (!ns)
+			continue;
+		while (k < nr && (out[k].tid != s.tid || strcmp(out[k].machine, s.machine) != 0))
+			k++;
+		if (k == max)
+			continue;
+		if (k == nr)
+			out[nr++] = (struct waits_machine){.machine = s.machine, .tid = s.tid};
+		out[k].critical_ns += ns;
+	}
+	qsort(out, nr, sizeof(*out), by_critical);
+	return nr;
+}
+
 void waits_critical_release(struct waits_critical *c)
 {
 	critical_path_release(&c->path);

@@ -36,6 +36,15 @@ struct waits_critical {
 int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_critical *out);
 void waits_critical_release(struct waits_critical *c);
 
+/* The path's time by machine, largest first: how many there are, at most `max`. */
+struct waits_machine {
+	const char *machine; /* as in struct waits_state */
+	uint32_t tid;
+	uint64_t critical_ns;
+};
+uint32_t waits_machines(const struct waits *w, const struct waits_critical *c,
+			struct waits_machine *out, uint32_t max);
+
 /*
  * One call: back from its return, always along the last arrival, to its entry; times are added to
  * `sum`, which begins as zero and is released by critical_path_release(). Returns 1 if it was

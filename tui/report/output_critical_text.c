@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The critical path as text. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/base/format.h"
+#include "tui/report/output_waits.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum { MAX_OUTPUT = 16 << 20, MIN_COLUMNS = 60, MAX_STATES = 15, MAX_SLACK = 5, MAX_EDGES = 10 };
+
+static unsigned int width_of(const struct output_options *o)
+{
+	unsigned int columns = o->columns ? o->columns : 80;
+
+	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+static double part(uint64_t ns, uint64_t all)
+{
+	return all ? (double)ns / (double)all : 0;
+}
+
+static int by_criticality(const void *a, const void *b, void *states)
+{
+	const struct critical_state *s = states, *x = &s[*(const uint32_t *)a],
+				    *y = &s[*(const uint32_t *)b];
+
+	return (x->critical_ns < y->critical_ns) - (x->critical_ns > y->critical_ns);
+}
+
+static int by_slack(const void *a, const void *b, void *states)
+{
+	const struct critical_state *s = states, *x = &s[*(const uint32_t *)a],
+				    *y = &s[*(const uint32_t *)b];
+
+	return (x->slack_ns > y->slack_ns) - (x->slack_ns < y->slack_ns);
+}
+
+static void put_row(struct buf *out, const struct wait_report *r, uint32_t state,
+		    const char *figures, unsigned int columns)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	wait_state_label(&line, r, state);
+	words_wrap(out, line.err ? "" : line.data, columns, figures,
+		   (unsigned int)strlen(figures) + 2);
+	buf_release(&line);
+}
+
+static void put_states(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
+		       unsigned int columns)
+{
+	const struct critical_path *p = &c->path;
+	uint32_t *index = malloc((p->nr_states + 1) * sizeof(*index)), nr = 0, slack = 0;
+	uint64_t rest = 0;
+	char figures[192];
+
+	for (uint32_t i = 0; index && i < p->nr_states; i++) {
+		if (p->states[i].critical_ns)
+			index[nr++] = i;
+	}
+	if (nr)
+		qsort_r(index, nr, sizeof(*index), by_criticality, p->states);
+	buf_puts(out, "\n  path    time  in all times  state\n");
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct critical_state *s = &p->states[index[i]];
+
+		if (i >= MAX_STATES) {
+			rest += s->critical_ns;
+			continue;
+		}
+		snprintf(figures, sizeof(figures), "%s %s %s %s  ",
+			 format_percent_fixed(part(s->critical_ns, p->length_ns)).s,
+			 format_time_fixed(s->critical_ns).s, format_time_fixed(s->ns).s,
+			 format_count_fixed(s->count).s);
+		put_row(out, r, index[i], figures, columns);
+	}
+	if (rest)
+		buf_printf(out, "%s %s %7s %5s  %u other states\n",
+			   format_percent_fixed(part(rest, p->length_ns)).s,
+			   format_time_fixed(rest).s, "", "", nr - MAX_STATES);
+	nr = 0;
+	for (uint32_t i = 0; index && i < p->nr_states; i++) {
+		if (p->states[i].slack_ns != UINT64_MAX && !p->states[i].critical_ns)
+			index[nr++] = i;
+	}
+	if (nr)
+		qsort_r(index, nr, sizeof(*index), by_slack, p->states);
+	for (; slack < nr && slack < MAX_SLACK; slack++) {
+		if (!slack)
+			buf_puts(out, "\nNot on the path, but close to it: it would be after this "
+				      "much more time\n");
+		snprintf(figures, sizeof(figures), "  %s  ",
+			 format_time_fixed(p->states[index[slack]].slack_ns).s);
+		put_row(out, r, index[slack], figures, columns);
+	}
+	free(index);
+}
+
+static void put_next(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
+		     unsigned int columns)
+{
+	char figures[192];
+
+	for (uint32_t i = 0; i < c->nr_next; i++) {
+		const struct waits_next *n = &c->next[i];
+
+		if (!i)
+			buf_puts(out, "\nWhat would be saved at most if this state took no time\n");
+		snprintf(figures, sizeof(figures), "%s %s  ",
+			 format_percent_fixed(part(n->speedup_ns, n->length_ns + n->speedup_ns)).s,
+			 format_time_fixed(n->speedup_ns).s);
+		put_row(out, r, n->state, figures, columns);
+	}
+}
+
+static int by_critical_edge(const void *a, const void *b)
+{
+	const struct critical_edge_sum *x = a, *y = b;
+
+	return (x->critical_ns < y->critical_ns) - (x->critical_ns > y->critical_ns);
+}
+
+/* The edges between different states on the path that are followed by most of its time. */
+static void put_edges(struct buf *out, const struct wait_report *r, struct waits_critical *c,
+		      unsigned int columns)
+{
+	struct critical_path *p = &c->path;
+	struct buf line;
+	char figures[192];
+
+	if (p->nr_edges)
+		qsort(p->edges, p->nr_edges, sizeof(*p->edges), by_critical_edge);
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < p->nr_edges && i < MAX_EDGES && p->edges[i].critical_ns; i++) {
+		if (!i)
+			buf_puts(out, "\nWho gave the path to whom\n");
+		buf_reset(&line);
+		wait_state_label(&line, r, p->edges[i].from);
+		buf_puts(&line, " > ");
+		wait_state_label(&line, r, p->edges[i].to);
+		snprintf(figures, sizeof(figures), "%s %s %s  ",
+			 format_percent_fixed(part(p->edges[i].critical_ns, p->length_ns)).s,
+			 format_time_fixed(p->edges[i].critical_ns).s,
+			 format_count_fixed(p->edges[i].count).s);
+		words_wrap(out, line.err ? "" : line.data, columns, figures,
+			   (unsigned int)strlen(figures) + 2);
+	}
+	buf_release(&line);
+}
+
+static void put_doubts(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
+		       unsigned int columns)
+{
+	struct waits_stats s;
+	struct buf line;
+
+	waits_stats(r->waits, &s);
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < c->nr_warnings; i++) {
+		buf_reset(&line);
+		sanitise_append(&line, c->warning[i], strlen(c->warning[i]));
+		words_wrap(out, line.err ? "" : line.data, columns, "Warning:  ", 10);
+	}
+	buf_reset(&line);
+	buf_printf(&line, "%s of %s (%s) in %u %s\n", format_time(s.observed_ns).s,
+		   format_time(s.elapsed_ns).s, format_percent(wait_share_observed(&s)).s,
+		   s.windows, s.windows == 1 ? "window" : "windows");
+	words_wrap(out, line.err ? "" : line.data, columns, "Observed: ", 10);
+	buf_release(&line);
+}
+
+int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	struct waits_critical c = {0};
+	unsigned int columns = width_of(o);
+	struct buf out, line;
+	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : -ENOENT;
+
+	if (err && err != -ENOENT)
+		return err;
+	buf_init(&out, MAX_OUTPUT);
+	buf_init(&line, MAX_OUTPUT);
+	if (err || !c.path.elapsed_ns) {
+		buf_puts(&out, "no critical path: no thread of the target was observed\n\n");
+	} else {
+		buf_printf(&line, "critical path: %s of %s explained (%s missing)",
+			   format_time(c.path.length_ns).s, format_time(c.path.elapsed_ns).s,
+			   format_percent(part(c.path.deficit_ns, c.path.elapsed_ns)).s);
+		if (c.end_tid)
+			buf_printf(&line, "; it ends in thread %u", c.end_tid);
+		words_wrap(&out, line.err ? "" : line.data, columns, "", 0);
+		put_states(&out, r, &c, columns);
+		put_next(&out, r, &c, columns);
+		put_edges(&out, r, &c, columns);
+		buf_putc(&out, '\n');
+	}
+	if (r->waits)
+		put_doubts(&out, r, &c, columns);
+	buf_release(&line);
+	waits_critical_release(&c);
+	output_text_state(&out, r->model, o);
+	return output_text_write(&out, f);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Words about waits that text and JSON share. */
+#include "tui/report/output_waits.h"
+
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "analysis/base/syscall_names.h"
+#include "analysis/waits/traces.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/sanitise.h"
+
+static void put(struct buf *out, const char *s)
+{
+	sanitise_append(out, s, strlen(s));
+}
+
+/* Append `before` and a name, unless the name is empty. */
+static void put_after(struct buf *out, const char *before, const char *name)
+{
+	if (!name[0])
+		return;
+	buf_puts(out, before);
+	put(out, name);
+}
+
+static void put_run(struct buf *out, const struct waits_node *n)
+{
+	unsigned int notes = n->layer.notes;
+
+	if (notes & NOTE_BUSY)
+		buf_puts(out, "busy with other work");
+	else if (notes & NOTE_HORIZON)
+		buf_puts(out, "too long ago to be remembered");
+	else if (notes & NOTE_LIMIT)
+		buf_puts(out, "chain cut off: too long");
+	else if (notes & NOTE_NOT_FOLLOWED)
+		buf_puts(out, "not traced");
+	else if (n->account == ACCOUNT_OTHER_PATH && n->self_ns)
+		buf_puts(out, "not recorded");
+	else if (n->account == ACCOUNT_LOST && n->self_ns)
+		buf_puts(out, "records lost");
+	else
+		buf_puts(out, "running");
+	if (notes & NOTE_FORK)
+		buf_puts(out, " (before the fork)");
+}
+
+static void put_runnable(struct buf *out, const struct waits_layer *l)
+{
+	buf_puts(out, "waiting for a CPU");
+	if (l->notes & NOTE_HANDOFF) {
+		put_after(out, " that its waker still used: ", l->what);
+		return;
+	}
+	switch (l->why) {
+	case READY_PREEMPTED:
+		put_after(out, ", preempted by ", l->what[0] ? l->what : "another task");
+		return;
+	case READY_YIELDED:
+		buf_puts(out, " after it yielded");
+		put_after(out, " to ", l->what);
+		return;
+	case READY_NEW:
+		buf_puts(out, " for the first time");
+		break;
+	default:
+		break;
+	}
+	put_after(out, ", used by ", l->what);
+}
+
+static void put_sleep(struct buf *out, const struct waits_node *n)
+{
+	const struct waits_layer *l = &n->layer;
+	const char *call = l->syscall >= 0 ? syscall_name((unsigned int)l->syscall) : NULL;
+
+	buf_puts(out, wait_kind_info(l->kind)->text);
+	if (call)
+		buf_printf(out, " in %s", call);
+	put_after(out, ": ", l->what);
+	if (l->notes & NOTE_FALSE_WAKEUP)
+		buf_puts(out, ", woken without work");
+	if (l->notes & NOTE_MERGED)
+		buf_puts(out, ", again and again until its timer");
+	if (l->notes & NOTE_BEFORE)
+		buf_puts(out, ", since before the observation");
+	if (l->notes & NOTE_STILL)
+		buf_puts(out, ", still asleep at the end");
+	if (l->hint[0]) {
+		put_after(out, "; ", l->hint);
+		buf_puts(out, " finished meanwhile and did not wake it");
+	}
+	if (!n->self_ns)
+		return;
+	if (n->account == ACCOUNT_LOST)
+		buf_puts(out, " (records lost)");
+	else if (n->account == ACCOUNT_UNKNOWN)
+		buf_puts(out, " (not known who ended it)");
+	else if (n->account == ACCOUNT_IDLE)
+		buf_puts(out, " (idle)");
+}
+
+void wait_layer_words(struct buf *out, const struct waits_node *n)
+{
+	const struct waits_layer *l = &n->layer;
+
+	switch (l->state) {
+	case LAYER_RUN:
+		put_run(out, n);
+		return;
+	case LAYER_RUNNABLE:
+		put_runnable(out, l);
+		return;
+	case LAYER_SLEEP:
+		put_sleep(out, n);
+		return;
+	case LAYER_IO:
+		buf_puts(out, l->notes & NOTE_QUEUED ? "I/O queue" : "block I/O");
+		put_after(out, ": ", l->what);
+		return;
+	case LAYER_NET:
+		buf_puts(out, "network");
+		put_after(out, ": ", l->what);
+		return;
+	case LAYER_INTERRUPT:
+		buf_puts(out, "interrupt");
+		put_after(out, ": ", l->what);
+		return;
+	case LAYER_TIMER:
+		buf_puts(out, n->account == ACCOUNT_DELIBERATE	? "slept until its timer"
+			      : n->account == ACCOUNT_TIMED_OUT ? "timed out"
+								: "timer");
+		put_after(out, ": ", l->what);
+		return;
+	}
+}
+
+void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f)
+{
+	report_function(out, r->names, (struct rec_code){f->module, f->function});
+}
+
+void wait_machine_words(struct buf *out, const struct waits_state *s)
+{
+	put(out, s->machine[0] ? s->machine : "(other)");
+	if (s->tid)
+		buf_printf(out, " %u", s->tid);
+}
+
+void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s)
+{
+	put(out, s->what);
+	if (!s->function.module)
+		return;
+	buf_putc(out, ' ');
+	wait_frame_name(out, r, &s->function);
+}
+
+void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t state)
+{
+	struct waits_state s = waits_state(r->waits, state);
+
+	wait_machine_words(out, &s);
+	buf_puts(out, ": ");
+	wait_state_words(out, r, &s);
+}
+
+double wait_share_observed(const struct waits_stats *s)
+{
+	return s->elapsed_ns ? (double)s->observed_ns / (double)s->elapsed_ns : 0;
+}
+
+bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *s,
+		unsigned int i)
+{
+	const struct {
+		uint64_t n;
+		const char *text;
+	} doubts[] = {
+	    {s->lost_records, "records were lost; the time that they concern is LOST, not guessed"},
+	    {s->mismatches, "switches did not fit what was known; the time before them is LOST"},
+	    {s->late, "events came more than 20 ms too late and were put in place wrongly"},
+	    {s->clamped, "events were older than the one before them on their CPU"},
+	    {s->unknown_irq, "sleeps were ended by an interrupt of which nothing is known"},
+	    {s->limits, "chains were cut off because they were too deep or too long"},
+	    {s->beyond, "parts of chains were too long ago to be remembered"},
+	    {s->tasks_full, "tasks were left out because the table of tasks was full"},
+	    {r->stacks_dropped, "user stacks were dropped because the parser was busy"},
+	};
+
+	for (unsigned int k = 0; k < sizeof(doubts) / sizeof(doubts[0]); k++) {
+		if (!doubts[k].n || i--)
+			continue;
+		buf_printf(out, "%s %s", format_count(doubts[k].n).s, doubts[k].text);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Prints the answers of `peaktop chains` and `peaktop critical` from the analysis of waits, as JSON
+ * (docs/peaktop.schema.json) or as text. Names of the target and the host are sanitised here. Each
+ * returns 0, -ENOMEM, or the negative errno of a failed write.
+ */
+#ifndef PEAKTOP_OUTPUT_WAITS_H
+#define PEAKTOP_OUTPUT_WAITS_H
+
+#include <stdio.h>
+
+#include "analysis/waits/waits.h"
+#include "analysis/waits/waits_critical.h"
+#include "tui/engine/descent_driver.h"
+#include "tui/report/output.h"
+
+struct wait_report {
+	struct model *model;
+	const struct descent_driver *names;
+	struct waits *waits;	 /* NULL: nothing was observed */
+	uint64_t stacks_dropped; /* user stacks that were not unwound */
+};
+
+int output_chains_json(const struct wait_report *r, const struct output_options *o, FILE *f);
+int output_chains_text(const struct wait_report *r, const struct output_options *o, FILE *f);
+int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f);
+int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f);
+
+/* ---- shared by text and JSON (output_waits.c); all append sanitised text ---- */
+
+/* What the task or the thing of a layer did, without the name of the task: "waiting for a file in
+ * fsync: /var/log/x". */
+void wait_layer_words(struct buf *out, const struct waits_node *n);
+/* The name of a user frame's function: "serve", or "libc.so.6+0x1234". */
+void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f);
+/* The machine of a state of the critical path: "redis-server 1234", "nvme0n1". */
+void wait_machine_words(struct buf *out, const struct waits_state *s);
+/* What it does there: "running serve", "block I/O". */
+void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s);
+/* Both: "redis-server 1234: running serve". */
+void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t state);
+/* One sentence at a time about what makes the result less than it looks. False: there are no more.
+ */
+bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,
+		unsigned int i);
+/* The share of time in which waits were observed, 0..1. */
+double wait_share_observed(const struct waits_stats *stats);
+
+#endif

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Chains and the critical path as JSON. */
+#include "tui/report/output_waits.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/waits/traces.h"
+#include "tui/report/json_put.h"
+#include "tui/report/sanitise.h"
+
+enum {
+	MAX_TEXT = 64 << 10,
+	MAX_DEPTH = 256,
+	MAX_MACHINES = 4096,
+	MAX_STARTED = 64,
+};
+
+static void put_share(json_t *o, const char *key, double v, bool *failed)
+{
+	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9), failed);
+}
+
+/* Add what was appended to `b`, which is sanitised; `b` is emptied. */
+static void put_buf(json_t *o, const char *key, struct buf *b, bool *failed)
+{
+	if (b->err)
+		*failed = true;
+	else if (b->len)
+		json_put(o, key, json_stringn(b->data, b->len), failed);
+	buf_reset(b);
+}
+
+static void append(json_t *array, json_t *value, bool *failed)
+{
+	if (json_array_append_new(array, value))
+		*failed = true;
+}
+
+static int write_json(FILE *f, json_t *json, bool failed, bool open)
+{
+	char *s = json && !failed ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+	size_t len = s ? strlen(s) - (open ? 1 : 0) : 0;
+	int err;
+
+	json_decref(json);
+	if (!s)
+		return -ENOMEM;
+	errno = EIO;
+	err = fwrite(s, 1, len, f) == len ? 0 : -errno;
+	free(s);
+	return err;
+}
+
+static int write_text(FILE *f, const char *s)
+{
+	errno = EIO;
+	return fputs(s, f) < 0 ? -errno : 0;
+}
+
+static int finish(FILE *f)
+{
+	errno = EIO;
+	return fflush(f) || ferror(f) ? -errno : 0;
+}
+
+/* The fields of every document, and what was observed. */
+static json_t *head(const struct wait_report *r, const char *kind, const struct output_options *o,
+		    bool *failed)
+{
+	json_t *json = output_json_head(r->model, kind, o), *notes = json_object_get(json, "notes");
+	struct waits_stats stats = {0};
+	struct buf b;
+
+	if (!json)
+		return NULL;
+	if (r->waits)
+		waits_stats(r->waits, &stats);
+	buf_init(&b, MAX_TEXT);
+	for (unsigned int i = 0; wait_doubt(&b, r, &stats, i); i++) {
+		append(notes, json_stringn(b.data, b.len), failed);
+		buf_reset(&b);
+	}
+	buf_release(&b);
+	json_put_u64(json, "observed_ns", stats.observed_ns, failed);
+	put_share(json, "share_of_time_observed", wait_share_observed(&stats), failed);
+	json_put_u64(json, "windows", stats.windows, failed);
+	json_put_u64(json, "steal_ns", stats.steal_ns, failed);
+	return json;
+}
+
+/* ---- chains */
+
+static void put_user_frame(json_t *frames, const struct wait_report *r, const struct rec_frame *f,
+			   bool innermost, bool *failed)
+{
+	struct rec_code place = driver_frame_place(f, innermost);
+	const struct driver_symbol *function = driver_symbol(r->names, f->module, f->function),
+				   *line = driver_symbol(r->names, place.module, place.offset);
+	json_t *o = json_object();
+	struct buf b;
+
+	buf_init(&b, MAX_TEXT);
+	if (function && function->function[0])
+		sanitise_append(&b, function->function, strlen(function->function));
+	else
+		wait_frame_name(&b, r, f);
+	put_buf(o, "function", &b, failed);
+	buf_release(&b);
+	json_put_text(o, "module", driver_module(r->names, f->module), failed);
+	if (line && line->file[0]) {
+		json_put_text(o, "file", line->file, failed);
+		if (line->line)
+			json_put_u64(o, "line", line->line, failed);
+	}
+	append(frames, o, failed);
+}
+
+static void put_kernel_frames(json_t *frames, const char *kernel, bool *failed)
+{
+	while (*kernel) {
+		size_t n = strcspn(kernel, ";");
+		json_t *o = json_object();
+		struct buf b;
+
+		buf_init(&b, MAX_TEXT);
+		sanitise_append(&b, kernel, n);
+		put_buf(o, "function", &b, failed);
+		buf_release(&b);
+		json_put(o, "module", json_string("kernel"), failed);
+		append(frames, o, failed);
+		kernel += n + (kernel[n] == ';');
+	}
+}
+
+static json_t *layer_json(const struct wait_report *r, const struct waits_node *n, bool *failed)
+{
+	const struct waits_layer *l = &n->layer;
+	json_t *o = json_object(), *frames = json_array();
+	struct buf b;
+
+	if (l->tid) {
+		json_put_u64(o, "pid", l->pid, failed);
+		json_put_u64(o, "tid", l->tid, failed);
+		json_put_text(o, "comm", l->comm, failed);
+	}
+	json_put(o, "state", json_string(layer_state_text(l->state)), failed);
+	buf_init(&b, MAX_TEXT);
+	wait_layer_words(&b, n);
+	put_buf(o, "detail", &b, failed);
+	buf_release(&b);
+	for (uint32_t i = 0; l->user && i < l->user->nr_frames; i++)
+		put_user_frame(frames, r, &l->user->frames[i], i + 1 == l->user->nr_frames, failed);
+	if (l->kernel)
+		put_kernel_frames(frames, l->kernel->kernel, failed);
+	json_put(o, "frames", frames, failed);
+	return o;
+}
+
+static json_t *chain_json(const struct wait_report *r, const struct waits_chains *chains,
+			  uint32_t node, bool *failed)
+{
+	const struct waits_node *n = &chains->nodes[node];
+	json_t *o = json_object(), *layers = json_array(), *accounting = json_array();
+	uint32_t path[MAX_DEPTH], depth = 0;
+
+	for (uint32_t at = node; depth < MAX_DEPTH; at = chains->nodes[at].parent) {
+		path[depth++] = at;
+		if (chains->nodes[at].parent == at)
+			break;
+	}
+	json_put_u64(o, "ns", n->self_ns, failed);
+	json_put_u64(o, "count", n->count, failed);
+	json_put(o, "category", json_string(wait_account_text(n->account)), failed);
+	for (unsigned int a = 0; a < ACCOUNTS; a++) {
+		json_t *part;
+
+		if (!n->account_ns[a] || n->account_ns[a] == n->self_ns)
+			continue;
+		part = json_object();
+		json_put(part, "category", json_string(wait_account_text((enum wait_account)a)),
+			 failed);
+		json_put_u64(part, "ns", n->account_ns[a], failed);
+		append(accounting, part, failed);
+	}
+	if (json_array_size(accounting))
+		json_put(o, "accounting", accounting, failed);
+	else
+		json_decref(accounting);
+	while (depth--)
+		append(layers, layer_json(r, &chains->nodes[path[depth]], failed), failed);
+	json_put(o, "layers", layers, failed);
+	return o;
+}
+
+static void put_accounting(json_t *o, const struct waits_account *account, bool *failed)
+{
+	json_t *list = json_array();
+
+	for (unsigned int a = 0; a < ACCOUNTS; a++) {
+		json_t *row = json_object();
+
+		json_put(row, "category", json_string(wait_account_text((enum wait_account)a)),
+			 failed);
+		json_put_u64(row, "ns", account->ns[a], failed);
+		put_share(row, "share",
+			  account->total_ns ? (double)account->ns[a] / (double)account->total_ns
+					    : 0,
+			  failed);
+		append(list, row, failed);
+	}
+	json_put(o, "accounting", list, failed);
+	put_share(o, "accounted_wall", account->wall, failed);
+	put_share(o, "accounted_rsp", account->rsp, failed);
+	put_share(o, "unknown", account->unknown, failed);
+	/* the common object of this name has another one here */
+	json_put(o, "losses", json_incref(json_object_get(o, "lost")), failed);
+	put_share(o, "lost", account->lost, failed);
+}
+
+static void put_started(json_t *o, const struct wait_report *r, bool *failed)
+{
+	struct waits_started started[MAX_STARTED];
+	uint32_t nr = r->waits ? waits_started(r->waits, started, MAX_STARTED) : 0;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < nr; i++) {
+		json_t *one = json_object();
+
+		json_put_u64(one, "pid", started[i].pid, failed);
+		json_put_u64(one, "tid", started[i].tid, failed);
+		json_put_text(one, "comm", started[i].comm, failed);
+		json_put_u64(one, "ns", started[i].ns, failed);
+		append(list, one, failed);
+	}
+	json_put(o, "started", list, failed);
+}
+
+static int by_self(const void *a, const void *b, void *nodes)
+{
+	const struct waits_node *n = nodes;
+	uint64_t x = n[*(const uint32_t *)a].self_ns, y = n[*(const uint32_t *)b].self_ns;
+
+	return (x < y) - (x > y);
+}
+
+/* Written chain by chain: there may be 64k of them, each with whole stacks. */
+static int write_chains(const struct wait_report *r, const struct waits_chains *chains,
+			const struct output_options *o, FILE *f)
+{
+	uint32_t *index = malloc((chains->nr + 1) * sizeof(*index)), nr = 0;
+	const char *separator = o->json_lines ? "" : "\n ";
+	int err = index ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < chains->nr; i++) {
+		if (chains->nodes[i].self_ns)
+			index[nr++] = i;
+	}
+	if (!err)
+		qsort_r(index, nr, sizeof(*index), by_self, chains->nodes);
+	for (uint32_t i = 0; !err && i < nr; i++) {
+		bool failed = false;
+		json_t *chain = chain_json(r, chains, index[i], &failed);
+
+		err = write_text(f, separator);
+		separator = o->json_lines ? "," : ",\n ";
+		if (!err)
+			err = write_json(f, chain, failed, false);
+		else
+			json_decref(chain);
+	}
+	free(index);
+	return err;
+}
+
+int output_chains_json(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	struct waits_chains chains = {0};
+	struct waits_account account = {.wall = 0};
+	bool failed = false;
+	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
+	json_t *json;
+
+	if (err)
+		return err;
+	if (r->waits)
+		waits_account(r->waits, &account);
+	json = head(r, "chains", o, &failed);
+	if (json) {
+		put_accounting(json, &account, &failed);
+		put_started(json, r, &failed);
+		if (chains.no_room_ns)
+			json_put_u64(json, "no_room_ns", chains.no_room_ns, &failed);
+	}
+	err = write_json(f, json, failed, true);
+	if (!err)
+		err = write_text(f, ",\"chains\":[");
+	if (!err)
+		err = write_chains(r, &chains, o, f);
+	if (!err)
+		err = write_text(f, "]}\n");
+	waits_chains_release(&chains);
+	return err ? err : finish(f);
+}
+
+/* ---- critical path */
+
+static void put_label(json_t *o, const char *key, const struct wait_report *r, uint32_t state,
+		      bool *failed)
+{
+	struct buf b;
+
+	buf_init(&b, MAX_TEXT);
+	wait_state_label(&b, r, state);
+	put_buf(o, key, &b, failed);
+	buf_release(&b);
+}
+
+static json_t *state_json(const struct wait_report *r, const struct waits_critical *c, uint32_t i,
+			  bool *failed)
+{
+	const struct critical_state *s = &c->path.states[i];
+	struct waits_state words = waits_state(r->waits, i);
+	json_t *o = json_object();
+	struct buf b;
+
+	json_put(o, "machine", json_text(words.machine, MAX_TEXT), failed);
+	if (words.tid)
+		json_put_u64(o, "tid", words.tid, failed);
+	buf_init(&b, MAX_TEXT);
+	wait_state_words(&b, r, &words);
+	put_buf(o, "state", &b, failed);
+	buf_release(&b);
+	json_put_u64(o, "count", s->count, failed);
+	json_put_u64(o, "ns", s->ns, failed);
+	json_put_u64(o, "critical_ns", s->critical_ns, failed);
+	put_share(o, "criticality",
+		  c->path.length_ns ? (double)s->critical_ns / (double)c->path.length_ns : 0,
+		  failed);
+	return o;
+}
+
+static int by_criticality(const void *a, const void *b, void *states)
+{
+	const struct critical_state *s = states, *x = &s[*(const uint32_t *)a],
+				    *y = &s[*(const uint32_t *)b];
+
+	if (x->critical_ns != y->critical_ns)
+		return x->critical_ns < y->critical_ns ? 1 : -1;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static void put_states(json_t *o, const struct wait_report *r, const struct waits_critical *c,
+		       bool *failed)
+{
+	uint32_t *index = malloc((c->path.nr_states + 1) * sizeof(*index)), nr = 0;
+	json_t *states = json_array(), *slack = json_array();
+
+	*failed |= !index;
+	for (uint32_t i = 0; index && i < c->path.nr_states; i++) {
+		if (c->path.states[i].count || c->path.states[i].ns)
+			index[nr++] = i;
+	}
+	if (nr)
+		qsort_r(index, nr, sizeof(*index), by_criticality, c->path.states);
+	for (uint32_t i = 0; i < nr; i++) {
+		json_t *one;
+
+		append(states, state_json(r, c, index[i], failed), failed);
+		if (c->path.states[index[i]].slack_ns == UINT64_MAX)
+			continue;
+		one = json_object();
+		put_label(one, "state", r, index[i], failed);
+		json_put_u64(one, "min_ns", c->path.states[index[i]].slack_ns, failed);
+		append(slack, one, failed);
+	}
+	free(index);
+	json_put(o, "states", states, failed);
+	json_put(o, "slack", slack, failed);
+}
+
+static void put_machines(json_t *o, const struct wait_report *r, const struct waits_critical *c,
+			 bool *failed)
+{
+	struct waits_machine *m = calloc(MAX_MACHINES, sizeof(*m));
+	uint32_t nr = m && r->waits ? waits_machines(r->waits, c, m, MAX_MACHINES) : 0;
+	json_t *list = json_array();
+
+	*failed |= !m;
+	for (uint32_t i = 0; i < nr; i++) {
+		json_t *one = json_object();
+
+		json_put(one, "machine", json_text(m[i].machine, MAX_TEXT), failed);
+		if (m[i].tid)
+			json_put_u64(one, "tid", m[i].tid, failed);
+		json_put_u64(one, "critical_ns", m[i].critical_ns, failed);
+		append(list, one, failed);
+	}
+	free(m);
+	json_put(o, "machines", list, failed);
+}
+
+static void put_edges(json_t *o, const struct wait_report *r, const struct waits_critical *c,
+		      bool *failed)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < c->path.nr_edges; i++) {
+		const struct critical_edge_sum *e = &c->path.edges[i];
+		json_t *one = json_object();
+
+		put_label(one, "from", r, e->from, failed);
+		put_label(one, "to", r, e->to, failed);
+		json_put_u64(one, "count", e->count, failed);
+		json_put_u64(one, "ns", e->ns, failed);
+		json_put_u64(one, "critical_ns", e->critical_ns, failed);
+		append(list, one, failed);
+	}
+	json_put(o, "edges", list, failed);
+}
+
+static void put_next(json_t *o, const struct wait_report *r, const struct waits_critical *c,
+		     bool *failed)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < c->nr_next; i++) {
+		const struct waits_next *n = &c->next[i];
+		uint64_t whole = n->length_ns + n->speedup_ns;
+		json_t *one = json_object();
+
+		put_label(one, "without", r, n->state, failed);
+		json_put_u64(one, "length_ns", n->length_ns, failed);
+		put_share(one, "speedup", whole ? (double)n->speedup_ns / (double)whole : 0,
+			  failed);
+		json_put_u64(one, "speedup_ns", n->speedup_ns, failed);
+		append(list, one, failed);
+	}
+	json_put(o, "next", list, failed);
+}
+
+int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	json_t *warnings = json_array(), *json;
+	struct waits_critical c = {0};
+	bool failed = false;
+	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : 0;
+
+	if (err && err != -ENOENT) {
+		json_decref(warnings);
+		return err;
+	}
+	json = head(r, "critical", o, &failed);
+	failed |= !json;
+	json_put_u64(json, "length_ns", c.path.length_ns, &failed);
+	json_put_u64(json, "deficit_ns", c.path.deficit_ns, &failed);
+	json_put_u64(json, "path_elapsed_ns", c.path.elapsed_ns, &failed);
+	if (c.end_tid)
+		json_put_u64(json, "end_tid", c.end_tid, &failed);
+	json_put(json, "approximate", json_boolean(c.path.approximate), &failed);
+	put_states(json, r, &c, &failed);
+	put_machines(json, r, &c, &failed);
+	put_edges(json, r, &c, &failed);
+	put_next(json, r, &c, &failed);
+	for (uint32_t i = 0; i < c.nr_warnings; i++)
+		append(warnings, json_text(c.warning[i], WAITS_WARNING), &failed);
+	json_put(json, "warnings", warnings, &failed);
+	waits_critical_release(&c);
+	err = write_json(f, json, failed, false);
+	if (!err)
+		err = write_text(f, "\n");
+	return err ? err : finish(f);
+}
