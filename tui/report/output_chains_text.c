@@ -15,10 +15,9 @@
 
 enum {
 	MAX_OUTPUT = 16 << 20,
-	MIN_COLUMNS = 60,
 	FIGURES = 22,	   /* columns of share, time and count */
 	DEEP = 10,	   /* levels that are indented by two columns; deeper ones by one */
-	STACK_NAMES = 6,   /* functions shown of one stack */
+	KERNEL_NAMES = 6,  /* functions shown of a thread of the kernel */
 	STACK_BYTES = 300, /* then the middle of a stack is left out */
 	MAX_STARTED = 5,
 };
@@ -33,13 +32,6 @@ struct printer {
 	uint32_t *first;    /* of node i: its children are children[first[i] .. first[i + 1]);
 			       those of node nr are the outermost layers */
 };
-
-static unsigned int width_of(const struct output_options *o)
-{
-	unsigned int columns = o->columns ? o->columns : 80;
-
-	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
-}
 
 static double share_of(const struct printer *p, uint64_t ns)
 {
@@ -64,11 +56,7 @@ static void put_user_stack(struct buf *out, const struct wait_report *r, const s
 		from++;
 	nr = t->nr_frames - from;
 	for (uint32_t i = 0; i < nr; i++) {
-		if (nr > STACK_NAMES && i == STACK_NAMES / 2) {
-			buf_puts(out, " > ...");
-			i = nr - STACK_NAMES / 2;
-		}
-		buf_puts(out, i ? " > " : "");
+		i = report_frame_between(out, i, nr);
 		wait_frame_name(out, r, &t->frames[from + i]);
 	}
 }
@@ -78,7 +66,7 @@ static void put_kernel_stack(struct buf *out, const char *kernel)
 {
 	unsigned int nr = 0;
 
-	while (*kernel && nr < STACK_NAMES) {
+	while (*kernel && nr < KERNEL_NAMES) {
 		size_t n = strcspn(kernel, ";");
 		bool start = !strncmp(kernel, "ret_from_fork", 13) ||
 			     (n == 7 && !strncmp(kernel, "kthread", 7));
@@ -450,7 +438,7 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	struct waits_account account = {.wall = 0};
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 	struct buf out;
-	struct printer p = {.r = r, .chains = &chains, .out = &out, .columns = width_of(o)};
+	struct printer p = {.r = r, .chains = &chains, .out = &out, .columns = output_columns(o)};
 
 	if (err)
 		return err;

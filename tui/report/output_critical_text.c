@@ -10,14 +10,7 @@
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum { MAX_OUTPUT = 16 << 20, MIN_COLUMNS = 60, MAX_STATES = 15, MAX_SLACK = 5, MAX_EDGES = 10 };
-
-static unsigned int width_of(const struct output_options *o)
-{
-	unsigned int columns = o->columns ? o->columns : 80;
-
-	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
-}
+enum { MAX_OUTPUT = 16 << 20, MAX_STATES = 15, MAX_SLACK = 5, MAX_EDGES = 10 };
 
 static double part(uint64_t ns, uint64_t all)
 {
@@ -178,7 +171,7 @@ static void put_doubts(struct buf *out, const struct wait_report *r, const struc
 int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_critical c = {0};
-	unsigned int columns = width_of(o);
+	unsigned int columns = output_columns(o);
 	struct buf out, line;
 	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : -ENOENT;
 

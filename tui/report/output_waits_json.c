@@ -13,7 +13,7 @@
 #include "tui/report/sanitise.h"
 
 enum {
-	MAX_TEXT = 64 << 10,
+	MAX_WORDS = 64 << 10, /* bytes of sanitised text */
 	MAX_DEPTH = 256,
 	MAX_MACHINES = 4096,
 	MAX_STARTED = 64,
@@ -34,54 +34,26 @@ static void put_buf(json_t *o, const char *key, struct buf *b, bool *failed)
 	buf_reset(b);
 }
 
-static void append(json_t *array, json_t *value, bool *failed)
-{
-	if (json_array_append_new(array, value))
-		*failed = true;
-}
-
-static int write_json(FILE *f, json_t *json, bool failed, bool open)
-{
-	char *s = json && !failed ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-	size_t len = s ? strlen(s) - (open ? 1 : 0) : 0;
-	int err;
-
-	json_decref(json);
-	if (!s)
-		return -ENOMEM;
-	errno = EIO;
-	err = fwrite(s, 1, len, f) == len ? 0 : -errno;
-	free(s);
-	return err;
-}
-
 static int write_text(FILE *f, const char *s)
 {
 	errno = EIO;
 	return fputs(s, f) < 0 ? -errno : 0;
 }
 
-static int finish(FILE *f)
-{
-	errno = EIO;
-	return fflush(f) || ferror(f) ? -errno : 0;
-}
-
 /* The fields of every document, and what was observed. */
 static json_t *head(const struct wait_report *r, const char *kind, const struct output_options *o,
 		    bool *failed)
 {
-	json_t *json = output_json_head(r->model, kind, o), *notes = json_object_get(json, "notes");
+	json_t *json = output_json_head(r->model, kind, o, failed),
+	       *notes = json_object_get(json, "notes");
 	struct waits_stats stats = {0};
 	struct buf b;
 
-	if (!json)
-		return NULL;
 	if (r->waits)
 		waits_stats(r->waits, &stats);
-	buf_init(&b, MAX_TEXT);
+	buf_init(&b, MAX_WORDS);
 	for (unsigned int i = 0; wait_doubt(&b, r, &stats, i); i++) {
-		append(notes, json_stringn(b.data, b.len), failed);
+		json_append(notes, json_stringn(b.data, b.len), failed);
 		buf_reset(&b);
 	}
 	buf_release(&b);
@@ -103,7 +75,7 @@ static void put_user_frame(json_t *frames, const struct wait_report *r, const st
 	json_t *o = json_object();
 	struct buf b;
 
-	buf_init(&b, MAX_TEXT);
+	buf_init(&b, MAX_WORDS);
 	if (function && function->function[0])
 		sanitise_append(&b, function->function, strlen(function->function));
 	else
@@ -116,7 +88,7 @@ static void put_user_frame(json_t *frames, const struct wait_report *r, const st
 		if (line->line)
 			json_put_u64(o, "line", line->line, failed);
 	}
-	append(frames, o, failed);
+	json_append(frames, o, failed);
 }
 
 static void put_kernel_frames(json_t *frames, const char *kernel, bool *failed)
@@ -126,12 +98,12 @@ static void put_kernel_frames(json_t *frames, const char *kernel, bool *failed)
 		json_t *o = json_object();
 		struct buf b;
 
-		buf_init(&b, MAX_TEXT);
+		buf_init(&b, MAX_WORDS);
 		sanitise_append(&b, kernel, n);
 		put_buf(o, "function", &b, failed);
 		buf_release(&b);
 		json_put(o, "module", json_string("kernel"), failed);
-		append(frames, o, failed);
+		json_append(frames, o, failed);
 		kernel += n + (kernel[n] == ';');
 	}
 }
@@ -148,7 +120,7 @@ static json_t *layer_json(const struct wait_report *r, const struct waits_node *
 		json_put_text(o, "comm", l->comm, failed);
 	}
 	json_put(o, "state", json_string(layer_state_text(l->state)), failed);
-	buf_init(&b, MAX_TEXT);
+	buf_init(&b, MAX_WORDS);
 	wait_layer_words(&b, n);
 	put_buf(o, "detail", &b, failed);
 	buf_release(&b);
@@ -184,14 +156,14 @@ static json_t *chain_json(const struct wait_report *r, const struct waits_chains
 		json_put(part, "category", json_string(wait_account_text((enum wait_account)a)),
 			 failed);
 		json_put_u64(part, "ns", n->account_ns[a], failed);
-		append(accounting, part, failed);
+		json_append(accounting, part, failed);
 	}
 	if (json_array_size(accounting))
 		json_put(o, "accounting", accounting, failed);
 	else
 		json_decref(accounting);
 	while (depth--)
-		append(layers, layer_json(r, &chains->nodes[path[depth]], failed), failed);
+		json_append(layers, layer_json(r, &chains->nodes[path[depth]], failed), failed);
 	json_put(o, "layers", layers, failed);
 	return o;
 }
@@ -210,7 +182,7 @@ static void put_accounting(json_t *o, const struct waits_account *account, bool 
 			  account->total_ns ? (double)account->ns[a] / (double)account->total_ns
 					    : 0,
 			  failed);
-		append(list, row, failed);
+		json_append(list, row, failed);
 	}
 	json_put(o, "accounting", list, failed);
 	put_share(o, "accounted_wall", account->wall, failed);
@@ -234,7 +206,7 @@ static void put_started(json_t *o, const struct wait_report *r, bool *failed)
 		json_put_u64(one, "tid", started[i].tid, failed);
 		json_put_text(one, "comm", started[i].comm, failed);
 		json_put_u64(one, "ns", started[i].ns, failed);
-		append(list, one, failed);
+		json_append(list, one, failed);
 	}
 	json_put(o, "started", list, failed);
 }
@@ -268,7 +240,7 @@ static int write_chains(const struct wait_report *r, const struct waits_chains *
 		err = write_text(f, separator);
 		separator = o->json_lines ? "," : ",\n ";
 		if (!err)
-			err = write_json(f, chain, failed, false);
+			err = json_write(chain, failed, JSON_NESTED, f);
 		else
 			json_decref(chain);
 	}
@@ -289,21 +261,19 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 	if (r->waits)
 		waits_account(r->waits, &account);
 	json = head(r, "chains", o, &failed);
-	if (json) {
-		put_accounting(json, &account, &failed);
-		put_started(json, r, &failed);
-		if (chains.no_room_ns)
-			json_put_u64(json, "no_room_ns", chains.no_room_ns, &failed);
-	}
-	err = write_json(f, json, failed, true);
+	put_accounting(json, &account, &failed);
+	put_started(json, r, &failed);
+	if (chains.no_room_ns)
+		json_put_u64(json, "no_room_ns", chains.no_room_ns, &failed);
+	err = json_write(json, failed, JSON_OPEN, f);
 	if (!err)
 		err = write_text(f, ",\"chains\":[");
 	if (!err)
 		err = write_chains(r, &chains, o, f);
 	if (!err)
-		err = write_text(f, "]}\n");
+		err = write_text(f, "]}");
 	waits_chains_release(&chains);
-	return err ? err : finish(f);
+	return err ? err : json_write_end(f);
 }
 
 /* ---- critical path */
@@ -313,7 +283,7 @@ static void put_label(json_t *o, const char *key, const struct wait_report *r, u
 {
 	struct buf b;
 
-	buf_init(&b, MAX_TEXT);
+	buf_init(&b, MAX_WORDS);
 	wait_state_label(&b, r, state);
 	put_buf(o, key, &b, failed);
 	buf_release(&b);
@@ -327,10 +297,10 @@ static json_t *state_json(const struct wait_report *r, const struct waits_critic
 	json_t *o = json_object();
 	struct buf b;
 
-	json_put(o, "machine", json_text(words.machine, MAX_TEXT), failed);
+	json_put(o, "machine", json_text(words.machine, JSON_MAX_TEXT), failed);
 	if (words.tid)
 		json_put_u64(o, "tid", words.tid, failed);
-	buf_init(&b, MAX_TEXT);
+	buf_init(&b, MAX_WORDS);
 	wait_state_words(&b, r, &words);
 	put_buf(o, "state", &b, failed);
 	buf_release(&b);
@@ -369,13 +339,13 @@ static void put_states(json_t *o, const struct wait_report *r, const struct wait
 	for (uint32_t i = 0; i < nr; i++) {
 		json_t *one;
 
-		append(states, state_json(r, c, index[i], failed), failed);
+		json_append(states, state_json(r, c, index[i], failed), failed);
 		if (c->path.states[index[i]].slack_ns == UINT64_MAX)
 			continue;
 		one = json_object();
 		put_label(one, "state", r, index[i], failed);
 		json_put_u64(one, "min_ns", c->path.states[index[i]].slack_ns, failed);
-		append(slack, one, failed);
+		json_append(slack, one, failed);
 	}
 	free(index);
 	json_put(o, "states", states, failed);
@@ -393,11 +363,11 @@ static void put_machines(json_t *o, const struct wait_report *r, const struct wa
 	for (uint32_t i = 0; i < nr; i++) {
 		json_t *one = json_object();
 
-		json_put(one, "machine", json_text(m[i].machine, MAX_TEXT), failed);
+		json_put(one, "machine", json_text(m[i].machine, JSON_MAX_TEXT), failed);
 		if (m[i].tid)
 			json_put_u64(one, "tid", m[i].tid, failed);
 		json_put_u64(one, "critical_ns", m[i].critical_ns, failed);
-		append(list, one, failed);
+		json_append(list, one, failed);
 	}
 	free(m);
 	json_put(o, "machines", list, failed);
@@ -417,7 +387,7 @@ static void put_edges(json_t *o, const struct wait_report *r, const struct waits
 		json_put_u64(one, "count", e->count, failed);
 		json_put_u64(one, "ns", e->ns, failed);
 		json_put_u64(one, "critical_ns", e->critical_ns, failed);
-		append(list, one, failed);
+		json_append(list, one, failed);
 	}
 	json_put(o, "edges", list, failed);
 }
@@ -437,7 +407,7 @@ static void put_next(json_t *o, const struct wait_report *r, const struct waits_
 		put_share(one, "speedup", whole ? (double)n->speedup_ns / (double)whole : 0,
 			  failed);
 		json_put_u64(one, "speedup_ns", n->speedup_ns, failed);
-		append(list, one, failed);
+		json_append(list, one, failed);
 	}
 	json_put(o, "next", list, failed);
 }
@@ -454,7 +424,6 @@ int output_critical_json(const struct wait_report *r, const struct output_option
 		return err;
 	}
 	json = head(r, "critical", o, &failed);
-	failed |= !json;
 	json_put_u64(json, "length_ns", c.path.length_ns, &failed);
 	json_put_u64(json, "deficit_ns", c.path.deficit_ns, &failed);
 	json_put_u64(json, "path_elapsed_ns", c.path.elapsed_ns, &failed);
@@ -466,11 +435,8 @@ int output_critical_json(const struct wait_report *r, const struct output_option
 	put_edges(json, r, &c, &failed);
 	put_next(json, r, &c, &failed);
 	for (uint32_t i = 0; i < c.nr_warnings; i++)
-		append(warnings, json_text(c.warning[i], WAITS_WARNING), &failed);
+		json_append(warnings, json_text(c.warning[i], WAITS_WARNING), &failed);
 	json_put(json, "warnings", warnings, &failed);
 	waits_critical_release(&c);
-	err = write_json(f, json, failed, false);
-	if (!err)
-		err = write_text(f, "\n");
-	return err ? err : finish(f);
+	return json_write(json, failed, JSON_LINE, f);
 }
