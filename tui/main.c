@@ -52,6 +52,9 @@ int main(int argc, char **argv)
 		return verb_watch(&o);
 	case VERB_DESCEND:
 		return verb_descend(&o);
+	case VERB_CHAINS:
+	case VERB_CRITICAL:
+		return verb_waits(&o);
 	case VERB_RECORD:
 		return verb_record(&o);
 	case VERB_EXPORT:
@@ -61,8 +64,8 @@ int main(int argc, char **argv)
 	case VERB_DOCTOR:
 		return o.nr_pids || o.name || o.command ? verb_coverage(&o) : verb_doctor(&o);
 	default:
-		fprintf(stderr, "peaktop: chains, critical, resume and diff are not available in "
-				"this version; use watch, descend, record, export or doctor\n");
+		fprintf(stderr, "peaktop: resume and diff are not available in this version; use "
+				"watch, descend, chains, critical, record, export or doctor\n");
 		return EXIT_USAGE;
 	}
 }

@@ -240,7 +240,7 @@ static int needs_check(const struct options *o, char *e, size_t n)
 	case VERB_CHAINS:
 	case VERB_CRITICAL:
 	case VERB_RECORD:
-		if (!target && !((o->verb == VERB_WATCH || o->verb == VERB_DESCEND) && o->nr_files))
+		if (!target && (o->verb == VERB_RECORD || !o->nr_files))
 			return options_fail(e, n,
 					    "no target given; give -p PID, -n NAME or -- CMD");
 		if (o->verb == VERB_RECORD && !o->output)

@@ -10,13 +10,13 @@
 #define F(form) (1u << FORM_##form)
 #define DESCENTS (F(DESCEND) | F(WALK) | F(OPEN))
 #define CHAINS (F(CHAINS) | F(CRITICAL))
-#define FILES (F(SCREEN_FILE) | F(WATCH_FILE) | F(DESCEND_FILE))
+#define FILES (F(SCREEN_FILE) | F(WATCH_FILE) | F(DESCEND_FILE) | F(WAITS_FILE))
 /* what measures a process */
 #define LIVE (F(SCREEN) | F(WATCH) | DESCENTS | CHAINS | F(RECORD) | F(RESUME))
 #define TARGETS (LIVE | F(COVERAGE))
 /* what prints text or JSON */
 #define PRINTS                                                                                     \
-	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(DIFF) | F(DOCTOR) | F(COVERAGE))
+	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(WAITS_FILE) | F(DIFF) | F(DOCTOR) | F(COVERAGE))
 /* what shows a profile */
 #define PROFILES                                                                                   \
 	(F(SCREEN) | F(SCREEN_FILE) | F(WATCH) | F(WATCH_FILE) | F(DESCEND) | F(DESCEND_FILE) |    \
@@ -42,7 +42,7 @@ ROW("name", 'n', "NAME", TARGET, TARGETS, "measure all processes with this name"
 ROW("replay", 'r', "FILE", TARGET, FILES | F(EXPORT),
     "show a saved session instead of a process; this needs no privileges", .id = OPT_FILE),
 
-ROW("of", 'f', "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(OPEN) | CHAINS | F(RECORD),
+ROW("of", 'f', "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(OPEN) | F(RECORD),
     "measure this operation; may be repeated (default: syscalls)", .id = OPT_OP),
 ROW("begin", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
     "count only what begins after a call of this operation began and before a call of --end ended",
@@ -52,7 +52,7 @@ ROW("end", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
 ROW("follow", 0, NULL, MEASURE, LIVE & ~F(OPEN), "also measure children of the target",
     FLAG(follow)),
 ROW("for", 0, "SECONDS", MEASURE, F(WATCH) | F(WALK) | CHAINS | F(RECORD),
-    "measure for this long (watch: 5; record: until Ctrl-C)", NUMBER(for_s, 0.01, 1e7)),
+    "measure for this long (watch, chains, critical: 5; record: until Ctrl-C)", NUMBER(for_s, 0.01, 1e7)),
 ROW("interval", 0, "SECONDS", MEASURE, LIVE & ~F(OPEN), "length of a slice (1; descend: 0.25)",
     NUMBER(interval_s, 0.05, 3600)),
 ROW("resolution", 0, "1|2|4|8", MEASURE, PROFILES, "buckets per doubling of the latency (4)",
@@ -61,7 +61,7 @@ ROW("max-overhead", 0, "PERCENT", MEASURE, LIVE,
     "limit for the time that probes take from the target, in percent of its CPU time or of one "
     "CPU, whichever is larger (1; 100 = no limit)", NUMBER(max_overhead, 0.01, 100)),
 
-ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS,
+ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND),
     "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "
     "the peak with the largest share of the time", .id = OPT_PEAK),
 ROW("slowest", 0, "PERCENT", DESCENT, F(DESCEND),
@@ -97,10 +97,11 @@ ROW("csv", 0, NULL, OUTPUT, F(WATCH) | F(WATCH_FILE),
 ROW("top", 0, "N", OUTPUT, F(WATCH) | F(WATCH_FILE),
     "print only the N operations with the largest total time, in text, CSV and JSON",
     WHOLE(top, 1, 4096)),
-ROW("format", 0, "FORMAT", OUTPUT, F(EXPORT), "the format to convert to: json", TEXT(format)),
-ROW("output", 'o', "FILE", OUTPUT, DESCENTS | F(RECORD) | F(RESUME),
+ROW("format", 0, "FORMAT", OUTPUT, F(EXPORT),
+    "the format to convert to: json, or folded (chains as folded stacks)", TEXT(format)),
+ROW("output", 'o', "FILE", OUTPUT, DESCENTS | CHAINS | F(RECORD) | F(RESUME),
     "write the session to this file", TEXT(output)),
-ROW("force", 0, NULL, OUTPUT, DESCENTS | F(RECORD) | F(RESUME),
+ROW("force", 0, NULL, OUTPUT, DESCENTS | CHAINS | F(RECORD) | F(RESUME),
     "let -o replace an older session", FLAG(force)),
 ROW("quiet", 0, NULL, OUTPUT, PRINTS | F(EXPORT), "print no remarks on standard error",
     FLAG(quiet)),
@@ -111,7 +112,9 @@ ROW("script", 0, "FILE", OUTPUT, F(SCREEN_FILE),
 
 ROW("allow-uretprobe", 0, NULL, OTHER, LIVE,
     "accepted for compatibility: return addresses are never replaced", .id = OPT_IGNORED),
-ROW("rsp-compat", 0, NULL, OTHER, CHAINS, "accepted for compatibility", .id = OPT_IGNORED),
+ROW("rsp-compat", 0, NULL, OTHER, CHAINS | F(WAITS_FILE),
+    "follow only what lies within a wait, give or take 100 us, as the RSP paper does",
+    FLAG(rsp_compat)),
 ROW("help", 'h', NULL, OTHER, ~0u, "print this text; after a verb: its options and examples",
     .id = OPT_HELP),
 ROW("version", 'V', NULL, OTHER, ~0u, "print the version", .id = OPT_VERSION),
@@ -152,8 +155,24 @@ const struct verb_row verb_rows[] = {
      "the calls that threads are in now, for how long, and what they wait for.",
      {"sudo peaktop descend -p 1234 -f serve_request --peak 2.5ms",
       "sudo peaktop descend -n redis-server", NULL}},
-    {"chains", VERB_CHAINS, F(CHAINS), {"TARGET [-f OP]", NULL}, NULL, NULL, {NULL}},
-    {"critical", VERB_CRITICAL, F(CRITICAL), {"TARGET [-f OP]", NULL}, NULL, NULL, {NULL}},
+    {"chains",
+     VERB_CHAINS,
+     F(CHAINS) | F(WAITS_FILE),
+     {"TARGET [-o FILE]", "-r FILE", NULL},
+     "show for whom a process waits, through all processes",
+     "Trace the waits of a process for some seconds. Print for whom each thread waited, for whom "
+     "that one waited, and so on down to code that ran or a device that worked, and account for "
+     "all of its time. With -r, read a session that was saved with -o.",
+     {"sudo peaktop chains -n redis-server", "sudo peaktop chains --json -- make", NULL}},
+    {"critical",
+     VERB_CRITICAL,
+     F(CRITICAL) | F(WAITS_FILE),
+     {"TARGET [-o FILE]", "-r FILE", NULL},
+     "find the critical path of a process through all processes",
+     "Trace the waits of a process for some seconds. Print what its longest path of runs and "
+     "waits consists of, and what would be saved if a part of it took no time. With -r, read a "
+     "session that was saved with -o.",
+     {"sudo peaktop critical -- make -j4", "sudo peaktop critical -n postgres --for 10", NULL}},
     {"record",
      VERB_RECORD,
      F(RECORD),
@@ -220,9 +239,9 @@ enum form option_form(const struct options *o)
 		       : o->nr_ops ? FORM_DESCEND
 				   : FORM_WALK;
 	case VERB_CHAINS:
-		return FORM_CHAINS;
+		return file ? FORM_WAITS_FILE : FORM_CHAINS;
 	case VERB_CRITICAL:
-		return FORM_CRITICAL;
+		return file ? FORM_WAITS_FILE : FORM_CRITICAL;
 	case VERB_RECORD:
 		return FORM_RECORD;
 	case VERB_RESUME:
@@ -251,6 +270,7 @@ const char *option_form_name(enum form form)
 	    [FORM_DESCEND_FILE] = "descend -r FILE",
 	    [FORM_CHAINS] = "chains",
 	    [FORM_CRITICAL] = "critical",
+	    [FORM_WAITS_FILE] = "chains and critical -r FILE",
 	    [FORM_RECORD] = "record",
 	    [FORM_RESUME] = "resume",
 	    [FORM_DIFF] = "diff",
@@ -281,7 +301,7 @@ static const char *user_name(uint32_t forms, enum form form)
 	const uint32_t same[NR_FORMS] = {
 	    [FORM_SCREEN_FILE] = F(SCREEN),   [FORM_WATCH_FILE] = F(WATCH),
 	    [FORM_DESCEND_FILE] = F(DESCEND), [FORM_WALK] = F(DESCEND),
-	    [FORM_COVERAGE] = F(DOCTOR),
+	    [FORM_COVERAGE] = F(DOCTOR),     [FORM_WAITS_FILE] = F(CHAINS),
 	};
 
 	if (forms & same[form] || (form == FORM_OPEN && (forms & walks) == walks))

@@ -23,6 +23,7 @@ enum form {
 	FORM_DESCEND_FILE, /* descend -r FILE */
 	FORM_CHAINS,
 	FORM_CRITICAL,
+	FORM_WAITS_FILE, /* chains or critical -r FILE */
 	FORM_RECORD,
 	FORM_RESUME,
 	FORM_DIFF,

@@ -11,8 +11,10 @@
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/report/output.h"
 #include "tui/report/output_csv.h"
+#include "tui/report/output_waits.h"
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
 
@@ -36,10 +38,10 @@ static int print_slices(struct replay *r, const struct options *o)
 	return err;
 }
 
-/* Read a whole session; with `lines` print its slices meanwhile. Returns 0, or an exit status after
- * printing the error. */
-static int replay_read(struct replay **r, const char *path, const struct options *lines,
-		       int *output_error)
+/* Read a whole session; with `lines` print its slices meanwhile. `config` NULL: the default.
+ * Returns 0, or an exit status after printing the error. */
+static int replay_read(struct replay **r, const char *path, const struct waits_config *config,
+		       const struct options *lines, int *output_error)
 {
 	char why[512];
 	int status = front_unprivileged(why, sizeof(why));
@@ -51,6 +53,8 @@ static int replay_read(struct replay **r, const char *path, const struct options
 		verb_complain(why);
 		return status;
 	}
+	if (config)
+		replay_configure_waits(*r, config);
 	if (lines)
 		*output_error = print_slices(*r, lines);
 	at = replay_advance(*r, UINT64_MAX);
@@ -69,7 +73,19 @@ static int replay_read(struct replay **r, const char *path, const struct options
 
 int replay_whole(struct replay **r, const char *path)
 {
-	return replay_read(r, path, NULL, NULL);
+	return replay_read(r, path, NULL, NULL, NULL);
+}
+
+int replay_whole_waits(struct replay **r, const char *path, const struct waits_config *config)
+{
+	return replay_read(r, path, config, NULL, NULL);
+}
+
+struct wait_report wait_report_of(struct replay *r)
+{
+	return (struct wait_report){.model = replay_model(r),
+				    .names = replay_driver(r),
+				    .waits = wait_driver_waits(replay_waits(r))};
 }
 
 /* Print the answer that the recording verb would have given. */
@@ -77,11 +93,17 @@ static int export_json(struct replay *r, const struct output_options *oo)
 {
 	struct descend_report report = descend_report_of(r);
 	struct walk_report walk = walk_report_of(r);
+	struct wait_report waits = wait_report_of(r);
 
 	if (report.op)
 		return output_descend_json(&report, oo, stdout);
-	return walker_asked(walk.walker) ? output_walk_json(&walk, oo, stdout)
-					 : output_watch_json(replay_model(r), oo, stdout);
+	if (walker_asked(walk.walker))
+		return output_walk_json(&walk, oo, stdout);
+	if (waits.waits) {
+		waits_flush(waits.waits);
+		return output_chains_json(&waits, oo, stdout);
+	}
+	return output_watch_json(replay_model(r), oo, stdout);
 }
 
 int verb_watch_file(struct options *o)
@@ -89,7 +111,7 @@ int verb_watch_file(struct options *o)
 	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
 	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
 	struct replay *r = NULL;
-	int err = 0, status = replay_read(&r, o->files[0], lines ? o : NULL, &err);
+	int err = 0, status = replay_read(&r, o->files[0], NULL, lines ? o : NULL, &err);
 
 	if (status)
 		return status;
@@ -110,13 +132,39 @@ int verb_watch_file(struct options *o)
 	return damaged ? EXIT_DAMAGED : output_status(err);
 }
 
+static int export_folded(const struct options *o)
+{
+	struct wait_report report;
+	struct replay *r = NULL;
+	int status = replay_whole(&r, o->files[0]);
+
+	if (status)
+		return status;
+	report = wait_report_of(r);
+	if (report.waits) {
+		waits_flush(report.waits);
+		status = output_status(output_chains_folded(&report, stdout));
+	} else {
+		verb_complain("export: --format folded needs a session with waits; record one with "
+			      "peaktop chains TARGET -o FILE");
+		status = EXIT_NO_ANSWER;
+	}
+	if (replay_damage(r)[0])
+		status = EXIT_DAMAGED;
+	replay_free(r);
+	return status;
+}
+
 int verb_export(struct options *o)
 {
 	if (!strcmp(o->format, "json")) {
 		o->json = true;
 		return verb_watch_file(o);
 	}
-	fprintf(stderr, "peaktop: export: --format '%s' is not supported; give --format json\n",
+	if (!strcmp(o->format, "folded"))
+		return export_folded(o);
+	fprintf(stderr,
+		"peaktop: export: --format '%s' is not supported; give --format json or folded\n",
 		o->format);
 	return EXIT_USAGE;
 }

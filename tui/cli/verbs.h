@@ -6,12 +6,15 @@
 #include "tui/engine/front.h"
 #include "tui/engine/options.h"
 #include "tui/engine/replay.h"
+#include "tui/report/output_waits.h"
 
 /* Print the help text of a verb (usage.h). */
 int verb_help(enum verb verb);
 int verb_watch(struct options *o);
 int verb_record(struct options *o);
 int verb_descend(struct options *o);
+/* chains and critical */
+int verb_waits(struct options *o);
 int verb_doctor(struct options *o);
 /* `doctor TARGET`: print the share of its functions that can be watched. */
 int verb_coverage(struct options *o);
@@ -21,6 +24,11 @@ int verb_script(struct options *o);
 
 /* Open a session and read all of it. Returns 0, or an exit status after printing the error. */
 int replay_whole(struct replay **r, const char *path);
+/* The same; `config` says how to analyse the waits in it. */
+int replay_whole_waits(struct replay **r, const char *path, const struct waits_config *config);
+
+/* The waits of a session that was read. */
+struct wait_report wait_report_of(struct replay *r);
 
 /* Print "peaktop: LINE" to stderr. */
 void verb_complain(const char *line);

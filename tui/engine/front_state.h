@@ -264,6 +264,8 @@ void snapshots_acknowledged(struct front *f, uint32_t round);
 void snapshots_release(struct front *f);
 
 /* front_waits.c */
+/* True if this run is about waits and the collector has not answered the request yet. */
+bool waits_are_due(const struct front *f);
 void waits_acknowledged(struct front *f, uint32_t epoch);
 /* False: the refusal is not about waits. */
 bool waits_refused(struct front *f, const struct rec_refused *r);

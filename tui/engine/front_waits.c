@@ -74,6 +74,12 @@ bool front_waits_ended(const struct front *f)
 	return !f->waits || f->waits->ended || f->over;
 }
 
+bool waits_are_due(const struct front *f)
+{
+	return (f->options->verb == VERB_CHAINS || f->options->verb == VERB_CRITICAL) &&
+	       (!f->waits || (!f->waits->begun && !f->waits->ended));
+}
+
 void waits_acknowledged(struct front *f, uint32_t epoch)
 {
 	if (!f->waits || !epoch)

@@ -72,6 +72,7 @@ struct options {
 	unsigned int top; /* print only so many operations; 0: all */
 	bool help, version;
 	bool open;			  /* descend --open: list the calls that are open now */
+	bool rsp_compat;		  /* chains: follow only what fits, as the RSP paper does */
 	bool force;			  /* --force: -o may replace an older session */
 	uint64_t given;			  /* bit i: the option in row i of option_rows was given */
 	struct descent_question question; /* options of descend */

@@ -160,8 +160,9 @@ void watches_move(struct front *f)
 		all &= w->stage >= WATCH_ARMED;
 	}
 	phases_send(f);
-	/* Do not start a command in which nothing can be watched. */
-	if ((all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
+	/* Do not start a command before its waits are traced, nor one in which nothing can be
+	 * watched. */
+	if (!waits_are_due(f) && (all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
 		struct record rec = {.type = REQ_GO};
 		bool targets = model_nr_targets(f->stream.model) > 0;
 

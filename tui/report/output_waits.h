@@ -22,6 +22,8 @@ struct wait_report {
 };
 
 int output_chains_json(const struct wait_report *r, const struct output_options *o, FILE *f);
+/* One line a chain: its layers and their frames, then ns. */
+int output_chains_folded(const struct wait_report *r, FILE *f);
 int output_chains_text(const struct wait_report *r, const struct output_options *o, FILE *f);
 int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f);
 int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f);
