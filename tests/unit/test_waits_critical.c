@@ -190,7 +190,7 @@ static void test_folded(void **state)
 	buf_init(&out, 1 << 16);
 	assert_int_equal(waits_folded(&chains, NULL, NULL, &out), 0);
 	assert_non_null(strstr(out.data, "[a_b_ 500 run] 1"));
-	assert_non_null(strstr(out.data, "[a_b_ 500 waiting for an empty pipe pipe:[1]];ksys_read;"
+	assert_non_null(strstr(out.data, "[a_b_ 500 waiting for data in a pipe pipe:[1]];ksys_read;"
 					 "pipe_read;schedule;[server 501 run] "));
 	for (char *line = out.data; *line; line = strchr(line, '\n') + 1)
 		assert_int_equal(line[0], '[');

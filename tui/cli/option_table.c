@@ -16,7 +16,8 @@
 #define TARGETS (LIVE | F(COVERAGE))
 /* what prints text or JSON */
 #define PRINTS                                                                                     \
-	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(WAITS_FILE) | F(DIFF) | F(DOCTOR) | F(COVERAGE))
+	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(WAITS_FILE) | F(DIFF) |         \
+	 F(DOCTOR) | F(COVERAGE))
 /* what shows a profile */
 #define PROFILES                                                                                   \
 	(F(SCREEN) | F(SCREEN_FILE) | F(WATCH) | F(WATCH_FILE) | F(DESCEND) | F(DESCEND_FILE) |    \
@@ -301,7 +302,7 @@ static const char *user_name(uint32_t forms, enum form form)
 	const uint32_t same[NR_FORMS] = {
 	    [FORM_SCREEN_FILE] = F(SCREEN),   [FORM_WATCH_FILE] = F(WATCH),
 	    [FORM_DESCEND_FILE] = F(DESCEND), [FORM_WALK] = F(DESCEND),
-	    [FORM_COVERAGE] = F(DOCTOR),     [FORM_WAITS_FILE] = F(CHAINS),
+	    [FORM_COVERAGE] = F(DOCTOR),      [FORM_WAITS_FILE] = F(CHAINS),
 	};
 
 	if (forms & same[form] || (form == FORM_OPEN && (forms & walks) == walks))

@@ -6,7 +6,6 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
-#include "analysis/waits/folded.h"
 #include "analysis/waits/traces.h"
 #include "analysis/walk/names.h"
 #include "tui/report/output_descend.h"
@@ -16,7 +15,6 @@
 
 enum {
 	MAX_OUTPUT = 16 << 20,
-	MAX_FOLDED = 256 << 20,
 	FIGURES = 22,	   /* columns of share, time and count */
 	DEEP = 10,	   /* levels that are indented by two columns; deeper ones by one */
 	KERNEL_NAMES = 6,  /* functions shown of a thread of the kernel */
@@ -416,12 +414,14 @@ static void put_observed(struct buf *out, const struct wait_report *r, unsigned 
 	buf_release(&line);
 }
 
-static void put_started(struct buf *out, const struct wait_report *r, unsigned int columns)
+static void put_started(const struct printer *p)
 {
 	struct waits_started started[MAX_STARTED];
-	uint32_t nr = waits_started(r->waits, started, MAX_STARTED);
+	uint32_t nr = waits_started(p->r->waits, started, MAX_STARTED);
 	struct buf line;
 
+	while (nr && share_of(p, started[nr - 1].ns) < LEAST)
+		nr--;
 	if (!nr)
 		return;
 	buf_init(&line, MAX_OUTPUT);
@@ -430,7 +430,8 @@ static void put_started(struct buf *out, const struct wait_report *r, unsigned i
 		sanitise_append(&line, started[i].comm, strlen(started[i].comm));
 		buf_printf(&line, " %u %s", started[i].tid, format_time(started[i].ns).s);
 	}
-	words_wrap(out, line.err ? "" : line.data, columns, "Started and not waited for: ", 2);
+	words_wrap(p->out, line.err ? "" : line.data, p->columns,
+		   "Started and not waited for: ", 2);
 	buf_release(&line);
 }
 
@@ -459,7 +460,7 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	}
 	buf_putc(&out, '\n');
 	if (r->waits) {
-		put_started(&out, r, p.columns);
+		put_started(&p);
 		put_observed(&out, r, p.columns);
 	}
 	free(p.children);
@@ -467,40 +468,4 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	waits_chains_release(&chains);
 	output_text_state(&out, r->model, o);
 	return output_text_write(&out, f);
-}
-
-static const char *folded_name(void *ctx, const struct rec_frame *f)
-{
-	const struct wait_report *r = ctx;
-	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
-
-	return s && s->function[0] ? s->function : NULL;
-}
-
-int output_chains_folded(const struct wait_report *r, FILE *f)
-{
-	struct wait_report copy = *r;
-	struct waits_chains chains;
-	struct buf lines, out;
-	int err = waits_chains(r->waits, &chains);
-
-	if (err)
-		return err;
-	buf_init(&lines, MAX_FOLDED);
-	buf_init(&out, MAX_FOLDED);
-	err = waits_folded(&chains, folded_name, &copy, &lines);
-	waits_chains_release(&chains);
-	/* line by line: the sanitiser takes a newline for a control character */
-	for (const char *p = lines.data; !err && p && *p;) {
-		size_t n = strcspn(p, "\n");
-
-		err = sanitise_append(&out, p, n);
-		buf_putc(&out, '\n');
-		p += n + (p[n] == '\n');
-	}
-	buf_release(&lines);
-	if (!err)
-		return output_text_write(&out, f);
-	buf_release(&out);
-	return err;
 }

@@ -6,9 +6,11 @@
 
 #include "analysis/base/format.h"
 #include "analysis/base/syscall_names.h"
-#include "analysis/waits/traces.h"
+#include "analysis/waits/folded.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
+
+enum { MAX_FOLDED = 256 << 20 };
 
 static void put(struct buf *out, const char *s)
 {
@@ -141,7 +143,7 @@ void wait_frame_name(struct buf *out, const struct wait_report *r, const struct 
 	report_function(out, r->names, (struct rec_code){f->module, f->function});
 }
 
-void wait_machine_words(struct buf *out, const struct waits_state *s)
+static void put_machine(struct buf *out, const struct waits_state *s)
 {
 	put(out, s->machine[0] ? s->machine : "(other)");
 	if (s->tid)
@@ -161,7 +163,7 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
 {
 	struct waits_state s = waits_state(r->waits, state);
 
-	wait_machine_words(out, &s);
+	put_machine(out, &s);
 	buf_puts(out, ": ");
 	wait_state_words(out, r, &s);
 }
@@ -196,4 +198,40 @@ bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits
 		return true;
 	}
 	return false;
+}
+
+static const char *folded_name(void *ctx, const struct rec_frame *f)
+{
+	const struct wait_report *r = ctx;
+	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
+
+	return s && s->function[0] ? s->function : NULL;
+}
+
+int output_chains_folded(const struct wait_report *r, FILE *f)
+{
+	struct wait_report copy = *r;
+	struct waits_chains chains;
+	struct buf lines, out;
+	int err = waits_chains(r->waits, &chains);
+
+	if (err)
+		return err;
+	buf_init(&lines, MAX_FOLDED);
+	buf_init(&out, MAX_FOLDED);
+	err = waits_folded(&chains, folded_name, &copy, &lines);
+	waits_chains_release(&chains);
+	/* line by line: the sanitiser takes a newline for a control character */
+	for (const char *p = lines.data; !err && p && *p;) {
+		size_t n = strcspn(p, "\n");
+
+		err = sanitise_append(&out, p, n);
+		buf_putc(&out, '\n');
+		p += n + (p[n] == '\n');
+	}
+	buf_release(&lines);
+	if (!err)
+		return output_text_write(&out, f);
+	buf_release(&out);
+	return err;
 }

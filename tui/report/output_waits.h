@@ -35,11 +35,9 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 void wait_layer_words(struct buf *out, const struct waits_node *n);
 /* The name of a user frame's function: "serve", or "libc.so.6+0x1234". */
 void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f);
-/* The machine of a state of the critical path: "redis-server 1234", "nvme0n1". */
-void wait_machine_words(struct buf *out, const struct waits_state *s);
-/* What it does there: "running serve", "block I/O". */
+/* What a machine of the critical path does in a state: "running serve", "block I/O". */
 void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s);
-/* Both: "redis-server 1234: running serve". */
+/* The same with the machine: "redis-server 1234: running serve". */
 void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t state);
 /* One sentence at a time about what makes the result less than it looks. False: there are no more.
  */

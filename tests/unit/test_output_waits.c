@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `peaktop chains` and `peaktop critical` print of a saved session of simulated programs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "tests/unit/waits_check.h"
+#include "tui/engine/replay.h"
+#include "tui/engine/wait_driver.h"
+#include "tui/report/output_waits.h"
+#include "tui/session/session_file.h"
+
+enum { USER_STACK = 900, MODULE = 1 };
+
+typedef int output_fn(const struct wait_report *, const struct output_options *, FILE *);
+
+static char path[64];
+static struct replay *replay;
+static struct wait_report report;
+static char *printed;
+static size_t printed_bytes;
+
+static void put_record(struct session_writer *w, struct record rec)
+{
+	assert_int_equal(session_writer_append(w, &rec), 0);
+}
+
+/* The session that the front writes: names, then the simulated records. All threads of the target
+ * are in the same user code. */
+static void write_session(const char *comm)
+{
+	static const struct rec_frame frames[] = {{MODULE, 0x110, 0x100}, {MODULE, 0x210, 0x200}};
+	static const struct {
+		uint64_t offset;
+		const char *function;
+		uint32_t line;
+	} symbols[] = {{0x100, "main", 10},
+		       {0x10f, "main", 12},
+		       {0x200, "store::wait_for(int)", 20},
+		       {0x210, "store::wait_for(int)", 23}};
+	struct session_writer *w;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/peaktop-waits-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(session_writer_create(&w, path), 0);
+	put_record(w, (struct record){.type = REC_META,
+				      .meta = {.version = "",
+					       .host = "",
+					       .kernel = "",
+					       .boot_id = "",
+					       .command = "",
+					       .interval_ns = 1000 * MS,
+					       .cpus = 4}});
+	put_record(
+	    w,
+	    (struct record){
+		.type = REC_TARGET,
+		.target = {.pid = sim.task[0].pid, .comm = comm, .exe = "/bin/x", .requested = 1}});
+	put_record(w, (struct record){.type = REC_MODULE,
+				      .module = {.module = MODULE, .path = "/usr/bin/store"}});
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+		put_record(w, (struct record){.type = REC_SYMBOL,
+					      .symbol = {.module = MODULE,
+							 .offset = symbols[i].offset,
+							 .symbol = symbols[i].function,
+							 .function = symbols[i].function,
+							 .file = "/src/store.cc",
+							 .line = symbols[i].line}});
+	put_record(
+	    w, (struct record){
+		   .type = REC_TRACE,
+		   .trace = {.trace = USER_STACK, .kernel = "", .nr_frames = 2, .frames = frames}});
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		struct record rec = sim.records[i];
+
+		if (rec.type == REC_SWITCH && rec.switched.prev_tid == sim.task[0].tid)
+			rec.switched.user_stack = USER_STACK;
+		put_record(w, rec);
+	}
+	put_record(w, (struct record){.type = REC_TICK, .tick = {.end_ns = 1000 * MS}});
+	assert_int_equal(session_writer_close(w), 0);
+}
+
+static void read_session(const struct waits_config *config)
+{
+	char why[256];
+
+	assert_int_equal(replay_open(&replay, path, why, sizeof(why)), 0);
+	if (config)
+		replay_configure_waits(replay, config);
+	assert_true(replay_advance(replay, UINT64_MAX) > 0);
+	report = (struct wait_report){.model = replay_model(replay),
+				      .names = replay_driver(replay),
+				      .waits = wait_driver_waits(replay_waits(replay))};
+	assert_non_null(report.waits);
+	waits_flush(report.waits);
+}
+
+static const char *print(output_fn *fn, const struct output_options *o)
+{
+	static const struct output_options usual;
+	FILE *f;
+
+	free(printed);
+	printed = NULL;
+	f = open_memstream(&printed, &printed_bytes);
+	assert_non_null(f);
+	assert_int_equal(fn(&report, o ? o : &usual, f), 0);
+	fclose(f);
+	return printed;
+}
+
+static json_t *document(output_fn *fn)
+{
+	json_error_t error;
+	json_t *json = json_loads(print(fn, NULL), JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		fail_msg("%s in %s", error.text, printed);
+	return json;
+}
+
+static void expect_text(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(o, key)));
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	if (!s)
+		fail_msg("no text '%s' in %s", key, json_dumps(o, 0));
+	return s;
+}
+
+static int end(void **state)
+{
+	if (path[0])
+		unlink(path);
+	path[0] = '\0';
+	replay_free(replay);
+	replay = NULL;
+	free(printed);
+	printed = NULL;
+	return teardown(state);
+}
+
+/* A asks C, which asks B; beside them somebody who has nothing to do with it. */
+static void play_triangle(const char *comm)
+{
+	static const struct sim_op a[] = {{LOOP, 20},	       {RUN, 1 * MS}, {POST, 1},
+					  {WAIT, 3, HOW_PIPE}, {NEXT},	      {EXIT}};
+	static const struct sim_op b[] = {
+	    {LOOP, 20}, {WAIT, 1, HOW_UNIX}, {RUN, 2 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	static const struct sim_op c[] = {
+	    {LOOP, 20}, {WAIT, 2, HOW_CONDITION}, {RUN, 3 * MS}, {POST, 3}, {NEXT}, {EXIT}};
+	static const struct sim_op busy[] = {{LOOP, 1000}, {RUN, 2 * MS}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 4);
+	sim_task(&sim, comm, TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "C", 0, 2, c);
+	sim_task(&sim, "innocent", 0, 3, busy);
+	sim_play(150 * MS, 4);
+}
+
+static void chains_as_text(void **state)
+{
+	const char *text;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	text = print(output_chains_text, NULL);
+	expect_text(text,
+		    "50% of the time: A 500 waiting for data in a pipe in read: pipe:[1] > C 502"
+		    "\nrunning\n");
+	expect_text(text, "A 500: 120 ms\n");
+	expect_text(text, "  main > store::wait_for\n");
+	expect_text(text, "    C 502 running\n");
+	expect_text(text, "      B 501 running\n");
+	expect_text(text, "Accounting              share  in sum     time\n");
+	expect_text(text, "  unsampled run        >99.9%  >99.9%   120 ms\n");
+	expect_text(text, "Observed: 150 ms of 150 ms (100%) in 1 window\n");
+	assert_null(strstr(text, "innocent"));
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n");
+
+		if (n > 80)
+			fail_msg("more than 80 columns: %.*s", (int)n, line);
+		line += n + 1;
+	}
+}
+
+static const json_t *innermost(const json_t *chain)
+{
+	const json_t *layers = json_object_get(chain, "layers");
+
+	return json_array_get(layers, json_array_size(layers) - 1);
+}
+
+static void chains_as_json(void **state)
+{
+	json_t *json, *list;
+	uint64_t sum = 0, total = 0;
+	const json_t *frames;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	json = document(output_chains_json);
+	assert_string_equal(text_of(json, "kind"), "chains");
+	assert_true(json_real_value(json_object_get(json, "accounted_wall")) == 1);
+	assert_true(json_real_value(json_object_get(json, "lost")) == 0);
+	list = json_object_get(json, "accounting");
+	assert_int_equal(json_array_size(list), ACCOUNTS);
+	for (size_t i = 0; i < ACCOUNTS; i++)
+		total += number(json_array_get(list, i), "ns");
+	list = json_object_get(json, "chains");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *chain = json_array_get(list, i);
+
+		sum += number(chain, "ns");
+		assert_true(!i || number(chain, "ns") <= number(json_array_get(list, i - 1), "ns"));
+		assert_string_not_equal(text_of(innermost(chain), "comm"), "innocent");
+	}
+	assert_int_equal(sum, total);
+	/* the largest: A sleeps for C */
+	list = json_object_get(json_array_get(list, 0), "layers");
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(text_of(json_array_get(list, 0), "state"), "sleep");
+	assert_string_equal(text_of(json_array_get(list, 0), "detail"),
+			    "waiting for data in a pipe in read: pipe:[1]");
+	assert_string_equal(text_of(json_array_get(list, 1), "comm"), "C");
+	assert_string_equal(text_of(json_array_get(list, 1), "state"), "run");
+	frames = json_object_get(json_array_get(list, 0), "frames");
+	assert_int_equal(json_array_size(frames), 2 + 3);
+	assert_string_equal(text_of(json_array_get(frames, 1), "function"), "store::wait_for(int)");
+	assert_string_equal(text_of(json_array_get(frames, 1), "module"), "store");
+	assert_int_equal(number(json_array_get(frames, 0), "line"), 12);
+	assert_int_equal(number(json_array_get(frames, 1), "line"), 23);
+	assert_string_equal(text_of(json_array_get(frames, 3), "function"), "pipe_read");
+	assert_string_equal(text_of(json_array_get(frames, 3), "module"), "kernel");
+	json_decref(json);
+}
+
+static void folded_stacks(void **state)
+{
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	free(printed);
+	printed = NULL;
+
+	FILE *f = open_memstream(&printed, &printed_bytes);
+
+	assert_int_equal(output_chains_folded(&report, f), 0);
+	fclose(f);
+	expect_text(printed,
+		    "[A 500 waiting for data in a pipe pipe:[1]];main;store::wait_for(int);"
+		    "ksys_read;pipe_read;schedule;[C 502 run");
+}
+
+static void critical_path(void **state)
+{
+	json_t *json, *states;
+	uint64_t on_path = 0;
+	const char *text;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	json = document(output_critical_json);
+	assert_string_equal(text_of(json, "kind"), "critical");
+	states = json_object_get(json, "states");
+	for (size_t i = 0; i < json_array_size(states); i++)
+		on_path += number(json_array_get(states, i), "critical_ns");
+	assert_true(on_path <= number(json, "length_ns"));
+	assert_true(on_path * 100 >= 99 * number(json, "length_ns"));
+	/* 3 of 6 ms of each round */
+	assert_string_equal(text_of(json_array_get(states, 0), "machine"), "C");
+	assert_true(json_real_value(json_object_get(json_array_get(states, 0), "criticality")) >
+		    0.45);
+	assert_true(json_array_size(json_object_get(json, "next")) >= 3);
+	assert_string_equal(text_of(json_array_get(json_object_get(json, "next"), 0), "without"),
+			    "C: running");
+	assert_string_equal(
+	    text_of(json_array_get(json_object_get(json, "machines"), 0), "machine"), "C");
+	json_decref(json);
+	text = print(output_critical_text, NULL);
+	expect_text(text, "critical path: ");
+	expect_text(text, "  C: running\n");
+	expect_text(text, "What would be saved at most if this state took no time\n");
+}
+
+/* Names are the target's: they drive neither the terminal nor the layout. */
+static void hostile_names(void **state)
+{
+	play_triangle("\x1b[2J\ne\xff");
+	write_session("x");
+	read_session(NULL);
+	expect_text(print(output_chains_text, NULL), "\\x1b[2J\\x0ae\\xff 500: 120 ms\n");
+	assert_null(strchr(printed, '\x1b'));
+	print(output_critical_text, NULL);
+	assert_null(strchr(printed, '\x1b'));
+	json_decref(document(output_chains_json));
+	json_decref(document(output_critical_json));
+}
+
+/* A session of another verb has no waits: documents without data, and no crash. */
+static void without_waits(void **state)
+{
+	json_t *json;
+
+	play_triangle("A");
+	sim.nr_records = 0;
+	write_session("A");
+	char why[256];
+
+	assert_int_equal(replay_open(&replay, path, why, sizeof(why)), 0);
+	assert_true(replay_advance(replay, UINT64_MAX) > 0);
+	report = (struct wait_report){.model = replay_model(replay),
+				      .names = replay_driver(replay),
+				      .waits = wait_driver_waits(replay_waits(replay))};
+	json = document(output_chains_json);
+	assert_int_equal(json_array_size(json_object_get(json, "chains")), 0);
+	json_decref(json);
+	json_decref(document(output_critical_json));
+	expect_text(print(output_chains_text, NULL), "no thread of the target was observed\n");
+	expect_text(print(output_critical_text, NULL), "no critical path");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(chains_as_text, end),
+	    cmocka_unit_test_teardown(chains_as_json, end),
+	    cmocka_unit_test_teardown(folded_stacks, end),
+	    cmocka_unit_test_teardown(critical_path, end),
+	    cmocka_unit_test_teardown(hostile_names, end),
+	    cmocka_unit_test_teardown(without_waits, end),
+	};
+
+	return cmocka_run_group_tests_name("output_waits", tests, NULL, NULL);
+}
