@@ -73,6 +73,7 @@ static const char *const forms[NR_FORMS][8] = {
     [FORM_DESCEND_FILE] = {"descend", "-r", "x"},
     [FORM_CHAINS] = {"chains", "-p", "1"},
     [FORM_CRITICAL] = {"critical", "-p", "1"},
+    [FORM_WAITS_FILE] = {"chains", "-r", "x"},
     [FORM_RECORD] = {"record", "-p", "1", "-o", "x"},
     [FORM_RESUME] = {"resume", "x", "-p", "1"},
     [FORM_DIFF] = {"diff", "x", "y"},
