@@ -292,7 +292,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->arg_mask = mask | s->arg_mask | outside;
 	act_args(a, ctx);
 	t = bpf_map_lookup_elem(&threads, &tid);
-	snapshot_take(&a->snap, bpf_get_current_task_btf(), t);
+	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
 		descent_start(c, key.cfa, tid, &a->snap);
 	if (c->descend_slot == key.slot && s->flags & PT_SITE_GO)
@@ -485,7 +485,7 @@ int on_kernel_entry(struct pt_regs *ctx)
 	a->tid = tid;
 	a->arg_mask = 0x3f | outside;
 	act_args(a, ctx);
-	snapshot_take(&a->snap, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
+	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
 	a->start = bpf_ktime_get_ns();
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 	return 0;

@@ -53,7 +53,7 @@ INLINE u64 taken(struct pt_descent *d)
  */
 SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 {
-	u64 depth, ns, index, probes;
+	u64 depth, ns, index, probes, runq = 0, irq = 0;
 	struct pt_fnode_open *o;
 	struct pt_fnode_sum *s;
 
@@ -82,14 +82,18 @@ SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 	}
 	s->count++;
 	s->sum += ns;
-	if (ns > s->max)
-		s->max = ns;
 	s->faults += (u32)bpf_get_current_task_btf()->min_flt - o->faults;
 	if (t) {
-		s->runq += t->runq_ns - o->runq_ns;
-		s->irq += t->irq_ns - o->irq_ns;
-		s->blocked += (t->off_ns - o->off_ns) - (t->runq_ns - o->runq_ns);
+		runq = t->runq_ns - o->runq_ns;
+		irq = t->irq_ns - o->irq_ns;
+		s->runq += runq;
+		s->irq += irq;
+		s->blocked += (t->off_ns - o->off_ns) - runq;
 	}
+	/* the longest call is that with the most time of the program, not of the host */
+	ns = ns > runq + irq ? ns - runq - irq : 0;
+	if (ns > s->max)
+		s->max = ns;
 	return 0;
 }
 
@@ -97,7 +101,10 @@ SEPARATE int fnode_close(struct pt_descent *d, struct pt_thread *t, u64 now)
 SEPARATE int fnodes_close(struct pt_descent *d, u32 depth, u64 now, u32 tid)
 {
 	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct pt_control *c = the_control();
 
+	if (d && c && t && d->depth > depth)
+		steal_add(c, t, steal_clock(c));
 #pragma nounroll
 	for (int i = 0; d && i < PT_DEPTH; i++) {
 		if (d->depth <= depth)
@@ -209,13 +216,14 @@ INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
  * the number of fnodes opened. */
 SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32 tid)
 {
+	struct pt_control *c = the_control();
 	struct pt_fnode_open *o;
 	struct pt_thread *t;
 	struct pt_fnode *f;
 	u32 index = 0;
 	u64 depth;
 
-	if (!d)
+	if (!d || !c)
 		return 0;
 	d->look = d->depth;
 	f = tail_chosen(d, site, cfa, &index);
@@ -238,6 +246,8 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 	o->fnode = index - 1;
 	o->cost = taken(d);
 	o->faults = (u32)bpf_get_current_task_btf()->min_flt;
+	if (t)
+		steal_add(c, t, steal_clock(c));
 	o->off_ns = t ? t->off_ns : 0;
 	o->runq_ns = t ? t->runq_ns : 0;
 	o->irq_ns = t ? t->irq_ns : 0;

@@ -9,20 +9,22 @@ INLINE void irq_enter(u32 number)
 {
 	u32 zero = 0;
 	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+	struct pt_control *c = the_control();
 
-	if (!irq)
+	if (!c || !irq)
 		return;
 	if (!irq->depth++) {
 		irq->start = bpf_ktime_get_ns();
 		irq->number = number;
 		irq->looked = 0;
+		irq->steal = steal_clock(c);
 	}
 }
 
 INLINE void irq_leave(void)
 {
 	struct pt_control *c = the_control();
-	u64 id = bpf_get_current_pid_tgid(), ns;
+	u64 id = bpf_get_current_pid_tgid(), ns, looked;
 	u32 zero = 0, tid = (u32)id;
 	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
 	struct pt_thread *t;
@@ -37,7 +39,8 @@ INLINE void irq_leave(void)
 	if (!t)
 		return;
 	ns = bpf_ktime_get_ns() - irq->start;
-	ns = ns > irq->looked ? ns - irq->looked : 0;
+	looked = irq->looked + steal_clock(c) - irq->steal;
+	ns = ns > looked ? ns - looked : 0;
 	t->irq_ns += ns;
 	if (ns > t->irq_longest) {
 		t->irq_longest = ns;

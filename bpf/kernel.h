@@ -179,7 +179,9 @@ struct mem_cgroup {
 	struct cgroup_subsys_state css;
 	struct page_counter memory;
 };
+struct rq;
 struct cfs_rq {
+	struct rq *rq;
 	int throttled; /* a bit in newer kernels */
 	int throttle_count;
 };

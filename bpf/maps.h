@@ -20,6 +20,7 @@ struct irq_context {
 	u32 depth;
 	u32 number; /* number of the hardware line, or PT_IRQ_... */
 	u64 looked; /* ns of the interrupt that peaktop's samples took */
+	u64 steal;  /* steal time of the CPU when the interrupt began */
 };
 
 PT_MAP struct {

@@ -92,12 +92,62 @@ INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 	return t;
 }
 
-INLINE void snapshot_take(struct pt_snapshot *s, struct task_struct *task, struct pt_thread *t)
+/*
+ * The steal time of this CPU so far in ns: the time in which the hypervisor had something else run
+ * on it. 0: not known. KVM changes the value only while the virtual CPU does not run, so the CPU
+ * itself need not compare the version field.
+ */
+INLINE u64 steal_clock(struct pt_control *c)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 rq, ns = 0;
+
+	if (!c->steal_offset || !bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0;
+	/* many kernels do not list their variables in kallsyms, so no program may refer to
+	 * steal_time by name: find it from the run queue of this CPU */
+	rq = (u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+	bpf_probe_read_kernel(&ns, sizeof(ns), (void *)(rq + c->steal_offset));
+	return ns;
+}
+
+/*
+ * The current thread has run on this CPU: add the steal time since the last call to its totals, as
+ * a wait after a preemption. Call this before the totals are read and when the thread leaves the
+ * CPU. `clock`: steal_clock(). Nothing is added if the thread was not seen getting this CPU.
+ */
+INLINE void steal_add(struct pt_control *c, struct pt_thread *t, u64 clock)
+{
+	u32 cpu = bpf_get_smp_processor_id() + 1;
+	u64 ns = clock - t->steal_seen;
+
+	if (!clock || !(c->layers & ON_RUNQUEUE) || t->sched_burst != c->sched_burst)
+		return;
+	t->steal_seen = clock;
+	if (t->steal_cpu != cpu) {
+		t->steal_cpu = cpu;
+		return;
+	}
+	if (!ns)
+		return;
+	t->off_ns += ns;
+	t->runq_ns += ns;
+	t->preempt_ns += ns;
+	t->steal_ns += ns;
+}
+
+INLINE void snapshot_take(struct pt_snapshot *s, struct pt_control *c, struct task_struct *task,
+			  struct pt_thread *t)
+{
+	s->steal_clock = steal_clock(c);
+	if (t)
+		steal_add(c, t, s->steal_clock);
 	s->off_ns = t ? t->off_ns : 0;
 	s->runq_ns = t ? t->runq_ns : 0;
 	s->probe_ns = t ? t->probe_ns : 0;
 	s->irq_ns = t ? t->irq_ns : 0;
+	s->steal_ns = t ? t->steal_ns : 0;
 	s->delay_ns =
 	    bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 	s->min_flt = task->min_flt;
@@ -215,7 +265,7 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 {
 	struct pt_snapshot now;
 
-	snapshot_take(&now, task, t);
+	snapshot_take(&now, c, task, t);
 	delta->off_ns = now.off_ns - from->off_ns;
 	delta->runq_ns = now.runq_ns - from->runq_ns;
 	delta->irq_ns = now.irq_ns - from->irq_ns;
@@ -225,13 +275,16 @@ INLINE u32 snapshot_delta(struct pt_snapshot *delta, struct pt_control *c, struc
 	delta->nvcsw = now.nvcsw - from->nvcsw;
 	delta->nivcsw = now.nivcsw - from->nivcsw;
 	delta->delay_ns = now.delay_ns - from->delay_ns;
+	delta->steal_ns = now.steal_ns - from->steal_ns;
 	/* off-CPU time is known only if the scheduler was watched during the whole call */
 	if ((c->layers & ON_RUNQUEUE) && t && from->sched_burst == c->sched_burst &&
 	    now.sched_burst == c->sched_burst)
 		return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES | KNOWN_ONCPU |
 		       KNOWN_RUNQUEUE | KNOWN_INTERRUPTS;
-	/* otherwise take the wait for a CPU from the kernel's own counter, if it has one */
-	delta->runq_ns = delta->delay_ns;
+	/* otherwise take the wait for a CPU from the kernel's own counter, if it has one, and the
+	 * steal time from the CPU's clock, if the thread never left the CPU */
+	delta->steal_ns = delta->nvcsw || delta->nivcsw ? 0 : now.steal_clock - from->steal_clock;
+	delta->runq_ns = delta->delay_ns + delta->steal_ns;
 	return KNOWN_FAULTS | KNOWN_MIGRATIONS | KNOWN_SWITCHES |
 	       (now.delay_ns ? KNOWN_RUNQUEUE : 0);
 }

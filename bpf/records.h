@@ -147,16 +147,18 @@ struct pt_act_key {
 
 /* Counters of a thread at one moment, or the difference of two such sets. */
 struct pt_snapshot {
-	pt_u64 off_ns;	/* time off the CPU so far */
+	pt_u64 off_ns;	/* time off the CPU so far, steal time included */
 	pt_u64 runq_ns; /* part of off_ns in which it was runnable */
 	pt_u64 min_flt, maj_flt;
 	pt_u64 migrations;
 	pt_u64 nvcsw, nivcsw;
 	pt_u32 sched_burst; /* burst in which off_ns and runq_ns were read */
 	pt_u32 spare;
-	pt_u64 probe_ns; /* time that function probes took from the thread */
-	pt_u64 irq_ns;	 /* time in interrupts so far, part of its time on the CPU */
-	pt_u64 delay_ns; /* sched_info.run_delay; 0: the kernel does not count it */
+	pt_u64 probe_ns;    /* time that function probes took from the thread */
+	pt_u64 irq_ns;	    /* time in interrupts so far, part of its time on the CPU */
+	pt_u64 delay_ns;    /* sched_info.run_delay; 0: the kernel does not count it */
+	pt_u64 steal_ns;    /* part of runq_ns that the hypervisor took */
+	pt_u64 steal_clock; /* steal time of the CPU so far; 0: not known */
 };
 
 /* In arg_mask: an armed site at the return address will see this activation return. */
@@ -238,7 +240,9 @@ struct pt_fnode_open {
 struct pt_fnode_sum {
 	pt_u32 call; /* number of the call of f0; ignore the sums of an older call */
 	pt_u32 count;
-	pt_u64 max, sum; /* ns, without the time of the probes inside */
+	/* ns, without the time of the probes inside; `max` also without the host's time, that is
+	 * without waits for a CPU and interrupts */
+	pt_u64 max, sum;
 	pt_u64 blocked, runq, irq;
 	pt_u64 faults; /* number of minor faults */
 };
@@ -393,7 +397,7 @@ struct pt_thread {
 	pt_u32 wait;	    /* enum pt_wait: reason of the current wait for a CPU */
 	pt_u32 sys_burst;   /* control.sys_burst when the open call began */
 	pt_u32 sched_burst; /* control.sched_burst when this state was written */
-	pt_u64 preempt_ns;  /* total wait after preemption, throttling or a stop */
+	pt_u64 preempt_ns;  /* total wait after preemption, throttling or a stop; steal time */
 	pt_u64 irq_ns, irq_longest;
 	pt_u64 probe_ns; /* total time of function probes; counted only if control.nested */
 	pt_u32 irq_number;
@@ -401,11 +405,13 @@ struct pt_thread {
 	char waker_comm[PT_COMM];
 	pt_u32 wake_outside; /* 1: the current wait for a CPU began outside of a phase */
 	pt_u32 spare;
-	pt_u64 fault;	 /* address of its last page fault */
-	pt_u32 wait_cpu; /* number + 1 of the CPU on whose queue it waits; 0: not known */
-	pt_u32 off_wait; /* enum pt_wait: why it was stopped as it left the CPU; 0: not stopped */
-	pt_u32 next_pid; /* task that ran next on its CPU after a preemption */
-	pt_u32 spare2;
+	pt_u64 fault;	   /* address of its last page fault */
+	pt_u32 wait_cpu;   /* number + 1 of the CPU on whose queue it waits; 0: not known */
+	pt_u32 off_wait;   /* enum pt_wait: why it was stopped as it left the CPU; 0: not stopped */
+	pt_u32 next_pid;   /* task that ran next on its CPU after a preemption */
+	pt_u32 steal_cpu;  /* number + 1 of the CPU that steal_seen belongs to; 0: none */
+	pt_u64 steal_seen; /* steal time of that CPU when it was last added to steal_ns */
+	pt_u64 steal_ns;   /* total time that the hypervisor took while the thread ran */
 	char next_comm[PT_COMM];
 };
 
@@ -510,6 +516,8 @@ struct pt_control {
 	pt_u32 phase_begin_call, phase_end_call; /* system calls, number + 1; 0: none */
 	pt_u32 phase_spare;
 	pt_u64 phases, phase_ns; /* phases begun; total time of those that ended */
+	/* address of a CPU's steal time minus that of its struct rq; 0: there is no steal time */
+	pt_s64 steal_offset;
 	/*
 	 * For each layer: when its gate was opened; 0: closed. Only calls that begin while the
 	 * gate is open are counted. A layer is attached before its gate opens and detached

@@ -23,6 +23,7 @@ INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
 	t->wake_since = 0;
 	t->wait_cpu = 0;
 	t->off_wait = 0;
+	t->steal_cpu = 0;
 }
 
 INLINE void woken(struct task_struct *p)
@@ -89,6 +90,8 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	if (!t)
 		return;
 	burst_check(c, t);
+	steal_add(c, t, steal_clock(c));
+	t->steal_cpu = 0;
 	state = BPF_CORE_READ(prev, __state);
 	t->off_since = now;
 	/* state 0: preempted or yielding, it waits for a CPU from now on */
@@ -189,6 +192,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	if (!t)
 		return;
 	burst_check(c, t);
+	steal_add(c, t, steal_clock(c));
 	if (t->off_since && now > t->off_since) {
 		t->off_ns += now - t->off_since;
 		if (t->off_wait)

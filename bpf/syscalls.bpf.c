@@ -48,7 +48,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	t->sys_args[3] = regs->r10;
 	t->sys_args[4] = regs->r8;
 	t->sys_args[5] = regs->r9;
-	snapshot_take(&t->sys_snap, bpf_get_current_task_btf(), t);
+	snapshot_take(&t->sys_snap, c, bpf_get_current_task_btf(), t);
 	t->sys_start = bpf_ktime_get_ns();
 	t->sys_burst = c->sys_burst;
 	if (!gate_is_open(c, GATE_SYSCALL, t->sys_start)) {

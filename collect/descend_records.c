@@ -100,7 +100,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
 		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
 		call->preempted_ns = r->preempt_ns;
-		host_waits_fill(&waits, &r->waits);
+		host_waits_fill(&waits, &r->waits, r->delta.steal_ns);
 		call->waits = waits.wait;
 		call->nr_waits = waits.nr;
 		call->preempted_by_pid = waits.preempted_by_pid;

@@ -12,6 +12,7 @@
 
 #include "collect/calibrate.h"
 #include "collect/state.h"
+#include "collect/steal.h"
 #include "collect/stream.h"
 
 static void check(struct collector *c, const char *name, bool ok, const char *needed_for,
@@ -78,6 +79,12 @@ static void check_layers(struct collector *c)
 	      "Linux 5.19, which has the tracepoint; waits for user-space locks are measured "
 	      "without it");
 	check_descents(c);
+	check(
+	    c, "steal time",
+	    !steal_is_virtual() || kernel_side_control(c->kernel)->steal_offset != 0,
+	    "telling time that the hypervisor takes from time of the program",
+	    "a virtual machine of KVM that reports steal time, and a kernel with CONFIG_KVM_GUEST "
+	    "and BTF; on other hypervisors calls look longer by the time that these take");
 	kernel_side_layers(c->kernel, 0);
 }
 

@@ -100,7 +100,7 @@ static void stops_fill(struct host_waits *out, const struct pt_host_waits *w)
 	}
 }
 
-void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w)
+void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint64_t steal_ns)
 {
 	struct rec_host_wait *one;
 
@@ -120,4 +120,6 @@ void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w)
 		}
 	}
 	stops_fill(out, w);
+	if (steal_ns)
+		wait_add(out, HOST_WAIT_STEAL, steal_ns);
 }

@@ -25,8 +25,8 @@ struct host_waits {
 	char quota_of[GROUP_PATH], quota[64], frozen[GROUP_PATH], stopped[32];
 };
 
-/* Fill `out` from the record of a call. The strings point into `out`. */
-void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w);
+/* Fill `out` from the record of a call and its steal time in ns. The strings point into `out`. */
+void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint64_t steal_ns);
 /* Write the path of a cgroup as "/a/b/c", with "..." before it if levels above may be missing. */
 void group_path(const struct pt_group *g, char *out, size_t n);
 

@@ -18,6 +18,7 @@
 
 #include "collect/attach.h"
 #include "collect/guard.h"
+#include "collect/steal.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
 _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
@@ -125,6 +126,7 @@ static int links_look(struct kernel_side *k)
 		if (!l->exists)
 			bpf_program__set_autoload(l->prog, false);
 	}
+	k->steal_offset = steal_offset(types);
 	btf__free(types);
 	return 0;
 }
@@ -248,6 +250,7 @@ int kernel_side_load(struct kernel_side *k)
 	maps_keep_from_children();
 	k->control->next_slot = 1;
 	k->control->nr_cpus = (uint32_t)k->nr_cpus;
+	k->control->steal_offset = k->steal_offset;
 	return 0;
 }
 

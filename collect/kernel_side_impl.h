@@ -35,6 +35,7 @@ struct kernel_side {
 	struct layer_link links[MAX_LINKS];
 	unsigned int nr_links;
 	int nr_cpus;
+	int64_t steal_offset; /* of pt_control */
 	kernel_side_record_fn each;
 	void *each_ctx;
 	struct bpf_link *tasks; /* task iterator of the threads of `tasks_pid`, or of all (0) */

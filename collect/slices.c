@@ -138,6 +138,7 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 	    .sleeps = s->delta.nvcsw,
 	    .preempted = s->delta.nivcsw,
 	    .interrupt_ns = s->delta.irq_ns,
+	    .steal_ns = s->delta.steal_ns,
 	};
 	memcpy(r->args, s->args, sizeof(r->args));
 	if (s->known & SAMPLE_ONCPU)

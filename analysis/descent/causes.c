@@ -227,6 +227,14 @@ bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 	return true;
 }
 
+static const char steal_detail[] = "steal time";
+
+/* Returns true if the hypervisor had the CPU, not another task. */
+static bool is_steal(const struct cause *c)
+{
+	return c->kind == CAUSE_PREEMPTION && !strcmp(c->detail, steal_detail);
+}
+
 void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 {
 	const char *detail = text_or_empty(w->detail);
@@ -235,6 +243,10 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 	switch ((enum host_wait)w->kind) {
 	case HOST_WAIT_PREEMPTED:
 		set(out, CAUSE_PREEMPTION, w->name);
+		break;
+	case HOST_WAIT_STEAL:
+		set(out, CAUSE_PREEMPTION, "the hypervisor");
+		detail = steal_detail;
 		break;
 	case HOST_WAIT_QUOTA:
 		set(out, CAUSE_QUOTA, w->name);
@@ -381,10 +393,29 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->entry[lightest].ns += ns;
 }
 
+/* Says in the detail of `c` that `n` tasks had the CPU, `c` for `percent` of the time. With
+ * `steals`, the hypervisor is one of them. */
+static void tell_others(struct cause *c, unsigned int n, bool steals, double percent)
+{
+	if (is_steal(c))
+		snprintf(c->detail, sizeof(c->detail),
+			 "%s, %.0f%% of that time; %u task%s ran, too", steal_detail, percent,
+			 n - 1, n > 2 ? "s" : "");
+	else if (steals)
+		snprintf(c->detail, sizeof(c->detail),
+			 "one of %u, the hypervisor among them; it had the CPU for %.0f%% of that "
+			 "time",
+			 n, percent);
+	else
+		snprintf(c->detail, sizeof(c->detail),
+			 "%u tasks ran; this one ran for %.0f%% of that time", n, percent);
+}
+
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out)
 {
 	uint64_t top_ns = 0, named = 0, all = 0;
 	unsigned int i, tasks = 0;
+	bool steals = false;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = kind;
@@ -397,6 +428,7 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 		if (!c->name[0])
 			continue;
 		tasks++;
+		steals |= is_steal(c);
 		named += t->entry[i].ns;
 		if (t->entry[i].ns > top_ns) {
 			top_ns = t->entry[i].ns;
@@ -407,9 +439,7 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 	if (!tasks || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
 		return;
 	if (tasks > 1 && top_ns * 100 < named * ALONE_PERCENT)
-		snprintf(out->detail, sizeof(out->detail),
-			 "%u tasks ran; this one ran for %.0f%% of that time", tasks,
-			 100 * (double)top_ns / (double)all);
+		tell_others(out, tasks, steals, 100 * (double)top_ns / (double)all);
 	else if (2 * top_ns < all)
 		snprintf(out->detail + strlen(out->detail),
 			 sizeof(out->detail) - strlen(out->detail),

@@ -56,7 +56,7 @@ static void add(struct sums *s, const struct call_sample *c, double weight)
 {
 	if (has(c, SAMPLE_SWITCHES)) {
 		s->switches_known += weight;
-		s->preempted += c->preempted ? weight : 0;
+		s->preempted += call_preemptions(c) ? weight : 0;
 	}
 	if (has(c, SAMPLE_ONCPU)) {
 		s->oncpu_known += weight;

@@ -47,6 +47,7 @@ static struct call_sample convert(const struct rec_sample *rec, uint64_t number)
 	    .sleeps = clamp32(rec->sleeps),
 	    .preempted = clamp32(rec->preempted),
 	    .interrupt_ns = rec->interrupt_ns,
+	    .steal_ns = rec->steal_ns,
 	    .chance_ppm = 1000000,
 	    .known = (uint16_t)rec->known,
 	    /* Of two calls in a row one is held out; a hash decides which one. */

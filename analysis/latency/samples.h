@@ -26,7 +26,7 @@ struct call_sample {
 	uint32_t tid;
 	uint32_t minor_faults, major_faults;
 	uint32_t migrations, sleeps, preempted; /* larger counts saturate */
-	uint64_t interrupt_ns;
+	uint64_t interrupt_ns, steal_ns;
 	/* probability that the call was sampled, in millionths: 1..1000000 */
 	uint32_t chance_ppm;
 	uint16_t known; /* enum sample_known */
@@ -41,6 +41,15 @@ struct samples {
 	} stratum[PT_DOUBLINGS];
 	unsigned int nr; /* calls of all strata, at most MODEL_MAX_SAMPLES */
 };
+
+/*
+ * Returns how often the call lost its CPU without giving it up: to other tasks, and once if the
+ * hypervisor took more than a fiftieth of its latency.
+ */
+static inline uint32_t call_preemptions(const struct call_sample *c)
+{
+	return c->preempted + (c->preempted < UINT32_MAX && c->steal_ns > c->latency_ns / 50);
+}
 
 void samples_init(struct samples *s);
 void samples_release(struct samples *s);

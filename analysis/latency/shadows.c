@@ -92,7 +92,9 @@ static struct own own_time(const struct call_sample *c)
 	if (c->known & SAMPLE_RUNQUEUE)
 		wait = fmin((double)c->runqueue_ns, latency);
 	if (c->known & SAMPLE_SWITCHES)
-		preemptions = c->preempted < MAX_PREEMPTIONS ? c->preempted : MAX_PREEMPTIONS;
+		preemptions = call_preemptions(c);
+	if (preemptions > MAX_PREEMPTIONS)
+		preemptions = MAX_PREEMPTIONS;
 	o.waits = !preemptions && wait > min_wait * latency;
 	o.moved = preemptions || o.waits;
 	if (o.moved) {
@@ -183,7 +185,7 @@ static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
 {
 	double undisturbed = (double)c->latency_ns - interrupt_ns;
 
-	if (!(c->known & SAMPLE_SWITCHES) || c->sleeps || c->preempted)
+	if (!(c->known & SAMPLE_SWITCHES) || c->sleeps || call_preemptions(c))
 		return false;
 	for (unsigned int i = 0; i < self; i++)
 		if (span[i].calls >= SMALLER * span[self].calls &&

@@ -87,7 +87,7 @@ static int64_t key_of(const struct value_table *t, unsigned int f, const struct 
 	case F_MIGRATIONS:
 		return c->migrations;
 	case F_PREEMPTED:
-		return c->preempted;
+		return call_preemptions(c);
 	case F_SLEEPS:
 		return c->sleeps;
 	case F_RUNQUEUE:

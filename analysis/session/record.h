@@ -247,6 +247,7 @@ struct rec_sample {
 	uint64_t preempted;    /* involuntary context switches */
 	uint64_t chance_ppm;   /* chance that this call had of being sampled, parts per million */
 	uint64_t interrupt_ns; /* part of its time on the CPU */
+	uint64_t steal_ns;     /* part of runqueue_ns in which the hypervisor had the CPU */
 };
 
 struct rec_open {
@@ -429,6 +430,7 @@ enum host_wait {
 	HOST_WAIT_STOPPED,   /* name: the sender, detail: the signal */
 	HOST_WAIT_TRACED,    /* name: the debugger */
 	HOST_WAIT_FROZEN,    /* name: the cgroup */
+	HOST_WAIT_STEAL,     /* the hypervisor took the virtual CPU while the thread ran */
 	HOST_WAITS
 };
 

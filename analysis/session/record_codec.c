@@ -142,6 +142,7 @@ static const struct field rec_sample_fields[] = {
 	U64(rec_sample, preempted),
 	U64(rec_sample, chance_ppm),
 	U64(rec_sample, interrupt_ns),
+	U64(rec_sample, steal_ns),
 };
 LAYOUT(rec_sample);
 

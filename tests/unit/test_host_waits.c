@@ -33,7 +33,7 @@ static void test_longest_runner(void **state)
 
 	r[0] = (struct pt_runner){.ns = 1000, .pid = 1, .comm = "first"};
 	r[1] = (struct pt_runner){.ns = 7000, .pid = 2, .comm = "longest"};
-	host_waits_fill(&out, &in);
+	host_waits_fill(&out, &in, 0);
 	assert_string_equal(out.preempted_by, "longest");
 	assert_int_equal(out.preempted_by_pid, 2);
 	assert_int_equal(out.nr, 3);
@@ -57,7 +57,7 @@ static void test_quota_and_stops(void **state)
 	snprintf(in.quota_of.part[0], PT_GROUP_NAME, "web");
 	snprintf(in.quota_of.part[1], PT_GROUP_NAME, "system");
 	snprintf(in.frozen.part[0], PT_GROUP_NAME, "batch");
-	host_waits_fill(&out, &in);
+	host_waits_fill(&out, &in, 0);
 	assert_int_equal(out.nr, 3);
 	w = of_kind(&out, HOST_WAIT_QUOTA, "/system/web");
 	assert_non_null(w);
@@ -91,6 +91,43 @@ static void test_several_tasks(void **state)
 	cause_tally_add(&t, &nobody, 9000);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "for 9% of that time; the other tasks are not known");
+}
+
+/* Steal time is a preemption, with the hypervisor in the place of a task. */
+static void test_steal(void **state)
+{
+	struct pt_host_waits in = {.ns = {[PT_WAIT_PREEMPTED] = 4000}};
+	struct cause_tally t = {0};
+	struct host_waits out;
+	struct cause c;
+
+	in.runners[PT_WAIT_PREEMPTED].one[0] =
+	    (struct pt_runner){.ns = 4000, .pid = 3, .comm = "make"};
+	host_waits_fill(&out, &in, 6000);
+	assert_int_equal(out.nr, 2);
+	assert_string_equal(out.preempted_by, "make");
+	assert_int_equal(of_kind(&out, HOST_WAIT_STEAL, "")->ns, 6000);
+	cause_of_host_wait(of_kind(&out, HOST_WAIT_STEAL, ""), &c);
+	assert_int_equal(c.kind, CAUSE_PREEMPTION);
+	assert_string_equal(c.name, "the hypervisor");
+	assert_string_equal(c.detail, "steal time");
+	cause_tally_add(&t, &c, 6000);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &c);
+	assert_string_equal(c.detail, "steal time");
+	cause_of_host_wait(of_kind(&out, HOST_WAIT_PREEMPTED, "make"), &c);
+	cause_tally_add(&t, &c, 4000);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &c);
+	assert_string_equal(c.name, "the hypervisor");
+	assert_string_equal(c.detail, "steal time, 60% of that time; 1 task ran, too");
+	cause_of_host_wait(of_kind(&out, HOST_WAIT_PREEMPTED, "make"), &c);
+	cause_tally_add(&t, &c, 5000);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &c);
+	assert_string_equal(c.name, "make");
+	assert_string_equal(
+	    c.detail, "one of 2, the hypervisor among them; it had the CPU for 60% of that time");
+	/* none is left out */
+	host_waits_fill(&out, &in, 0);
+	assert_null(of_kind(&out, HOST_WAIT_STEAL, ""));
 }
 
 /* Two cgroups are throttled: neither is a task that ran. */
@@ -132,7 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_longest_runner), cmocka_unit_test(test_quota_and_stops),
 	    cmocka_unit_test(test_several_tasks),  cmocka_unit_test(test_several_quotas),
-	    cmocka_unit_test(test_work),
+	    cmocka_unit_test(test_work),	   cmocka_unit_test(test_steal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,6 +365,34 @@ static void test_preemption_without_yield(void **state)
 	assert_in_range(p[1].calls, 150, 250);
 }
 
+static void fill_stolen(struct workload *w, struct rec_sample *s, bool slow)
+{
+	fill_cpu_bound(w, s, slow);
+	s->preempted = 0;
+	s->steal_ns = s->runqueue_ns;
+}
+
+/* Calls from which the hypervisor took the CPU are preempted calls, without a context switch. */
+static void test_steal_is_preemption(void **state)
+{
+	struct workload *w = *state;
+	const struct peak *p;
+
+	w->samples = true;
+	w->fill = fill_stolen;
+	w->calls = 20000;
+	w->slow_share = 0.001;
+	w->slow_ns = 4e6;
+	run(w, 10);
+	assert_int_equal(model_op_peaks(w->m, 1)->nr_peaks, 1);
+	assert_int_equal(model_op_peaks(w->m, 1)->nr_folded, 1);
+	p = model_op_peaks(w->m, 1)->folded;
+	assert_int_equal(p->fold, PEAK_PREEMPTED);
+	assert_int_equal(p->shadow_of, model_op_peaks(w->m, 1)->peaks[0].id);
+	assert_true(fabs(p->seen_preempted - (double)p->calls) < 1e-6);
+	assert_true(model_op_peaks(w->m, 1)->peaks[0].seen_preempted == 0);
+}
+
 /* With a measured tick a slice ends with it; without anything, Linux' rule for the CPUs. */
 static void test_quantum(void **state)
 {
@@ -626,6 +654,7 @@ int main(void)
 	    TEST(test_values_reach_the_peak),
 	    TEST(test_run_queue_and_preemption),
 	    TEST(test_preemption_without_yield),
+	    TEST(test_steal_is_preemption),
 	    TEST(test_quantum),
 	    TEST(test_preemption_with_yield),
 	    TEST(test_floor),

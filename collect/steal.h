@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the clock of steal time that KVM keeps for each virtual CPU. */
+#ifndef PEAKTOP_COLLECT_STEAL_H
+#define PEAKTOP_COLLECT_STEAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct btf;
+
+/*
+ * Returns the address of a CPU's steal time (`steal` in struct kvm_steal_time, ns) minus the
+ * address of the CPU's struct rq. Returns 0 if KVM does not run this machine, does not tell the
+ * steal time, or `types`, the types of the kernel, do not name both variables.
+ */
+int64_t steal_offset(const struct btf *types);
+/* True if a hypervisor runs this machine, KVM or another one. */
+bool steal_is_virtual(void);
+
+#endif
