@@ -2,11 +2,12 @@
 #
 #   make demo     install what is missing, build, open peaktop on a bundled target
 #   make check    install what is missing, build, run every test
-#   make, make install, make static, make asan, make fuzz, make bench
+#   make, make man, make install, make deb, make static, make asan, make fuzz, make bench
 #
 # V=1 shows the commands. PREFIX and DESTDIR are honoured by install.
 
 VERSION := 0.1.0
+RELEASED := 2026-11-22
 PREFIX ?= /usr/local
 ifeq ($(origin CC),default)
 CC := gcc
@@ -19,6 +20,7 @@ Q := $(if $(V),,@)
 
 WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla
 CFLAGS ?= -O2 -g
+LDFLAGS ?= -Wl,-z,relro,-z,now
 ifdef ASAN
 B := build/asan
 CFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -99,4 +101,5 @@ clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include docs/rules.mk
 -include tests/rules.mk

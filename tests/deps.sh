@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# deps.sh build | test | bench | static ...: install the packages of these groups that are missing.
+# deps.sh build | test | package | bench | static ...: install the packages of these groups that are missing.
 #
 # Debian 12, Ubuntu 24.04 and their successors. Quiet, and without any apt call, when nothing is
 # missing. Needs root or sudo. No service is started, and none that came with these packages
@@ -21,16 +21,19 @@ names() {
 	test)
 		echo "g++ libcmocka-dev tmux redis-server redis-tools postgresql postgresql-contrib sqlite3 python3
 		      python3-jsonschema golang-go musl-tools valgrind qemu-system-x86 busybox-static cpio xz-utils zstd
-		      binutils procps pmccabe iproute2 util-linux e2fsprogs kmod libcap2-bin clang-format-14"
+		      binutils procps pmccabe iproute2 util-linux e2fsprogs kmod libcap2-bin clang-format-14
+		      mandoc groff-base dpkg-dev lintian zsh fish bash-completion"
 		# Only recommended by clang there, and the fuzzers need it.
 		if [ "$ID" = ubuntu ]; then echo libclang-rt-dev; fi ;;
+	package)
+		echo "dpkg-dev" ;;
 	bench)
 		echo "bpftrace uftrace libbpf-tools redis-server redis-tools python3"
 		if [ "$ID" = ubuntu ]; then echo linux-tools-generic; else echo linux-perf; fi ;;
 	static)
 		echo "liblzma-dev libbz2-dev zlib1g-dev" ;;
 	*)
-		echo "deps.sh: no group '$1' (build, test, bench, static)" >&2
+		echo "deps.sh: no group '$1' (build, test, package, bench, static)" >&2
 		exit 2 ;;
 	esac
 }

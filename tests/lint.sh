@@ -179,7 +179,7 @@ files '*.c' '*.h' '*.cc' '*.sh' '*.py' '*.md' '*.mk' Makefile |
 done 2>/dev/null | check 'tidy text'
 
 # --- references: a path that a comment or a document names exists; NAME stands for any name
-files '*.c' '*.h' '*.cc' '*.py' '*.sh' '*.md' '*.mk' Makefile docs/peaktop.1 tests/layers | grep -vE '^(tests/lint\.sh$|tests/fuzz/corpus/)' |
+files '*.c' '*.h' '*.cc' '*.py' '*.sh' '*.md' '*.mk' Makefile 'docs/man/*' 'docs/debian/*' tests/layers | grep -vE '^(tests/lint\.sh$|tests/fuzz/corpus/)' |
 	xargs grep -noE '(^|[^A-Za-z0-9_/.<-])(analysis|bpf|collect|tui|tests|docs)/[A-Za-z0-9_/-]+(\.bpf)?\.(c|h|cc|md|py|sh|mk|json|1)\b' |
 	while IFS=: read -r f line path; do
 		path=${path#[^a-z]}

@@ -46,15 +46,8 @@ $(T)/%: tests/targets/%.cc
 	@echo "  TARGET  $@"
 	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP $(TFLAGS_$*) -o $@ $< -lpthread
 
-# --- install and static
-.PHONY: install static bench
-MANDIR ?= $(PREFIX)/share/man
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(PREFIX)/share/doc/peaktop
-	install -m 755 $(B)/peaktop $(DESTDIR)$(PREFIX)/bin/peaktop
-	install -m 644 docs/peaktop.1 $(DESTDIR)$(MANDIR)/man1/peaktop.1
-	install -m 644 README.md docs/peaktop.schema.json $(DESTDIR)$(PREFIX)/share/doc/peaktop
-
+# --- static
+.PHONY: static bench
 # One file to copy to a host. What stays dynamic is what glibc loads by itself: name services (user names
 # and conversions; without them numbers are shown). Terminal descriptions are the host's own.
 static:

@@ -6,6 +6,7 @@
 
 #include "collect/collector.h"
 #include "tui/cli/command_line.h"
+#include "tui/cli/complete.h"
 #include "tui/cli/live.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
@@ -34,6 +35,14 @@ int main(int argc, char **argv)
 
 	/* Not LC_NUMERIC: numbers are read and printed with a point in every locale. */
 	setlocale(LC_CTYPE, "");
+	if (argc > 1 && !strcmp(argv[1], "--dump-options")) {
+		options_dump(stdout);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "--complete")) {
+		complete_print(argc - 2, argv + 2, stdout);
+		return 0;
+	}
 	survive_questions();
 	front_use_collector(&entry);
 	if (options_parse(&o, argc, argv, error, sizeof(error))) {

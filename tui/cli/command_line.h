@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses the whole command line (docs/peaktop.1) before anything is started. */
+/* Parses the whole command line (docs/man/) before anything is started. */
 #ifndef PEAKTOP_COMMAND_LINE_H
 #define PEAKTOP_COMMAND_LINE_H
 

@@ -17,7 +17,7 @@
 #include "tui/engine/options.h"
 #include "tui/engine/parser.h"
 
-/* Exit statuses of the command line (docs/peaktop.1). */
+/* Exit statuses of the command line (docs/man/). */
 enum exit_status {
 	EXIT_ANSWERED = 0,
 	EXIT_NO_ANSWER = 1,

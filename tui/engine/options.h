@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options of the command line (docs/peaktop.1), parsed by tui/cli/command_line.h. */
+/* The options of the command line (docs/man/), parsed by tui/cli/command_line.h. */
 #ifndef PEAKTOP_OPTIONS_H
 #define PEAKTOP_OPTIONS_H
 
