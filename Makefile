@@ -47,7 +47,7 @@ SKELETONS := $(B)/peaktop.skel.h
 
 .PHONY: all check demo install static asan fuzz bench clean deps unit integration
 .SECONDARY:
-all: $(B)/peaktop
+all: $(B)/peaktop man
 
 # The build alone installs nothing.
 ifeq ($(or $(MAKECMDGOALS),all),all)

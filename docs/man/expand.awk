@@ -28,7 +28,7 @@ function see_also(    i, n, list) {
 }
 
 # One entry for each verb, from the NAME sections of their pages.
-function verbs(    i, n, list, line, name) {
+function verbs(    i, n, list, line, name, known) {
 	n = split(pages, list, " ")
 	for (i = 1; i <= n; i++) {
 		name = list[i]; sub(/.*\//, "", name); sub(/\.1$/, "", name)
@@ -39,6 +39,11 @@ function verbs(    i, n, list, line, name) {
 			print ".TP\n.BR " escaped(name) " (1)\n" toupper(substr(line, 1, 1)) substr(line, 2) "."
 		}
 		close(list[i])
+		known = known " " name
+	}
+	n = split(every, list, " ")
+	for (i = 1; i <= n; i++) {
+		if (list[i] != "screen" && !index(known " ", " peaktop-" list[i] " ")) fail("docs/man/peaktop-" list[i] ".1 is missing: write a page for this verb")
 	}
 }
 
@@ -64,7 +69,7 @@ function options(    line, group, keys, n, i, mine, taken, where) {
 			n = split(substr(line, 6), keys, " ")
 			for (i = 1; i <= n; i++) {
 				described[keys[i]] = 1
-				if (!(keys[i] in takers)) { fail("options.man describes --" keys[i] ", which is not an option"); continue }
+				if (!(keys[i] in takers)) { fail("options.man describes --" keys[i] ", which is not an option: remove it"); continue }
 				if (verb == "" ? takers[keys[i]] != "" : index(" " takers[keys[i]] " ", " " verb " ")) mine = 1
 				if (mine && verb == "" && takers[keys[i]] != every) where = takers[keys[i]]
 			}
@@ -76,7 +81,7 @@ function options(    line, group, keys, n, i, mine, taken, where) {
 	}
 	flush(where)
 	close(description)
-	for (i in takers) if (!(i in described)) fail("options.man does not describe --" i)
+	for (i in takers) if (!(i in described)) fail("options.man does not describe --" i ": add a block for it")
 }
 function flush(where) { if (where != "") print "Used with" listed(where) }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/complete.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,9 @@ void options_dump(FILE *out)
 			if (verb->help && verb->forms & row->forms)
 				fprintf(out, " %s", verb->word[0] ? verb->word : "screen");
 		}
-		fputc('\n', out);
+		fputs(row->id == OPT_IGNORED ? "\nignored " : "\n", out);
+		if (row->id == OPT_IGNORED)
+			fprintf(out, "%s\n", row->name);
 	}
 }
 
@@ -144,17 +147,6 @@ static void offer_choices(const struct completion *c, const char *choices)
 		offer(c, one, "");
 }
 
-/* The words after the last colon of the option's help: "the format to convert to: json, dot". */
-static void offer_listed(const struct completion *c, const char *help)
-{
-	const char *list = strrchr(help, ':');
-	char copy[256], *save = NULL, *one;
-
-	snprintf(copy, sizeof(copy), "%s", list ? list + 1 : "");
-	for (one = strtok_r(copy, " ,", &save); one; one = strtok_r(NULL, " ,", &save))
-		offer(c, one, "");
-}
-
 static void offer_value(struct completion *c, const struct option_row *row)
 {
 	const char *value = row->value;
@@ -174,11 +166,7 @@ static void offer_value(struct completion *c, const struct option_row *row)
 		offer_operations(c);
 	} else if (!strcmp(value, "FILE") || !strcmp(value, "PATH")) {
 		offer_files(c);
-	} else if (!strcmp(value, "FORMAT")) {
-		offer_listed(c, row->help);
-	} else if (strchr(value, '|') && value[0] >= 'a') {
-		offer_choices(c, value);
-	} else if (strchr(value, '|') && value[0] >= '0' && value[0] <= '9') {
+	} else if (strchr(value, '|') && !isupper((unsigned char)value[0])) {
 		offer_choices(c, value);
 	}
 }
