@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
 #include "tui/report/json_put.h"
@@ -37,6 +38,20 @@ static void take(void *ctx, uint64_t module, const struct parsed *answer)
 	c->answered = true;
 }
 
+/* Show which of `all` steps is being done. */
+static void show_step(const char *what, const char *path, uint32_t step, uint32_t all)
+{
+	const char *slash = strrchr(path, '/');
+	struct progress p = {.done = all ? (double)step / all : -1};
+	char text[512];
+
+	if (!progress_due(front_now_ns()))
+		return;
+	snprintf(text, sizeof(text), "doctor: %s%s", what, slash ? slash + 1 : path);
+	p.text = text;
+	progress_show(&p, front_now_ns());
+}
+
 /* Plan every function of one module. 0 or a negative errno. */
 static int cover_module(struct front *f, uint32_t module, struct coverage *c)
 {
@@ -48,9 +63,12 @@ static int cover_module(struct front *f, uint32_t module, struct coverage *c)
 		c->answered = false;
 		if (!front_ask_coverage(f, module, cursor, &reply))
 			return -EAGAIN;
-		while (!c->answered)
+		while (!c->answered) {
+			show_step("planning the functions of ", front_module_path(f, module),
+				  module - 1, front_nr_modules(f));
 			if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN || front_now_ns() > until)
 				return -ETIMEDOUT;
+		}
 		if (c->sums.error)
 			return c->sums.error;
 		cursor = c->sums.cursor;
@@ -109,6 +127,7 @@ static int cover_all(struct front *f, const struct options *o)
 		if (!path)
 			continue;
 		err = cover_module(f, m, &coverage);
+		progress_erase();
 		if (err)
 			fprintf(stderr, "peaktop: %s: %s\n", path, strerror(-err));
 		else if (o->json)
@@ -141,9 +160,12 @@ int verb_coverage(struct options *o)
 		return status;
 	front_read_modules(f);
 	until = front_now_ns() + PATIENCE_S * 1000000000ull;
-	while (!front_modules_read(f) && front_now_ns() < until)
+	while (!front_modules_read(f) && front_now_ns() < until) {
+		show_step("reading the files of the target", "", 0, 0);
 		if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN)
 			break;
+	}
+	progress_erase();
 	status = front_failure(f, &line);
 	if (status)
 		verb_complain(line);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/base/format.h"
 #include "analysis/descent/choose.h"
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verb_open.h"
 #include "tui/cli/verb_walk.h"
@@ -114,6 +116,31 @@ static bool print_progress(struct run *r)
 	return !output_descend_json(&r->report, &oo, stdout);
 }
 
+static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
+{
+	const struct run *r = ctx;
+	const struct options *o = r->options;
+	const struct op *op = model_op_by_number(r->report.model, r->report.op);
+	struct descent_progress d;
+
+	buf_puts(text, "descend: ");
+	if (!r->began_ns) {
+		buf_printf(text, "looking for %s and attaching probes", o->ops[0].text);
+		return;
+	}
+	progress_of_time(p, now - r->began_ns, (uint64_t)(o->question.timeout_s * 1e9));
+	p->left_at_most = true;
+	if (!driver_asked(r->driver)) {
+		buf_printf(text, "choosing the peak: saw %s calls of %s (%u needed)",
+			   format_count(op ? op->seen_calls : 0).s, o->ops[0].text,
+			   o->question.start_ops);
+		return;
+	}
+	descent_progress(driver_descent(r->driver), &d);
+	buf_printf(text, "finding the cause: measured %s calls of the peak, probed %u %s",
+		   format_count(d.calls_used).s, d.rounds, d.rounds == 1 ? "time" : "times");
+}
+
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
 	struct run *r = ctx;
@@ -141,12 +168,16 @@ static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + NAMES_MS * 1000000ull;
 
+	struct progress p = {.text = "descend: looking up names", .done = -1};
+
+	progress_show(&p, front_now_ns());
 	front_settle(r->front);
 	verb_messages(r->front);
 	driver_stop(r->driver);
 	while (!driver_names(r->driver) && front_now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
+	progress_erase();
 }
 
 /* ---- the answer ---- */
@@ -276,8 +307,11 @@ static int descend_live(struct options *o)
 	int status, err;
 
 	fo.descends = true;
-	r.loop = (struct verb_loop){
-	    .signals = verb_signals(), .ctx = &r, .print_state = print_state, .turn = run_turn};
+	r.loop = (struct verb_loop){.signals = verb_signals(),
+				    .ctx = &r,
+				    .describe = describe,
+				    .print_state = print_state,
+				    .turn = run_turn};
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
@@ -310,11 +344,13 @@ static int descend_live(struct options *o)
 /* Replay a recorded descent: compute its answer again from the records. */
 static int descend_file(struct options *o)
 {
-	struct replay *r = NULL;
-	int status = replay_whole(&r, o->files[0]), err;
 	struct descend_report report;
+	struct replay *r = NULL;
+	int status, err;
 	bool damaged;
 
+	progress_begin(o);
+	status = replay_whole(&r, o->files[0]);
 	if (status)
 		return status;
 	report = descend_report_of(r);

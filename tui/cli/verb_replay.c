@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/script.h"
 #include "tui/cli/script_session.h"
 #include "tui/cli/verb_descend.h"
@@ -16,7 +17,7 @@
 #include "tui/report/output_csv.h"
 #include "tui/report/output_waits.h"
 
-enum { SCRIPT_OUTPUT_MAX = 64 << 20 };
+enum { SCRIPT_OUTPUT_MAX = 64 << 20, PARTS = 200 /* in which a session is read */ };
 
 /* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
 static int print_slices(struct replay *r, const struct options *o)
@@ -38,6 +39,28 @@ static int print_slices(struct replay *r, const struct options *o)
 	return err;
 }
 
+/* Read to the end, in parts so that a large session shows its progress. Returns as
+ * replay_advance(). */
+static int64_t read_rest(struct replay *r, const char *path)
+{
+	struct progress p = {0};
+	uint64_t all = replay_total_ns(r), step = all / PARTS + replay_interval_ns(r), before;
+	char text[512];
+	int64_t at;
+
+	snprintf(text, sizeof(text), "reading %s", path);
+	p.text = text;
+	do {
+		before = replay_at_ns(r);
+		at = replay_advance(r, before + step);
+		p.done = all ? (double)before / (double)all : -1;
+		if (progress_due(front_now_ns()))
+			progress_show(&p, front_now_ns());
+	} while (at >= 0 && (uint64_t)at > before);
+	progress_erase();
+	return at < 0 ? at : replay_advance(r, UINT64_MAX);
+}
+
 /* Read a whole session; with `lines` print its slices meanwhile. `config` NULL: the default.
  * Returns 0, or an exit status after printing the error. */
 static int replay_read(struct replay **r, const char *path, const struct waits_config *config,
@@ -57,7 +80,7 @@ static int replay_read(struct replay **r, const char *path, const struct waits_c
 		replay_configure_waits(*r, config);
 	if (lines)
 		*output_error = print_slices(*r, lines);
-	at = replay_advance(*r, UINT64_MAX);
+	at = read_rest(*r, path);
 	if (at < 0) {
 		fprintf(stderr, "peaktop: cannot read %s: %s\n", path, strerror((int)-at));
 		replay_free(*r);
@@ -111,8 +134,10 @@ int verb_watch_file(struct options *o)
 	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
 	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
 	struct replay *r = NULL;
-	int err = 0, status = replay_read(&r, o->files[0], NULL, lines ? o : NULL, &err);
+	int err = 0, status;
 
+	progress_begin(o);
+	status = replay_read(&r, o->files[0], NULL, lines ? o : NULL, &err);
 	if (status)
 		return status;
 	model_list_all_peaks(replay_model(r), o->all_peaks);

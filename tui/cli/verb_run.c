@@ -10,17 +10,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/usage.h"
 #include "tui/cli/verbs.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
-enum { TURN_MS = 50 };
+enum { TURN_MS = 50, PROGRESS_BYTES = 4096 };
 
 void verb_complain(const char *line)
 {
 	char safe[4096];
 
+	progress_erase();
 	fprintf(stderr, "peaktop: %s\n", sanitise(safe, sizeof(safe), line));
 }
 
@@ -101,11 +103,27 @@ static void signals_take(struct verb_loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGUSR1)
-			l->print_state(l->ctx);
-		else
+		if (info.ssi_signo != SIGUSR1) {
 			l->interrupted = true;
+			continue;
+		}
+		progress_erase();
+		l->print_state(l->ctx);
 	}
+}
+
+static void show_progress(const struct verb_loop *l, uint64_t now)
+{
+	struct progress p = {.done = -1};
+	struct buf text;
+
+	if (!progress_due(now))
+		return;
+	buf_init(&text, PROGRESS_BYTES);
+	l->describe(l->ctx, now, &text, &p);
+	p.text = text.data ? text.data : "";
+	progress_show(&p, now);
+	buf_release(&text);
 }
 
 void verb_loop(struct verb_loop *l)
@@ -119,6 +137,7 @@ void verb_loop(struct verb_loop *l)
 		if (p.revents)
 			signals_take(l);
 		verb_messages(l->front);
+		show_progress(l, front_now_ns());
 	} while (ticks != -ENOTCONN && l->turn(l->ctx, ticks, front_now_ns()));
 }
 
@@ -163,6 +182,7 @@ int verb_start(struct front **f, struct options *o, const struct front_options *
 			answer_nobody(o);
 		return status;
 	}
+	progress_begin(o);
 	status = front_start(f, fo, error, sizeof(error));
 	if (status)
 		verb_complain(error);

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
 #include "tui/report/output_walk.h"
 
-enum { NAMES_MS = 20000, LEAST_MS = 1500 };
+/* A path that does not settle is printed after this part of --timeout. */
+enum { NAMES_MS = 20000, LEAST_MS = 1500, SETTLES_AT = 3 };
 #define MS 1000000ull
 
 struct run {
@@ -50,7 +52,7 @@ static bool is_enough(const struct run *r, uint64_t now)
 		return waited >= o->question.timeout_s;
 	return waited >= o->question.timeout_s ||
 	       (waited * 1e3 >= LEAST_MS &&
-		(walker_settled(r->report.walker) || waited >= o->question.timeout_s / 3));
+		(walker_settled(r->report.walker) || waited >= o->question.timeout_s / SETTLES_AT));
 }
 
 /* --json-lines: print one line per interval. False: the output failed. */
@@ -63,6 +65,21 @@ static bool print_progress(struct run *r, uint64_t now)
 		return true;
 	r->reported_ns = now;
 	return !output_walk_json(&r->report, &oo, stdout);
+}
+
+static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
+{
+	const struct run *r = ctx;
+	const struct options *o = r->options;
+	double most = o->for_s > 0 ? o->for_s : o->question.timeout_s / SETTLES_AT;
+
+	if (!r->began_ns) {
+		buf_puts(text, "descend: starting");
+		return;
+	}
+	buf_puts(text, "descend: sampling the stacks of all threads");
+	progress_of_time(p, now - r->began_ns, (uint64_t)(most * 1e9));
+	p->left_at_most = o->for_s <= 0;
 }
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
@@ -86,7 +103,9 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + NAMES_MS * MS;
+	struct progress p = {.text = "descend: looking up names", .done = -1};
 
+	progress_show(&p, front_now_ns());
 	if (!front_over(r->front)) {
 		front_walk(r->front, true);
 		verb_turn(r->front);
@@ -97,6 +116,7 @@ static void run_end(struct run *r)
 	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
+	progress_erase();
 }
 
 static int print_answer(const struct walk_report *report, const struct options *o)
@@ -134,8 +154,11 @@ int verb_walk(struct options *o)
 	const char *line;
 	int status, err;
 
-	r.loop = (struct verb_loop){
-	    .signals = verb_signals(), .ctx = &r, .print_state = print_state, .turn = run_turn};
+	r.loop = (struct verb_loop){.signals = verb_signals(),
+				    .ctx = &r,
+				    .describe = describe,
+				    .print_state = print_state,
+				    .turn = run_turn};
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;

@@ -8,9 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/base/format.h"
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/report/output.h"
 #include "tui/report/output_csv.h"
+
+#define NS_PER_S 1000000000ull
 
 /* The state of one run. */
 struct run {
@@ -21,6 +25,7 @@ struct run {
 	bool stopped;
 	int output_error; /* negative errno of a failed write; 0: none */
 	uint64_t began_ns, printed_ns;
+	uint64_t calls, counted_slices; /* for the line of progress */
 };
 
 static void print_state(void *ctx)
@@ -43,6 +48,33 @@ static void run_tick(struct run *r)
 		return;
 	r->output_error = output_watch_json(front_model(r->front), &oo, stdout);
 	r->printed_ns = model_elapsed_ns(front_model(r->front));
+}
+
+static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
+{
+	struct run *r = ctx;
+	struct model *m = front_model(r->front);
+	uint64_t gone = r->began_ns ? now - r->began_ns : 0;
+
+	buf_puts(text, r->options->verb == VERB_RECORD ? "record: " : "watch: ");
+	if (!r->began_ns) {
+		buf_puts(text, r->options->nr_ops
+				   ? "looking for the operations and attaching probes"
+				   : "attaching probes");
+		return;
+	}
+	if (r->counted_slices != model_nr_slices(m)) {
+		r->counted_slices = model_nr_slices(m);
+		r->calls = 0;
+		for (size_t i = 0; i < model_nr_ops(m); i++)
+			r->calls += model_op(m, i)->total.calls;
+	}
+	buf_printf(text, "measured %s calls", format_count(r->calls).s);
+	if (r->for_s > 0)
+		progress_of_time(p, gone, (uint64_t)(r->for_s * 1e9));
+	else
+		buf_printf(text, " in %s; Ctrl-C ends it",
+			   format_time(gone / NS_PER_S * NS_PER_S).s);
 }
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
@@ -70,9 +102,11 @@ static void run(struct run *r)
 	r->loop.ctx = r;
 	r->loop.print_state = print_state;
 	r->loop.turn = run_turn;
+	r->loop.describe = describe;
 	verb_loop(&r->loop);
 	front_settle(r->front);
 	verb_messages(r->front);
+	progress_erase();
 }
 
 static bool anything_measured(struct model *m)

@@ -7,6 +7,7 @@
 #include "tui/engine/options.h"
 #include "tui/engine/replay.h"
 #include "tui/report/output_waits.h"
+#include "tui/report/progress.h"
 
 /* Print the help text of a verb (usage.h). */
 int verb_help(enum verb verb);
@@ -45,6 +46,9 @@ struct verb_loop {
 	struct front *front;
 	int signals; /* verb_signals() */
 	void *ctx;
+	/* Describe what is being done, for the line of progress: append it to `text` and set the
+	 * other members of *p. */
+	void (*describe)(void *ctx, uint64_t now_ns, struct buf *text, struct progress *p);
 	/* SIGUSR1: print the present state to stderr. */
 	void (*print_state)(void *ctx);
 	/* `ticks` slices have ended since the last call. False: leave the loop. */
