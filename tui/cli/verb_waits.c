@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
@@ -57,6 +58,16 @@ static void print_state(void *ctx)
 		output_chains_text(&report, &oo, stderr);
 }
 
+static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
+{
+	const struct run *r = ctx;
+
+	buf_printf(text, "%s: %s", r->options->verb == VERB_CRITICAL ? "critical" : "chains",
+		   r->began_ns ? "observing who waits for whom" : "starting");
+	if (r->began_ns && r->for_s > 0)
+		progress_of_time(p, now - r->began_ns, (uint64_t)(r->for_s * 1e9));
+}
+
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
 	struct run *r = ctx;
@@ -97,7 +108,9 @@ static bool run_begin(void *ctx, int ticks, uint64_t now)
 static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + END_MS * MS;
+	struct progress p = {.text = "unwinding stacks and looking up names", .done = -1};
 
+	progress_show(&p, front_now_ns());
 	front_waits_end(r->front);
 	while (!front_waits_ended(r->front) && front_now_ns() < until)
 		verb_turn(r->front);
@@ -109,6 +122,7 @@ static void run_end(struct run *r)
 	while (!wait_driver_names(front_waits(r->front)) && front_now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
+	progress_erase();
 }
 
 static bool is_observed(const struct wait_report *report)
@@ -172,10 +186,12 @@ int verb_waits(struct options *o)
 	const char *line;
 	int status, err;
 
-	if (o->nr_files)
+	if (o->nr_files) {
+		progress_begin(o);
 		return waits_of_file(o);
-	r.loop =
-	    (struct verb_loop){.signals = verb_signals(), .ctx = &r, .print_state = print_state};
+	}
+	r.loop = (struct verb_loop){
+	    .signals = verb_signals(), .ctx = &r, .describe = describe, .print_state = print_state};
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
