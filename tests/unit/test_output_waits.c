@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/unit/waits_check.h"
+#include "tui/cli/script_session.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output_waits.h"
@@ -347,6 +348,26 @@ static void without_waits(void **state)
 	expect_text(print(output_critical_text, NULL), "no critical path");
 }
 
+static void on_the_screen(void **state)
+{
+	static const char script[] =
+	    "end\nsize 80 30\nkey W\nwait 1\nexpect A 500: 120 ms\nexpect     C 502 running\n"
+	    "expect unsampled run\nreject innocent\nkey q\nkey X\nwait 1\nexpect critical path: \n"
+	    "expect C: running\nkey q\nreject critical path: ";
+	struct options options = {.resolution = 4};
+	struct buf out;
+	int err;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	buf_init(&out, 1 << 20);
+	err = script_session(replay, &options, script, sizeof(script) - 1, &out);
+	if (err)
+		fail_msg("%d: %s", err, out.data ? out.data : "");
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +377,7 @@ int main(void)
 	    cmocka_unit_test_teardown(critical_path, end),
 	    cmocka_unit_test_teardown(hostile_names, end),
 	    cmocka_unit_test_teardown(without_waits, end),
+	    cmocka_unit_test_teardown(on_the_screen, end),
 	};
 
 	return cmocka_run_group_tests_name("output_waits", tests, NULL, NULL);

@@ -24,6 +24,7 @@
 #include "tui/views/live_descent.h"
 #include "tui/views/live_open.h"
 #include "tui/views/live_source.h"
+#include "tui/views/live_waits.h"
 #include "tui/views/views.h"
 
 /* All layers that the collector can switch on and off. */
@@ -41,6 +42,7 @@ struct live {
 	struct live_descent descent;
 	struct live_source source;
 	struct live_open open_calls;
+	struct live_waits waits;
 	uint64_t processes_at;
 	bool opened; /* the only function was opened, or a key was pressed: do not open it any more
 		      */
@@ -173,6 +175,11 @@ static void live_descent(struct live *l)
 	l->source.screen = l->screen;
 	l->source.front = l->front;
 	l->source.driver = l->descent.driver;
+	l->waits.screen = l->screen;
+	l->waits.front = l->front;
+	l->waits.model = l->descent.model;
+	l->waits.names = l->descent.driver;
+	l->waits.waits = l->front ? front_waits(l->front) : replay_waits(l->replay);
 }
 
 static void live_action(struct live *l, const struct screen_action *a)
@@ -231,6 +238,13 @@ static void live_action(struct live *l, const struct screen_action *a)
 	case SCREEN_CODE:
 		live_descent(l);
 		live_source_show(&l->source, a);
+		break;
+	case SCREEN_WAITS:
+		live_descent(l);
+		live_waits_begin(&l->waits, (enum screen_waits)a->flag);
+		break;
+	case SCREEN_WAITS_STOP:
+		live_waits_end(&l->waits);
 		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;
@@ -388,6 +402,7 @@ static void live_loop(struct live *l)
 			live_keys(l);
 		live_descent(l);
 		l->dirty |= live_descent_turn(&l->descent, front_now_ns());
+		l->dirty |= live_waits_turn(&l->waits, front_now_ns());
 		if (screen_tick(l->screen, front_now_ns()) || ticks > 0)
 			l->dirty = true;
 		live_actions(l);

@@ -7,6 +7,7 @@
 #include "tui/cli/script.h"
 #include "tui/views/live_descent.h"
 #include "tui/views/live_source.h"
+#include "tui/views/live_waits.h"
 #include "tui/views/views.h"
 
 /* A replay with its screen, as in `peaktop -r FILE` but without a terminal. */
@@ -15,6 +16,7 @@ struct scripted {
 	struct screen *screen; /* NULL while it is being created */
 	struct live_descent descent;
 	struct live_source source;
+	struct live_waits waits;
 	uint64_t turn_ns;
 };
 
@@ -25,8 +27,15 @@ static void scripted_turn(struct scripted *x)
 	x->descent.model = replay_model(x->replay);
 	x->descent.driver = replay_driver(x->replay);
 	x->source.driver = x->descent.driver;
+	x->waits = (struct live_waits){.screen = x->screen,
+				       .model = x->descent.model,
+				       .names = x->descent.driver,
+				       .waits = replay_waits(x->replay),
+				       .open = x->waits.open,
+				       .shown = {x->waits.shown[0], x->waits.shown[1]}};
 	x->turn_ns += 1000000000;
 	live_descent_turn(&x->descent, x->turn_ns);
+	live_waits_turn(&x->waits, x->turn_ns);
 }
 
 static int64_t script_advance(void *ctx, uint64_t until_ns)
@@ -53,6 +62,10 @@ static void script_action(void *ctx, const struct screen_action *a)
 			live_descent_stop(&x->descent);
 		else if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
 			live_source_show(&x->source, a);
+		else if (a->type == SCREEN_WAITS)
+			live_waits_begin(&x->waits, (enum screen_waits)a->flag);
+		else if (a->type == SCREEN_WAITS_STOP)
+			live_waits_end(&x->waits);
 	}
 	scripted_turn(x);
 }

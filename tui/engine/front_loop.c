@@ -14,7 +14,7 @@
 enum { HEARTBEAT_MS = 400, MAX_FDS = 16, OWN_FDS = 3, SETTLE_TURN_MS = 10 };
 #define SETTLE_NS 3000000000ull
 
-static int refused_status(int error)
+int refused_status(int error)
 {
 	return error == -EPERM || error == -EACCES || error == -ENODEV || error == -EOPNOTSUPP
 		   ? EXIT_NOT_PERMITTED
@@ -35,7 +35,9 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 		watches_profile(f, &rec->profile);
 		break;
 	case REC_REFUSED:
-		if ((!rec->refused.op && !rec->refused.epoch) || waits_refused(f, &rec->refused))
+		if (waits_refused(f, &rec->refused))
+			break;
+		if (!rec->refused.op && !rec->refused.epoch)
 			front_fail(f, refused_status(rec->refused.error), "%s",
 				   rec->refused.reason);
 		else

@@ -212,6 +212,8 @@ void front_message(struct front *f, const char *fmt, ...) __attribute__((format(
 void front_fail(struct front *f, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int front_request(struct front *f, const struct record *rec);
+/* front_loop.c: the exit status for a refusal of the collector with this error. */
+int refused_status(int error);
 /* Send a request to the parser. False: the request was not sent, and no answer will come. */
 bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 	       const struct parser_reply *reply);
@@ -267,7 +269,7 @@ void snapshots_release(struct front *f);
 /* True if this run is about waits and the collector has not answered the request yet. */
 bool waits_are_due(const struct front *f);
 void waits_acknowledged(struct front *f, uint32_t epoch);
-/* False: the refusal is not about waits. */
+/* False: the refusal is not about waits. If this run is only about waits, it is its failure. */
 bool waits_refused(struct front *f, const struct rec_refused *r);
 void traces_take(struct front *f, const struct rec_raw_trace *r);
 /* Send stacks to the parser. */

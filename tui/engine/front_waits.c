@@ -94,6 +94,10 @@ bool waits_refused(struct front *f, const struct rec_refused *r)
 	    (r->epoch != f->waits->begin_epoch && r->epoch != f->waits->end_epoch))
 		return false;
 	f->waits->ended = true;
+	if (f->options->verb == VERB_CHAINS || f->options->verb == VERB_CRITICAL)
+		front_fail(f, refused_status(r->error), "%s", r->reason);
+	else
+		front_message(f, "%s", r->reason);
 	return true;
 }
 

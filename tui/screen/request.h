@@ -32,6 +32,8 @@
 	REQUEST(HELP, "help", "Help: the keys of this view")                                       \
 	REQUEST(INFORMATION, "information", "Show target, host, cost, losses and all notes")       \
 	REQUEST(EVENTS, "events", "Show the event log")                                            \
+	REQUEST(CHAINS, "chains", "Show for whom the target waits")                                \
+	REQUEST(CRITICAL, "critical", "Show the critical path of the target")                      \
 	REQUEST(PAUSE, "pause", "Freeze the view; measuring continues")                            \
 	REQUEST(REPAINT, "repaint", "Redraw the screen")                                           \
 	REQUEST(SUSPEND, "suspend", "Detach all probes and stop until `fg`")                       \

@@ -236,6 +236,12 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_EVENTS:
 		screen_push(s, s->views->events(s));
 		return true;
+	case REQUEST_CHAINS:
+		screen_push(s, s->views->waits(s, SCREEN_WAITS_CHAINS));
+		return true;
+	case REQUEST_CRITICAL:
+		screen_push(s, s->views->waits(s, SCREEN_WAITS_CRITICAL));
+		return true;
 	case REQUEST_PAUSE:
 		toggle_pause(s);
 		return true;
@@ -344,17 +350,22 @@ bool screen_tick(struct screen *s, uint64_t now_ns)
 	status_update(&s->status, s->model);
 	changed |= memcmp(&before, &s->status, sizeof(before)) != 0;
 	if (elapsed != s->seen_elapsed_ns || ops != s->seen_ops || notes != s->seen_notes ||
-	    targets != s->seen_targets || s->descent_changed) {
+	    targets != s->seen_targets || s->content_changed) {
 		s->seen_elapsed_ns = elapsed;
 		s->seen_ops = ops;
 		s->seen_notes = notes;
 		s->seen_targets = targets;
-		s->descent_changed = false;
+		s->content_changed = false;
 		if (!s->paused)
 			tick_views(s);
 		changed = true;
 	}
 	return changed;
+}
+
+unsigned int screen_columns(const struct screen *s)
+{
+	return (unsigned int)s->cols;
 }
 
 bool screen_ascii(const struct screen *s)

@@ -86,12 +86,16 @@ void screen_resize(struct screen *s, int cols, int rows);
 bool screen_tick(struct screen *s, uint64_t now_ns);
 
 /* True if the cells must be ASCII: pass this to grid_new(). */
+unsigned int screen_columns(const struct screen *s);
 bool screen_ascii(const struct screen *s);
 /* Draw everything into the grid, in its size. Changes nothing else. */
 void screen_draw(const struct screen *s, struct grid *grid);
 /* Append the whole top view as plain text in the width of the screen (the key `P`). Returns 0 or a
  * negative errno. */
 int screen_text(const struct screen *s, struct buf *out);
+
+/* What a view of waits shows. */
+enum screen_waits { SCREEN_WAITS_CHAINS = 0, SCREEN_WAITS_CRITICAL };
 
 enum screen_action_type {
 	SCREEN_NONE = 0,
@@ -119,7 +123,9 @@ enum screen_action_type {
 	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(),
 	   screen_show_code(), or a message */
 	SCREEN_SOURCE,
-	SCREEN_CODE,	   /* module, offset; answer: screen_show_code(), or a message */
+	SCREEN_CODE,  /* module, offset; answer: screen_show_code(), or a message */
+	SCREEN_WAITS, /* flag: enum screen_waits; answer: screen_set_waits(), again and again */
+	SCREEN_WAITS_STOP, /* a view of waits was closed */
 	SCREEN_OPEN_CALLS, /* op: take stacks of its open calls; answer: screen_show_open(), or a
 			      message */
 };

@@ -49,7 +49,7 @@ struct screen {
 	struct queued_action taken;
 
 	struct descent_copy *descent; /* the latest state of a descent; NULL none */
-	bool descent_changed;	      /* since the last tick */
+	bool content_changed;	      /* the descent or the waits, since the last tick */
 	uint32_t recorded_descent;    /* operation of the descent in a saved session; 0: none */
 };
 

@@ -414,6 +414,6 @@ int screen_set_descent(struct screen *s, const struct screen_descent *d)
 		return err;
 	descent_copy_drop(s->descent);
 	s->descent = c;
-	s->descent_changed = true;
+	s->content_changed = true;
 	return 0;
 }

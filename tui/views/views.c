@@ -8,4 +8,5 @@ const struct screen_views all_views = {
     .help = view_help_new,
     .information = view_information_new,
     .events = view_events_new,
+    .waits = view_waits_new,
 };

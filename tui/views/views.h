@@ -16,6 +16,7 @@ struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
 struct view *view_help_new(struct screen *s, enum keymap of);
 struct view *view_information_new(struct screen *s);
 struct view *view_events_new(struct screen *s);
+struct view *view_waits_new(struct screen *s, enum screen_waits what);
 
 /*
  * Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
@@ -30,6 +31,8 @@ int screen_set_descent(struct screen *s, const struct screen_descent *d);
 void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);
 /* Answer SCREEN_CODE, or a SCREEN_SOURCE whose file cannot be read: show instructions. */
 void screen_show_code(struct screen *s, const struct screen_code *code);
+/* Answer SCREEN_WAITS: set the text (sanitised lines) of the open views of this kind. */
+void screen_set_waits(struct screen *s, enum screen_waits what, const char *text);
 /* Answer SCREEN_OPEN_CALLS: open a view with these lines (sanitised; the first is a heading). */
 void screen_show_open(struct screen *s, const char *lines);
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The views of chains and of the critical path, live or in a replay: begin and end the tracing,
+ * look up names, compute the text once a second. Private to tui/cli.
+ */
+#ifndef PEAKTOP_LIVE_WAITS_H
+#define PEAKTOP_LIVE_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/engine/front.h"
+#include "tui/engine/wait_driver.h"
+#include "tui/screen/screen.h"
+
+struct live_waits {
+	struct screen *screen;
+	struct front *front; /* NULL: a replay */
+	struct model *model; /* these may change when a replay goes back */
+	const struct descent_driver *names;
+	struct wait_driver *waits;
+	unsigned int open; /* number of views that show waits */
+	bool shown[2];	   /* by enum screen_waits: at least one view shows it */
+	uint64_t next_ns;
+};
+
+/* Answer SCREEN_WAITS and SCREEN_WAITS_STOP. */
+void live_waits_begin(struct live_waits *l, enum screen_waits what);
+void live_waits_end(struct live_waits *l);
+/* Call every turn. True: there is new text. */
+bool live_waits_turn(struct live_waits *l, uint64_t now_ns);
+
+#endif
