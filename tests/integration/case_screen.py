@@ -83,6 +83,36 @@ def walk():
     equal("exit status", left_screen(t, s), 0)
 
 
+RELEASE = 3
+
+
+def mouse(button, row, column):
+    """What a terminal sends for a press at this row and column (from 0), as bytes for send-keys -H."""
+    return [format(b, "02x") for b in b"\x1b[M" + bytes((32 + button, 33 + column, 33 + row))]
+
+
+@case("the mouse: a click selects, a double click opens, the wheel scrolls; --no-mouse leaves it to the terminal")
+def mouse_works():
+    t, s = open_screen()
+    s.shows("nanosleep")
+    row = next(i for i, line in enumerate(s.lines()) if "nanosleep" in line)
+    s.keys("-H", *(mouse(0, row, 10) + mouse(RELEASE, row, 10)) * 2)
+    s.shows("per column")
+    s.keys("q", "?")
+    s.shows("calls/s with")
+    s.keys("-H", *mouse(65, 5, 5))
+    wait_for(lambda: "calls/s with" not in s.text(), "the wheel scrolls")
+    equal("tmux says that the program has the mouse", s.tmux("display-message", "-p", "#{mouse_any_flag}").strip(), "1")
+    for _ in range(2):
+        s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+    t, s = open_screen("--no-mouse")
+    s.shows("nanosleep")
+    equal("tmux says that it has not", s.tmux("display-message", "-p", "#{mouse_any_flag}").strip(), "0")
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+
+
 @case("20x5, then 80x24, then bursts of sizes: never ends, never leaves rubbish")
 def sizes():
     t, s = open_screen(width=20, height=5)

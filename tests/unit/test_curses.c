@@ -38,6 +38,7 @@ struct pty {
 	size_t n;
 };
 
+static bool no_mouse;	/* --no-mouse */
 static bool no_control; /* start() does not make it the child's controlling terminal */
 
 /* --- the terminal's side ---------------------------------------------------------------------- */
@@ -161,8 +162,10 @@ static void open_or_die(bool ascii)
 	char error[256];
 
 	setlocale(LC_ALL, "C.UTF-8");
-	if (term_open(&(struct term_options){.in_fd = 0, .out_fd = 1, .ascii = ascii}, error,
-		      sizeof(error)) < 0) {
+	if (term_open(
+		&(struct term_options){
+		    .in_fd = 0, .out_fd = 1, .ascii = ascii, .no_mouse = no_mouse},
+		error, sizeof(error)) < 0) {
 		printf("%s\n", error);
 		fflush(stdout);
 		_exit(1);
@@ -241,6 +244,12 @@ static void echo_keys(void)
 
 			term_size(&cols, &rows);
 			snprintf(text, sizeof(text), "[%u] size %dx%d.", ++serial, cols, rows);
+		} else if (key == SCREEN_KEY_MOUSE) {
+			struct screen_mouse m;
+
+			term_mouse(&m);
+			snprintf(text, sizeof(text), "[%u] mouse %d at %d,%d.", ++serial, m.what,
+				 m.x, m.y);
 		} else {
 			snprintf(text, sizeof(text), "[%u] key %x.", ++serial, (unsigned int)key);
 		}
@@ -356,6 +365,47 @@ static void test_keys(void **state)
 	end(&p);
 }
 
+static void send_mouse(struct pty *p, const char *bytes, const char *wanted)
+{
+	forget(p);
+	send_text(p, bytes);
+	wait_for(p, wanted);
+}
+
+static void test_mouse(void **state)
+{
+	struct pty p;
+
+	start(&p, "xterm-256color", echo_keys);
+	wait_for(&p, "ready");
+	assert_true(saw(&p, "\x1b[?1006;1000h"));
+	/* press and release; the release is no event of its own */
+	send_mouse(&p, "\x1b[<0;11;4M\x1b[<0;11;4m", "[1] mouse 0 at 10,3.");
+	send_mouse(&p, "\x1b[<64;1;1M", "[2] mouse 2 at 0,0.");
+	send_mouse(&p, "\x1b[<65;70;20M", "[3] mouse 3 at 69,19.");
+	/* the right button has no meaning, and is no Escape */
+	send_mouse(&p, "\x1b[<2;5;5M\x1b[<2;5;5mk", "[4] key 6b.");
+	forget(&p);
+	send_text(&p, "q");
+	assert_int_equal(finish(&p), 0);
+	assert_true(saw(&p, "\x1b[?1006;1000l"));
+	end(&p);
+}
+
+static void test_no_mouse(void **state)
+{
+	struct pty p;
+
+	no_mouse = true;
+	start(&p, "xterm-256color", echo_keys);
+	wait_for(&p, "ready");
+	send_text(&p, "q");
+	assert_int_equal(finish(&p), 0);
+	assert_false(saw(&p, "1000h"));
+	end(&p);
+	no_mouse = false;
+}
+
 static void test_resizes_are_drained(void **state)
 {
 	struct pty p;
@@ -458,6 +508,7 @@ static void crash(const char *key, int signal)
 	assert_true(WIFSIGNALED(status)); /* raised again: the shell and core dumps see it */
 	assert_int_equal(WTERMSIG(status), signal);
 	assert_true(saw(&p, "\x1b[?1049l"));
+	assert_true(saw(&p, "\x1b[?1000l"));
 	assert_restored(&p);
 	end(&p);
 }
@@ -710,6 +761,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_opens_and_gives_back),
 	    cmocka_unit_test(test_keys),
+	    cmocka_unit_test(test_mouse),
+	    cmocka_unit_test(test_no_mouse),
 	    cmocka_unit_test(test_resizes_are_drained),
 	    cmocka_unit_test(test_same_size_is_no_resize),
 	    cmocka_unit_test(test_lost_terminal),

@@ -266,6 +266,15 @@ static void live_actions(struct live *l)
 	}
 }
 
+static void live_mouse(struct live *l)
+{
+	struct screen_mouse mouse;
+
+	term_mouse(&mouse);
+	mouse.at_ns = front_now_ns();
+	screen_mouse(l->screen, &mouse);
+}
+
 static void live_keys(struct live *l)
 {
 	int key;
@@ -277,6 +286,8 @@ static void live_keys(struct live *l)
 		}
 		if (key == SCREEN_KEY_RESIZE)
 			live_resize(l);
+		else if (key == SCREEN_KEY_MOUSE)
+			live_mouse(l);
 		else
 			screen_key(l->screen, key);
 		l->opened |= key != SCREEN_KEY_RESIZE;
@@ -411,7 +422,8 @@ static void live_loop(struct live *l)
 
 static int live_open(struct live *l, char *error, size_t n)
 {
-	struct term_options to = {.ascii = l->options->ascii, .in_fd = 0, .out_fd = 1};
+	struct term_options to = {
+	    .ascii = l->options->ascii, .no_mouse = l->options->no_mouse, .in_fd = 0, .out_fd = 1};
 	bool picker = !l->options->nr_pids && !l->options->command;
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
 				    .resolution = l->options->resolution};

@@ -108,6 +108,8 @@ ROW("quiet", 0, NULL, OUTPUT, PRINTS | F(EXPORT), "print no remarks on standard 
     FLAG(quiet)),
 ROW("ascii", 0, NULL, OUTPUT, (PRINTS & ~(F(RECORD) | F(COVERAGE))) | F(SCREEN) | F(SCREEN_FILE),
     "draw with ASCII characters only", FLAG(ascii)),
+ROW("no-mouse", 0, NULL, OUTPUT, F(SCREEN) | F(SCREEN_FILE),
+    "leave the mouse to the terminal, e.g. to select text", FLAG(no_mouse)),
 ROW("script", 0, "FILE", OUTPUT, F(SCREEN_FILE),
     "run the screen commands in this file without a terminal", TEXT(script)),
 

@@ -94,6 +94,39 @@ static int do_key(struct script *s, char *arg)
 	return 0;
 }
 
+static int mouse(struct script *s, struct screen_mouse m)
+{
+	m.at_ns = s->clock_ns + 1; /* 0 would be no time */
+	screen_mouse(s->screen, &m);
+	do_actions(s);
+	return 0;
+}
+
+static int do_click(struct script *s, char *arg)
+{
+	int x, y, end = 0;
+
+	if (sscanf(arg, "%d %d%n", &x, &y, &end) != 2 || arg[end])
+		return bad(s, "click needs a column and a row, counted from 0", arg);
+	return mouse(s, (struct screen_mouse){.what = MOUSE_CLICK, .x = x, .y = y});
+}
+
+static int do_double_click(struct script *s, char *arg)
+{
+	int err = do_click(s, arg);
+
+	return err ? err : do_click(s, arg);
+}
+
+static int do_wheel(struct script *s, char *arg)
+{
+	bool up = !strcmp(arg, "up");
+
+	if (!up && strcmp(arg, "down"))
+		return bad(s, "wheel needs up or down", arg);
+	return mouse(s, (struct screen_mouse){.what = up ? MOUSE_WHEEL_UP : MOUSE_WHEEL_DOWN});
+}
+
 static int do_type(struct script *s, char *arg)
 {
 	unsigned int n;
@@ -218,9 +251,21 @@ static const struct {
 	const char *name;
 	int (*run)(struct script *s, char *arg);
 } commands[] = {
-    {"size", do_size},	   {"key", do_key},   {"type", do_type}, {"tick", do_tick},
-    {"until", do_until},   {"end", do_end},   {"wait", do_wait}, {"expect", do_expect},
-    {"reject", do_reject}, {"dump", do_dump}, {"view", do_view}, {"dump-roles", do_dump_roles},
+    {"size", do_size},
+    {"key", do_key},
+    {"click", do_click},
+    {"double-click", do_double_click},
+    {"wheel", do_wheel},
+    {"type", do_type},
+    {"tick", do_tick},
+    {"until", do_until},
+    {"end", do_end},
+    {"wait", do_wait},
+    {"expect", do_expect},
+    {"reject", do_reject},
+    {"dump", do_dump},
+    {"view", do_view},
+    {"dump-roles", do_dump_roles},
 };
 
 static int run_line(struct script *s, char *line)

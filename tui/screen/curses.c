@@ -22,11 +22,15 @@
 #include <term.h> /* last: it defines common words as macros */
 
 enum { ESCAPE_MS = 25 };
+/* If several events are waiting, curses joins them to clicks and double clicks. */
+#define CLICKS (BUTTON1_PRESSED | BUTTON1_CLICKED)
+#define DOUBLE_CLICKS (BUTTON1_DOUBLE_CLICKED | BUTTON1_TRIPLE_CLICKED)
+#define MOUSE_EVENTS (CLICKS | DOUBLE_CLICKS | BUTTON4_PRESSED | BUTTON5_PRESSED)
 
 /* The one terminal. */
 static struct {
 	bool open, away; /* away: between suspend and resume */
-	bool lost, ascii;
+	bool lost, ascii, mouse;
 	int in_fd, out_fd;
 	FILE *in, *out;
 	SCREEN *screen;
@@ -35,8 +39,9 @@ static struct {
 	PANEL *panel;
 	struct termios settings; /* before peaktop changed them */
 	enum theme theme;
-	struct grid *last; /* the grid on the terminal; NULL: unknown */
-	bool moved;	   /* the size may have changed without a signal */
+	struct screen_mouse event; /* after SCREEN_KEY_MOUSE */
+	struct grid *last;	   /* the grid on the terminal; NULL: unknown */
+	bool moved;		   /* the size may have changed without a signal */
 } term = {.in_fd = -1, .out_fd = -1};
 
 /* --- opening and closing --------------------------------------------------------------- */
@@ -115,15 +120,18 @@ static int crash_put(int c)
 static void arm_crash_handler(void)
 {
 	static const char *const names[] = {"sgr0", "op", "rmkx", "cnorm", "rmcup"};
+	const char *s;
 	size_t i;
 
 	crash_used = 0;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *s = tigetstr(names[i]);
+		s = tigetstr(names[i]);
 
 		if (s && s != (char *)-1)
 			tputs(s, 1, crash_put);
 	}
+	for (s = term.mouse ? "\033[?1006l\033[?1000l" : ""; *s; s++)
+		crash_put(*s);
 	crash_put('\r');
 	crash_put('\n');
 	term_crash_arm(term.out_fd, &term.settings, crash_text, crash_used);
@@ -143,6 +151,10 @@ static int make_windows(void)
 	keypad(term.keys, TRUE);
 	nodelay(term.keys, TRUE);
 	intrflush(term.keys, FALSE);
+	if (term.mouse) {
+		mouseinterval(0); /* waiting for a second click would delay the first one */
+		mousemask(MOUSE_EVENTS, NULL);
+	}
 	return 0;
 }
 
@@ -150,6 +162,7 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 {
 	const char *type = o->type ? o->type : getenv("TERM");
 	int err = check_terminal(o, type, error, error_size);
+	const char *kmous;
 
 	if (err || term.open)
 		return err ? err : -EBUSY;
@@ -175,6 +188,8 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 		snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));
 	term.open = true; /* from here on term_close() must restore the terminal */
 	if (!err) {
+		kmous = tigetstr("kmous");
+		term.mouse = !o->no_mouse && kmous && kmous != (char *)-1;
 		arm_crash_handler();
 		set_colors(o->no_color);
 		err = make_windows();
@@ -308,6 +323,32 @@ static int special_key(wint_t code)
 	return TERM_NOTHING;
 }
 
+/* Take an event of the mouse. False: one that has no meaning here, e.g. the release of a button. */
+static bool take_mouse(void)
+{
+	MEVENT m;
+
+	if (getmouse(&m) == ERR)
+		return false;
+	term.event = (struct screen_mouse){.x = m.x, .y = m.y};
+	if (m.bstate & BUTTON4_PRESSED)
+		term.event.what = MOUSE_WHEEL_UP;
+	else if (m.bstate & BUTTON5_PRESSED)
+		term.event.what = MOUSE_WHEEL_DOWN;
+	else if (m.bstate & DOUBLE_CLICKS)
+		term.event.what = MOUSE_DOUBLE_CLICK;
+	else if (m.bstate & CLICKS)
+		term.event.what = MOUSE_CLICK;
+	else
+		return false;
+	return true;
+}
+
+void term_mouse(struct screen_mouse *mouse)
+{
+	*mouse = term.event;
+}
+
 /* True at end of file: the descriptor is readable, but has no bytes. */
 static bool hung_up(void)
 {
@@ -341,6 +382,8 @@ int term_getkey(void)
 			break;
 		if (got == OK)
 			return (int)code;
+		if (code == KEY_MOUSE && take_mouse())
+			return SCREEN_KEY_MOUSE;
 		key = special_key(code);
 		if (key != TERM_NOTHING)
 			return key;

@@ -20,6 +20,7 @@ struct grid;
 
 struct term_options {
 	bool ascii;	  /* --ascii */
+	bool no_mouse;	  /* leave the mouse to the terminal */
 	bool no_color;	  /* NO_COLOR in the environment has the same effect */
 	int in_fd;	  /* usually 0 */
 	int out_fd;	  /* usually 1 */
@@ -45,6 +46,10 @@ enum { TERM_NOTHING = -1, TERM_LOST = -2 };
  * SCREEN_KEY_RESIZE. If in_fd or term_signal_fd() is readable, call this until TERM_NOTHING.
  */
 int term_getkey(void);
+
+struct screen_mouse;
+/* After SCREEN_KEY_MOUSE: what was done with the mouse, and where. Does not set the time. */
+void term_mouse(struct screen_mouse *mouse);
 
 /* This descriptor is readable after a signal. */
 int term_signal_fd(void);

@@ -69,6 +69,24 @@ void grid_clear(struct grid *g)
 	for (i = 0; i < n; i++)
 		cell_set(&g->cells[i], " ", 1, 1, 0);
 	g->cursor_x = g->cursor_y = -1;
+	g->nr_targets = 0;
+}
+
+void grid_target(struct grid *g, struct rect r, int id)
+{
+	if (g->nr_targets < GRID_MAX_TARGETS)
+		g->target[g->nr_targets++] = (struct grid_target){r, id};
+}
+
+const struct grid_target *grid_target_at(const struct grid *g, int x, int y)
+{
+	for (unsigned int i = g->nr_targets; i-- > 0;) {
+		const struct rect *r = &g->target[i].r;
+
+		if (x >= r->x && x < r->x + r->w && y >= r->y && y < r->y + r->h)
+			return &g->target[i];
+	}
+	return NULL;
 }
 
 static struct cell *at(const struct grid *g, int x, int y)

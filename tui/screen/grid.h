@@ -17,7 +17,7 @@
 
 #include "analysis/base/buf.h"
 
-enum { GRID_CELL_BYTES = 21, GRID_MAX_COLS = 1024, GRID_MAX_ROWS = 4096 };
+enum { GRID_CELL_BYTES = 21, GRID_MAX_COLS = 1024, GRID_MAX_ROWS = 4096, GRID_MAX_TARGETS = 512 };
 
 struct cell {
 	char text[GRID_CELL_BYTES]; /* UTF-8, NUL-terminated; "" in the second half of a wide one */
@@ -25,15 +25,23 @@ struct cell {
 	uint8_t role;		    /* enum role */
 };
 
+struct rect {
+	int x, y, w, h;
+};
+
+/* What a click into a rectangle means: a number that whoever drew the grid understands. */
+struct grid_target {
+	struct rect r;
+	int id;
+};
+
 struct grid {
 	int cols, rows;
 	bool ascii;		/* cells take only ASCII; other characters become `?` */
 	int cursor_x, cursor_y; /* position of the terminal's cursor; -1: hidden */
 	struct cell *cells;	/* row by row */
-};
-
-struct rect {
-	int x, y, w, h;
+	unsigned int nr_targets;
+	struct grid_target target[GRID_MAX_TARGETS];
 };
 
 /* Create a blank grid; sizes are clamped to 1..maximum. NULL: out of memory. */
@@ -58,6 +66,10 @@ void grid_fill(struct grid *g, struct rect r, unsigned int role, const char *tex
 /* Change the role of cells, keeping their text. */
 void grid_role(struct grid *g, struct rect r, unsigned int role);
 void grid_cursor(struct grid *g, int x, int y);
+/* Mark a rectangle as a target of clicks. More than GRID_MAX_TARGETS are ignored. */
+void grid_target(struct grid *g, struct rect r, int id);
+/* The target at this position, the last marked one first; NULL: none. */
+const struct grid_target *grid_target_at(const struct grid *g, int x, int y);
 
 /* Columns that a text takes in this grid. */
 int grid_columns(const struct grid *g, const char *text);

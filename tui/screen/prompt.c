@@ -154,6 +154,15 @@ static enum prompt_outcome choose(struct prompt *p, int by)
 	return PROMPT_MOVED;
 }
 
+bool prompt_select(struct prompt *p, int candidate)
+{
+	if (candidate < 0 || candidate >= (int)p->nr)
+		return false;
+	list_select(&p->list, candidate);
+	p->chosen = true;
+	return true;
+}
+
 static enum prompt_outcome complete(struct prompt *p)
 {
 	if (!p->nr)
@@ -271,6 +280,7 @@ static void draw_candidates(const struct prompt *p, struct grid *g)
 		unsigned int role = selected ? ROLE_SELECTED : ROLE_POPUP;
 
 		y = g->rows - 1 - height + i;
+		grid_target(g, (struct rect){0, y, g->cols, 1}, top + i);
 		grid_put(g, 0, y, 2, role, selected ? "> " : "  ");
 		grid_put_cut(g, 2, y, name - 2, role, c->name);
 		if (name < g->cols - 2)

@@ -52,6 +52,8 @@ enum prompt_outcome {
 void prompt_open(struct prompt *p, enum prompt_kind kind, const char *text);
 void prompt_close(struct prompt *p);
 enum prompt_outcome prompt_key(struct prompt *p, int key);
+/* Select a candidate, as the keys do. False: there is none of this number. */
+bool prompt_select(struct prompt *p, int candidate);
 /* The user's answer: the OP of the selected candidate, or the text. */
 const char *prompt_answer(const struct prompt *p);
 void prompt_set_candidates(struct prompt *p, const char *searched,

@@ -291,6 +291,12 @@ bool screen_offers(const struct screen *s, enum request request)
 	return !m->offers || m->offers(s->top, request);
 }
 
+void screen_view_request(struct screen *s, enum request request, int key)
+{
+	if (!s->top->methods->request(s->top, request, key))
+		screen_request(s, request);
+}
+
 /* --- events --------------------------------------------------------------- */
 
 void screen_key(struct screen *s, int key)
@@ -298,7 +304,7 @@ void screen_key(struct screen *s, int key)
 	struct view *v = s->top;
 	enum request request;
 
-	if (key == SCREEN_KEY_RESIZE)
+	if (key == SCREEN_KEY_RESIZE || key == SCREEN_KEY_MOUSE)
 		return;
 	if (s->message[0]) {
 		bool read_only = s->message_level == NOTE_ERROR && key == 27;
@@ -322,9 +328,7 @@ void screen_key(struct screen *s, int key)
 		screen_message(s, NOTE_INFO, "this key has no function here; ? shows the keys");
 		return;
 	}
-	if (v->methods->request(v, request, key))
-		return;
-	screen_request(s, request);
+	screen_view_request(s, request, key);
 }
 
 void screen_resize(struct screen *s, int cols, int rows)

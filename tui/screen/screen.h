@@ -47,6 +47,7 @@ enum screen_key {
 	SCREEN_KEY_BACKSPACE,
 	SCREEN_KEY_BACKTAB,
 	SCREEN_KEY_RESIZE, /* not a key: ask term_size() and call screen_resize() */
+	SCREEN_KEY_MOUSE,  /* not a key: ask term_mouse() and call screen_mouse() */
 	SCREEN_KEY_F1,	   /* .. F12 = F1 + 11 */
 	SCREEN_KEY_F12 = SCREEN_KEY_F1 + 11,
 };
@@ -77,6 +78,17 @@ void screen_show(struct screen *s, enum screen_view root);
 
 /* Events. */
 void screen_key(struct screen *s, int key);
+/*
+ * The mouse was used at this cell, at this time (of the clock of screen_tick()). Two clicks at one
+ * cell within SCREEN_DOUBLE_CLICK_NS are a double click.
+ */
+struct screen_mouse {
+	enum { MOUSE_CLICK, MOUSE_DOUBLE_CLICK, MOUSE_WHEEL_UP, MOUSE_WHEEL_DOWN } what;
+	int x, y;
+	uint64_t at_ns;
+};
+#define SCREEN_DOUBLE_CLICK_NS 500000000ULL
+void screen_mouse(struct screen *s, const struct screen_mouse *mouse);
 void screen_resize(struct screen *s, int cols, int rows);
 /*
  * Set the time (of any monotonic clock; messages expire by it) and copy new data from the model.

@@ -48,6 +48,8 @@ struct screen {
 	unsigned int first_action, nr_actions;
 	struct queued_action taken;
 
+	struct screen_mouse last_click; /* at_ns 0: none that a second click could follow */
+
 	struct descent_copy *descent; /* the latest state of a descent; NULL none */
 	bool content_changed;	      /* the descent or the waits, since the last tick */
 	uint32_t recorded_descent;    /* operation of the descent in a saved session; 0: none */
@@ -59,12 +61,19 @@ struct rect screen_body(int cols, int rows);
 void screen_push(struct screen *s, struct view *v);
 /* Queue a copy of an action. If the queue is full, the action is dropped. */
 void screen_act(struct screen *s, struct screen_action action);
+/* The target of clicks that does what the key of this request does. */
+#define SCREEN_TARGET(request) (-(int)(request))
+/* Give a request to the view on top, then to the screen. */
+void screen_view_request(struct screen *s, enum request request, int key);
 /* The name of a layer for the user. */
 const char *layer_name(enum layer layer);
 /* Prompts, menu and messages: screen_prompt.c. */
 void screen_open_prompt(struct screen *s, enum prompt_kind kind);
 void screen_prompt_key(struct screen *s, int key);
 void screen_menu_key(struct screen *s, int key);
+/* A click on a candidate of the prompt, on a layer of the menu. */
+void screen_prompt_click(struct screen *s, int target, bool twice);
+void screen_menu_click(struct screen *s, int target);
 void screen_draw_bottom(const struct screen *s, struct grid *g);
 void screen_draw_menu(const struct screen *s, struct grid *g);
 /* False if the request would be refused, or do nothing, in the top view: for hints and help. */

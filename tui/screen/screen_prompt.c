@@ -150,6 +150,15 @@ void screen_prompt_key(struct screen *s, int key)
 	}
 }
 
+void screen_prompt_click(struct screen *s, int target, bool twice)
+{
+	if (target == SCREEN_TARGET(REQUEST_CANCEL))
+		screen_prompt_key(s, 27);
+	else if (target == SCREEN_TARGET(REQUEST_ACCEPT) ||
+		 (prompt_select(&s->prompt, target) && twice))
+		accept(s);
+}
+
 enum { PROMPT_HINTS_APART = 12 }; /* columns between the cursor and the hints */
 
 /* --- the bottom line --------------------------------------------------------- */
@@ -179,6 +188,8 @@ static int draw_hint(struct grid *g, int x, int y, enum keymap map, const struct
 		return w;
 	grid_put(g, x, y, text, ROLE_DIM, hint->text);
 	grid_put(g, x + text, y, w - text, ROLE_KEY, keys);
+	if (hint->request != REQUEST_CHOOSE_PEAK) /* this one needs a digit */
+		grid_target(g, (struct rect){x, y, w, 1}, SCREEN_TARGET(hint->request));
 	return w;
 }
 
@@ -315,6 +326,14 @@ static void toggle_layer(struct screen *s, int layer)
 	screen_act(s, (struct screen_action){.type = SCREEN_LAYERS, .layers = s->layers});
 }
 
+void screen_menu_click(struct screen *s, int target)
+{
+	if (target >= 0 && target < LAYER_MAX)
+		toggle_layer(s, target);
+	else
+		s->menu = false;
+}
+
 void screen_menu_key(struct screen *s, int key)
 {
 	enum request request = keys_request_only(KEYMAP_MENU, key);
@@ -370,6 +389,7 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 		grid_fill(g, (struct rect){0, 0, width, g->rows}, ROLE_POPUP, " ");
 	y = framed ? y + 1 : 0;
 	top = framed ? 0 : list_top(&s->menu_list, g->rows);
+	grid_target(g, (struct rect){0, 0, g->cols, g->rows}, LAYER_MAX); /* beside the menu */
 	for (i = top; i < LAYER_MAX && y + i - top < g->rows; i++) {
 		bool on = s->layers & 1U << i, selected = i == s->menu_list.selected;
 		const char *state = on ? "[x]" : s->layers_available & 1U << i ? "[ ]" : " - ";
@@ -377,6 +397,7 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 		grid_printf(g, x + framed, y + i - top, width - 2 * framed,
 			    selected ? ROLE_SELECTED : ROLE_POPUP, " %s %d %s %s",
 			    selected ? ">" : " ", i + 1, state, layer_name((enum layer)i));
+		grid_target(g, (struct rect){x, y + i - top, width, 1}, i);
 		if (selected)
 			grid_cursor(g, x + framed + 1, y + i - top);
 	}

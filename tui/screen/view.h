@@ -17,6 +17,9 @@
 
 struct view;
 
+/* The target of a click on the heading of a column: this and the number of the sort order. */
+enum { TARGET_HEADING = 1 << 20 };
+
 /* A hint on the bottom line: its key is looked up in the key tables. */
 struct view_hint {
 	enum request request;
@@ -47,6 +50,12 @@ struct view_methods {
 	 * (0) show what matches while it is typed; false = no match
 	 */
 	bool (*find)(struct view *v, const char *text, int direction);
+	/*
+	 * optional: a click at column x and row y of a target that draw() marked with
+	 * grid_target(), whose number is not negative. True: it selected something, and a second
+	 * click does what REQUEST_OPEN does
+	 */
+	bool (*click)(struct view *v, int target, int x, int y);
 	/* optional: take the present list of processes */
 	void (*processes)(struct view *v, const struct picker_process *list, size_t n);
 };

@@ -357,6 +357,21 @@ static bool descent_find(struct view *view, const char *text, int direction)
 	return false;
 }
 
+static bool descent_click(struct view *view, int target, int x, int y)
+{
+	struct view_descent *v = descent_of(view);
+
+	if (target >= DESCENT_TARGET_PATH) {
+		v->pane = DESCENT_PATHS;
+		list_select(&v->paths, target - DESCENT_TARGET_PATH);
+		return true;
+	}
+	v->pane = DESCENT_TREE;
+	list_select(&v->tree, target);
+	take_selected(v);
+	return true;
+}
+
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "source"},	   {REQUEST_COSTLIEST, "costliest"},
     {REQUEST_EXPAND, "expand"},	   {REQUEST_ASK_AGAIN, "again"},
@@ -375,6 +390,7 @@ static const struct view_methods methods = {
     .tick = descent_tick,
     .height = view_descent_height,
     .find = descent_find,
+    .click = descent_click,
 };
 
 /* --- from the front ----------------------------------------------------------------------------

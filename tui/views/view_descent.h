@@ -28,6 +28,9 @@ struct view_descent {
 	uint32_t nr_rows;
 };
 
+/* Targets of clicks: a row of the tree, or this and the index of a path. */
+enum { DESCENT_TARGET_PATH = 1 << 16 };
+
 /* True if node i has children; true if they are shown. */
 bool view_descent_has_children(const struct view_descent *v, uint32_t i);
 bool view_descent_open(const struct view_descent *v, uint32_t i);

@@ -403,13 +403,32 @@ static void draw_tree(const struct view_descent *v, struct grid *g, const struct
 		if (l->tree.w - x > (int)strlen(legend))
 			grid_put_right(g, l->tree.x + x, y, l->tree.w - x, ROLE_HEADING, legend);
 	}
-	for (int i = 0; i < l->tree.h && top + i < (int)v->nr_rows; i++)
-		draw_row(v, g, (struct rect){l->tree.x, l->tree.y + i, l->tree.w, 1}, &c,
-			 (uint32_t)(top + i));
+	for (int i = 0; i < l->tree.h && top + i < (int)v->nr_rows; i++) {
+		struct rect row = {l->tree.x, l->tree.y + i, l->tree.w, 1};
+
+		grid_target(g, row, top + i);
+		draw_row(v, g, row, &c, (uint32_t)(top + i));
+	}
 }
 
 /* --- the paths
  * --------------------------------------------------------------------------------------- */
+
+/* Mark the visible lines of each path; `top` is the first visible line. */
+static void mark_paths(const struct view_descent *v, struct grid *g, struct rect r, int top)
+{
+	for (int i = 0; i < v->paths.n; i++) {
+		int first = 0, y;
+		struct buf b;
+
+		path_lines(v, r.w - 1, &b, i, &first);
+		buf_release(&b);
+		y = first > top ? r.y + first - top : r.y;
+		if (y < r.y + r.h)
+			grid_target(g, (struct rect){r.x, y, r.w, r.y + r.h - y},
+				    DESCENT_TARGET_PATH + i);
+	}
+}
 
 static void draw_paths(const struct view_descent *v, struct grid *g, const struct layout *l)
 {
@@ -424,6 +443,7 @@ static void draw_paths(const struct view_descent *v, struct grid *g, const struc
 		top = n - l->paths.h;
 	if (v->pane != DESCENT_PATHS || top < 0)
 		top = 0;
+	mark_paths(v, g, l->paths, top);
 	grid_fill(g, l->paths_heading, ROLE_HEADING, " ");
 	grid_printf(g, l->paths_heading.x + 1, l->paths_heading.y, l->paths_heading.w - 1,
 		    v->pane == DESCENT_PATHS ? ROLE_FOCUS : ROLE_HEADING, "%d %s", v->paths.n,

@@ -136,9 +136,11 @@ static void events_draw(const struct view *v, struct grid *g, struct rect r)
 	}
 	if (!e->list.n && r.h > head)
 		grid_put_cut(g, r.x + 2, r.y + head, r.w - 2, ROLE_DIM, "nothing has happened yet");
-	for (i = 0; i < height && top + i < e->list.n; i++)
+	for (i = 0; i < height && top + i < e->list.n; i++) {
+		grid_target(g, (struct rect){r.x, r.y + head + i, r.w, 1}, top + i);
 		draw_row(e, &e->row[top + i], g, (struct rect){r.x, r.y + head + i, r.w, 1},
 			 top + i == e->list.selected);
+	}
 	if (!foot)
 		return;
 	if (e->dropped)
@@ -193,6 +195,17 @@ static bool events_request(struct view *v, enum request request, int key)
 	}
 }
 
+static bool events_click(struct view *v, int target, int x, int y)
+{
+	struct view_events *e = (struct view_events *)v;
+
+	if (target >= e->list.n)
+		return false;
+	list_select(&e->list, target);
+	keep_selection(e);
+	return true;
+}
+
 static bool events_find(struct view *v, const char *text, int direction)
 {
 	struct view_events *e = (struct view_events *)v;
@@ -227,6 +240,7 @@ static const struct view_methods methods = {
     .tick = events_tick,
     .height = events_height,
     .find = events_find,
+    .click = events_click,
 };
 
 struct view *view_events_new(struct screen *s)

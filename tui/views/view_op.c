@@ -401,6 +401,23 @@ static bool op_offers(const struct view *view, enum request request)
 	}
 }
 
+static bool op_click(struct view *view, int target, int x, int y)
+{
+	struct view_op *v = op_of(view);
+
+	if (target >= OP_TARGET_RELATED) {
+		v->pane = PANE_RELATED;
+		list_select(&v->related, target - OP_TARGET_RELATED);
+	} else if (target >= OP_TARGET_OPEN) {
+		v->pane = PANE_OPEN;
+		list_select(&v->open, target - OP_TARGET_OPEN);
+	} else {
+		v->pane = PANE_PEAKS;
+		choose(v, target);
+	}
+	return true;
+}
+
 static int op_height(const struct view *view, int cols)
 {
 	const struct view_op *v = (const struct view_op *)view;
@@ -428,6 +445,7 @@ static const struct view_methods methods = {
     .tick = op_tick,
     .height = op_height,
     .find = op_find,
+    .click = op_click,
 };
 
 struct view *view_operation_new(struct screen *s, uint32_t op, int peak)

@@ -39,6 +39,12 @@ struct view_op {
 const struct peak *view_op_chosen(const struct view_op *v, int *index);
 bool view_op_detailed(const struct view_op *v, const struct peak *p);
 
+/* Targets of clicks: a peak (its index), or one of these. */
+enum {
+	OP_TARGET_OPEN = 1000,	  /* an open call: this and its index */
+	OP_TARGET_RELATED = 2000, /* a related peak of the chosen peak: this and its index */
+};
+
 /* One line of the pane of peaks. */
 struct op_line {
 	int peak;    /* index */

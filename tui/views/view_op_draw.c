@@ -333,6 +333,7 @@ static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 		     selected = focus && top + i == v->open.selected;
 		int k, n = 0, y = r.y + 1 + i;
 
+		grid_target(g, (struct rect){r.x, y, r.w, 1}, OP_TARGET_OPEN + top + i);
 		args[0] = '\0';
 		for (k = 0; k < SAMPLE_ARGS; k++)
 			if (call->known & (unsigned int)SAMPLE_ARG0 << k)

@@ -225,6 +225,10 @@ void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r)
 		const struct op_line *line = &lines[shown.line[i]];
 		struct rect row = {r.x, r.y + i, r.w, 1};
 
+		grid_target(g, row,
+			    line->related >= 0 && line->peak == index
+				? OP_TARGET_RELATED + line->related
+				: line->peak);
 		if (line->head)
 			draw_head(v, &v->op->op.peaks[line->peak], g, row, line->peak == index);
 		else

@@ -189,6 +189,25 @@ static bool ops_offers(const struct view *v, enum request request)
 	}
 }
 
+static bool ops_click(struct view *v, int target, int x, int y)
+{
+	struct view_operations *o = ops_of(v);
+
+	if (target < o->list.n) {
+		list_select(&o->list, target);
+		follow_selection(o);
+		return true;
+	}
+	if (target < TARGET_HEADING)
+		return false;
+	if (o->rows.order == (enum row_order)(target - TARGET_HEADING))
+		o->rows.reverse = !o->rows.reverse;
+	o->rows.order = (enum row_order)(target - TARGET_HEADING);
+	op_rows_arrange(&o->rows);
+	follow_rows(o);
+	return false;
+}
+
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "open"},	{REQUEST_SEARCH, "filter"}, {REQUEST_WATCH, "watch function"},
     {REQUEST_LAYERS, "layers"}, {REQUEST_PAUSE, "pause"},   {REQUEST_HELP, "help"},
@@ -206,6 +225,7 @@ static const struct view_methods methods = {
     .tick = ops_tick,
     .height = view_ops_height,
     .find = ops_find,
+    .click = ops_click,
 };
 
 struct view *view_operations_new(struct screen *s)

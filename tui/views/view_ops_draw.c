@@ -80,6 +80,7 @@ static void heading(const struct view_operations *o, struct grid *g, int x, int 
 
 	if (x < 0)
 		return;
+	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)order);
 	snprintf(marked, sizeof(marked), "%s%s",
 		 by ? theme_glyph(o->rows.reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii)
 		    : "",
@@ -301,9 +302,11 @@ void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 	for (int i = 0; i < o->list.n; i++) {
 		int line = line_of_row(o, i) - top;
 
-		if (line >= 0 && line < height)
-			draw_row(o, op_rows_at(&o->rows, (size_t)i), g, &c, r.y + head + line,
-				 i == o->list.selected);
+		if (line < 0 || line >= height)
+			continue;
+		grid_target(g, (struct rect){r.x, r.y + head + line, r.w, 1}, i);
+		draw_row(o, op_rows_at(&o->rows, (size_t)i), g, &c, r.y + head + line,
+			 i == o->list.selected);
 	}
 	if (foot)
 		draw_foot(o, g, r.y + r.h - 1, r.w);

@@ -213,6 +213,7 @@ static void heading(const struct view_picker *p, struct grid *g, int x, int y, i
 
 	if (x < 0)
 		return;
+	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)order);
 	snprintf(marked, sizeof(marked), "%s%s",
 		 by ? theme_glyph(p->reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii) : "",
 		 text);
@@ -288,9 +289,11 @@ static void picker_draw(const struct view *v, struct grid *g, struct rect r)
 	if (!p->list.n)
 		grid_put_cut(g, 2, r.y + head, r.w - 2, ROLE_DIM,
 			     p->known ? "no process matches" : "reading the list of processes");
-	for (i = 0; i < height && top + i < p->list.n; i++)
+	for (i = 0; i < height && top + i < p->list.n; i++) {
+		grid_target(g, (struct rect){r.x, r.y + head + i, r.w, 1}, top + i);
 		draw_process(&p->all[p->shown[top + i]], g, &c, r.y + head + i,
 			     top + i == p->list.selected);
+	}
 	if (foot)
 		draw_foot(p, g, r.y + r.h - 1, r.w);
 }
@@ -457,6 +460,24 @@ static bool picker_offers(const struct view *v, enum request request)
 	}
 }
 
+static bool picker_click(struct view *v, int target, int x, int y)
+{
+	struct view_picker *p = picker_of(v);
+
+	if (target < p->list.n) {
+		list_select(&p->list, target);
+		follow_selection(p);
+		return true;
+	}
+	if (target < TARGET_HEADING)
+		return false;
+	if (p->order == (enum picker_order)(target - TARGET_HEADING))
+		p->reverse = !p->reverse;
+	p->order = (enum picker_order)(target - TARGET_HEADING);
+	arrange(p);
+	return false;
+}
+
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "watch"},
     {REQUEST_ERASE, "erase"},
@@ -479,6 +500,7 @@ static const struct view_methods methods = {
     .types = picker_types,
     .offers = picker_offers,
     .request = picker_request,
+    .click = picker_click,
     .height = picker_height,
     .processes = picker_set,
 };
