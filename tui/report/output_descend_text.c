@@ -96,32 +96,64 @@ static const struct descent_path *largest_of(const struct descent_result *result
 	return NULL;
 }
 
-static void put_share(struct buf *out, const struct descent_path *p)
+static void put_share(struct buf *out, double share)
 {
-	buf_printf(out, " (%s of the time)", format_percent(p->share).s);
+	buf_printf(out, " (%s of the time)", format_percent(share).s);
 }
 
-/* Append the largest cause in the program, and those that are nearly as large. */
+/* One clause of the sentence, for all paths of which it says the same. */
+struct clause {
+	struct buf text;
+	double share;
+};
+
+static void clause_add(struct clause *clauses, unsigned int *nr, struct buf *text, double share)
+{
+	unsigned int i = 0;
+
+	while (i < *nr && strcmp(clauses[i].text.data, text->data))
+		i++;
+	if (i == *nr && i < SENTENCE_CAUSES) {
+		clauses[(*nr)++] = (struct clause){*text, share};
+		return;
+	}
+	if (i < *nr)
+		clauses[i].share += share;
+	buf_release(text);
+}
+
+/*
+ * Append the largest cause in the program, and those that are nearly as large. Paths that differ
+ * only in what the sentence leaves out, such as their frames in the kernel, are one cause.
+ */
 static void put_own_causes(struct buf *out, const struct descend_report *r,
 			   const struct descent_result *result, const struct descent_path *first,
 			   bool share)
 {
-	unsigned int reported = 1;
+	struct clause clauses[SENTENCE_CAUSES];
+	unsigned int nr = 0;
 
-	put_path(out, r, result, first);
-	for (const struct descent_path *p = first + 1;
-	     p < result->paths + result->nr_paths && reported < SENTENCE_CAUSES; p++) {
+	for (const struct descent_path *p = first; p < result->paths + result->nr_paths; p++) {
+		struct buf text;
+
 		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share ||
 		    2 * p->share < first->share)
 			continue;
-		if (reported++ == 1)
-			put_share(out, first);
-		buf_puts(out, "; and ");
-		put_path(out, r, result, p);
-		put_share(out, p);
+		buf_init(&text, MAX_OUTPUT);
+		put_path(&text, r, result, p);
+		if (text.err) {
+			out->err = text.err;
+			buf_release(&text);
+			break;
+		}
+		clause_add(clauses, &nr, &text, p->share);
 	}
-	if (reported == 1 && share)
-		put_share(out, first);
+	for (unsigned int i = 0; i < nr; i++) {
+		buf_printf(out, "%s%s", i ? "; and " : "", clauses[i].text.data);
+		if (nr > 1 || share)
+			put_share(out, clauses[i].share);
+		buf_release(&clauses[i].text);
+	}
 }
 
 /*
@@ -148,7 +180,7 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 		program += cause_of_host(result->paths[i].cause.kind) ? 0 : result->paths[i].share;
 	if (host->share > HOST_LEADS * program) {
 		put_path(out, r, result, host);
-		put_share(out, host);
+		put_share(out, host->share);
 		buf_puts(out, "; the program's own part: ");
 		put_own_causes(out, r, result, own, true);
 		return;
@@ -156,7 +188,7 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 	put_own_causes(out, r, result, own, true);
 	buf_puts(out, "; added by the host: ");
 	report_cause(out, &host->cause);
-	put_share(out, host);
+	put_share(out, host->share);
 }
 
 static void put_no_peak(struct buf *out, const struct descend_report *r)
