@@ -34,7 +34,8 @@ int BPF_PROG(on_timer_exit, int vector)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(on_softirq_entry, unsigned int vector)
 {
-	irq_enter(PT_IRQ_SOFT + vector);
+	if (!irq_in_thread(vector))
+		irq_enter(PT_IRQ_SOFT + vector);
 	return 0;
 }
 

@@ -18,9 +18,11 @@
 struct irq_context {
 	u64 start;
 	u32 depth;
-	u32 number; /* number of the hardware line, or PT_IRQ_... */
-	u64 looked; /* ns of the interrupt that peaktop's samples took */
-	u64 steal;  /* steal time of the CPU when the interrupt began */
+	u32 number;  /* number of the hardware line, or PT_IRQ_... */
+	u64 looked;  /* ns of the interrupt that peaktop's samples took */
+	u64 steal;   /* steal time of the CPU when the interrupt began */
+	u64 left;    /* when the last one ended that was no soft interrupt */
+	u32 vectors; /* 1: an interrupt from another CPU was seen, so this kernel reports them */
 };
 
 PT_MAP struct {

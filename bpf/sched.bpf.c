@@ -10,7 +10,7 @@ INLINE void irq_forget(void)
 	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
 
 	if (irq)
-		irq->depth = 0;
+		irq->depth = irq->left = 0;
 }
 
 /* Discard timestamps from an earlier burst: the events since then were not observed. */

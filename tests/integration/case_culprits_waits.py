@@ -28,8 +28,6 @@ def through_pread(document, best, target):
     check("syscall:pread64" in names(best), "no pread in the path: %s" % told(document))
 
 
-def softirq(kind, **more):
-    return Culprit("culprit_softirq", ["serve"], "interrupt", name="softirq NET_RX", share=0.5, arguments=(60, kind), **more)
 
 
 table((
@@ -77,10 +75,8 @@ table((
     ("the end of a parallel region of OpenMP: the last thread (libgomp is stripped)",
      Culprit("culprit_openmp", path_of("compute", "GOMP_parallel"), "wait", name="straggler",
              environment={"OMP_WAIT_POLICY": "passive"})),
-    ("the thread's own packets, handled by the kernel before the call goes on",
-     softirq("sent")),
     ("packets of another process, handled on the CPU of an innocent thread",
-     softirq("steered", more=own_share)),
+     Culprit("culprit_softirq", ["serve"], "interrupt", name="softirq NET_RX", share=0.5, arguments=(60, "steered"), more=own_share)),
     ("page faults, in the function that touches the memory (no CET)",
      Culprit("culprit_faults", path_of("touch"), "page fault", detail="2000 minor", share=0.3)),
     ("preempted: by whom (-O3, frame pointers)",
@@ -89,5 +85,17 @@ table((
      Culprit("culprit_runqueue", ["serve"], "run queue")),
 ))
 
+
+@case("the thread's own packets: on the loopback network, it receives what it sends")
+def own_packets():
+    target = Target("culprit_softirq", 60, "sent", preexec_fn=undisturbed)
+    target.go()
+    for mode in ((), ("--level-by-level",)):
+        document = descend(target.pid, "serve", *mode)
+        received = sum(path["share"] for path in document["paths"] if "net_rx_action" in names(path))
+        host = sum(path["share"] for path in document["paths"] if path["cause"]["kind"] in HOST)
+        interrupts = sum(path["share"] for path in document["paths"] if path["cause"].get("name") == "softirq NET_RX")
+        check(received >= 0.5 * (1 - host), "%.2f of the time is in what receives: %s" % (received, told(document)))
+        check(interrupts <= 0.1, "%.2f of the time is an interrupt: %s" % (interrupts, told(document)))
 
 main()
