@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	case VERB_REPLAY:
 		return o.script ? verb_script(&o) : live_run(&o);
 	case VERB_DOCTOR:
-		return o.nr_pids || o.name || o.command ? verb_coverage(&o) : verb_doctor(&o);
+		return options_have_target(&o) ? verb_coverage(&o) : verb_doctor(&o);
 	default:
 		fprintf(stderr, "peaktop: resume and diff are not available in this version; use "
 				"watch, descend, chains, critical, record, export or doctor\n");

@@ -212,14 +212,26 @@ static int unused_check(const struct options *o, char *e, size_t n)
 	return 0;
 }
 
+static int verb_unknown(const char *word, char *e, size_t n)
+{
+	const char *near = verb_near(word);
+
+	return options_fail(e, n, "unknown verb '%.100s'%s%s%s (see peaktop --help)", word,
+			    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 static int target_check(const struct options *o, char *e, size_t n)
 {
-	int kinds = (o->nr_pids > 0) + (o->name != NULL) + (o->command != NULL);
+	int kinds = (o->nr_pids > 0) + (o->name != NULL) + (o->unit != NULL) + (o->cgroup != NULL) +
+		    (o->container != NULL) + (o->bare != NULL) + (o->command != NULL);
 
+	if (kinds > 1 && o->bare && o->verb == VERB_SCREEN)
+		return verb_unknown(o->bare, e, n);
 	if (kinds > 1)
 		return options_fail(
 		    e, n,
-		    "more than one kind of target given; give one of -p PID, -n NAME or -- CMD");
+		    "more than one kind of target given; give one of PID, NAME, -p, "
+		    "-n, --unit, --cgroup, --container and -- CMD");
 	if (o->command && !o->command[0])
 		return options_fail(e, n, "no command follows --; give one as in -- sleep 1");
 	if (kinds && o->nr_files && o->verb != VERB_RESUME)
@@ -241,8 +253,7 @@ static int needs_check(const struct options *o, char *e, size_t n)
 	case VERB_CRITICAL:
 	case VERB_RECORD:
 		if (!target && (o->verb == VERB_RECORD || !o->nr_files))
-			return options_fail(e, n,
-					    "no target given; give -p PID, -n NAME or -- CMD");
+			return options_fail(e, n, "no target given; give a PID, a NAME or -- CMD");
 		if (o->verb == VERB_RECORD && !o->output)
 			return options_fail(e, n, "record: no output file given; give -o FILE");
 		return 0;
@@ -375,9 +386,34 @@ static const struct verb_row *verb_named(const char *word)
 	return NULL;
 }
 
+/* Is the next argument a session file? */
+static bool takes_file(const struct options *o)
+{
+	switch (o->verb) {
+	case VERB_DIFF:
+		return o->nr_files < 2;
+	case VERB_EXPORT:
+	case VERB_RESUME:
+		return o->nr_files < 1;
+	default:
+		return false;
+	}
+}
+
+/* Take a target that was given by itself: pids, or a name. */
+static int bare_take(struct options *o, const char *text, char *e, size_t n)
+{
+	if (*text && strspn(text, "0123456789,") == strlen(text))
+		return pids_parse(o, text, e, n);
+	o->bare = text;
+	return *text ? 0 : options_fail(e, n, "the target is empty; give a pid or a name");
+}
+
 static int arguments_take(struct options *o, int argc, char **argv, char *e, size_t n)
 {
-	for (int i = optind; i < argc; i++) {
+	int err = 0;
+
+	for (int i = optind; i < argc && !err; i++) {
 		const struct verb_row *topic = o->verb == VERB_HELP ? verb_named(argv[i]) : NULL;
 
 		if (topic) {
@@ -385,13 +421,18 @@ static int arguments_take(struct options *o, int argc, char **argv, char *e, siz
 			o->help = true;
 			return 0;
 		}
-		if (o->nr_files == 2 ||
-		    (o->verb != VERB_RESUME && o->verb != VERB_DIFF && o->verb != VERB_EXPORT))
-			return options_fail(e, n, "unexpected argument '%s' (see peaktop --help)",
-					    argv[i]);
-		o->files[o->nr_files++] = argv[i];
+		if (takes_file(o))
+			o->files[o->nr_files++] = argv[i];
+		else if (option_row_of(OPT_PIDS)->forms & verb_row_of(o->verb)->forms && !o->bare &&
+			 !o->nr_pids)
+			err = bare_take(o, argv[i], e, n);
+		else if (o->verb == VERB_SCREEN)
+			err = verb_unknown(argv[i], e, n);
+		else
+			err = options_fail(e, n, "unexpected argument '%s' (see peaktop --help)",
+					   argv[i]);
 	}
-	return 0;
+	return err;
 }
 
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)
@@ -402,11 +443,10 @@ int options_parse(struct options *o, int argc, char **argv, char *error, size_t 
 	if (argc > 1 && argv[1][0] != '-') {
 		const struct verb_row *verb = verb_named(argv[1]);
 
-		if (!verb)
-			return options_fail(error, error_size,
-					    "unknown verb '%s' (see peaktop --help)", argv[1]);
-		o->verb = verb->verb;
-		first = 2;
+		if (verb) {
+			o->verb = verb->verb;
+			first = 2;
+		}
 	}
 	/* getopt must not see the options of the command after -- */
 	for (int i = first; i < argc; i++) {

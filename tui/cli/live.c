@@ -13,6 +13,7 @@
 
 #include "tui/cli/command_line.h"
 #include "tui/cli/replay_screen.h"
+#include "tui/cli/target.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
 #include "tui/engine/processes.h"
@@ -425,9 +426,13 @@ static int live_open(struct live *l, char *error, size_t n)
 	struct term_options to = {
 	    .ascii = l->options->ascii, .no_mouse = l->options->no_mouse, .in_fd = 0, .out_fd = 1};
 	bool picker = !l->options->nr_pids && !l->options->command;
+	char filter[64] = "";
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
-				    .resolution = l->options->resolution};
+				    .resolution = l->options->resolution,
+				    .filter = filter};
 
+	if (l->options->bare)
+		snprintf(filter, sizeof(filter), "^%.60s", l->options->bare);
 	/* Open the terminal first, so that a wrong TERM is reported before any probe is attached.
 	 */
 	if (term_open(&to, error, n))
@@ -458,8 +463,11 @@ int live_run(struct options *o)
 	struct live l = {.options = o, .says_state = !isatty(2)};
 	char error[512] = "";
 
-	if (o->name && (l.status = target_by_name(o)))
+	l.status = target_resolve(o, isatty(0) && isatty(1), error, sizeof(error));
+	if (l.status) {
+		verb_complain(error);
 		return l.status;
+	}
 	if (o->verb == VERB_REPLAY) {
 		l.status = front_unprivileged(error, sizeof(error));
 		if (!l.status)

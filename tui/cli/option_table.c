@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "analysis/base/edit_distance.h"
 #include "analysis/descent/descent.h"
 
 #define F(form) (1u << FORM_##form)
@@ -40,6 +41,12 @@ const struct option_row option_rows[] = {
 ROW("pid", 'p', "PID[,PID...]", TARGET, TARGETS, "measure these processes with all their threads",
     .id = OPT_PIDS),
 ROW("name", 'n', "NAME", TARGET, TARGETS, "measure all processes with this name", TEXT(name)),
+ROW("unit", 0, "NAME", TARGET, TARGETS, "measure all processes of this systemd unit",
+    TEXT(unit)),
+ROW("cgroup", 0, "PATH", TARGET, TARGETS,
+    "measure all processes of this control group and of those below it", TEXT(cgroup)),
+ROW("container", 0, "ID|NAME", TARGET, TARGETS,
+    "measure all processes of this container (docker, podman, containerd, lxc)", TEXT(container)),
 ROW("replay", 'r', "FILE", TARGET, FILES | F(EXPORT),
     "show a saved session instead of a process; this needs no privileges", .id = OPT_FILE),
 
@@ -215,6 +222,26 @@ const struct verb_row *verb_row_of(enum verb verb)
 			return &verb_rows[i];
 	}
 	return &verb_rows[0]; /* VERB_REPLAY is a form of the screen */
+}
+
+const char *verb_near(const char *word)
+{
+	unsigned int best = edit_limit(strlen(word)) + 1;
+	const char *near = NULL;
+
+	for (size_t i = 0; i < nr_verb_rows; i++) {
+		const char *name = verb_rows[i].word;
+		unsigned int edits;
+
+		if (!*name || !verb_rows[i].help)
+			continue;
+		edits = edit_distance(word, strlen(word), name, strlen(name), best);
+		if (edits >= best)
+			continue;
+		best = edits;
+		near = name;
+	}
+	return near;
 }
 
 const struct option_row *option_row_of(enum option_id id)

@@ -96,6 +96,8 @@ extern const size_t nr_verb_rows;
 extern const char *const option_group_names[NR_OPTION_GROUPS];
 
 const struct verb_row *verb_row_of(enum verb verb);
+/* The verb with the most similar name; NULL if none is similar (analysis/base/edit_distance.h). */
+const char *verb_near(const char *word);
 /* The first option with this id. */
 const struct option_row *option_row_of(enum option_id id);
 /* The form that the parsed options ask for. */

@@ -75,6 +75,11 @@ static void put_options(struct buf *out, uint32_t forms)
 			put_option(out, row);
 		}
 		if (group == GROUP_TARGET && headed && forms & target)
+			put_row(
+			    out, "PID|NAME",
+			    "a pid, or the name of a process or its begin, a unit (nginx.service) "
+			    "or a container");
+		if (group == GROUP_TARGET && headed && forms & target)
 			put_row(out, "-- COMMAND [ARGUMENT...]",
 				"start this command as the invoking user and measure it from its "
 				"first instruction; must be last");

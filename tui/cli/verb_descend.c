@@ -387,7 +387,7 @@ int verb_descend(struct options *o)
 {
 	const char *why;
 
-	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
+	if (o->nr_files)
 		return descend_file(o);
 	if (o->open)
 		return verb_open(o);

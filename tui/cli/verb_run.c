@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The common parts of the verbs that measure: start, messages, end. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "tui/cli/progress_terminal.h"
+#include "tui/cli/target.h"
 #include "tui/cli/usage.h"
 #include "tui/cli/verbs.h"
 #include "tui/report/output_descend.h"
@@ -47,42 +45,6 @@ int verb_help(enum verb verb)
 		err = -errno;
 	buf_release(&text);
 	return output_status(err);
-}
-
-int target_by_name(struct options *o)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-	char line[256];
-
-	while (proc && (e = readdir(proc))) {
-		char path[300], comm[64] = "", want[16];
-		long pid = strtol(e->d_name, NULL, 10);
-		ssize_t n;
-		int fd;
-
-		if (pid <= 0 || pid == getpid())
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd >= 0 ? read(fd, comm, sizeof(comm) - 1) : -1;
-		if (fd >= 0)
-			close(fd);
-		if (n <= 0)
-			continue;
-		comm[n - 1] = '\0';
-		/* the kernel keeps only 15 bytes of a command name */
-		snprintf(want, sizeof(want), "%s", o->name);
-		if (!strcmp(comm, want) && o->nr_pids < OPTIONS_MAX_PIDS)
-			o->pids[o->nr_pids++] = (pid_t)pid;
-	}
-	if (proc)
-		closedir(proc);
-	if (o->nr_pids)
-		return 0;
-	snprintf(line, sizeof(line), "-n '%.200s': no process has this name; see ps -e", o->name);
-	verb_complain(line);
-	return EXIT_NO_ANSWER;
 }
 
 int verb_signals(void)
@@ -150,7 +112,7 @@ void verb_turn(struct front *f)
 }
 
 /* With --json: print a document without data if there is no process to measure. */
-static void answer_nobody(const struct options *o)
+static void answer_nobody(const struct options *o, const char *why)
 {
 	struct output_options oo = {.resolution = o->resolution};
 	struct record note = {.type = REC_NOTE};
@@ -158,10 +120,8 @@ static void answer_nobody(const struct options *o)
 	struct descend_report report = {.model = model_new(),
 					.driver = none,
 					.asked = o->nr_ops ? o->ops[0].text : "(process)"};
-	char line[128];
 
-	snprintf(line, sizeof(line), "-n '%.64s': no process has this name", o->name);
-	note.note.text = line;
+	note.note.text = why;
 	if (report.model && none && !model_feed(report.model, &note)) {
 		if (o->verb == VERB_DESCEND)
 			output_descend_json(&report, &oo, stdout);
@@ -177,9 +137,11 @@ int verb_start(struct front **f, struct options *o, const struct front_options *
 	char error[512];
 	int status;
 
-	if (o->name && (status = target_by_name(o))) {
-		if (o->json && o->verb != VERB_DOCTOR)
-			answer_nobody(o);
+	status = target_resolve(o, false, error, sizeof(error));
+	if (status) {
+		verb_complain(error);
+		if (o->json && o->verb != VERB_DOCTOR && status == EXIT_NO_ANSWER)
+			answer_nobody(o, error);
 		return status;
 	}
 	progress_begin(o);

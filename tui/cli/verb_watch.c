@@ -169,7 +169,7 @@ int verb_watch(struct options *o)
 	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
 	int status, err = 0;
 
-	if (o->nr_files && !o->nr_pids && !o->name && !o->command)
+	if (o->nr_files)
 		return verb_watch_file(o);
 	r.loop.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);

@@ -69,8 +69,4 @@ void verb_end(struct front *f);
  * closed pipe is no error. */
 int output_status(int err);
 
-/* Find the processes with the name of -n and add them to o->pids. Returns 0, or an exit status
- * after printing the error. */
-int target_by_name(struct options *o);
-
 #endif

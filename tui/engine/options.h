@@ -53,6 +53,8 @@ struct options {
 	pid_t pids[OPTIONS_MAX_PIDS];
 	size_t nr_pids;
 	const char *name; /* -n */
+	const char *unit, *cgroup, *container;
+	const char *bare; /* a name given by itself: a process, a unit or a container */
 	char **command;	  /* after --, NULL if none */
 	struct op_spec ops[OPTIONS_MAX_OPS];
 	size_t nr_ops;
@@ -81,7 +83,8 @@ struct options {
 /* True if a target was given, in whatever way. */
 static inline bool options_have_target(const struct options *o)
 {
-	return o->nr_pids || o->name || o->command;
+	return o->nr_pids || o->name || o->unit || o->cgroup || o->container || o->bare ||
+	       o->command;
 }
 
 #endif

@@ -45,6 +45,7 @@ struct screen *screen_new(struct model *model, const struct screen_options *opti
 		screen_free(s);
 		return NULL;
 	}
+	s->options.filter = NULL;
 	screen_tick(s, 0);
 	return s;
 }

@@ -62,6 +62,7 @@ struct screen_options {
 	uint32_t layers;	   /* layers measured now: mask of 1 << enum layer */
 	uint32_t layers_available; /* layers that the kernel and the privileges allow */
 	unsigned int resolution;   /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
+	const char *filter;	   /* of the picker; NULL: none */
 };
 
 /* The caller keeps `model` and `views`, which must outlive the screen. NULL: out of memory. */

@@ -24,7 +24,7 @@ struct queued_action {
 struct screen {
 	struct model *model;
 	const struct screen_views *views;
-	struct screen_options options; /* host is not kept here */
+	struct screen_options options; /* host and filter are not kept */
 	int cols, rows;
 	uint64_t now_ns;
 	struct view *top;

@@ -88,10 +88,24 @@ static int compare(const void *pa, const void *pb, void *ctx)
 	return p->reverse ? -c : c;
 }
 
+/* Does the name of the process or of its program begin with the text? */
+static bool name_begins(const struct process *p, const char *text)
+{
+	size_t program = strcspn(p->command, " "), len = strlen(text);
+	const char *name = strrchr(p->command, '(');
+
+	while (program && p->command[program - 1] != '/')
+		program--;
+	return !strncmp(p->command + program, text, len) || (name && !strncmp(name + 1, text, len));
+}
+
+/* A filter that begins with ^ is the begin of a name. */
 static bool matches(const struct process *p, const char *text)
 {
 	char pid[16];
 
+	if (text[0] == '^')
+		return name_begins(p, text + 1);
 	snprintf(pid, sizeof(pid), "%u", p->pid);
 	return !text[0] || strcasestr(p->command, text) || strcasestr(p->user, text) ||
 	       strstr(pid, text) == pid;
@@ -514,6 +528,8 @@ struct view *view_picker_new(struct screen *s)
 	p->view.methods = &methods;
 	p->view.screen = s;
 	p->order = BY_CPU;
+	if (s->options.filter)
+		sanitise(p->filter, sizeof(p->filter), s->options.filter);
 	screen_act(s, (struct screen_action){.type = SCREEN_REFRESH_PROCESSES});
 	return &p->view;
 }
