@@ -301,10 +301,18 @@ static void show_roles(void)
 
 static void show_ascii(void)
 {
+	struct grid *g;
+
 	setlocale(LC_ALL, "C");
 	unsetenv("LC_ALL");
 	open_or_die(true);
-	show("plain █.");
+	g = grid_new(80, 24, term_ascii());
+	/* the levels of the heat map are characters, too, where they have colours */
+	for (unsigned int level = 1; level <= HEAT_LEVELS; level++)
+		grid_put(g, (int)level, 1, 1, ROLE_HEAT_1 + level - 1, level == 8 ? "%" : "&");
+	grid_put(g, 0, 2, 80, ROLE_TEXT, "plain █.");
+	if (term_put(g) < 0)
+		_exit(3);
 	term_close();
 	_exit(term_ascii() ? 0 : 4);
 }
@@ -674,6 +682,9 @@ static void test_ascii(void **state)
 
 	start(&p, "xterm-256color", show_ascii);
 	wait_for(&p, "plain ?.");
+	assert_true(saw(&p, "48;5;226m"));
+	assert_true(saw(&p, "&"));
+	assert_true(saw(&p, "%"));
 	assert_int_equal(finish(&p), 0);
 	end(&p);
 }

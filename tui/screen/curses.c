@@ -420,7 +420,7 @@ static attr_t attributes(struct style s)
 static void make_cell(const struct cell *cell, cchar_t *out)
 {
 	struct style s = theme_style(term.theme, (enum role)cell->role);
-	const char *text = s.blank && term.theme != THEME_MONO ? " " : cell->text;
+	const char *text = s.blank && term.theme != THEME_MONO && !term.ascii ? " " : cell->text;
 	wchar_t wide[CCHARW_MAX + 1];
 	size_t n = 0, len;
 	uint32_t cp;

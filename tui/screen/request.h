@@ -58,6 +58,10 @@
 	REQUEST(CODE, "code", "Show the instructions around the selected frame")                   \
 	REQUEST(SHORTER, "shorter-columns", "Less time per column of the heat map")                \
 	REQUEST(LONGER, "longer-columns", "More time per column of the heat map")                  \
+	REQUEST(FIT, "fit", "Show the whole run and all latencies in the heat map")                \
+	REQUEST(ZOOM_IN, "zoom-in", "Show fewer latencies, in finer rows")                         \
+	REQUEST(ZOOM_OUT, "zoom-out", "Show more latencies")                                       \
+	REQUEST(MAP, "map", "Move the cursor in the heat map with the arrow keys")                 \
 	GROUP("Saving")                                                                            \
 	REQUEST(SNAPSHOT, "snapshot", "Write a snapshot of the session to a file")                 \
 	REQUEST(VIEW_TEXT, "view-text", "Write this view as text to a file")                       \

@@ -29,14 +29,14 @@ static const struct style style_256[ROLE_MAX] = {
     [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
     [ROLE_PROMPT] = {NONE, .bold = true},
     [ROLE_POPUP] = {NONE},
-    [HEAT(1)] = {.fg = -1, .bg = 53, .blank = true},
-    [HEAT(2)] = {.fg = -1, .bg = 61, .blank = true},
-    [HEAT(3)] = {.fg = -1, .bg = 67, .blank = true},
-    [HEAT(4)] = {.fg = -1, .bg = 73, .blank = true},
-    [HEAT(5)] = {.fg = -1, .bg = 79, .blank = true},
-    [HEAT(6)] = {.fg = -1, .bg = 121, .blank = true},
-    [HEAT(7)] = {.fg = -1, .bg = 191, .blank = true},
-    [HEAT(8)] = {.fg = -1, .bg = 226, .blank = true},
+    [HEAT(1)] = {.fg = 231, .bg = 53, .blank = true},
+    [HEAT(2)] = {.fg = 231, .bg = 61, .blank = true},
+    [HEAT(3)] = {.fg = 231, .bg = 67, .blank = true},
+    [HEAT(4)] = {.fg = 16, .bg = 73, .blank = true},
+    [HEAT(5)] = {.fg = 16, .bg = 79, .blank = true},
+    [HEAT(6)] = {.fg = 16, .bg = 121, .blank = true},
+    [HEAT(7)] = {.fg = 16, .bg = 191, .blank = true},
+    [HEAT(8)] = {.fg = 16, .bg = 226, .blank = true},
 };
 
 /*
@@ -131,6 +131,7 @@ static const char *const glyphs[GLYPH_MAX][2] = {
     [GLYPH_BRACKET_SINGLE] = {"]", "]"}, [GLYPH_BAR] = {"█", "#"},
     [GLYPH_BAR_HALF] = {"▌", "#"},	 [GLYPH_DOT] = {"·", "|"},
     [GLYPH_DESCENDING] = {"↓", "v"},	 [GLYPH_ASCENDING] = {"↑", "^"},
+    [GLYPH_HATCH] = {"╱", "/"},
 };
 
 const char *theme_glyph(enum glyph glyph, bool ascii)

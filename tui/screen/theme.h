@@ -42,7 +42,9 @@ enum theme { THEME_256, THEME_16, THEME_MONO };
 struct style {
 	short fg, bg; /* -1: the terminal's own */
 	bool bold, dim, reverse, underline;
-	bool blank; /* the background colour shows the level: draw a blank instead of the text */
+	/* the background colour shows the level: draw a blank instead of the text, except in ASCII
+	 */
+	bool blank;
 };
 
 /* `colors` is the number of colours of the terminal. */
@@ -68,6 +70,7 @@ enum glyph {
 	GLYPH_DOT,	  /* between two items on one line */
 	GLYPH_DESCENDING, /* the sort mark of a column */
 	GLYPH_ASCENDING,
+	GLYPH_HATCH, /* time that was not watched */
 	GLYPH_MAX
 };
 

@@ -7,38 +7,58 @@
 
 /* --- window, range, scale ---------------------------------------------------- */
 
-static uint64_t column_of(const struct heatmap_span *span, const struct slice *s)
+/* The columns of a slice: [*from, *to). Rounded, so that small deviations of its start and end do
+ * not change them. */
+static void columns_of(const struct heatmap_span *span, const struct slice *s, uint64_t *from,
+		       uint64_t *to)
 {
-	/* use the middle of the slice, so that small deviations of its start do not change the
-	 * column */
-	return (s->start_ns + (s->end_ns - s->start_ns) / 2) / span->column_ns;
+	uint64_t half = span->column_ns / 2;
+
+	*from = (s->start_ns + half) / span->column_ns;
+	*to = (s->end_ns + half) / span->column_ns;
+	if (*to <= *from) {
+		*from = (s->start_ns + (s->end_ns - s->start_ns) / 2) / span->column_ns;
+		*to = *from + 1;
+	}
 }
 
 /* The number of columns since the start of the session, including the present one. */
 static uint64_t columns_so_far(const struct heatmap_span *span)
 {
-	uint64_t n = 0, late = span->interval_ns / 2, last;
+	uint64_t n = 0, late, from, last;
 
+	late = span->interval_ns < span->column_ns ? span->interval_ns / 2 : span->column_ns / 2;
 	if (span->elapsed_ns)
 		n = (span->elapsed_ns - 1 -
 		     (span->elapsed_ns - 1 < late ? span->elapsed_ns - 1 : late)) /
 			span->column_ns +
 		    1;
 	if (span->nr_slices) {
-		last = column_of(span, &span->slices[span->nr_slices - 1]) + 1;
+		columns_of(span, &span->slices[span->nr_slices - 1], &from, &last);
 		if (last > n)
 			n = last;
 	}
 	return n;
 }
 
+/* The window ends at the present time, unless the cursor is further back. */
 static void set_window(struct heatmap *h, const struct heatmap_span *span)
 {
-	uint64_t n = columns_so_far(span), cols = (uint64_t)h->cols;
+	uint64_t n = columns_so_far(span), cols = (uint64_t)h->cols, at;
 	uint64_t quarter = cols / 4 ? cols / 4 : 1;
 
 	h->first = n > cols ? (n - cols + quarter - 1) / quarter * quarter : 0;
-	h->filled = (int)(n - h->first);
+	h->cursor_col = h->cursor_row = -1;
+	if (span->cursor) {
+		at = span->cursor_ns / span->column_ns;
+		at = at >= n ? (n ? n - 1 : 0) : at;
+		if (at < h->first)
+			h->first = at > cols / 2 ? (at - cols / 2) / quarter * quarter : 0;
+		h->cursor_col = (int)(at - h->first);
+		h->cursor_start_ns = at * span->column_ns;
+		h->cursor_end_ns = h->cursor_start_ns + span->column_ns;
+	}
+	h->filled = (int)(n - h->first < cols ? n - h->first : cols);
 }
 
 /* The smallest number of buckets per row with which low..high fits into `rows`. */
@@ -60,6 +80,22 @@ static unsigned int row_size(unsigned int finest, unsigned int low, unsigned int
 	return size;
 }
 
+/* Narrow the range of buckets to the part that is zoomed to. */
+static void zoom_range(const struct heatmap_span *span, unsigned int *low, unsigned int *high)
+{
+	unsigned int width = (*high - *low + 1) >> span->zoom, start;
+
+	if (width < PT_RESOLUTION)
+		width = PT_RESOLUTION;
+	if (width > *high - *low + 1)
+		return;
+	start = span->centre > width / 2 ? span->centre - width / 2 : 0;
+	if (start + width > *high + 1)
+		start = *high + 1 - width;
+	*low = start > *low ? start : *low;
+	*high = *low + width - 1;
+}
+
 static void set_range(struct heatmap *h, const struct heatmap_span *span)
 {
 	unsigned int low = 0, high = PT_BUCKETS - 1, rows = (unsigned int)h->rows, spare;
@@ -72,6 +108,10 @@ static void set_range(struct heatmap *h, const struct heatmap_span *span)
 	if (!span->total->calls) { /* no calls yet: show 1 us to 1 s */
 		low = 10 * PT_RESOLUTION;
 		high = 30 * PT_RESOLUTION - 1;
+	}
+	if (span->zoom) {
+		finest = 1;
+		zoom_range(span, &low, &high);
 	}
 	h->per_row = row_size(finest ? finest : 1, low, high, rows);
 	h->low = low / h->per_row * h->per_row;
@@ -90,24 +130,65 @@ static unsigned int scale_of(uint64_t n)
 	return log2;
 }
 
-static void count_slice(struct heatmap *h, const struct heatmap_span *span, const struct slice *s)
+/* Count the calls of a slice in the row of their latency: `columns` columns from `col` on show its
+ * part of them. */
+static void count_buckets(struct heatmap *h, const struct slice *s, int col, int columns,
+			  uint64_t parts, bool in_span)
 {
-	uint64_t col = column_of(span, s);
-	unsigned int i, row;
+	for (unsigned int i = 0; i < s->nr_buckets; i++) {
+		unsigned int row;
 
-	if (col < h->first || col - h->first >= (uint64_t)h->cols)
-		return;
-	for (i = 0; i < s->nr_buckets; i++) {
 		if (s->bucket[i] < h->low)
 			continue;
 		row = (s->bucket[i] - h->low) / h->per_row;
 		if (row >= (unsigned int)h->rows)
 			continue;
-		h->cell[row * (unsigned int)h->cols + (unsigned int)(col - h->first)] +=
-		    s->count[i];
-		h->row[row] += s->count[i];
-		h->calls += s->count[i];
+		for (int k = 0; k < columns; k++)
+			h->cell[row * (unsigned int)h->cols + (unsigned int)(col + k)] +=
+			    (s->count[i] + parts - 1) / parts;
+		if (in_span) {
+			h->row[row] += s->count[i];
+			h->calls += s->count[i];
+		}
 	}
+}
+
+static void count_slice(struct heatmap *h, const struct heatmap_span *span, const struct slice *s)
+{
+	uint64_t from, to, parts, end = h->first + (uint64_t)h->cols, cursor;
+	bool in_span = true;
+	int col, columns;
+
+	columns_of(span, s, &from, &to);
+	if (from >= end || to <= h->first)
+		return;
+	parts = to - from;
+	if (h->cursor_col >= 0) {
+		cursor = h->first + (uint64_t)h->cursor_col;
+		in_span = cursor >= from && cursor < to;
+		if (in_span && s->start_ns < h->cursor_start_ns)
+			h->cursor_start_ns = s->start_ns;
+		if (in_span && s->end_ns > h->cursor_end_ns)
+			h->cursor_end_ns = s->end_ns;
+	}
+	from = from > h->first ? from : h->first;
+	to = to < end ? to : end;
+	col = (int)(from - h->first);
+	columns = (int)(to - from);
+	for (int k = 0; k < columns; k++)
+		h->watched[col + k] |= s->armed_ns > 0;
+	count_buckets(h, s, col, columns, parts, in_span);
+}
+
+static void set_cursor_row(struct heatmap *h, const struct heatmap_span *span)
+{
+	unsigned int row;
+
+	if (h->cursor_col < 0 || span->cursor_bucket < h->low)
+		return;
+	row = (span->cursor_bucket - h->low) / h->per_row;
+	if (row < (unsigned int)h->rows)
+		h->cursor_row = (int)row;
 }
 
 int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, int rows)
@@ -121,12 +202,15 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	cells = (size_t)h->cols * (size_t)h->rows;
 	h->cell = calloc(cells, sizeof(*h->cell));
 	h->row = calloc((size_t)h->rows, sizeof(*h->row));
-	if (!h->cell || !h->row) {
+	h->watched = malloc((size_t)h->cols * sizeof(*h->watched));
+	if (!h->cell || !h->row || !h->watched) {
 		heatmap_release(h);
 		return -ENOMEM;
 	}
 	set_window(h, span);
 	set_range(h, span);
+	set_cursor_row(h, span);
+	memset(h->watched, !span->only_slices, (size_t)h->cols * sizeof(*h->watched));
 	for (k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
 	for (i = 0; i < cells; i++)
@@ -144,8 +228,10 @@ void heatmap_release(struct heatmap *h)
 {
 	free(h->cell);
 	free(h->row);
+	free(h->watched);
 	h->cell = NULL;
 	h->row = NULL;
+	h->watched = NULL;
 }
 
 unsigned int heatmap_level(const struct heatmap *h, int col, int row)
@@ -191,6 +277,15 @@ uint64_t heatmap_row_ns(const struct heatmap *h, int row)
 	return bucket_low_ns(bucket, PT_RESOLUTION);
 }
 
+uint64_t heatmap_column_fit(uint64_t interval_ns, uint64_t elapsed_ns, int cols)
+{
+	uint64_t column = interval_ns / 4 ? interval_ns / 4 : 1;
+
+	while (cols > 0 && elapsed_ns && (elapsed_ns - 1) / column + 1 > (uint64_t)cols)
+		column *= 2;
+	return column;
+}
+
 uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direction)
 {
 	static const unsigned int steps[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 3600};
@@ -202,10 +297,26 @@ uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direc
 		if (steps[i] * interval_ns >= column_ns)
 			break;
 	i += direction;
+	if (direction < 0 && column_ns < interval_ns)
+		return column_ns;
 	return steps[i < 0 ? 0 : i >= n ? n - 1 : i] * interval_ns;
 }
 
 /* --- drawing -------------------------------------------------------------------- */
+
+/* Draw a cell without calls. */
+static void draw_empty(const struct heatmap *h, struct grid *g, int x, int y, int col, int row)
+{
+	bool at_col = col == h->cursor_col, at_row = row == h->cursor_row;
+
+	if (at_col && at_row)
+		grid_put(g, x, y, 1, ROLE_SELECTED, "+");
+	else if (at_col || (at_row && h->watched[col]))
+		grid_put(g, x, y, 1, ROLE_DIM,
+			 theme_glyph(at_col ? GLYPH_VLINE : GLYPH_HLINE, g->ascii));
+	else if (!h->watched[col] && col < h->filled)
+		grid_put(g, x, y, 1, ROLE_DIM, theme_glyph(GLYPH_HATCH, g->ascii));
+}
 
 void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r)
 {
@@ -214,10 +325,15 @@ void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r)
 	for (row = 0; row < h->rows && row < r.h; row++) {
 		for (col = 0; col < h->cols && col < r.w; col++) {
 			unsigned int level = heatmap_level(h, col, row);
+			int x = r.x + col, y = r.y + r.h - 1 - row;
 
 			if (level)
-				grid_put(g, r.x + col, r.y + r.h - 1 - row, 1,
-					 ROLE_HEAT_1 + level - 1, theme_shade(level, g->ascii));
+				grid_put(g, x, y, 1, ROLE_HEAT_1 + level - 1,
+					 theme_shade(level, g->ascii));
+			else
+				draw_empty(h, g, x, y, col, row);
+			if (col == h->cursor_col && row == h->cursor_row)
+				grid_cursor(g, x, y);
 		}
 	}
 }
@@ -258,6 +374,10 @@ void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect
 				grid_put_right(g, r.x, y, width, ROLE_DIM, label);
 			tick = true;
 		}
+		if (row == h->cursor_row) {
+			grid_put(g, r.x + r.w - 1, y, 1, ROLE_SELECTED, ">");
+			continue;
+		}
 		grid_put(g, r.x + r.w - 1, y, 1, in ? ROLE_PEAK_CHOSEN : ROLE_DIM,
 			 theme_glyph(in	    ? GLYPH_VLINE_CHOSEN
 				     : tick ? GLYPH_TICK
@@ -266,8 +386,7 @@ void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect
 	}
 }
 
-/* Write the time of a column since the start: "0:40", "1:02:00"; for short columns "0:00.4". */
-static void time_label(char *out, size_t size, uint64_t ns, uint64_t column_ns)
+void heatmap_time(char *out, size_t size, uint64_t ns, uint64_t column_ns)
 {
 	unsigned long long s = ns / 1000000000;
 
@@ -289,10 +408,13 @@ void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r)
 	for (col = 0; col < h->filled && col < r.w; col++)
 		grid_put(g, r.x + col, r.y, 1, ROLE_DIM, theme_glyph(GLYPH_HLINE, g->ascii));
 	for (col = (int)((EVERY - h->first % EVERY) % EVERY); col < r.w; col += EVERY) {
-		time_label(label, sizeof(label), (h->first + (uint64_t)col) * h->column_ns,
-			   h->column_ns);
+		heatmap_time(label, sizeof(label), (h->first + (uint64_t)col) * h->column_ns,
+			     h->column_ns);
 		length = (int)strlen(label);
 		if (length < EVERY && col + length <= r.w && col < h->filled)
 			grid_put(g, r.x + col, r.y, length, ROLE_DIM, label);
 	}
+	if (h->cursor_col >= 0 && h->cursor_col < r.w)
+		grid_put(g, r.x + h->cursor_col, r.y, 1, ROLE_SELECTED,
+			 theme_glyph(GLYPH_ASCENDING, g->ascii));
 }

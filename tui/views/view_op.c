@@ -2,7 +2,6 @@
 /* The view of one operation: the selection and the keys. */
 #include "tui/views/view_op.h"
 
-#include "tui/views/heatmap.h"
 #include "tui/views/views.h"
 
 static struct view_op *op_of(struct view *v)
@@ -144,8 +143,6 @@ static void op_tick(struct view *view)
 	if (fresh) {
 		frozen_op_free(v->op);
 		v->op = fresh;
-		if (!v->column_ns)
-			v->column_ns = fresh->interval_ns;
 	}
 	hold_chosen(v, number);
 	fit(v);
@@ -159,7 +156,8 @@ static void next_pane(struct view_op *v, int by)
 
 	do
 		pane = (pane + by + NR_PANES) % NR_PANES;
-	while ((pane == PANE_RELATED && !v->related.n) || (pane == PANE_OPEN && !v->open.n));
+	while ((pane == PANE_RELATED && !v->related.n) || (pane == PANE_OPEN && !v->open.n) ||
+	       pane == PANE_MAP);
 	v->pane = (enum op_pane)pane;
 }
 
@@ -316,7 +314,7 @@ static bool op_request(struct view *view, enum request request, int key)
 	struct view_op *v = op_of(view);
 	int index = -1;
 
-	if (move(v, request) || detail_request(v, request))
+	if (view_op_map_request(v, request) || move(v, request) || detail_request(v, request))
 		return true;
 	view_op_chosen(v, &index);
 	switch (request) {
@@ -347,12 +345,6 @@ static bool op_request(struct view *view, enum request request, int key)
 	case REQUEST_ALL_PEAKS:
 		all_peaks(v);
 		return true;
-	case REQUEST_SHORTER:
-	case REQUEST_LONGER:
-		if (v->op)
-			v->column_ns = heatmap_column_step(v->op->interval_ns, v->column_ns,
-							   request == REQUEST_LONGER ? 1 : -1);
-		return true;
 	default:
 		return false;
 	}
@@ -378,15 +370,17 @@ static bool op_offers(const struct view *view, enum request request)
 	case REQUEST_OPEN:
 		return v->pane == PANE_PEAKS  ? can_descend(v)
 		       : v->pane == PANE_OPEN ? !view->screen->options.replay
+		       : v->pane == PANE_MAP  ? v->op && v->op->op.nr_peaks
 					      : true;
 	case REQUEST_NEXT_PANE:
 	case REQUEST_PREVIOUS_PANE:
-		return v->related.n || v->open.n;
+		return v->related.n || v->open.n || v->pane == PANE_MAP;
 	case REQUEST_ASK_AGAIN:
 		return layer == LAYER_FUNCTION || layer == LAYER_KERNEL;
-	case REQUEST_CHOOSE_PEAK:
 	case REQUEST_LEFT:
 	case REQUEST_RIGHT:
+		return v->pane == PANE_MAP || (v->op && v->op->op.nr_peaks);
+	case REQUEST_CHOOSE_PEAK:
 	case REQUEST_COSTLIEST:
 	case REQUEST_SEARCH:
 	case REQUEST_FIND_NEXT:
@@ -429,7 +423,7 @@ static int op_height(const struct view *view, int cols)
 
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "find the cause"}, {REQUEST_CHOOSE_PEAK, "choose peak"},
-    {REQUEST_NEXT_PANE, "pane"},      {REQUEST_LONGER, "longer"},
+    {REQUEST_MAP, "map cursor"},      {REQUEST_NEXT_PANE, "pane"},
     {REQUEST_PAUSE, "pause"},	      {REQUEST_HELP, "help"},
     {REQUEST_CLOSE, "back"},	      {REQUEST_NONE, NULL},
 };

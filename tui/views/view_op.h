@@ -10,8 +10,9 @@
 #include "tui/screen/list.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/view.h"
+#include "tui/views/heatmap.h"
 
-enum op_pane { PANE_PEAKS, PANE_RELATED, PANE_OPEN, NR_PANES };
+enum op_pane { PANE_PEAKS, PANE_RELATED, PANE_OPEN, PANE_MAP, NR_PANES };
 
 /* The user's choice for the details of one peak. */
 enum detail { DETAIL_DEFAULT = 0, DETAIL_SHOWN, DETAIL_HIDDEN };
@@ -19,8 +20,12 @@ enum detail { DETAIL_DEFAULT = 0, DETAIL_SHOWN, DETAIL_HIDDEN };
 struct view_op {
 	struct view view;
 	uint32_t number;
-	struct frozen_op *op; /* NULL before the first tick, or if memory is short */
-	uint64_t column_ns;
+	struct frozen_op *op;	   /* NULL before the first tick, or if memory is short */
+	uint64_t column_ns;	   /* time of a column; 0: as short as the whole run fits */
+	unsigned int zoom, centre; /* of the latencies: see struct heatmap_span */
+	bool pointed;		   /* the map has a cursor, shown in PANE_MAP: */
+	uint64_t cursor_ns;
+	unsigned int cursor_bucket;
 	enum op_pane pane;
 	int chosen;	     /* id of a peak; 0: the one with the most time */
 	int scroll;	     /* lines of the chosen peak's remarks above the visible ones */
@@ -65,5 +70,40 @@ int view_op_lines(const struct view_op *v, int width, struct op_line *lines);
  */
 void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r);
 void view_op_draw(const struct view *view, struct grid *g, struct rect r);
+
+/* --- the map ------------------------------------------------------------------------------ */
+
+enum { OP_LANE = 4 }; /* columns of a lane of brackets */
+
+/* The rectangles of all parts; a part with height or width 0 is not shown. */
+struct op_layout {
+	struct rect title, remark, heading, labels, map, bars, brackets, times, peaks, open;
+};
+
+struct op_bracket {
+	int low, high, mode; /* rows */
+	int lane;	     /* -1: outside, or no lane is free */
+};
+
+/* The layout of the view, and the map of the present state. */
+struct op_map {
+	struct op_layout layout;
+	struct heatmap heat;
+	struct op_bracket bracket[MODEL_MAX_PEAKS];
+};
+
+/* Lay out the view in `r` and make its map, whose `heat` the caller releases. False: there is no
+ * room for a map, or no memory; then only the layout is set. */
+bool view_op_map_init(const struct view_op *v, struct rect r, struct op_map *m);
+/*
+ * Place the brackets. Peaks that still share a row get brackets in different lanes, side by side.
+ * Returns the number of lanes.
+ */
+int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct op_bracket *b);
+void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m);
+/* Move keys to the cursor in the map. */
+void view_op_enter_map(struct view_op *v);
+/* Carry out a request of the map or of its cursor. False: another request. */
+bool view_op_map_request(struct view_op *v, enum request request);
 
 #endif

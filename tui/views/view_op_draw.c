@@ -6,24 +6,39 @@
 #include "tui/views/heatmap.h"
 #include "tui/views/view_op.h"
 
-enum { LABELS = 8, LANE = 4, MAX_LANES = 3, MAP_MIN_ROWS = 5, OPEN_SHOWN = 3 };
+enum { LABELS = 8, MAP_MIN_ROWS = 5, OPEN_SHOWN = 3 };
 
-/* The rectangles of all parts; a part with height or width 0 is not shown. */
-struct layout {
-	struct rect title, placement, heading, labels, map, bars, brackets, times, peaks, open;
-};
+/* The first remark about calls that the counts lack: returns its length. The remark about open
+ * calls is skipped, because the title shows them. */
+static int first_remark(const struct view_op *v, const char **remark)
+{
+	size_t n = strcspn(v->op->remarks, "\n");
+
+	*remark = v->op->remarks;
+	if (v->op->op.open && n) {
+		*remark += n + ((*remark)[n] == '\n');
+		n = strcspn(*remark, "\n");
+	}
+	return (int)n;
+}
+
+/* True if nothing was seen of the operation, so that the user needs to know how it is timed. */
+static bool no_calls(const struct view_op *v)
+{
+	return !v->op->op.total.calls && !v->op->op.open && v->op->placement[0];
+}
 
 /* --- layout ------------------------------------------------------------------------------- */
 
 /* Set the columns: latencies, map, histogram, brackets. In a narrow window omit the labels first,
  * then the map. */
-static void lay_out_columns(struct layout *l, struct rect area, int lanes)
+static void lay_out_columns(struct op_layout *l, struct rect area, int lanes)
 {
 	int labels = area.w >= 36 ? LABELS : area.w >= 24 ? 1 : 0, rest = area.w - labels;
-	int brackets = lanes * LANE, bars;
+	int brackets = lanes * OP_LANE, bars;
 
 	if (brackets > rest / 4)
-		brackets = rest >= 2 * LANE ? LANE : 0;
+		brackets = rest >= 2 * OP_LANE ? OP_LANE : 0;
 	rest -= brackets;
 	bars = rest / 4;
 	bars = bars > 40 ? 40 : bars < 6 ? 6 : bars;
@@ -40,14 +55,15 @@ static void lay_out_columns(struct layout *l, struct rect area, int lanes)
  * Set the rows. The map has about half of them. The rest goes first to open calls (at most half of
  * the rest), then to the peaks. Rows that are not needed go back to the map.
  */
-static struct layout lay_out(const struct view_op *v, struct rect r, int lanes)
+static struct op_layout lay_out(const struct view_op *v, struct rect r, int lanes)
 {
 	struct op_line lines[OP_MAX_LINES];
-	struct layout l = {0};
+	struct op_layout l = {0};
+	const char *remarks;
 	int want_peaks = view_op_lines(v, r.w, lines) + 1;
 	int nr_open = (int)v->op->op.nr_open_calls, rest, head, times, map, y = r.y;
 	int want_open = nr_open ? 1 + (nr_open < OPEN_SHOWN ? nr_open : OPEN_SHOWN) : 0;
-	int placement = v->op->placement[0] && r.h >= 18;
+	int remark = r.h >= 18 && (first_remark(v, &remarks) || no_calls(v)) ? 1 : 0;
 
 	if (want_peaks < 2)
 		want_peaks = 2;
@@ -55,7 +71,7 @@ static struct layout lay_out(const struct view_op *v, struct rect r, int lanes)
 		want_open = 1 + (nr_open < r.h / 4 ? nr_open : r.h / 4);
 	head = r.h >= 10;
 	times = r.h >= 8;
-	rest = r.h - 1 - placement - head - times;
+	rest = r.h - 1 - remark - head - times;
 	if (rest < 1)
 		rest = 0;
 	map = rest / 2 > MAP_MIN_ROWS ? rest / 2 : rest - 3;
@@ -68,8 +84,8 @@ static struct layout lay_out(const struct view_op *v, struct rect r, int lanes)
 	map = rest - want_peaks - want_open;
 	l.title = (struct rect){r.x, y, r.w, 1};
 	y++;
-	l.placement = (struct rect){r.x, y, r.w, placement};
-	y += placement;
+	l.remark = (struct rect){r.x, y, r.w, remark};
+	y += remark;
 	l.heading = (struct rect){r.x, y, r.w, head};
 	y += head;
 	lay_out_columns(&l, (struct rect){r.x, y, r.w, map}, lanes);
@@ -116,197 +132,20 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	}
 }
 
-/* Draw the remark about calls that the counts lack, then the placement of the probes, which may be
- * cut. */
-static void draw_placement(const struct view_op *v, struct grid *g, struct rect r)
+/* Draw the remark about calls that the counts lack. Without calls, say how they are timed. */
+static void draw_remark(const struct view_op *v, struct grid *g, struct rect r)
 {
-	const char *remark = v->op->remarks;
-	size_t n = strcspn(remark, "\n");
+	const char *remark;
+	int n = first_remark(v, &remark), x = r.x + 1;
 	char text[512];
-	int x = r.x + 1;
 
 	if (r.h < 1)
 		return;
-	if (v->op->op.open && n) { /* skip the remark about open calls: the title shows them */
-		remark += n + (remark[n] == '\n');
-		n = strcspn(remark, "\n");
-	}
-	snprintf(text, sizeof(text), "%.*s", (int)n, remark);
+	snprintf(text, sizeof(text), "%.*s", n, remark);
 	if (n)
 		x += grid_put_cut(g, x, r.y, r.x + r.w - x, ROLE_WARNING, text) + 2;
-	grid_put_cut(g, x, r.y, r.x + r.w - x, ROLE_DIM, v->op->placement);
-}
-
-/* --- map and histogram ------------------------------------------------------------------------ */
-
-static void draw_heading(const struct view_op *v, const struct heatmap *h, struct grid *g,
-			 const struct layout *l)
-{
-	char text[96];
-	unsigned int level;
-	int x, y = l->heading.y;
-
-	if (!l->heading.h)
-		return;
-	grid_fill(g, l->heading, ROLE_HEADING, " ");
-	snprintf(text, sizeof(text), "%s per column", format_time(v->column_ns).s);
-	if (l->map.w > 0)
-		grid_put(g, l->map.x, y, l->map.w, ROLE_HEADING, text);
-	x = l->map.x + (int)strlen(text) + 3;
-	snprintf(text, sizeof(text), "%s calls",
-		 format_count(1ULL << (h->scale < 63 ? h->scale : 63)).s);
-	if (x + 2 + HEAT_LEVELS + 1 + (int)strlen(text) <= l->map.x + l->map.w) {
-		grid_put(g, x, y, 1, ROLE_HEADING, "1");
-		for (level = 1; level <= HEAT_LEVELS; level++)
-			grid_put(g, x + 1 + (int)level, y, 1, ROLE_HEAT_1 + level - 1,
-				 theme_shade(level, g->ascii));
-		grid_put(g, x + HEAT_LEVELS + 3, y, (int)strlen(text), ROLE_HEADING, text);
-	}
-	grid_put_cut(g, l->bars.x, y, l->bars.w + l->brackets.w, ROLE_HEADING,
-		     l->bars.w >= 20 ? "calls shown here (log)" : "calls (log)");
-}
-
-static void draw_bars(const struct heatmap *h, struct grid *g, struct rect r,
-		      struct bucket_range chosen)
-{
-	int row, low = -1, high = -2, i;
-
-	heatmap_rows(h, chosen, &low, &high);
-	for (row = 0; row < h->rows && row < r.h; row++) {
-		int halves = heatmap_bar(h, row, r.w * 2), y = r.y + r.h - 1 - row;
-		unsigned int role = row >= low && row <= high ? ROLE_BAR_CHOSEN : ROLE_BAR;
-
-		for (i = 0; i < halves / 2; i++)
-			grid_put(g, r.x + i, y, 1, role, theme_glyph(GLYPH_BAR, g->ascii));
-		if (halves % 2)
-			grid_put(g, r.x + i, y, 1, role, theme_glyph(GLYPH_BAR_HALF, g->ascii));
-	}
-}
-
-struct bracket {
-	int low, high, mode; /* rows */
-	int lane;	     /* -1: outside, or no lane is free */
-};
-
-/*
- * If two neighbouring peaks share a row, give the row to the peak with more of it, as long as the
- * other peak keeps a row.
- */
-static void share_row(const struct op *op, const struct heatmap *h, struct bracket *b,
-		      unsigned int i)
-{
-	struct bracket *below = &b[i - 1], *here = &b[i];
-	unsigned int start = h->low + h->per_row * (unsigned int)here->low;
-	unsigned int theirs = op->peaks[i - 1].range.high - start;
-	unsigned int ours = start + h->per_row - op->peaks[i].range.low;
-
-	if (below->lane < 0 || below->high != here->low)
-		return;
-	if (ours >= theirs && below->high > below->low)
-		below->high--;
-	else if (here->high > here->low)
-		here->low++;
-	else if (below->high > below->low)
-		below->high--;
-}
-
-static void keep_mode(struct bracket *b)
-{
-	if (b->mode < b->low)
-		b->mode = b->low;
-	if (b->mode > b->high)
-		b->mode = b->high;
-}
-
-/* Place the brackets. Peaks that still share a row get brackets in different lanes, side by side.
- * Returns the number of lanes. */
-static int place_brackets(const struct op *op, const struct heatmap *h, struct bracket *b)
-{
-	int used[MAX_LANES] = {-1, -1, -1}, lanes = 1, lane;
-	unsigned int i, mode;
-
-	for (i = 0; i < op->nr_peaks; i++) {
-		const struct peak *p = &op->peaks[i];
-
-		b[i].lane = heatmap_rows(h, p->range, &b[i].low, &b[i].high) ? 0 : -1;
-		if (b[i].lane < 0)
-			continue;
-		mode = pt_bucket(p->mode_ns);
-		b[i].mode = mode < h->low ? b[i].low : (int)((mode - h->low) / h->per_row);
-		if (i)
-			share_row(op, h, b, i);
-	}
-	for (i = 0; i < op->nr_peaks; i++) {
-		if (b[i].lane < 0)
-			continue;
-		keep_mode(&b[i]);
-		for (lane = 0; lane < MAX_LANES && used[lane] >= b[i].low; lane++)
-			;
-		b[i].lane = lane < MAX_LANES ? lane : -1;
-		if (lane == MAX_LANES)
-			continue;
-		used[lane] = b[i].high;
-		if (lane + 1 > lanes)
-			lanes = lane + 1;
-	}
-	return lanes;
-}
-
-static enum glyph bracket_glyph(const struct bracket *b, int row)
-{
-	if (b->low == b->high)
-		return GLYPH_BRACKET_SINGLE;
-	if (row == b->high)
-		return GLYPH_BRACKET_TOP;
-	if (row == b->low)
-		return GLYPH_BRACKET_BOTTOM;
-	return row == b->mode ? GLYPH_BRACKET_MODE : GLYPH_BRACKET_MIDDLE;
-}
-
-/* Draw shadows dimly, with the number of their peak. */
-static void draw_shadows(const struct op *op, const struct heatmap *h, struct grid *g,
-			 struct rect r)
-{
-	int low, high, row, mode;
-
-	for (unsigned int i = 0; i < op->nr_folded; i++) {
-		const struct peak *p = &op->folded[i];
-
-		if (!p->shadow_of || !heatmap_rows(h, p->range, &low, &high))
-			continue;
-		for (row = low; row <= high && row < r.h; row++)
-			grid_put(g, r.x, r.y + r.h - 1 - row, 1, ROLE_DIM, ":");
-		mode = pt_bucket(p->mode_ns) < h->low
-			   ? low
-			   : (int)((pt_bucket(p->mode_ns) - h->low) / h->per_row);
-		mode = mode < low ? low : mode > high ? high : mode;
-		for (unsigned int k = 0; k < op->nr_peaks && mode < r.h; k++)
-			if (op->peaks[k].id == p->shadow_of)
-				grid_printf(g, r.x + 1, r.y + r.h - 1 - mode, LANE - 1, ROLE_DIM,
-					    "~%d", op->peaks[k].number);
-	}
-}
-
-static void draw_brackets(const struct op *op, const struct bracket *b, const struct peak *chosen,
-			  struct grid *g, struct rect r)
-{
-	unsigned int i;
-	int row;
-
-	for (i = 0; i < op->nr_peaks; i++) {
-		const struct peak *p = &op->peaks[i];
-		bool is = chosen && p->id == chosen->id;
-		unsigned int role = is ? ROLE_PEAK_CHOSEN : ROLE_PEAK;
-		int x = r.x + b[i].lane * LANE;
-
-		if (b[i].lane < 0 || x + LANE > r.x + r.w)
-			continue;
-		for (row = b[i].low; row <= b[i].high && row < r.h; row++)
-			grid_put(g, x, r.y + r.h - 1 - row, 1, role,
-				 theme_glyph(bracket_glyph(&b[i], row), g->ascii));
-		grid_printf(g, x + 1, r.y + r.h - 1 - b[i].mode, LANE - 1, role, "%s%d",
-			    is ? "<" : "", p->number);
-	}
+	if (no_calls(v))
+		grid_put_cut(g, x, r.y, r.x + r.w - x, ROLE_DIM, v->op->placement);
 }
 
 /* --- open calls ---------------------------------------------------------------------------------
@@ -359,46 +198,59 @@ static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 /* --- all of it
  * ------------------------------------------------------------------------------------ */
 
-static struct heatmap_span span_of(const struct view_op *v)
+static struct heatmap_span span_of(const struct view_op *v, int cols)
 {
+	const struct op *op = &v->op->op;
+
 	return (struct heatmap_span){
-	    .slices = v->op->op.slices,
-	    .nr_slices = v->op->op.nr_slices,
-	    .total = &v->op->op.total,
+	    .slices = op->slices,
+	    .nr_slices = op->nr_slices,
+	    .total = &op->total,
 	    .elapsed_ns = v->op->elapsed_ns,
 	    .interval_ns = v->op->interval_ns,
-	    .column_ns = v->column_ns,
+	    .column_ns = v->column_ns
+			     ? v->column_ns
+			     : heatmap_column_fit(v->op->interval_ns, v->op->elapsed_ns, cols),
 	    .resolution = v->view.screen->options.resolution,
+	    /* the other layers send no record of a slice without calls */
+	    .only_slices = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL,
+	    .cursor = v->pane == PANE_MAP,
+	    .cursor_ns = v->cursor_ns,
+	    .cursor_bucket = v->cursor_bucket,
+	    .zoom = v->zoom,
+	    .centre = v->centre,
 	};
 }
 
-static void draw_picture(const struct view_op *v, struct grid *g, const struct layout *l,
-			 const struct heatmap *h, const struct bracket *b)
+/* Lay out the view and make its map. False: no room for a map, or no memory. */
+bool view_op_map_init(const struct view_op *v, struct rect r, struct op_map *m)
 {
-	const struct peak *chosen = view_op_chosen(v, NULL);
-	struct bucket_range range = chosen ? chosen->range : (struct bucket_range){0, 0};
+	struct heatmap_span span;
+	int lanes = 1;
 
-	draw_heading(v, h, g, l);
-	if (l->labels.w)
-		heatmap_draw_latencies(h, g, l->labels, range);
-	heatmap_draw(h, g, l->map);
-	if (l->times.h)
-		heatmap_draw_times(h, g, l->times);
-	draw_bars(h, g, l->bars, range);
-	if (l->brackets.w) {
-		draw_shadows(&v->op->op, h, g, l->brackets);
-		draw_brackets(&v->op->op, b, chosen, g, l->brackets);
+	for (;;) {
+		m->layout = lay_out(v, r, lanes);
+		if (m->layout.map.h < 1)
+			return false;
+		span = span_of(v, m->layout.map.w);
+		if (heatmap_init(&m->heat, &span, m->layout.map.w > 0 ? m->layout.map.w : 1,
+				 m->layout.map.h))
+			return false;
+		/* with more lanes the map is narrower; the rows do not change */
+		if (lanes > 1)
+			break;
+		lanes = view_op_place_brackets(&v->op->op, &m->heat, m->bracket);
+		if (lanes < 2)
+			break;
+		heatmap_release(&m->heat);
 	}
+	return true;
 }
 
 void view_op_draw(const struct view *view, struct grid *g, struct rect r)
 {
 	const struct view_op *v = (const struct view_op *)view;
-	struct bracket b[MODEL_MAX_PEAKS];
-	struct heatmap_span span;
-	struct heatmap h;
-	struct layout l;
-	int lanes;
+	struct op_map m;
 
 	if (r.h < 1)
 		return;
@@ -407,21 +259,12 @@ void view_op_draw(const struct view *view, struct grid *g, struct rect r)
 			     "this operation is no longer measured");
 		return;
 	}
-	span = span_of(v);
-	l = lay_out(v, r, 1);
-	if (l.map.h > 0 && !heatmap_init(&h, &span, l.map.w > 0 ? l.map.w : 1, l.map.h)) {
-		lanes = place_brackets(&v->op->op, &h, b);
-		if (lanes > 1) { /* make the map narrower; the rows do not change */
-			heatmap_release(&h);
-			l = lay_out(v, r, lanes);
-			if (heatmap_init(&h, &span, l.map.w > 0 ? l.map.w : 1, l.map.h) < 0)
-				return;
-		}
-		draw_picture(v, g, &l, &h, b);
-		heatmap_release(&h);
+	if (view_op_map_init(v, r, &m)) {
+		view_op_draw_map(v, g, &m);
+		heatmap_release(&m.heat);
 	}
-	draw_title(v, g, l.title);
-	draw_placement(v, g, l.placement);
-	view_op_draw_peaks(v, g, l.peaks);
-	draw_open(v, g, l.open);
+	draw_title(v, g, m.layout.title);
+	draw_remark(v, g, m.layout.remark);
+	view_op_draw_peaks(v, g, m.layout.peaks);
+	draw_open(v, g, m.layout.open);
 }

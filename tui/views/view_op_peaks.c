@@ -196,7 +196,7 @@ static void choose_lines(const struct view_op *v, const struct op_line *lines, i
 
 static void draw_heading(const struct view_op *v, struct grid *g, struct rect r)
 {
-	unsigned int role = v->pane == PANE_OPEN ? ROLE_HEADING : ROLE_FOCUS;
+	unsigned int role = v->pane == PANE_OPEN || v->pane == PANE_MAP ? ROLE_HEADING : ROLE_FOCUS;
 	char heading[128];
 
 	snprintf(heading, sizeof(heading), "peak   %-17s %5s %8s %8s %10s", "latency", "calls",

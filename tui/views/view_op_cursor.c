@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The cursor in the map of one operation, and zoom. */
+#include "tui/views/view_op.h"
+
+/* Cells that half a page and a page move the cursor by. */
+enum { HALF_PAGE = 10, PAGE = 20 };
+
+static bool map_now(const struct view_op *v, struct op_map *m)
+{
+	const struct screen *s = v->view.screen;
+
+	return v->op && view_op_map_init(v, screen_body(s->cols, s->rows), m);
+}
+
+static int row_of(const struct heatmap *h, unsigned int bucket)
+{
+	return bucket < h->low ? 0 : (int)((bucket - h->low) / h->per_row);
+}
+
+/* Put the cursor on this column of the run, counted from its start, and this row of the map. */
+static void point(struct view_op *v, const struct heatmap *h, int64_t col, int row)
+{
+	int64_t last = (int64_t)(v->op->elapsed_ns / h->column_ns);
+
+	if (last * (int64_t)h->column_ns == (int64_t)v->op->elapsed_ns && last > 0)
+		last--;
+	col = col > last ? last : col < 0 ? 0 : col;
+	row = row >= h->rows ? h->rows - 1 : row < 0 ? 0 : row;
+	v->cursor_ns = (uint64_t)col * h->column_ns + h->column_ns / 2;
+	v->cursor_bucket = h->low + h->per_row * (unsigned int)row;
+	if (v->cursor_bucket >= PT_BUCKETS)
+		v->cursor_bucket = PT_BUCKETS - 1;
+}
+
+void view_op_enter_map(struct view_op *v)
+{
+	const struct peak *p = view_op_chosen(v, NULL);
+	struct op_map m;
+
+	if (!map_now(v, &m)) {
+		screen_message(v->view.screen, NOTE_INFO, "there is no room for the heat map");
+		return;
+	}
+	v->pane = PANE_MAP;
+	if (!v->pointed)
+		point(v, &m.heat, INT64_MAX,
+		      p ? row_of(&m.heat, pt_bucket(p->mode_ns)) : m.heat.rows / 2);
+	v->pointed = true;
+	heatmap_release(&m.heat);
+}
+
+static bool move_cursor(struct view_op *v, enum request request)
+{
+	struct op_map m;
+	int64_t col;
+	int row;
+
+	if (!map_now(v, &m))
+		return false;
+	col = (int64_t)(v->cursor_ns / m.heat.column_ns);
+	row = row_of(&m.heat, v->cursor_bucket);
+	switch (request) {
+	case REQUEST_LEFT:
+	case REQUEST_RIGHT:
+		col += request == REQUEST_RIGHT ? 1 : -1;
+		break;
+	case REQUEST_UP:
+	case REQUEST_DOWN:
+		row += request == REQUEST_UP ? 1 : -1;
+		break;
+	case REQUEST_HALF_UP:
+	case REQUEST_HALF_DOWN:
+		col += request == REQUEST_HALF_DOWN ? HALF_PAGE : -HALF_PAGE;
+		break;
+	case REQUEST_PAGE_UP:
+	case REQUEST_PAGE_DOWN:
+		col += request == REQUEST_PAGE_DOWN ? PAGE : -PAGE;
+		break;
+	case REQUEST_FIRST:
+		col = 0;
+		break;
+	case REQUEST_LAST:
+		col = INT64_MAX;
+		break;
+	default:
+		heatmap_release(&m.heat);
+		return false;
+	}
+	point(v, &m.heat, col, row);
+	heatmap_release(&m.heat);
+	return true;
+}
+
+static void zoom(struct view_op *v, int by)
+{
+	const struct peak *p = view_op_chosen(v, NULL);
+
+	if ((by > 0 && v->zoom == HEATMAP_MAX_ZOOM) || (by < 0 && !v->zoom)) {
+		screen_message(v->view.screen, NOTE_INFO,
+			       by > 0 ? "finer latencies are not known"
+				      : "all latencies are shown");
+		return;
+	}
+	v->zoom += (unsigned int)by;
+	v->centre = v->pane == PANE_MAP ? v->cursor_bucket : p ? pt_bucket(p->mode_ns) : v->centre;
+}
+
+static void change_columns(struct view_op *v, int direction)
+{
+	struct op_map m;
+
+	if (!map_now(v, &m))
+		return;
+	v->column_ns = heatmap_column_step(v->op->interval_ns, m.heat.column_ns, direction);
+	heatmap_release(&m.heat);
+}
+
+/* Choose the peak of the latency under the cursor. */
+static void choose_pointed(struct view_op *v)
+{
+	for (unsigned int i = 0; v->op && i < v->op->op.nr_peaks; i++) {
+		const struct peak *p = &v->op->op.peaks[i];
+
+		if (v->cursor_bucket >= p->range.low && v->cursor_bucket < p->range.high) {
+			v->chosen = p->id;
+			v->pane = PANE_PEAKS;
+			return;
+		}
+	}
+	screen_message(v->view.screen, NOTE_INFO, "there is no peak at this latency");
+}
+
+bool view_op_map_request(struct view_op *v, enum request request)
+{
+	switch (request) {
+	case REQUEST_MAP:
+		if (v->pane == PANE_MAP)
+			v->pane = PANE_PEAKS;
+		else
+			view_op_enter_map(v);
+		return true;
+	case REQUEST_ZOOM_IN:
+	case REQUEST_ZOOM_OUT:
+		zoom(v, request == REQUEST_ZOOM_IN ? 1 : -1);
+		return true;
+	case REQUEST_SHORTER:
+	case REQUEST_LONGER:
+		change_columns(v, request == REQUEST_LONGER ? 1 : -1);
+		return true;
+	case REQUEST_FIT:
+		v->column_ns = 0;
+		v->zoom = 0;
+		return true;
+	default:
+		break;
+	}
+	if (v->pane != PANE_MAP)
+		return false;
+	if (request == REQUEST_OPEN) {
+		choose_pointed(v);
+		return true;
+	}
+	if (request == REQUEST_BACK) {
+		v->pane = PANE_PEAKS;
+		return true;
+	}
+	return move_cursor(v, request);
+}
