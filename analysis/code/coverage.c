@@ -25,7 +25,7 @@ struct coverage_run {
 	struct placer *placer;
 	struct part_facts *facts; /* of the parts of the source */
 	size_t next;
-	struct coverage result;
+	struct module_coverage result;
 };
 
 struct coverage_run *coverage_begin(struct placer *p)
@@ -51,7 +51,7 @@ void coverage_end(struct coverage_run *run)
 	free(run);
 }
 
-const struct coverage *coverage_result(const struct coverage_run *run)
+const struct module_coverage *coverage_result(const struct coverage_run *run)
 {
 	return &run->result;
 }
@@ -71,7 +71,7 @@ static int look_at_call(struct coverage_run *run, const struct part_code *pc, si
 	const struct flow_insn *fi = &pc->insns[i];
 	struct part_facts *callee = fi->flow == INSN_CALL ? facts_at(run, fi->target) : NULL;
 	uint64_t ret = pc->part->start + fi->off + fi->length;
-	struct coverage *c = &run->result;
+	struct module_coverage *c = &run->result;
 	struct place place;
 	enum place_why why;
 	int err;
@@ -136,7 +136,7 @@ static int look_at_code(struct coverage_run *run, const struct code_part *part)
 static int look_at_entry(struct coverage_run *run, const struct code_part *part,
 			 struct part_facts *facts)
 {
-	struct coverage *c = &run->result;
+	struct module_coverage *c = &run->result;
 	struct placer *p = run->placer;
 	struct place place, exits[8];
 	enum place_why why;
@@ -174,7 +174,7 @@ static int look_at_entry(struct coverage_run *run, const struct code_part *part,
 
 static void sum_up(struct coverage_run *run)
 {
-	struct coverage *c = &run->result;
+	struct module_coverage *c = &run->result;
 
 	for (size_t i = 0; i < run->placer->src->nr_parts; i++) {
 		const struct part_facts *f = &run->facts[i];
@@ -216,12 +216,12 @@ int coverage_step(struct coverage_run *run, size_t parts)
 	return run->next < src->nr_parts;
 }
 
-int coverage_module(struct placer *p, struct coverage *out)
+int coverage_module(struct placer *p, struct module_coverage *out)
 {
 	struct coverage_run *run = coverage_begin(p);
 	int err = run ? 1 : -ENOMEM;
 
-	*out = (struct coverage){0};
+	*out = (struct module_coverage){0};
 	while (err > 0)
 		err = coverage_step(run, SIZE_MAX);
 	if (run)
@@ -230,7 +230,7 @@ int coverage_module(struct placer *p, struct coverage *out)
 	return err;
 }
 
-uint64_t coverage_watchable(const struct coverage *c)
+uint64_t coverage_watchable(const struct module_coverage *c)
 {
 	return c->pairs + c->entry_emulated + c->entry_stepped;
 }
@@ -241,7 +241,7 @@ static void line(struct buf *out, uint64_t n, uint64_t of, const char *what)
 		   of ? 100.0 * (double)n / (double)of : 0.0, what);
 }
 
-int coverage_text(const struct coverage *c, const char *module, struct buf *out)
+int coverage_text(const struct module_coverage *c, const char *module, struct buf *out)
 {
 	uint64_t n = c->functions;
 

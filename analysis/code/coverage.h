@@ -12,7 +12,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/code/placement.h"
 
-struct coverage {
+struct module_coverage {
 	/* Every function is in exactly one of pairs, entry_emulated, entry_stepped, declined[]. */
 	uint64_t functions; /* entry points; stubs and split-off parts are none */
 	uint64_t pairs; /* entry emulated, and so are the ends of all direct calls, or all exits */
@@ -36,7 +36,7 @@ struct coverage {
 };
 
 /* The functions that can be watched: all but the declined. */
-uint64_t coverage_watchable(const struct coverage *c);
+uint64_t coverage_watchable(const struct module_coverage *c);
 
 /*
  * In steps, so that a server can answer between them. coverage_step() looks at
@@ -46,13 +46,13 @@ uint64_t coverage_watchable(const struct coverage *c);
  */
 struct coverage_run *coverage_begin(struct placer *p);
 int coverage_step(struct coverage_run *run, size_t parts);
-const struct coverage *coverage_result(const struct coverage_run *run);
+const struct module_coverage *coverage_result(const struct coverage_run *run);
 void coverage_end(struct coverage_run *run);
 
 /* All at once. 0 or a negative errno. */
-int coverage_module(struct placer *p, struct coverage *out);
+int coverage_module(struct placer *p, struct module_coverage *out);
 
 /* A few lines for a person, each ended by a newline. */
-int coverage_text(const struct coverage *c, const char *module, struct buf *out);
+int coverage_text(const struct module_coverage *c, const char *module, struct buf *out);
 
 #endif

@@ -104,7 +104,7 @@ int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_c
 static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 {
 	struct fnode *caller = &d->tree.node[n->parent];
-	struct function *f = fnode_function(&d->tree, n->parent);
+	struct function_sites *f = fnode_function(&d->tree, n->parent);
 	bool was_live = n->live;
 	uint32_t id;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/descent/pick.h"
+#include "analysis/descent/callee_pick.h"
 
 enum {
 	SECOND_LOOKS = 2,   /* times that the callees of one function are armed again */
@@ -209,7 +209,7 @@ static void open_blocks(struct descent *d)
 static bool can_open(struct pick *p, uint32_t node)
 {
 	struct fnode *n = &p->d->tree.node[node];
-	struct function *f;
+	struct function_sites *f;
 
 	if (n->function == NO_INDEX && !n->discovered) {
 		pick_learn(p, node);

@@ -41,7 +41,7 @@ uint32_t ftree_function(struct ftree *t, struct rec_code key)
 		return *slot;
 	if (array_grow(t->function, t->nr_functions, t->cap_functions, FTREE_MAX_FUNCTIONS))
 		return NO_INDEX;
-	t->function[t->nr_functions] = (struct function){.key = key};
+	t->function[t->nr_functions] = (struct function_sites){.key = key};
 	return *slot = t->nr_functions++;
 }
 
@@ -60,7 +60,7 @@ static bool sites_make_sense(const struct rec_callees *a)
 
 int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer)
 {
-	struct function *f = &t->function[function];
+	struct function_sites *f = &t->function[function];
 
 	if (f->state == FUNCTION_KNOWN || f->state == FUNCTION_UNREADABLE)
 		return 0;
@@ -162,7 +162,7 @@ bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site
 	return false;
 }
 
-struct function *fnode_function(const struct ftree *t, uint32_t node)
+struct function_sites *fnode_function(const struct ftree *t, uint32_t node)
 {
 	uint32_t f = t->node[node].function;
 
@@ -177,7 +177,7 @@ static struct rec_code callee_key(const struct ftree *t, const struct fnode *n)
 /* Binds an fnode to call sites `site` to `last` of its caller and copies their properties. */
 static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 {
-	const struct function *f = fnode_function(t, n->parent);
+	const struct function_sites *f = fnode_function(t, n->parent);
 	const struct rec_call_site *s = &f->sites[site], *l = &f->sites[last];
 	uint32_t i;
 
@@ -261,7 +261,7 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 	return id;
 }
 
-static uint32_t find_site(const struct function *f, uint64_t offset)
+static uint32_t find_site(const struct function_sites *f, uint64_t offset)
 {
 	uint32_t low = lower_bound(i, f->nr_sites, f->sites[i].offset < offset);
 
@@ -281,7 +281,7 @@ static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 /* Binds the restored fnodes under `parent`, whose call sites are known now. Returns 0. */
 static int ftree_bind(struct ftree *t, uint32_t parent)
 {
-	const struct function *f = fnode_function(t, parent);
+	const struct function_sites *f = fnode_function(t, parent);
 	uint32_t id, site, last;
 
 	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
@@ -322,7 +322,7 @@ void fnode_set_tried(struct fnode *n, uint32_t site, bool tried)
 int ftree_open(struct ftree *t, uint32_t node)
 {
 	struct fnode *n = &t->node[node];
-	const struct function *f = fnode_function(t, node);
+	const struct function_sites *f = fnode_function(t, node);
 	size_t bytes = f->nr_sites / 8 + 1;
 	uint32_t i, id;
 
@@ -360,7 +360,7 @@ int ftree_open(struct ftree *t, uint32_t node)
 bool fnode_complete(const struct ftree *t, uint32_t node)
 {
 	const struct fnode *n = &t->node[node];
-	const struct function *f = fnode_function(t, node);
+	const struct function_sites *f = fnode_function(t, node);
 	uint32_t id;
 
 	if (n->closed)

@@ -27,7 +27,8 @@ enum function_state {
 	FUNCTION_UNREADABLE
 };
 
-struct function {
+/* A function and its call sites. */
+struct function_sites {
 	struct rec_code key;
 	enum function_state state;
 	uint32_t nr_sites;
@@ -137,7 +138,7 @@ struct fnode {
 struct ftree {
 	struct fnode *node;
 	uint32_t nr_nodes, cap_nodes;
-	struct function *function;
+	struct function_sites *function;
 	uint32_t nr_functions, cap_functions;
 	uint32_t *slot;	 /* hash table: function numbers by key */
 	size_t nr_sites; /* call sites of all functions */
@@ -183,7 +184,7 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site);
 
 /* Returns the callee of an fnode, or NULL if it is not known. */
-struct function *fnode_function(const struct ftree *t, uint32_t node);
+struct function_sites *fnode_function(const struct ftree *t, uint32_t node);
 /*
  * Creates the bits of the call sites of an fnode and sets those of sites that never need arming.
  * Returns 0, -ENOMEM or -ENOSPC.

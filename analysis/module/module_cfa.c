@@ -9,7 +9,7 @@
 
 enum { MAX_REMEMBERED = 32 };
 
-struct machine {
+struct cfa_machine {
 	struct cursor c;
 	const struct frame_entry *e;
 	uint64_t location; /* of the row being made */
@@ -19,7 +19,7 @@ struct machine {
 	struct row remembered[MAX_REMEMBERED];
 };
 
-static void define(struct machine *x, uint64_t reg, int64_t offset)
+static void define(struct cfa_machine *x, uint64_t reg, int64_t offset)
 {
 	x->row.cfa = (struct row_rule){.value = offset};
 	if (reg < ROW_REGISTERS) {
@@ -28,25 +28,25 @@ static void define(struct machine *x, uint64_t reg, int64_t offset)
 	}
 }
 
-static int64_t factored(const struct machine *x, int64_t n)
+static int64_t factored(const struct cfa_machine *x, int64_t n)
 {
 	return (int64_t)((uint64_t)n * (uint64_t)x->e->cie.data_align);
 }
 
-static void set(struct machine *x, uint64_t reg, enum rule_kind kind, int64_t value)
+static void set(struct cfa_machine *x, uint64_t reg, enum rule_kind kind, int64_t value)
 {
 	if (reg < ROW_REGISTERS)
 		x->row.regs[reg] = (struct row_rule){.kind = (uint8_t)kind, .value = value};
 }
 
-static void restore(struct machine *x, uint64_t reg)
+static void restore(struct cfa_machine *x, uint64_t reg)
 {
 	if (reg < ROW_REGISTERS)
 		x->row.regs[reg] = x->initial.regs[reg];
 }
 
 /* The block of an expression at the cursor, which goes past it. */
-static struct row_rule expression(struct machine *x, enum rule_kind kind)
+static struct row_rule expression(struct cfa_machine *x, enum rule_kind kind)
 {
 	uint64_t len = cursor_uleb(&x->c);
 	struct row_rule rule = {.kind = (uint8_t)kind, .value = (int64_t)x->c.pos};
@@ -58,7 +58,7 @@ static struct row_rule expression(struct machine *x, enum rule_kind kind)
 	return rule;
 }
 
-static void set_expression(struct machine *x, enum rule_kind kind)
+static void set_expression(struct cfa_machine *x, enum rule_kind kind)
 {
 	uint64_t reg = cursor_uleb(&x->c);
 	struct row_rule rule = expression(x, kind);
@@ -67,7 +67,7 @@ static void set_expression(struct machine *x, enum rule_kind kind)
 		x->row.regs[reg] = rule;
 }
 
-static void set_register(struct machine *x)
+static void set_register(struct cfa_machine *x)
 {
 	uint64_t reg = cursor_uleb(&x->c), in = cursor_uleb(&x->c);
 
@@ -77,7 +77,7 @@ static void set_register(struct machine *x)
 }
 
 /* Instructions that say where a register of the caller is. */
-static bool register_rule(struct machine *x, uint8_t op)
+static bool register_rule(struct cfa_machine *x, uint8_t op)
 {
 	uint64_t reg;
 
@@ -126,7 +126,7 @@ static bool register_rule(struct machine *x, uint8_t op)
 	}
 }
 
-static bool define_cfa(struct machine *x, uint8_t op)
+static bool define_cfa(struct cfa_machine *x, uint8_t op)
 {
 	uint64_t reg;
 
@@ -172,7 +172,7 @@ static bool define_cfa(struct machine *x, uint8_t op)
 }
 
 /* Compute the address after an advance operation. False if `op` is not one. */
-static bool advance(struct machine *x, uint8_t op, uint64_t *to)
+static bool advance(struct cfa_machine *x, uint8_t op, uint64_t *to)
 {
 	uint64_t delta;
 
@@ -198,7 +198,7 @@ static bool advance(struct machine *x, uint8_t op, uint64_t *to)
 }
 
 /* Run the instructions up to the row that holds for `pc`. */
-static bool run(struct machine *x, size_t from, size_t end, uint64_t pc)
+static bool run(struct cfa_machine *x, size_t from, size_t end, uint64_t pc)
 {
 	x->c.pos = from;
 	x->c.end = end;
@@ -222,7 +222,7 @@ static bool run(struct machine *x, size_t from, size_t end, uint64_t pc)
 	return !x->c.bad;
 }
 
-static int make_row(struct module *m, uint64_t pc, struct machine *x)
+static int make_row(struct module *m, uint64_t pc, struct cfa_machine *x)
 {
 	struct frame_entry e;
 	long i;
@@ -253,7 +253,7 @@ static int make_row(struct module *m, uint64_t pc, struct machine *x)
 
 int module_row(struct module *m, uint64_t pc, struct row *row)
 {
-	struct machine x;
+	struct cfa_machine x;
 	int err = make_row(m, pc, &x);
 
 	if (!err && x.row.return_register == ROW_REGISTERS)
@@ -265,7 +265,7 @@ int module_row(struct module *m, uint64_t pc, struct row *row)
 
 int module_cfa(struct module *m, uint64_t pc, struct cfa *cfa)
 {
-	struct machine x;
+	struct cfa_machine x;
 	int err = make_row(m, pc, &x);
 
 	if (err)

@@ -174,7 +174,7 @@ struct parsed_share {
 	uint64_t functions;
 };
 
-/* How many functions of a module can be watched, and how: struct coverage of coverage.h. */
+/* How many functions of a module can be watched, and how: struct module_coverage of coverage.h. */
 struct parsed_coverage {
 	uint32_t id;
 	uint32_t module;

@@ -59,14 +59,14 @@ static int name_number(struct walk *w, const char *text, size_t n, uint32_t *out
 	return 0;
 }
 
-static bool same_node(const struct tree_node *a, const struct tree_node *b)
+static bool same_node(const struct walk_tree_node *a, const struct walk_tree_node *b)
 {
 	return a->kind == b->kind && a->function.module == b->function.module &&
 	       a->function.offset == b->function.offset && a->name == b->name;
 }
 
 /* Returns the child of `parent` that is like `key`, created if needed; NO_NODE: no room. */
-static uint32_t child_of(struct walk *w, uint32_t parent, const struct tree_node *key)
+static uint32_t child_of(struct walk *w, uint32_t parent, const struct walk_tree_node *key)
 {
 	uint32_t i, *link;
 
@@ -94,7 +94,8 @@ static int root_make(struct walk *w)
 {
 	if (array_grow(w->nodes, 0, w->cap_nodes, WALK_MAX_NODES))
 		return -ENOMEM;
-	w->nodes[0] = (struct tree_node){.kind = WALK_PROCESS, .first = NO_NODE, .next = NO_NODE};
+	w->nodes[0] =
+	    (struct walk_tree_node){.kind = WALK_PROCESS, .first = NO_NODE, .next = NO_NODE};
 	w->nr_nodes = 1;
 	return 0;
 }
@@ -109,10 +110,10 @@ struct descent_of {
 };
 
 /* Goes down to a callee. If the function is already open further up, goes back to that node. */
-static void step(struct descent_of *d, struct tree_node key)
+static void step(struct descent_of *d, struct walk_tree_node key)
 {
 	struct walk *w = d->w;
-	struct tree_node *n;
+	struct walk_tree_node *n;
 	uint32_t i;
 
 	if (d->full)
@@ -150,12 +151,12 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 		snprintf(why.name, sizeof(why.name), "%s",
 			 snapshot->stop_text ? snapshot->stop_text : "");
 		cause_tally_add(&d->w->stops, &why, snapshot->weight_ns);
-		step(d, (struct tree_node){.kind = WALK_UNKNOWN});
+		step(d, (struct walk_tree_node){.kind = WALK_UNKNOWN});
 	}
 	for (uint32_t i = 0; i < snapshot->nr_frames; i++) {
 		const struct rec_frame *f = &snapshot->frames[i];
-		struct tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION
-									 : WALK_UNKNOWN};
+		struct walk_tree_node key = {.kind = f->module && f->function ? WALK_FUNCTION
+									      : WALK_UNKNOWN};
 
 		/* skip stubs of a JIT compiler that its perf map does not name */
 		if (f->module && !f->function && i && i + 1 < snapshot->nr_frames) {
@@ -211,7 +212,7 @@ static bool says_nothing(const char *name, size_t n, bool sleeps)
 static void step_kernel(struct descent_of *d, const struct rec_thread_snapshot *snapshot)
 {
 	const char *at = snapshot->kernel ? snapshot->kernel : "";
-	struct tree_node key = {.kind = WALK_SYSCALL};
+	struct walk_tree_node key = {.kind = WALK_SYSCALL};
 	unsigned int depth = 0;
 
 	d->site = (struct rec_code){0};
@@ -268,7 +269,7 @@ static void self_pc(struct walk_self *self, struct rec_code place, uint64_t ns)
 		self->pcs[lightest] = (struct walk_pc){place, self->pcs[lightest].ns + ns};
 }
 
-static int self_add(struct tree_node *n, const struct rec_thread_snapshot *snapshot,
+static int self_add(struct walk_tree_node *n, const struct rec_thread_snapshot *snapshot,
 		    enum walk_class class)
 {
 	struct cause cause;
@@ -298,7 +299,7 @@ static int self_add(struct tree_node *n, const struct rec_thread_snapshot *snaps
 /* ---- records */
 
 /* Finds the process with most time in the node by majority vote. */
-static void node_pid(struct tree_node *n, const struct rec_thread_snapshot *snapshot)
+static void node_pid(struct walk_tree_node *n, const struct rec_thread_snapshot *snapshot)
 {
 	if (snapshot->pid == snapshot->tid)
 		n->main_ns += snapshot->weight_ns;
@@ -327,7 +328,7 @@ static int take_snapshot(struct walk *w, const struct rec_thread_snapshot *snaps
 	if (snapshot->kind == WITNESS_RUN)
 		w->run_weight_ns += snapshot->weight_ns;
 	for (uint32_t i = d.at;; i = w->nodes[i].parent) {
-		struct tree_node *n = &w->nodes[i];
+		struct walk_tree_node *n = &w->nodes[i];
 
 		node_pid(n, snapshot);
 		n->snapshots++;

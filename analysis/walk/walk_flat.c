@@ -71,7 +71,7 @@ static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 	for (uint32_t i = 1; i < w->nr_nodes; i++) {
 		double ns = walk_own(m, &w->nodes[i], WALK_WORK);
 		uint32_t as = attributed_to(w, i);
-		const struct tree_node *n = &w->nodes[as];
+		const struct walk_tree_node *n = &w->nodes[as];
 
 		if (ns > 0)
 			keys[nr++] = (struct top_key){
@@ -120,7 +120,7 @@ static uint32_t heaviest_child(struct walk_making *m, uint32_t at, unsigned int 
 	uint32_t best = NO_NODE;
 
 	for (uint32_t i = m->w->nodes[at].first; i != NO_NODE; i = m->w->nodes[i].next) {
-		const struct tree_node *child = &m->w->nodes[i];
+		const struct walk_tree_node *child = &m->w->nodes[i];
 		double ns = walk_inclusive(m, child, WALK_WORK);
 		uint32_t found = i;
 

@@ -21,13 +21,14 @@ static double moved(enum walk_class class, uint64_t blocked)
 	return class == WALK_WORK ? (double)blocked : class == WALK_IDLE ? -(double)blocked : 0;
 }
 
-double walk_inclusive(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
+double walk_inclusive(const struct walk_making *m, const struct walk_tree_node *n,
+		      enum walk_class class)
 {
 	return (class == WALK_WORK ? (double)n->run_ns * m->scale : 0) + (double)n->wait_ns[class] +
 	       moved(class, m->blocked[n - m->w->nodes]);
 }
 
-double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class)
+double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enum walk_class class)
 {
 	if (!n->self)
 		return 0;
@@ -36,7 +37,7 @@ double walk_own(const struct walk_making *m, const struct tree_node *n, enum wal
 }
 
 /* Returns the heaviest cause of the time of a node itself. */
-static const struct cause *own_cause(const struct walk_making *m, const struct tree_node *n)
+static const struct cause *own_cause(const struct walk_making *m, const struct walk_tree_node *n)
 {
 	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] >
 						    n->self->wait_ns[WALK_WORK] + n->self->run_ns;
@@ -44,7 +45,7 @@ static const struct cause *own_cause(const struct walk_making *m, const struct t
 	return cause_tally_top(&n->self->causes[blocked ? WALK_IDLE : m->class]);
 }
 
-static uint64_t walk_total(const struct tree_node *n)
+static uint64_t walk_total(const struct walk_tree_node *n)
 {
 	uint64_t ns = n->run_ns;
 
@@ -54,7 +55,7 @@ static uint64_t walk_total(const struct tree_node *n)
 }
 
 /* Returns the share of a node's time that the first thread of a process spent. */
-static double of_main_thread(const struct tree_node *n)
+static double of_main_thread(const struct walk_tree_node *n)
 {
 	return walk_total(n) ? (double)n->main_ns / (double)walk_total(n) : 0;
 }
@@ -92,7 +93,7 @@ struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth)
 
 static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, double ns, bool cut)
 {
-	const struct tree_node *n = &m->w->nodes[index];
+	const struct walk_tree_node *n = &m->w->nodes[index];
 	struct walk_path *p = walk_path_new(m, depth);
 	const struct cause *top;
 
@@ -131,9 +132,9 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
  * True if the function only starts other code. A function without a name is recognised by
  * its only callee.
  */
-bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth)
+bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth)
 {
-	const struct tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
+	const struct walk_tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
 
 	if (depth || n->kind != WALK_FUNCTION || !m->starts)
 		return false;
@@ -149,11 +150,11 @@ bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsig
  */
 static double largest(const struct walk_making *m, uint32_t index, unsigned int depth)
 {
-	const struct tree_node *n = &m->w->nodes[index];
+	const struct walk_tree_node *n = &m->w->nodes[index];
 	double most = walk_own(m, n, m->class);
 
 	for (uint32_t i = n->first; i != NO_NODE; i = m->w->nodes[i].next) {
-		const struct tree_node *child = &m->w->nodes[i];
+		const struct walk_tree_node *child = &m->w->nodes[i];
 		double ns = walk_is_start(m, child, depth) ? largest(m, i, depth)
 							   : walk_inclusive(m, child, m->class);
 
@@ -165,14 +166,14 @@ static double largest(const struct walk_making *m, uint32_t index, unsigned int 
 
 static void follow(struct walk_making *m, uint32_t index, unsigned int depth, double least)
 {
-	const struct tree_node *n = &m->w->nodes[index];
+	const struct walk_tree_node *n = &m->w->nodes[index];
 	double self = walk_own(m, n, m->class), beyond = 0;
 
 	if (depth && self >= least && self > 0 &&
 	    n->self->snapshots >= (n->snapshots > MIN_SNAPSHOTS ? MIN_SNAPSHOTS : 1))
 		path_end(m, index, depth, self, false);
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
-		const struct tree_node *child = &m->w->nodes[i];
+		const struct walk_tree_node *child = &m->w->nodes[i];
 		double ns = walk_inclusive(m, child, m->class);
 		unsigned int limit =
 		    m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
@@ -305,7 +306,7 @@ static void nodes_fill(struct walk_making *m)
 	struct walk_result *r = m->r;
 
 	for (uint32_t i = 0; i < r->nr_nodes; i++) {
-		const struct tree_node *n = &m->w->nodes[i];
+		const struct walk_tree_node *n = &m->w->nodes[i];
 
 		r->nodes[i] = (struct walk_node){.parent = n->parent,
 						 .kind = n->kind,

@@ -16,7 +16,7 @@ struct walk_self {
 	struct walk_pc pcs[WALK_PCS];
 };
 
-struct tree_node {
+struct walk_tree_node {
 	uint32_t parent, first, next;
 	enum walk_node_kind kind;
 	struct rec_code function;
@@ -47,7 +47,7 @@ struct walk_thread {
 struct walk {
 	struct rec_walk ask;
 	bool asked, over, target_ended;
-	struct tree_node *nodes;
+	struct walk_tree_node *nodes;
 	uint32_t nr_nodes, cap_nodes;
 	char **names;
 	uint32_t nr_names, cap_names;
@@ -89,9 +89,9 @@ struct walk_making {
 /*
  * Returns the time of a class in a node, ns: with its callees (inclusive), or without them (own).
  */
-double walk_inclusive(const struct walk_making *m, const struct tree_node *n,
+double walk_inclusive(const struct walk_making *m, const struct walk_tree_node *n,
 		      enum walk_class class);
-double walk_own(const struct walk_making *m, const struct tree_node *n, enum walk_class class);
+double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enum walk_class class);
 /*
  * walk_blocked.c: walk_note_thread() adds one snapshot. walk_judge_waits() finds the waits that are
  * part of a request; it returns 0, or -1 if out of memory. walk_judge_end() releases its arrays.
@@ -107,7 +107,7 @@ void walk_judge_end(struct walk_making *m);
  * (m->failed).
  */
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
-bool walk_is_start(const struct walk_making *m, const struct tree_node *n, unsigned int depth);
+bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth);
 /*
  * walk_flat.c: if no path of the work from index `from` on has a noteworthy share, replaces these
  * paths by one. It ends in the last function with the bulk of the work. Also lists the functions

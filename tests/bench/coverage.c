@@ -12,7 +12,7 @@
 #include "analysis/code/coverage.h"
 #include "analysis/code/source_module.h"
 
-static int count(const char *path, struct coverage *c)
+static int count(const char *path, struct module_coverage *c)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -1;
 	struct module_source *source = NULL;
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	int i, failed = 0;
 
 	for (i = 1; i < argc; i++) {
-		struct coverage c;
+		struct module_coverage c;
 
 		memset(&c, 0, sizeof(c));
 		if (count(argv[i], &c)) {

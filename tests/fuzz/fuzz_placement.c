@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
 	struct place_policy policy = {0};
-	struct coverage coverage;
+	struct module_coverage coverage;
 	struct placer *placer;
 	enum place_why why;
 	struct place place;

@@ -80,7 +80,7 @@ static void check_share(const char *const *paths, uint64_t functions, unsigned w
 {
 	double begin = cpu_seconds(), took;
 	struct opened o = open_first(paths);
-	struct coverage c;
+	struct module_coverage c;
 	struct buf text;
 
 	assert_int_equal(coverage_module(o.placer, &c), 0);
@@ -134,7 +134,7 @@ static void test_steps(void **state)
 {
 	struct opened o = open_first(libc);
 	struct coverage_run *run;
-	struct coverage whole;
+	struct module_coverage whole;
 	int more, steps = 0;
 
 	assert_int_equal(coverage_module(o.placer, &whole), 0);

@@ -168,7 +168,7 @@ int serve_plan_return(struct server *s)
 	return server_answer(s, PARSED_PLAN, &answer);
 }
 
-static void coverage_figures(const struct coverage *c, struct parsed_coverage *answer,
+static void coverage_figures(const struct module_coverage *c, struct parsed_coverage *answer,
 			     struct parsed_share *shares)
 {
 	unsigned int why;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analysis/descent/pick.h"
+#include "analysis/descent/callee_pick.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ bool pick_node(struct pick *p, uint32_t node)
 
 bool pick_expand(struct pick *p, uint32_t function)
 {
-	struct function *f;
+	struct function_sites *f;
 
 	if (function == NO_INDEX)
 		return false;
@@ -165,7 +165,7 @@ static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
 				  struct wanted_site *wanted_site, uint32_t room)
 {
 	const struct fnode *n = &p->d->tree.node[node];
-	const struct function *f = fnode_function(&p->d->tree, node);
+	const struct function_sites *f = fnode_function(&p->d->tree, node);
 	bool blocks = f->nr_sites - n->nr_tried > room;
 	struct witness_set own, callee;
 	uint32_t i, nr = 0;
@@ -226,7 +226,7 @@ static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site
 /* Create an fnode for the wanted call site and select it. False if there is no room. */
 static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_site *w)
 {
-	const struct function *f = fnode_function(&p->d->tree, node);
+	const struct function_sites *f = fnode_function(&p->d->tree, node);
 	struct rec_code any = {0, 0};
 	struct rec_code callee = w->last == w->site ? f->sites[w->site].callee : any;
 	int id;
@@ -256,7 +256,7 @@ static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_
 
 void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 {
-	struct function *f = fnode_function(&p->d->tree, node);
+	struct function_sites *f = fnode_function(&p->d->tree, node);
 	uint32_t room, nr, i, id;
 	struct wanted_site *wanted_site;
 
@@ -428,7 +428,7 @@ void pick_siblings(struct pick *p, uint32_t node)
 	uint32_t caller = p->d->tree.node[node].parent, site = p->d->tree.node[node].site;
 	uint32_t left = pick_room(p) / SIBLINGS_SHARE, distance, k;
 	const struct fnode *n;
-	struct function *f;
+	struct function_sites *f;
 
 	if (!node || site == NO_INDEX || (!caller && peak_is_rare(p->d)))
 		return;
