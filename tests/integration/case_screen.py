@@ -99,9 +99,9 @@ def mouse_works():
     s.keys("-H", *(mouse(0, row, 10) + mouse(RELEASE, row, 10)) * 2)
     s.shows("per column")
     s.keys("q", "?")
-    s.shows("calls/s with")
+    s.shows("wall: total")
     s.keys("-H", *mouse(65, 5, 5))
-    wait_for(lambda: "calls/s with" not in s.text(), "the wheel scrolls")
+    wait_for(lambda: "wall: total" not in s.text(), "the wheel scrolls")
     equal("tmux says that the program has the mouse", s.tmux("display-message", "-p", "#{mouse_any_flag}").strip(), "1")
     for _ in range(2):
         s.keys("q")

@@ -109,8 +109,8 @@ static void test_wheel_in_a_text(void **state)
 {
 	struct harness *h = harness_new(20, NULL);
 
-	harness_run(h, "key ?\nexpect calls/s with\nwheel down\nreject calls/s with\nwheel up\n"
-		       "expect calls/s with");
+	harness_run(h, "key ?\nexpect wall: total\nwheel down\nreject wall: total\nwheel up\n"
+		       "expect wall: total");
 	harness_free(h);
 }
 
@@ -134,7 +134,7 @@ static void test_click_on_a_hint(void **state)
 	struct harness *h = harness_new(20, NULL);
 
 	CLICK(h, "help ?");
-	harness_run(h, "expect calls/s with");
+	harness_run(h, "expect wall: total");
 	CLICK(h, "close q");
 	harness_run(h, "expect calls/s");
 	CLICK(h, "filter /");
