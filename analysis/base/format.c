@@ -2,6 +2,7 @@
 #include "analysis/base/format.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,10 @@ struct unit {
 };
 
 static const struct unit time_units[] = {
-    {1, " ns", " ns"},	   {1e3, " us", " us"},	  {1e6, " ms", " ms"},	  {1e9, " s", "  s"},
-    {60e9, " min", "min"}, {3600e9, " h", "  h"}, {86400e9, " d", "  d"},
+    {1, " ns", " ns"},
+    {1e3, " us", " us"},
+    {1e6, " ms", " ms"},
+    {1e9, " s", "  s"},
 };
 static const struct unit count_units[] = {
     {1, "", ""},      {1e3, "k", "k"},	{1e6, "M", "M"},  {1e9, "G", "G"},
@@ -22,7 +25,8 @@ static const struct unit count_units[] = {
 
 enum {
 	NR_TIME = sizeof(time_units) / sizeof(time_units[0]),
-	NR_COUNT = sizeof(count_units) / sizeof(count_units[0])
+	NR_COUNT = sizeof(count_units) / sizeof(count_units[0]),
+	MANY_DAYS = 1000, /* from here on without hours */
 };
 
 /* Format v >= 0 with three significant digits; at most 4 columns if v < 1000. */
@@ -81,11 +85,40 @@ static struct text time_digits(uint64_t ns, const struct unit *u)
 	return u == &time_units[0] ? whole(ns) : digits((double)ns / u->size);
 }
 
+/* From a minute on: format ns in two units, as "1m08s", "3h05m" or "12d04h". */
+static struct text long_time(uint64_t ns)
+{
+	static const struct {
+		uint64_t size,
+		    parts; /* of the smaller unit, in s; so many of them are the larger one */
+		char large, small;
+	} pairs[] = {{1, 60, 'm', 's'}, {60, 60, 'h', 'm'}, {3600, 24, 'd', 'h'}};
+	const uint64_t s = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+	unsigned int i = s < 3600 ? 0 : (s + 30) / 60 < 24 * 60 ? 1 : 2;
+	uint64_t n = (s + pairs[i].size / 2) / pairs[i].size;
+	struct text t;
+
+	if (n / pairs[i].parts < MANY_DAYS)
+		snprintf(t.s, sizeof(t.s), "%u%c%02u%c", (unsigned int)(n / pairs[i].parts),
+			 pairs[i].large, (unsigned int)(n % pairs[i].parts), pairs[i].small);
+	else
+		snprintf(t.s, sizeof(t.s), "%ud", (unsigned int)(n / pairs[i].parts));
+	return t;
+}
+
+static bool is_long_time(uint64_t ns)
+{
+	return ns >= 59950000000; /* what is rounded to 60.0 s */
+}
+
 struct text format_time(uint64_t ns)
 {
 	const struct unit *u = unit_of(time_units, NR_TIME, (double)ns);
-	struct text v = without_zeros(time_digits(ns, u)), t;
+	struct text v, t;
 
+	if (is_long_time(ns))
+		return long_time(ns);
+	v = without_zeros(time_digits(ns, u));
 	snprintf(t.s, sizeof(t.s), "%.12s%s", v.s, u->name);
 	return t;
 }
@@ -93,13 +126,18 @@ struct text format_time(uint64_t ns)
 struct text format_time_fixed(uint64_t ns)
 {
 	const struct unit *u = unit_of(time_units, NR_TIME, (double)ns);
-	struct text v = time_digits(ns, u), t;
+	struct text v = is_long_time(ns) ? long_time(ns) : time_digits(ns, u), t;
 
-	if (u == &time_units[NR_TIME - 1] && (double)ns / u->size >= 9999.5)
-		snprintf(t.s, sizeof(t.s), "%6.0fd", (double)ns / u->size);
+	if (is_long_time(ns))
+		snprintf(t.s, sizeof(t.s), "%7.12s", v.s);
 	else
 		snprintf(t.s, sizeof(t.s), "%4.4s%s", v.s, u->fixed);
 	return t;
+}
+
+struct text format_age(uint64_t ns)
+{
+	return ns ? format_time(ns) : (struct text){"just started"};
 }
 
 struct text format_range(uint64_t low_ns, uint64_t high_ns)
@@ -110,7 +148,7 @@ struct text format_range(uint64_t low_ns, uint64_t high_ns)
 
 	if (!strcmp(a.s, b.s))
 		return a;
-	if (low == high)
+	if (low == high && !is_long_time(high_ns))
 		a = without_zeros(time_digits(low_ns, low));
 	snprintf(t.s, sizeof(t.s), "%.16s-%.16s", a.s, b.s);
 	return t;

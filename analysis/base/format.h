@@ -18,14 +18,16 @@ struct text {
 };
 
 enum {
-	FORMAT_TIME_WIDTH = 7,	  /* "1.25 us", " 123 ns", "12.3  s", " 2.5min" */
+	FORMAT_TIME_WIDTH = 7,	  /* "1.25 us", " 123 ns", "12.3  s", "  1m08s" */
 	FORMAT_COUNT_WIDTH = 5,	  /* "  123", "1.23k", " 123M" */
 	FORMAT_PERCENT_WIDTH = 6, /* " 12.3%", "  100%", " <0.1%" */
 };
 
-/* "0 ns", "1.25 us", "12 ms", "3.5 s", "2.5 min", "3.2 h", "12 d" */
+/* "0 ns", "1.25 us", "12 ms", "3.5 s", "1m08s", "3h05m", "12d04h" */
 struct text format_time(uint64_t ns);
 struct text format_time_fixed(uint64_t ns);
+/* How long something has lasted: as format_time(), but 0 is "just started". */
+struct text format_age(uint64_t ns);
 /* A half-open range: "1.25-2.5 us", "900 ns-1.1 us"; equal ends give one time. */
 struct text format_range(uint64_t low_ns, uint64_t high_ns);
 /* "999", "1.23k", "12.3k", "1.2M", ... */

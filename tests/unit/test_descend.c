@@ -216,6 +216,9 @@ static void range_of_latencies(void **state)
 		      {"0.5us-900ns", 500, 900},
 		      {"1s-2000ms", S, 2 * S},
 		      {"2.5ms", 2500 * US, 2500 * US},
+		      {"1m08s", 68 * S, 68 * S},
+		      {"2 s-1m00s", 2 * S, 60 * S},
+		      {"1m-3h05m", 60 * S, 185 * 60 * S},
 		      {"0.5 ms - 800 us", 500 * US, 800 * US}};
 	char error[512];
 

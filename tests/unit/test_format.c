@@ -29,11 +29,20 @@ static void test_time(void **state)
 	    {12000000, "12 ms", "12.0 ms"},
 	    {3500000000, "3.5 s", "3.50  s"},
 	    {59000000000, "59 s", "59.0  s"},
-	    {60000000000, "1 min", "1.00min"},
-	    {150000000000, "2.5 min", "2.50min"},
-	    {3600000000000, "1 h", "1.00  h"},
-	    {86400000000000, "1 d", "1.00  d"},
-	    {UINT64_MAX, "213504 d", "213504d"},
+	    {59900000000, "59.9 s", "59.9  s"},
+	    {59960000000, "1m00s", "  1m00s"},
+	    {60000000000, "1m00s", "  1m00s"},
+	    {68400000000, "1m08s", "  1m08s"},
+	    {3599400000000, "59m59s", " 59m59s"},
+	    {3599600000000, "1h00m", "  1h00m"},
+	    {3600000000000, "1h00m", "  1h00m"},
+	    {11129000000000, "3h05m", "  3h05m"},
+	    {86369000000000, "23h59m", " 23h59m"},
+	    {86370000000000, "1d00h", "  1d00h"},
+	    {86400000000000, "1d00h", "  1d00h"},
+	    {1051200000000000, "12d04h", " 12d04h"},
+	    {86398200000000000, "1000d", "  1000d"},
+	    {UINT64_MAX, "213504d", "213504d"},
 	};
 	size_t i;
 
@@ -48,8 +57,11 @@ static void test_range(void **state)
 	assert_string_equal(format_range(1250, 2500).s, "1.25-2.5 us");
 	assert_string_equal(format_range(900, 1100).s, "900 ns-1.1 us");
 	assert_string_equal(format_range(5000000, 5000000).s, "5 ms");
+	assert_string_equal(format_range(60000000000, 68000000000).s, "1m00s-1m08s");
+	assert_string_equal(format_range(2000000000, 68000000000).s, "2 s-1m08s");
+	assert_string_equal(format_range(2000000000, 59960000000).s, "2 s-1m00s");
 	assert_string_equal(format_range(0, 1).s, "0-1 ns");
-	assert_string_equal(format_range(0, UINT64_MAX).s, "0 ns-213504 d");
+	assert_string_equal(format_range(0, UINT64_MAX).s, "0 ns-213504d");
 }
 
 static void test_count(void **state)

@@ -101,14 +101,15 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	return 0;
 }
 
-/* Parse "2.5ms", "30 ms" or "24us" into ns; 0 if it is no latency. A number without a unit has the
- * unit `unit`, or is an error if that is "". */
+/* Parse "2.5ms", "30 ms", "24us" or "1m08s" into ns; 0 if it is no latency. A number without a unit
+ * has the unit `unit`, or is an error if that is "". */
 static uint64_t latency(const char *text, const char *unit, const char **end)
 {
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	} units[] = {{"ns", 1},	 {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6},
+		     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 	const size_t nr = sizeof(units) / sizeof(units[0]);
 	char *after;
 	double v = strtod(text, &after);
@@ -126,6 +127,11 @@ static uint64_t latency(const char *text, const char *unit, const char **end)
 			continue;
 		*end = i < nr ? after + strlen(name) : *end;
 		v *= units[i % nr].ns;
+		/* the smaller unit of "1m08s" and "3h05m" */
+		if (i < nr && units[i].ns > 1e9 && **end >= '0' && **end <= '9') {
+			v += strtod(*end, &after) * units[i].ns / 60;
+			*end = *after == (*name == 'm' ? 's' : 'm') ? after + 1 : after;
+		}
 		return v >= 1 && v < 1e18 ? (uint64_t)(v + 0.5) : 0;
 	}
 	return 0;

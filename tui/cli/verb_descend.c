@@ -67,9 +67,9 @@ static bool try_begin(struct run *r, uint64_t now)
 	err = driver_begin(r->driver, &ask);
 	if (err)
 		verb_complain(
-		    "descend: the cause of this peak cannot be looked for: its function's module "
-		    "or "
-		    "its range of latencies is not known; ask again, or name the function with -f");
+		    "descend: the cause of this peak cannot be found, because the module of its "
+		    "function or its range of latencies is not known; run it again, or name the "
+		    "function with -f");
 	return !err;
 }
 

@@ -360,7 +360,7 @@ static void put_sentence(struct buf *out, const struct waits_chains *c,
 		return;
 	}
 	if (idle)
-		buf_printf(&line, "%s of the time idle or asleep on purpose",
+		buf_printf(&line, "%s of the time idle or in a timed sleep",
 			   format_percent((double)idle / (double)a->total_ns).s);
 	if (best < c->nr) {
 		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",

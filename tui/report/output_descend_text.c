@@ -45,7 +45,7 @@ static unsigned int frames_named(const struct descent_result *result, const stru
 	return named;
 }
 
-/* "serve > fetch > usleep at store.c:88, asleep on purpose" */
+/* "serve > fetch > usleep at store.c:88, timed sleep" */
 static void put_path(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p)
 {

@@ -142,8 +142,10 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 	else
 		buf_printf(out, "%7s %7s ", "-", "-");
 	buf_printf(out, "%5u ", op->nr_peaks);
-	if (with_open && op->open)
+	if (with_open && op->open && op->oldest_open_ns)
 		buf_printf(out, "%s ", format_time_fixed(op->oldest_open_ns).s);
+	else if (with_open && op->open)
+		buf_printf(out, "%7s ", "now");
 	else if (with_open)
 		buf_printf(out, "%7s ", "-");
 	buf_init(&name, MAX_OUTPUT);

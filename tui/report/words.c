@@ -247,7 +247,7 @@ enum {
 
 static void scaled_words(struct buf *out, const struct op *op)
 {
-	buf_printf(out, "sampled in bursts: %s of calls timed, counts are estimates",
+	buf_printf(out, "sampled: %s of calls, counts are estimates",
 		   format_percent(op->share_seen).s);
 	if (op->calls_high > op->calls_low)
 		buf_printf(out, " (%s to %s calls)", format_count(op->calls_low).s,
@@ -279,8 +279,8 @@ static void precision_words(struct buf *out, const struct op *op)
 int words_op_remarks(struct buf *out, const struct op *op)
 {
 	if (op->open)
-		buf_printf(out, "%s still open, the oldest for %s\n", format_count(op->open).s,
-			   format_time(op->oldest_open_ns).s);
+		buf_printf(out, "%s still open, the oldest %s%s\n", format_count(op->open).s,
+			   op->oldest_open_ns ? "for " : "", format_age(op->oldest_open_ns).s);
 	if (op->abnormal)
 		buf_printf(out,
 			   "%s ended by an exception, longjmp or thread exit, not in the profile\n",

@@ -44,7 +44,7 @@ struct screen_descent_node {
 struct screen_descent_path {
 	double share;
 	uint64_t latency_ns;
-	const char *cause;    /* "asleep on purpose (nanosleep)" */
+	const char *cause;    /* "timed sleep (nanosleep)" */
 	const char *evidence; /* of the cause */
 	const char *where;    /* "in the loop at hash.c:40-44", "" unknown */
 	uint32_t node;	      /* number of its last frame */

@@ -15,7 +15,8 @@ static const char *const about_operations[] = {
     "count.",
     "idle: waits for events, connections or work, and timed sleeps are normal and stand below, "
     "dimmed.",
-    "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them. \"!\" means "
+    "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them, \"now\" "
+    "means that it has just begun. \"!\" means "
     "that it lasts longer than every finished call, at least 10 s, and is no normal wait. Sorting "
     "by wall counts that age, so a call that is stuck rises.",
     "peaks with ?: the buckets do not add up to the number of calls.",

@@ -115,7 +115,7 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	     2;
 	if (op->open) {
 		snprintf(text, sizeof(text), "%s%s open, oldest %s", stuck ? "!" : "",
-			 format_count(op->open).s, format_time(op->oldest_open_ns).s);
+			 format_count(op->open).s, format_age(op->oldest_open_ns).s);
 		x += grid_put(g, x, r.y, end - x,
 			      stuck    ? ROLE_ALERT
 			      : normal ? ROLE_TEXT
@@ -182,8 +182,7 @@ static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 			grid_put(g, r.x, y, 1, ROLE_SELECTED, ">");
 			grid_cursor(g, r.x, y);
 		}
-		snprintf(text, sizeof(text), "%s%s", stuck ? "!" : " ",
-			 format_time(call->age_ns).s);
+		snprintf(text, sizeof(text), "%s%s", stuck ? "!" : " ", format_age(call->age_ns).s);
 		grid_put(g, r.x + 2, y, 12,
 			 stuck	    ? ROLE_ALERT
 			 : selected ? ROLE_SELECTED

@@ -161,16 +161,17 @@ static void draw_open(const struct op_row *row, struct grid *g, int x, int y, in
 {
 	bool slow = row->oldest_ns >= SLOW_NS && !row->waits && !row->began_before;
 	unsigned int role = row->stuck ? ROLE_ALERT : slow ? ROLE_WARNING : plain;
+	const struct text oldest = format_time(row->oldest_ns);
+	const char *age = row->oldest_ns ? oldest.s : "now";
 	char text[96];
 
 	if (!row->open)
 		return;
 	if (row->open > 1)
 		snprintf(text, sizeof(text), "%s%s: %s", row->stuck ? "!" : "",
-			 format_count(row->open).s, format_time(row->oldest_ns).s);
+			 format_count(row->open).s, age);
 	else
-		snprintf(text, sizeof(text), "%s%s", row->stuck ? "!" : "",
-			 format_time(row->oldest_ns).s);
+		snprintf(text, sizeof(text), "%s%s", row->stuck ? "!" : "", age);
 	grid_put_right(g, x, y, w, role, text);
 }
 
