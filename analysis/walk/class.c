@@ -27,7 +27,16 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-enum walk_call walk_call_of(const char *call)
+/* What the name of a system call says about the class of a wait in it. */
+enum walk_call {
+	WALK_CALL_EVENTS, /* waits for events, connections, signals or children: idle */
+	WALK_CALL_SLEEP,  /* timed sleep */
+	WALK_CALL_FUTEX,  /* a lock: work; a condition: idle */
+	WALK_CALL_INPUT,  /* reads: what is read decides */
+	WALK_CALL_OTHER,  /* work */
+};
+
+static enum walk_call call_class(const char *call)
 {
 	static const char *const events[] = {
 	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	    "ppoll",
@@ -45,38 +54,48 @@ enum walk_call walk_call_of(const char *call)
 	return strcmp(call, "futex") ? WALK_CALL_OTHER : WALK_CALL_FUTEX;
 }
 
+/* The class of a read: input from a pipe, a terminal or a client may come at any time. */
+static enum walk_class class_of_read(const struct rec_thread_snapshot *snapshot)
+{
+	static const char *const idle[] = {"/dev/pts/", "/dev/tty", "/dev/console", "anon_inode:"};
+	/* the kernel stack shows the wait even if the process has ended */
+	static const char *const kernel[] = {"pipe_read", "tty_read", "eventfd_read"};
+	const struct rec_sleep *s = &snapshot->sleep;
+
+	if (s->name && starts_with(s->name, "anon_inode:[timerfd"))
+		return WALK_SLEEP;
+	if (snapshot->serves || s->object == SLEEP_ON_PIPE)
+		return WALK_IDLE;
+	for (size_t i = 0; s->name && i < sizeof(idle) / sizeof(idle[0]); i++)
+		if (starts_with(s->name, idle[i]))
+			return WALK_IDLE;
+	for (size_t i = 0; snapshot->kernel && i < sizeof(kernel) / sizeof(kernel[0]); i++)
+		if (strstr(snapshot->kernel, kernel[i]))
+			return WALK_IDLE;
+	return WALK_WORK;
+}
+
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 {
 	const struct rec_sleep *s = &snapshot->sleep;
-	const char *call = s->call ? s->call : "", *name = s->name ? s->name : "",
-		   *kernel = snapshot->kernel ? snapshot->kernel : "";
+	const char *call = s->call ? s->call : "";
 
 	if (snapshot->kind == WITNESS_RUN)
 		return WALK_WORK;
-	if (snapshot->state == 'T' || snapshot->state == 't')
-		return WALK_IDLE;
-	if (!strcmp(call, "pause"))
+	if (snapshot->state == 'T' || snapshot->state == 't' || !strcmp(call, "pause"))
 		return WALK_IDLE;
 	if (s->object == SLEEP_ON_NOTHING)
 		return WALK_SLEEP;
 	if (s->object == SLEEP_ON_FUTEX)
 		return s->exclusive ? WALK_WORK : WALK_IDLE;
-	if (walk_call_of(call) == WALK_CALL_EVENTS)
+	switch (call_class(call)) {
+	case WALK_CALL_EVENTS:
 		return WALK_IDLE;
-	if (walk_call_of(call) != WALK_CALL_INPUT)
+	case WALK_CALL_INPUT:
+		return class_of_read(snapshot);
+	default:
 		return WALK_WORK;
-	if (starts_with(name, "anon_inode:[timerfd"))
-		return WALK_SLEEP;
-	/* input from a pipe, a terminal or a client may come at any time */
-	if (snapshot->serves || s->object == SLEEP_ON_PIPE || starts_with(name, "/dev/pts/") ||
-	    starts_with(name, "/dev/tty") || starts_with(name, "/dev/console") ||
-	    starts_with(name, "anon_inode:"))
-		return WALK_IDLE;
-	/* the kernel stack shows the wait even if the process has ended */
-	if (strstr(kernel, "pipe_read") || strstr(kernel, "tty_read") ||
-	    strstr(kernel, "eventfd_read"))
-		return WALK_IDLE;
-	return WALK_WORK;
+	}
 }
 
 /* ---- the class of an operation */
@@ -87,7 +106,7 @@ static enum walk_call call_of(const struct op *op)
 
 	if (op->layer != LAYER_SYSCALL || strncmp(op->name, prefix, strlen(prefix)))
 		return WALK_CALL_OTHER;
-	return walk_call_of(op->name + strlen(prefix));
+	return call_class(op->name + strlen(prefix));
 }
 
 enum walk_class op_class(const struct op *op)

@@ -10,16 +10,6 @@
 #include "analysis/latency/model.h"
 #include "analysis/walk/walk.h"
 
-/* What the name of a system call says about the class of a wait in it. */
-enum walk_call {
-	WALK_CALL_EVENTS, /* waits for events, connections, signals or children: idle */
-	WALK_CALL_SLEEP,  /* timed sleep */
-	WALK_CALL_FUTEX,  /* a lock: work; a condition: idle */
-	WALK_CALL_INPUT,  /* reads: what is read decides */
-	WALK_CALL_OTHER,  /* work */
-};
-enum walk_call walk_call_of(const char *call);
-
 /* Returns the class of most of the time of the operation. */
 enum walk_class op_class(const struct op *op);
 

@@ -101,8 +101,6 @@ bool view_op_map_init(const struct view_op *v, struct rect r, struct op_map *m);
  */
 int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct op_bracket *b);
 void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m);
-/* Move keys to the cursor in the map. */
-void view_op_enter_map(struct view_op *v);
 /* Carry out a request of the map or of its cursor. False: another request. */
 bool view_op_map_request(struct view_op *v, enum request request);
 

@@ -32,7 +32,7 @@ static void point(struct view_op *v, const struct heatmap *h, int64_t col, int r
 		v->cursor_bucket = PT_BUCKETS - 1;
 }
 
-void view_op_enter_map(struct view_op *v)
+static void enter_map(struct view_op *v)
 {
 	const struct peak *p = view_op_chosen(v, NULL);
 	struct op_map m;
@@ -137,7 +137,7 @@ bool view_op_map_request(struct view_op *v, enum request request)
 		if (v->pane == PANE_MAP)
 			v->pane = PANE_PEAKS;
 		else
-			view_op_enter_map(v);
+			enter_map(v);
 		return true;
 	case REQUEST_ZOOM_IN:
 	case REQUEST_ZOOM_OUT:
