@@ -72,7 +72,7 @@ static void test_slow_clicks_are_two(void **state)
 	snprintf(script, sizeof(script),
 		 "click %d %d\nwait 600\nclick %d %d\nexpect > futex\nexpect calls/s\nwait 600\n"
 		 "click %d %d\nclick %d %d\nexpect > futex\nexpect calls/s\nwait 100\n"
-		 "click %d %d\nreject > futex\nexpect 1 s per column",
+		 "click %d %d\nreject > futex\nexpect per column",
 		 x, y, x, y, other_x, other_y, x, y, x, y);
 	harness_run(h, script);
 	harness_free(h);
@@ -182,6 +182,26 @@ static void test_peaks_of_an_operation(void **state)
 	harness_free(h);
 }
 
+static void test_click_into_the_heat_map(void **state)
+{
+	struct harness *h = harness_new(40, NULL);
+	int x, y;
+
+	harness_run(h, "key /\ntype read\nkey Enter Enter 1\nexpect >  1");
+	find_text(h, 80, 24, "10 ms", &x, &y);
+	{
+		char script[256];
+
+		/* the first second, at the latency of the label */
+		snprintf(script, sizeof(script),
+			 "click %d %d\nexpect at 0:00-0:0\nkey Right Left\nexpect at 0:00-0:0\n"
+			 "wait 900\ndouble-click %d %d\nexpect >  3",
+			 x + 7, y, x + 7, y);
+		harness_run(h, script);
+	}
+	harness_free(h);
+}
+
 static void test_the_picker_attaches_to_what_was_clicked(void **state)
 {
 	static const struct screen_options picker = {.root = SCREEN_PICKER, .host = "db1"};
@@ -257,6 +277,7 @@ int main(void)
 	    cmocka_unit_test(test_layers_menu),
 	    cmocka_unit_test(test_candidates),
 	    cmocka_unit_test(test_peaks_of_an_operation),
+	    cmocka_unit_test(test_click_into_the_heat_map),
 	    cmocka_unit_test(test_the_picker_attaches_to_what_was_clicked),
 	    cmocka_unit_test(test_clicks_everywhere),
 	    cmocka_unit_test(test_bad_commands),

@@ -399,7 +399,9 @@ static bool op_click(struct view *view, int target, int x, int y)
 {
 	struct view_op *v = op_of(view);
 
-	if (target >= OP_TARGET_RELATED) {
+	if (target == OP_TARGET_MAP) {
+		view_op_point_at(v, x, y);
+	} else if (target >= OP_TARGET_RELATED) {
 		v->pane = PANE_RELATED;
 		list_select(&v->related, target - OP_TARGET_RELATED);
 	} else if (target >= OP_TARGET_OPEN) {

@@ -46,7 +46,8 @@ bool view_op_detailed(const struct view_op *v, const struct peak *p);
 
 /* Targets of clicks: a peak (its index), or one of these. */
 enum {
-	OP_TARGET_OPEN = 1000,	  /* an open call: this and its index */
+	OP_TARGET_OPEN = 1000, /* an open call: this and its index */
+	OP_TARGET_MAP = 3000,
 	OP_TARGET_RELATED = 2000, /* a related peak of the chosen peak: this and its index */
 };
 
@@ -101,6 +102,10 @@ bool view_op_map_init(const struct view_op *v, struct rect r, struct op_map *m);
  */
 int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct op_bracket *b);
 void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m);
+/* A click into the map, at this column and row from its upper left corner: put the cursor there. */
+void view_op_point_at(struct view_op *v, int x, int y);
+/* Move keys to the cursor in the map. */
+void view_op_enter_map(struct view_op *v);
 /* Carry out a request of the map or of its cursor. False: another request. */
 bool view_op_map_request(struct view_op *v, enum request request);
 

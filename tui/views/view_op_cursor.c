@@ -49,6 +49,18 @@ static void enter_map(struct view_op *v)
 	heatmap_release(&m.heat);
 }
 
+void view_op_point_at(struct view_op *v, int x, int y)
+{
+	struct op_map m;
+
+	if (!map_now(v, &m))
+		return;
+	point(v, &m.heat, (int64_t)m.heat.first + x, m.layout.map.h - 1 - y);
+	v->pane = PANE_MAP;
+	v->pointed = true;
+	heatmap_release(&m.heat);
+}
+
 static bool move_cursor(struct view_op *v, enum request request)
 {
 	struct op_map m;

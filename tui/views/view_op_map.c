@@ -215,6 +215,7 @@ void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_m
 	draw_heading(v, h, g, l);
 	if (l->labels.w)
 		heatmap_draw_latencies(h, g, l->labels, range);
+	grid_target(g, l->map, OP_TARGET_MAP);
 	heatmap_draw(h, g, l->map);
 	if (l->times.h)
 		heatmap_draw_times(h, g, l->times);
