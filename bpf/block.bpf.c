@@ -2,15 +2,111 @@
 /* Block requests. */
 #include "bpf/measure.h"
 #include "bpf/phases.h"
+#include "bpf/waits_objects.h"
+
+/* ---- tracing of waits */
+
+typedef void (*btf_trace_block_io_done)(void *, struct request *);
+
+/* enum block_event */
+enum { REQUEST_SUBMITTED = 0, REQUEST_ISSUED, REQUEST_COMPLETED };
+
+INLINE u32 device_of(struct request *rq)
+{
+	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
+
+	return disk ? BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
+}
+
+INLINE void request_send(struct pt_control *c, struct request *rq, struct pt_waits_request *q,
+			 u32 event, u64 now)
+{
+	struct pt_waits_block *r;
+
+	WAITS_RECORD(c, r, PT_WAITS_BLOCK, now);
+	if (!r)
+		return;
+	r->request = (u64)rq;
+	r->sector = rq->__sector;
+	r->start = q->start;
+	r->event = event;
+	r->tid = q->tid;
+	r->device = device_of(rq);
+	r->bytes = rq->__data_len;
+	r->object = q->object;
+	r->spare = 0;
+	WAITS_SEND(r);
+}
+
+/* A request of a followed task is started, inserted or issued. */
+NOINLINE int request_follow(struct pt_control *c, struct request *rq, u32 event)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	u64 key = (u64)rq, now = bpf_ktime_get_ns();
+	struct pt_waits_request *q = bpf_map_lookup_elem(&waits_requests, &key), fresh = {};
+	struct irq_context *irq = irq_here();
+	struct pt_follow *f;
+
+	if (!q) {
+		/* what an interrupt submits is not of the task under it */
+		f = irq && irq->brackets ? 0 : follow_of(c, current);
+		if (!f)
+			return 0;
+		follow_show(c, f, current, now);
+		fresh.start = current->start_boottime;
+		fresh.tid = current->pid;
+		if (follow_is_open(c, f, current) && !(f->flags & IS_KERNEL))
+			fresh.object = object_number(c, current, now);
+		bpf_map_update_elem(&waits_requests, &key, &fresh, BPF_ANY);
+		request_send(c, rq, &fresh, REQUEST_SUBMITTED, now);
+		q = &fresh;
+	}
+	if (event == REQUEST_ISSUED)
+		request_send(c, rq, q, event, now);
+	waits_charge(now);
+	return 0;
+}
+
+/* All that is woken until the end of the completion was woken by this request. */
+NOINLINE int request_complete(struct pt_control *c, struct request *rq)
+{
+	u64 key = (u64)rq, now = bpf_ktime_get_ns();
+	struct pt_waits_request *q = bpf_map_lookup_elem(&waits_requests, &key);
+	struct irq_context *irq = irq_here();
+
+	if (irq) {
+		bracket_pop_request(irq);
+		/* the bracket ends with block_io_done, else with the interrupt around it */
+		if (irq->brackets || bpf_core_type_exists(btf_trace_block_io_done))
+			bracket_push(irq, IN_BLOCK, 0, key);
+	}
+	if (!q)
+		return 0;
+	request_send(c, rq, q, REQUEST_COMPLETED, now);
+	bpf_map_delete_elem(&waits_requests, &key);
+	waits_charge(now);
+	return 0;
+}
+
+SEC("tp_btf/block_io_done")
+int BPF_PROG(on_block_done, struct request *rq)
+{
+	struct irq_context *irq = irq_here();
+
+	if (irq && waits_on(the_control()))
+		bracket_pop_request(irq);
+	return 0;
+}
+
+/* ---- profiles */
 
 INLINE void request_seen(struct request *rq)
 {
 	struct pt_control *c = the_control();
 	u64 id = bpf_get_current_pid_tgid(), key = (u64)rq;
 	struct pt_request q = {};
-	struct gendisk *disk;
 
-	if (!c || !is_target(c, id >> 32))
+	if (!c || !(c->layers & ON_BLOCK) || !is_target(c, id >> 32))
 		return;
 	if (bpf_map_lookup_elem(&requests, &key))
 		return;
@@ -25,15 +121,17 @@ INLINE void request_seen(struct request *rq)
 	q.flags = rq->cmd_flags;
 	q.tgid = id >> 32;
 	q.tid = (u32)id;
-	disk = BPF_CORE_READ(rq, q, disk);
-	if (disk)
-		q.device = BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+	q.device = device_of(rq);
 	bpf_map_update_elem(&requests, &key, &q, BPF_ANY);
 }
 
 SEC("tp_btf/block_io_start")
 int BPF_PROG(on_block_start, struct request *rq)
 {
+	struct pt_control *c = the_control();
+
+	if (waits_on(c))
+		request_follow(c, rq, REQUEST_SUBMITTED);
 	request_seen(rq);
 	return 0;
 }
@@ -41,6 +139,10 @@ int BPF_PROG(on_block_start, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_block_insert, struct request *rq)
 {
+	struct pt_control *c = the_control();
+
+	if (waits_on(c))
+		request_follow(c, rq, REQUEST_SUBMITTED);
 	request_seen(rq);
 	return 0;
 }
@@ -48,6 +150,10 @@ int BPF_PROG(on_block_insert, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_block_issue, struct request *rq)
 {
+	struct pt_control *c = the_control();
+
+	if (waits_on(c))
+		request_follow(c, rq, REQUEST_ISSUED);
 	request_seen(rq);
 	return 0;
 }
@@ -62,6 +168,8 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 
 	if (!c)
 		return 0;
+	if (waits_on(c) && rq->__data_len <= bytes)
+		request_complete(c, rq);
 	q = bpf_map_lookup_elem(&requests, &key);
 	/* a request can complete in parts: the last part ends it */
 	if (!q || rq->__data_len > bytes)

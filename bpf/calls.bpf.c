@@ -7,6 +7,7 @@
 #include "bpf/phases.h"
 
 char LICENSE[] SEC("license") = "GPL";
+const volatile unsigned int waits_built = 1;
 
 /*
  * The frame address that identifies an activation: its CFA. In Go a stack may be moved while a

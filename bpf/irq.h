@@ -1,18 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times the interrupts that interrupt a target's thread inside a call of f0. */
+/* Times the interrupts that interrupt a target's thread inside a call of f0, and notes for the
+ * tracing of waits what runs on top of a task. */
 #ifndef PEAKTOP_BPF_IRQ_H
 #define PEAKTOP_BPF_IRQ_H
 
-#include "bpf/measure.h"
+#include "bpf/waits.h"
 
-INLINE void irq_enter(u32 number)
+/* A task that ran when it was found is announced by the first interrupt on top of it. */
+INLINE void irq_show(struct pt_control *c)
 {
-	u32 zero = 0;
-	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_follow *f = follow_of(c, task);
+
+	if (f)
+		follow_show(c, f, task, bpf_ktime_get_ns());
+}
+
+/* Note for the tracing of waits that an interrupt begins. */
+INLINE void irq_bracket(u32 bracket, u32 number)
+{
 	struct pt_control *c = the_control();
+	struct irq_context *irq = irq_here();
+
+	if (!irq || !waits_on(c))
+		return;
+	bracket_push(irq, bracket, number, 0);
+	if (bracket == IN_CLOCK)
+		irq_show(c);
+}
+
+INLINE void irq_enter(u32 number, u32 bracket, u32 bracket_number)
+{
+	struct pt_control *c = the_control();
+	struct irq_context *irq = irq_here();
 
 	if (!c || !irq)
 		return;
+	irq_bracket(bracket, bracket_number);
 	if (!irq->depth++) {
 		irq->start = bpf_ktime_get_ns();
 		irq->number = number;
@@ -43,21 +67,27 @@ INLINE bool irq_in_thread(u32 vector)
 	return bpf_ktime_get_ns() - irq->left > BEHIND_NS;
 }
 
-INLINE void irq_leave(void)
+INLINE void irq_leave(u32 bracket)
 {
 	struct pt_control *c = the_control();
 	u64 id = bpf_get_current_pid_tgid(), now, ns, looked;
-	u32 zero = 0, tid = (u32)id;
-	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
+	struct irq_context *irq = irq_here();
+	u32 tid = (u32)id;
 	struct pt_thread *t;
 
+	if (!c || !irq)
+		return;
+	if (waits_on(c))
+		bracket_pop(irq, bracket);
 	/* the first exit after attaching may have no entry */
-	if (!c || !irq || !irq->depth || --irq->depth)
+	if (!irq->depth || --irq->depth)
 		return;
 	now = bpf_ktime_get_ns();
 	if (irq->number < PT_IRQ_SOFT || irq->number >= PT_IRQ_VECTOR)
 		irq->left = now;
 	count_hit(PT_HIT_SCHED_OTHER);
+	if (waits_on(c))
+		irq->total += now - irq->start;
 	if (!is_target(c, id >> 32))
 		return;
 	t = bpf_map_lookup_elem(&threads, &tid);

@@ -116,6 +116,7 @@ struct mutex {
 };
 struct inode {
 	unsigned short i_mode;
+	unsigned long i_ino;
 	struct rw_semaphore i_rwsem;
 };
 struct list_head {
@@ -223,6 +224,8 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct task_struct *parent;
+	struct task_struct *real_parent;
+	int on_cpu;
 	int nr_dirtied;
 	struct files_struct *files;
 	u64 timer_slack_ns;
@@ -264,6 +267,16 @@ struct request {
 	unsigned int cmd_flags;
 	unsigned int __data_len;
 	u64 __sector;
+};
+
+struct hrtimer {
+	void *function;
+};
+struct timer_list {
+	void *function;
+};
+struct work_struct {
+	void *func;
 };
 
 #pragma clang attribute pop

@@ -1,23 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Fork, exec and exit of targets. */
 #include "bpf/phases.h"
+#include "bpf/waits.h"
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+/* ---- tracing of waits */
+
+/* enum life_event */
+enum { LIFE_FORKED = 0, LIFE_EXECUTED = 2, LIFE_EXITED, LIFE_RENAMED };
+
+INLINE void life_send(struct pt_control *c, u32 event, struct task_struct *task,
+		      struct pt_waits_life *about, u64 now)
+{
+	struct pt_waits_life *r;
+
+	WAITS_RECORD(c, r, PT_WAITS_LIFE, now);
+	if (!r)
+		return;
+	r->start = task->start_boottime;
+	r->child_start = about->child_start;
+	r->event = event;
+	r->tid = task->pid;
+	r->child_tid = about->child_tid;
+	r->child_pid = about->child_pid;
+	r->flags = about->flags;
+	r->kernel = BPF_CORE_READ(task, flags);
+	/* a new task has the name of its parent */
+	bpf_probe_read_kernel(r->comm, PT_COMM, task->comm);
+	WAITS_SEND(r);
+}
+
+/* Follow what a followed task starts: threads, and processes that it may wait for. */
+NOINLINE int waits_forked(struct pt_control *c, struct task_struct *parent,
+			  struct task_struct *child)
+{
+	struct pt_follow *f = follow_of(c, parent), *g = 0;
+	struct pt_waits_life about = {};
+	bool thread;
+	u64 now;
+
+	if (!f)
+		return 0;
+	now = bpf_ktime_get_ns();
+	follow_show(c, f, parent, now);
+	thread = parent->tgid == child->tgid;
+	if (f->flags & IS_TARGET || follow_spreads(c, f))
+		g = follow_begin(c, child, thread ? f->hops : f->hops + 1,
+				 f->until == NEVER ? NEVER : now + EXPIRES_NS);
+	about.child_start = child->start_boottime;
+	about.child_tid = child->pid;
+	about.child_pid = child->tgid;
+	about.flags = g ? g->flags : kind_flags(child);
+	life_send(c, LIFE_FORKED, parent, &about, now);
+	waits_charge(now);
+	return 0;
+}
+
+NOINLINE int waits_executed(struct pt_control *c, struct task_struct *task, u32 old_tid)
+{
+	struct pt_waits_life about = {.child_tid = old_tid};
+	u32 tgid = task->tgid;
+	struct pt_follow *f, *old;
+	u64 now = bpf_ktime_get_ns();
+
+	if (c->waits.check)
+		bpf_map_delete_elem(&traceable, &tgid);
+	f = follow_of(c, task);
+	if (old_tid != (u32)task->pid) {
+		/* it has taken over the identity of the process's first thread */
+		old = bpf_map_lookup_elem(&followed, &old_tid);
+		if (!f && old && old->window == c->waits.window)
+			f = follow_begin(c, task, old->hops, old->until);
+		bpf_map_delete_elem(&followed, &old_tid);
+	}
+	if (!f)
+		return 0;
+	f->flags |= restriction(c, task);
+	life_send(c, LIFE_EXECUTED, task, &about, now);
+	return 0;
+}
+
+/* The task still runs until its last switch, where it is forgotten. */
+INLINE void waits_exited(struct pt_control *c, struct task_struct *task)
+{
+	struct pt_waits_life about = {};
+	struct pt_follow *f = follow_of(c, task);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!f)
+		return;
+	follow_show(c, f, task, now);
+	life_send(c, LIFE_EXITED, task, &about, now);
+}
+
+/* Fires before the name changes. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
 	struct pt_control *c = the_control();
+	struct pt_waits_life *r;
+	u64 now;
+
+	if (!waits_on(c) || !follow_of(c, task))
+		return 0;
+	now = bpf_ktime_get_ns();
+	WAITS_RECORD(c, r, PT_WAITS_LIFE, now);
+	if (!r)
+		return 0;
+	r->start = task->start_boottime;
+	r->child_start = 0;
+	r->event = LIFE_RENAMED;
+	r->tid = task->pid;
+	r->child_tid = r->child_pid = r->flags = r->kernel = 0;
+	bpf_probe_read_kernel_str(r->comm, PT_COMM, comm);
+	WAITS_SEND(r);
+	return 0;
+}
+
+/* ---- targets */
+
+INLINE void target_forked(struct pt_control *c, struct task_struct *parent,
+			  struct task_struct *child)
+{
 	u32 tgid = child->tgid, state = PT_TARGET_WATCHED | PT_TARGET_NEW;
 	struct pt_record_fork *r;
 
 	/* a new thread is recorded at its first event */
-	if (!c || !c->follow || tgid != (u32)child->pid || !is_target(c, parent->tgid))
-		return 0;
+	if (!c->follow || tgid != (u32)child->pid || !is_target(c, parent->tgid))
+		return;
 	bpf_map_update_elem(&targets, &tgid, &state, BPF_ANY);
 	__sync_fetch_and_add(&c->nr_targets, 1);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		__sync_fetch_and_add(&c->lost_ring, 1);
-		return 0;
+		return;
 	}
 	r->head.kind = PT_RECORD_FORK;
 	r->head.slot = 0;
@@ -28,6 +143,18 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	r->child_tid = child->pid;
 	r->child_start = child->start_boottime;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct pt_control *c = the_control();
+
+	if (!c)
+		return 0;
+	target_forked(c, parent, child);
+	if (waits_on(c))
+		waits_forked(c, parent, child);
 	return 0;
 }
 
@@ -53,6 +180,8 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid)
 		record_send(c, PT_RECORD_EXEC, 0, p->tgid, p->pid, old_pid);
 	if (target && c->check_exec)
 		target_suspend(c, p->tgid);
+	if (waits_on(c))
+		waits_executed(c, p, old_pid);
 	if (target && c->phase_mode) {
 		u32 tgid = p->tgid;
 
@@ -83,6 +212,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct pt_thread *t;
 	u32 tid = p->pid;
 
+	if (waits_on(c))
+		waits_exited(c, p);
 	if (!c || !is_target(c, p->tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);

@@ -23,6 +23,20 @@ struct irq_context {
 	u64 steal;   /* steal time of the CPU when the interrupt began */
 	u64 left;    /* when the last one ended that was no soft interrupt */
 	u32 vectors; /* 1: an interrupt from another CPU was seen, so this kernel reports them */
+	u64 total; /* ns in interrupts since the last context switch; only while waits are traced */
+	/*
+	 * What runs on top of the task, the outermost first, while waits are traced: the contexts
+	 * of enum bracket_kind, with the function of a timer or the address of a request.
+	 */
+	u32 brackets, room;
+	u16 bracket[PT_BRACKETS];
+	u64 of[PT_BRACKETS];
+};
+
+/* What a CPU has sent of a window. */
+struct waits_cpu {
+	u32 window;
+	u32 lost;
 };
 
 PT_MAP struct {
@@ -208,5 +222,117 @@ PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, PT_RING_BYTES);
 } ring SEC(".maps");
+
+/* ---- tracing of waits */
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, PT_WAITS_RING_BYTES);
+} waits_ring SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct waits_cpu);
+} waits_cpus SEC(".maps");
+
+/* A set of thread ids, modulo its size. */
+struct follow_bits {
+	u64 word[PT_FOLLOW_BITS / 64];
+};
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct follow_bits);
+} follow_bits SEC(".maps");
+
+/*
+ * Key: thread id. Not task storage: its memory is allocated at the first use, which is within the
+ * scheduler, where an allocation that wakes kswapd can lock up the host.
+ */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_FOLLOWED);
+	__type(key, u32);
+	__type(value, struct pt_follow);
+} followed SEC(".maps");
+
+/* Tasks that are not followed and were named in this window. Key: start time; value: window. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, u32);
+} strangers SEC(".maps");
+
+/* Processes that the invoking user may trace. Key: process id. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_TARGETS);
+	__type(key, u32);
+	__type(value, u32);
+} traceable SEC(".maps");
+
+/* Stacks that were sent. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_TRACES);
+	__type(key, u32);
+	__type(value, u32);
+} traces SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_waits_stack);
+} waits_stack SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_waits_user_stack);
+} waits_user_stack SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pt_waits_object);
+} waits_object SEC(".maps");
+
+/* Numbers of functions, by address. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_HANDLERS);
+	__type(key, u64);
+	__type(value, u32);
+} handlers SEC(".maps");
+
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_WAITS_OBJECTS);
+	__type(key, struct pt_inode);
+	__type(value, u32);
+} waits_objects SEC(".maps");
+
+/* Key: address of the request. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_WAITS_REQUESTS);
+	__type(key, u64);
+	__type(value, struct pt_waits_request);
+} waits_requests SEC(".maps");
+
+/* Work items that followed tasks have queued. Key: address; value: window. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_WAITS_WORKS);
+	__type(key, u64);
+	__type(value, u32);
+} waits_works SEC(".maps");
 
 #endif

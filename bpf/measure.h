@@ -33,7 +33,7 @@ enum {
 	KNOWN_RUNQUEUE = 1 << 11,
 	KNOWN_INTERRUPTS = 1 << 12,
 };
-enum { ON_SYSCALL = 1 << 0, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
+enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
 /* Values of enum layer, as indices of gate_ns. Functions have their own gates
  * (pt_site.closed). */
 enum { GATE_SYSCALL = 0, GATE_KERNEL = 2, GATE_BLOCK = 3, GATE_LOCK = 4, GATE_RUNQUEUE = 5 };

@@ -415,48 +415,7 @@ struct pt_thread {
 	char next_comm[PT_COMM];
 };
 
-enum { PT_NO_FD = 0xffffffff };
-
-/* An interval in which a thread was off its CPU. */
-struct pt_past {
-	pt_u64 since, until;
-	pt_s32 syscall;	    /* system call in which it slept; -1: none */
-	pt_u32 preempt_pid; /* 0: it slept; else the task that took its CPU */
-	char preempt_comm[PT_COMM];
-};
-
-/*
- * What a thread waits for, recorded as it falls asleep inside a call of f0, because its memory
- * can be read only while it is the current task. Also its last off-CPU intervals, which explain
- * the sleeps of threads that wait for it.
- */
-struct pt_asleep {
-	pt_u64 since;		      /* pt_thread.off_since of this sleep */
-	pt_u64 asked;		      /* ns after which a timer ends the sleep; 0: no timer */
-	pt_u32 fd;		      /* descriptor that it waits for; PT_NO_FD: none */
-	pt_u32 io;		      /* 1: it waits in the kernel for I/O to a device */
-	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex it waits for */
-	pt_u32 retransmits;	      /* so far, of the TCP connection it waits for */
-	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
-	pt_u32 spare;
-	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
-	pt_u32 nr_past;
-	struct pt_past past[PT_PASTS];
-};
-
-/* The object that a descriptor refers to. */
-struct pt_object {
-	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
-	pt_u32 family; /* address family of a socket; 0: not a socket */
-	pt_u32 protocol;
-	pt_u32 port, own_port; /* peer's and own port; 0: not connected */
-	pt_u32 peer_pid;       /* Unix socket: process that made the other end */
-	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
-	pt_u32 spare;
-	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
-	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
-	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */
-};
+#include "bpf/asleep_records.h"
 
 /* What a thread did while another one waited for it. */
 enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
@@ -478,6 +437,8 @@ struct pt_share {
 	pt_u32 tgid;
 	pt_u32 spare;
 };
+
+#include "bpf/waits_records.h"
 
 /*
  * The control block. The collector writes the settings. The BPF programs allot slots
@@ -525,6 +486,7 @@ struct pt_control {
 	 */
 	pt_u64 gate_ns[PT_GATES];
 	struct pt_share shares[PT_SHARES];
+	struct pt_waits_control waits;
 	pt_u32 share_hold; /* 1: discard samples, because functions are armed */
 	pt_u32 share_spare;
 	pt_u32 sys_slot[PT_SYSCALLS];
@@ -543,8 +505,11 @@ enum pt_counter {
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
 	PT_HIT_KERNEL_OTHER, /* kernel functions called by other processes */
-	PT_HIT_COLD, /* counted in addition: the last hit on this CPU was long ago, so its caches
-			are cold */
+	PT_HIT_COLD,  /* counted in addition: the last hit on this CPU was long ago, so its caches
+			 are cold */
+	PT_HIT_WAITS, /* events of tasks whose waits are traced */
+	PT_HIT_WAITS_OTHER, /* the same tracepoints, of other tasks */
+	PT_WAITS_NS,	    /* not a number of hits: time in the programs at PT_HIT_WAITS */
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
 	PT_COUNTERS_ROOM

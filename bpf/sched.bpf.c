@@ -3,6 +3,7 @@
 #include "bpf/asleep.h"
 #include "bpf/host_waits.h"
 #include "bpf/phases.h"
+#include "bpf/waits_sched.h"
 
 INLINE void irq_forget(void)
 {
@@ -242,6 +243,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
 	irq_forget();
+	if (waits_on(c))
+		waits_switched(ctx, c, preempt, prev, next);
+	if (!(c->layers & ON_RUNQUEUE))
+		return 0;
 	out = is_target(c, prev->tgid);
 	in = is_target(c, next->tgid);
 	now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
@@ -269,6 +274,8 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	u32 tid = p->pid, zero = 0;
 	struct pt_thread *t;
 
+	if (waits_on(c))
+		waits_woken(ctx, c, p);
 	if (!c || !c->descend_slot || !is_target(c, p->tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);

@@ -3,7 +3,7 @@
  * Thread snapshots, which need no probes: a task iterator reports the sleeping threads of
  * the targets, and a timer on each CPU samples the running ones.
  */
-#include "bpf/measure.h"
+#include "bpf/waits.h"
 
 /* Per-CPU buffers in which records are built. */
 struct {
@@ -170,5 +170,37 @@ int on_task(struct bpf_iter__task *ctx)
 			r->nr_kernel = (u32)got / sizeof(u64);
 	}
 	bpf_seq_write(ctx->meta->seq, r, sizeof(*r));
+	return 0;
+}
+
+/* ---- tracing of waits: the tasks of the targets at the begin of a window */
+
+SEC("iter/task")
+int on_waits_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct pt_control *c = the_control();
+	struct pt_follow *f;
+	u32 state;
+	u64 now;
+
+	if (!task || !waits_on(c) || !is_target(c, task->tgid) || follow_of(c, task))
+		return 0;
+	f = follow_begin(c, task, 0, NEVER);
+	if (!f)
+		return 0;
+	now = bpf_ktime_get_ns();
+	state = BPF_CORE_READ(task, __state) & 0xffff;
+	/* on a CPU or about to be: its first event or the next tick announces it */
+	if (!state || BPF_CORE_READ(task, on_cpu)) {
+		f->pending = 1;
+		return 0;
+	}
+	waits_announce(c, task, f->flags,
+		       state & 4   ? 'T'
+		       : state & 8 ? 't'
+		       : state & 2 ? 'D'
+				   : 'S',
+		       now);
 	return 0;
 }

@@ -71,11 +71,13 @@ uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *oth
 {
 	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
 		  (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
+		  n[PT_HIT_WAITS_OTHER] * c->cost.sched / 2 +
 		  n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
 	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) +
 	       n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) + n[PT_HIT_COLD] * c->cost.cold +
 	       n[PT_HIT_SYSCALL] * c->cost.syscall +
-	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched;
+	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched +
+	       n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
 }
 
 /* Total cost of hits, which is estimated, and of stack samples, which is timed. */

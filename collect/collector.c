@@ -120,6 +120,7 @@ static void go(struct loop *l)
 		return;
 	l->going = true;
 	slices_begin(l);
+	waits_turn(l->c, now_ns());
 	launch_go(l->c);
 }
 
@@ -165,6 +166,7 @@ static void fall_asleep(struct collector *c)
 	descend_sleep(c);
 	snapshots_end(c);
 	share_end(c);
+	waits_pause(c);
 }
 
 static void wake_up(struct collector *c)
@@ -306,10 +308,12 @@ static bool can_take_snapshots(const struct loop *l)
 	return l->going || !l->c->options->command;
 }
 
-static int next_timer_ms(const struct loop *l, uint64_t now)
+static int timeout_ms(const struct loop *l, uint64_t now)
 {
 	uint64_t next = l->going ? l->c->slice.end : now + 100 * MS;
 
+	if (l->c->loop.asleep)
+		return 500;
 	if (l->next_ring < next)
 		next = l->next_ring;
 	if (l->next_govern < next)
@@ -319,13 +323,6 @@ static int next_timer_ms(const struct loop *l, uint64_t now)
 	if (l->next_snapshots < next && can_take_snapshots(l))
 		next = l->next_snapshots;
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
-}
-
-static int timeout_ms(const struct loop *l, uint64_t now)
-{
-	if (l->c->loop.asleep)
-		return 500;
-	return next_timer_ms(l, now);
 }
 
 /* True if the front's messages are unread: then this process was late, not the front. */
@@ -478,6 +475,7 @@ static void finish(struct collector *c)
 		functions_govern(c, now_ns());
 		ring_drain(c);
 		snapshots_end(c);
+		waits_end(c);
 		share_hold(c);
 		gates_close(c);
 		for (unsigned int i = 0; i < c->functions.nr; i++)

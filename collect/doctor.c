@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/calibrate.h"
+#include "collect/kernel_waits.h"
 #include "collect/state.h"
 #include "collect/steal.h"
 #include "collect/stream.h"
@@ -59,6 +60,22 @@ static void check_descents(struct collector *c)
 	      "naming the causes quota, reclaim, throttling, signals and interrupts", remedy);
 }
 
+/* Tracepoints of the tracing of waits; without one of them, chains lack something. */
+static void check_waits(struct collector *c)
+{
+	bool built = kernel_waits_available(c->kernel);
+	char missing[768], remedy[900];
+
+	kernel_waits_missing(c->kernel, missing, sizeof(missing));
+	snprintf(remedy, sizeof(remedy), "this kernel has no tracepoint %s", missing);
+	check(c, "tracing of waits", built && !missing[0],
+	      "chains and the critical path (peaktop chains, peaktop critical)",
+	      built
+		  ? remedy
+		  : "the kernel refuses these BPF programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop doctor "
+		    "shows why. Everything else works");
+}
+
 static void check_layers(struct collector *c)
 {
 	uint32_t can = kernel_side_available(c->kernel), run;
@@ -85,6 +102,7 @@ static void check_layers(struct collector *c)
 	    "telling time that the hypervisor takes from time of the program",
 	    "a virtual machine of KVM that reports steal time, and a kernel with CONFIG_KVM_GUEST "
 	    "and BTF; on other hypervisors calls look longer by the time that these take");
+	check_waits(c);
 	kernel_side_layers(c->kernel, 0);
 }
 

@@ -21,11 +21,11 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 			continue;
 		all |= l->layers;
 		if (!l->exists && !optional)
-			missing |= l->layers;
+			missing |= l->layers & ~KERNEL_SIDE_WAITS;
 	}
 	if (k->uprobes)
 		all |= 1u << LAYER_FUNCTION;
-	return all & ~missing;
+	return all & ~missing & ~KERNEL_SIDE_WAITS;
 }
 
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n)

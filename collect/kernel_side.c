@@ -18,6 +18,7 @@
 
 #include "collect/attach.h"
 #include "collect/guard.h"
+#include "collect/kernel_waits.h"
 #include "collect/steal.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
@@ -31,103 +32,6 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 {
 	if (getenv("PEAKTOP_LIBBPF_DEBUG"))
 		return vfprintf(stderr, format, args);
-	return 0;
-}
-
-static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32_t layers)
-{
-	k->links[k->nr_links++] = (struct layer_link){.layers = layers, .prog = prog};
-}
-
-/* True if the kernel has the program's tracepoint. libbpf_find_vmlinux_btf_id() is not used
- * because it would read all types of the kernel each time. */
-static bool link_exists(const struct layer_link *l, const struct btf *types)
-{
-	const char *name = strchr(bpf_program__section_name(l->prog), '/');
-	char type[80];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name ? name + 1 : "");
-	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
-}
-
-/* Declare the links that only descents use. A kernel may lack any of these tracepoints. */
-static void descent_links_declare(struct kernel_side *k)
-{
-	struct bpf_program *const programs[] = {
-	    k->skel->progs.on_signal_sent,
-	    k->skel->progs.on_signal,
-	    k->skel->progs.on_reschedule_entry,
-	    k->skel->progs.on_reschedule_exit,
-	    k->skel->progs.on_call_entry,
-	    k->skel->progs.on_call_exit,
-	    k->skel->progs.on_call_single_entry,
-	    k->skel->progs.on_call_single_exit,
-	    k->skel->progs.on_irq_work_entry,
-	    k->skel->progs.on_irq_work_exit,
-	    k->skel->progs.on_reclaim_begin,
-	    k->skel->progs.on_reclaim_end,
-	    k->skel->progs.on_group_reclaim_begin,
-	    k->skel->progs.on_group_reclaim_end,
-	    k->skel->progs.on_compaction_begin,
-	    k->skel->progs.on_compaction_end,
-	    k->skel->progs.on_dirty,
-	};
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		link_declare(k, programs[i], KERNEL_SIDE_DESCENT);
-}
-
-static void links_declare(struct kernel_side *k)
-{
-	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES,
-		       sched = 1u << LAYER_RUNQUEUE;
-	const uint32_t block = 1u << LAYER_BLOCK, lock = 1u << LAYER_LOCK;
-	const uint32_t interrupts =
-	    sched |
-	    KERNEL_SIDE_DESCENT; /* a call's time in interrupts is sent with its time off the CPU */
-
-	link_declare(k, k->skel->progs.on_sys_enter, syscalls);
-	link_declare(k, k->skel->progs.on_sys_exit, syscalls);
-	link_declare(k, k->skel->progs.on_wakeup, sched);
-	link_declare(k, k->skel->progs.on_wakeup_new, sched);
-	link_declare(k, k->skel->progs.on_switch, sched);
-	link_declare(k, k->skel->progs.on_block_start, block);
-	link_declare(k, k->skel->progs.on_block_insert, block);
-	link_declare(k, k->skel->progs.on_block_issue, block);
-	link_declare(k, k->skel->progs.on_block_complete, block);
-	link_declare(k, k->skel->progs.on_contention_begin, lock | KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_contention_end, lock | KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_waking, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_irq_entry, interrupts);
-	link_declare(k, k->skel->progs.on_irq_exit, interrupts);
-	link_declare(k, k->skel->progs.on_timer_entry, interrupts);
-	link_declare(k, k->skel->progs.on_timer_exit, interrupts);
-	link_declare(k, k->skel->progs.on_softirq_entry, interrupts);
-	link_declare(k, k->skel->progs.on_softirq_exit, interrupts);
-	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
-	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
-	descent_links_declare(k);
-	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);
-	link_declare(k, k->skel->progs.on_exec, UINT32_MAX);
-	link_declare(k, k->skel->progs.on_exit, UINT32_MAX);
-}
-
-static int links_look(struct kernel_side *k)
-{
-	struct btf *types = btf__load_vmlinux_btf();
-	long err = libbpf_get_error(types);
-
-	if (err)
-		return (int)err;
-	for (unsigned int i = 0; i < k->nr_links; i++) {
-		struct layer_link *l = &k->links[i];
-
-		l->exists = link_exists(l, types);
-		if (!l->exists)
-			bpf_program__set_autoload(l->prog, false);
-	}
-	k->steal_offset = steal_offset(types);
-	btf__free(types);
 	return 0;
 }
 
@@ -148,6 +52,31 @@ bool kernel_side_too_old(void)
 	return !kernel_at_least(5, 15);
 }
 
+/* Open the programs and leave out those that this kernel cannot run. `waits`: with the tracing of
+ * waits. */
+static int programs_open(struct kernel_side *k, bool waits)
+{
+	int err;
+
+	k->skel = peaktop_bpf__open();
+	if (!k->skel)
+		return -errno;
+	k->skel->rodata->waits_built = waits;
+	k->nr_links = 0;
+	links_declare(k);
+	err = links_look(k);
+	if (err)
+		return err;
+	bpf_program__set_autoload(k->skel->progs.on_kernel_entry, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
+	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
+	if (k->uprobes == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(
+		    k->skel->progs.on_site_multi, (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
+	return 0;
+}
+
 int kernel_side_new(struct kernel_side **out)
 {
 	struct kernel_side *k;
@@ -159,30 +88,17 @@ int kernel_side_new(struct kernel_side **out)
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	k->skel = peaktop_bpf__open();
-	if (!k->skel) {
-		free(k);
-		return -errno;
-	}
 	k->nr_cpus = libbpf_num_possible_cpus();
-	links_declare(k);
-	err = links_look(k);
-	if (err) {
-		kernel_side_free(k);
-		return err;
-	}
 	if (kernel_at_least(6, 10) && attach_has_multi())
 		k->uprobes = UPROBE_MULTI;
 	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
 		k->uprobes = UPROBE_PERF;
 	k->kprobes = access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0;
-	bpf_program__set_autoload(k->skel->progs.on_kernel_entry, k->kprobes);
-	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
-	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
-	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
-	if (k->uprobes == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(
-		    k->skel->progs.on_site_multi, (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
+	err = programs_open(k, true);
+	if (err) {
+		kernel_side_free(k);
+		return err;
+	}
 	*out = k;
 	return 0;
 }
@@ -228,6 +144,14 @@ int kernel_side_load(struct kernel_side *k)
 {
 	int err = peaktop_bpf__load(k->skel);
 
+	/* the tracing of waits must not take everything else along */
+	if (err && err != -EPERM) {
+		peaktop_bpf__destroy(k->skel);
+		k->skel = NULL;
+		err = programs_open(k, false);
+		if (!err)
+			err = peaktop_bpf__load(k->skel);
+	}
 	if (err)
 		return err;
 	k->control = map_share(k->skel->maps.control);
@@ -239,7 +163,7 @@ int kernel_side_load(struct kernel_side *k)
 	k->activations = map_share(k->skel->maps.activations);
 	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.ring), ring_record, k, NULL);
 	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
-	    !k->activations || !k->ring)
+	    !k->activations || !k->ring || kernel_waits_open(k))
 		return -ENOMEM;
 	/* edge-triggered: readable only after a BPF program's wake-up, not while records
 	 * merely wait */
@@ -269,6 +193,7 @@ void kernel_side_free(struct kernel_side *k)
 	for (unsigned int i = 0; i < k->nr_links; i++)
 		link_detach(&k->links[i]);
 	bpf_link__destroy(k->tasks);
+	kernel_waits_close(k);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
 	free(k);
@@ -289,17 +214,25 @@ static int link_attach(struct layer_link *l)
 
 uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 {
-	uint32_t run = wanted & kernel_side_available(k);
+	uint32_t run = (wanted & kernel_side_available(k)) | (k->waits ? KERNEL_SIDE_WAITS : 0u);
 
+	k->wanted = wanted;
+	/* programs that stay attached for another layer check this: they must see the first event
+	 */
+	k->control->layers |= run;
 	for (unsigned int i = 0; i < k->nr_links; i++) {
 		struct layer_link *l = &k->links[i];
 
 		if (l->layers == UINT32_MAX)
 			continue;
+		/* on a busy host each may take long, but the loop does not hang */
+		guard_turn();
 		if (l->layers & run) {
 			/* programs that only add detail to a descent are optional */
 			if (link_attach(l))
-				run &= l->layers & KERNEL_SIDE_DESCENT ? run : ~l->layers;
+				run &= l->layers & KERNEL_SIDE_DESCENT
+					   ? run
+					   : ~(l->layers & ~KERNEL_SIDE_WAITS);
 		} else if (l->link) {
 			link_detach(l);
 		}

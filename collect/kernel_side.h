@@ -37,6 +37,9 @@ struct bpf_link;
 /* A bit: tracepoints that only descents need, such as wakers and interrupts. */
 #define KERNEL_SIDE_DESCENT (1u << 29)
 
+/* A bit: the tracing of waits, see kernel_waits.h. Set and cleared there. */
+#define KERNEL_SIDE_WAITS (1u << 27)
+
 /* Open the BPF programs and find out what the kernel supports. -ENODEV: the kernel has no BTF. */
 int kernel_side_new(struct kernel_side **out);
 /* Load the programs that this kernel supports. -EPERM: privileges are missing. */

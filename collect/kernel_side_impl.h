@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loaded BPF programs and their links. Only kernel_side.c and kernel_available.c include
+/* The loaded BPF programs and their links. Only kernel_*.c include
  * this. */
 #ifndef PEAKTOP_KERNEL_SIDE_IMPL_H
 #define PEAKTOP_KERNEL_SIDE_IMPL_H
 
 #include "collect/kernel_side.h"
+#include "collect/kernel_waits.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "peaktop.skel.h"
 
-enum { MAX_LINKS = 56 };
+enum { MAX_LINKS = 64 };
 
 struct layer_link {
 	uint32_t layers; /* attached if any of these layers is wanted */
@@ -40,6 +41,17 @@ struct kernel_side {
 	void *each_ctx;
 	struct bpf_link *tasks; /* task iterator of the threads of `tasks_pid`, or of all (0) */
 	uint32_t tasks_pid;
+	uint32_t wanted; /* layers that were last asked for */
+	bool waits;	 /* the tracepoints of the tracing of waits are wanted */
+	struct ring_buffer *waits_ring;
+	struct bpf_link *waits_tasks; /* task iterator */
+	kernel_waits_fn waits_each;
+	void *waits_ctx;
 };
+
+/* Declare the links of all programs at tracepoints; find out which of them the kernel has, and
+ * leave the programs of the others out. 0 or a negative errno. */
+void links_declare(struct kernel_side *k);
+int links_look(struct kernel_side *k);
 
 #endif

@@ -12,6 +12,7 @@
 #include "collect/stream.h"
 #include "collect/targets.h"
 #include "collect/thread_snapshots.h"
+#include "collect/waits.h"
 
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
@@ -82,12 +83,14 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 void ring_drain(struct collector *c)
 {
 	kernel_side_drain(c->kernel, on_ring, c);
+	waits_drain(c);
 }
 
 void ring_read(struct collector *c)
 {
 	c->files.changed = false;
 	ring_drain(c);
+	waits_turn(c, now_ns());
 	descend_settle(c);
 	if (c->files.changed)
 		functions_new_mapping(c);

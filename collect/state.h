@@ -66,8 +66,9 @@ struct collector {
 	struct descent_arming *descent; /* NULL: no descent */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct thread_snapshots
-	    *thread_snapshots;	   /* NULL while no thread snapshots are requested */
-	struct learning *learning; /* NULL: no indirect calls are examined */
+	    *thread_snapshots;	     /* NULL while no thread snapshots are requested */
+	struct waits_tracing *waits; /* NULL: waits are not traced */
+	struct learning *learning;   /* NULL: no indirect calls are examined */
 };
 
 uint64_t now_ns(void);

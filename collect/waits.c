@@ -2,24 +2,187 @@
 #include "collect/waits.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "collect/kernel_waits.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/targets.h"
 
+#define MS 1000000ull
 #define SECOND_NS 1000000000ull
 
-enum { WINDOW_MAX_S = 60, HOPS_MAX = 16 };
+enum {
+	WINDOW_MAX_S = 60,
+	HOPS_MAX = 16,
+	HOPS = 8,
+	STACKS = 8, /* user stacks per refill */
+	REFILL_MS = 50,
+};
+
+/* Cost of the tracing so far, ns. */
+static uint64_t cost_of(struct collector *c)
+{
+	uint64_t n[PT_COUNTERS];
+
+	kernel_side_counters(c->kernel, n);
+	return n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
+}
+
+static void window_send(struct collector *c, enum window_edge edge, uint32_t cpu, uint32_t sequence)
+{
+	struct record rec = {.type = REC_WINDOW};
+
+	rec.window = (struct rec_window){
+	    .at_ns = session_ns(c), .edge = edge, .cpu = cpu, .sequence = sequence};
+	send_record(c, &rec);
+}
+
+static void window_open(struct collector *c, uint64_t now)
+{
+	struct waits_tracing *w = c->waits;
+	struct pt_control *control = kernel_side_control(c->kernel);
+	int err;
+
+	memset(w->given, 0, sizeof(w->given));
+	memset(w->lost, 0, sizeof(w->lost));
+	w->cost_ns = cost_of(c);
+	w->opened_ns = now;
+	w->open = true;
+	kernel_waits_forget_tasks(c->kernel);
+	control->waits.hops = w->request.hops ? w->request.hops : HOPS;
+	control->waits.check = target_rights_matter();
+	control->waits.stacks_left = STACKS;
+	window_send(c, WINDOW_BEGIN, WAITS_NO_CPU, 0);
+	kernel_waits_window(c->kernel, ++w->window);
+	err = kernel_waits_follow(c->kernel,
+				  c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0);
+	if (err)
+		send_note(c, NOTE_WARNING,
+			  "cannot list the threads of the targets: %s; waits are "
+			  "seen only of threads that run",
+			  strerror(-err));
+}
+
+static void window_close(struct collector *c, uint64_t now)
+{
+	struct waits_tracing *w = c->waits;
+	struct pt_control *control = kernel_side_control(c->kernel);
+	uint32_t lost[PT_CPUS];
+	uint64_t lasted = now - w->opened_ns, cost;
+
+	kernel_waits_window(c->kernel, 0);
+	waits_drain(c);
+	w->open = false;
+	kernel_waits_lost(c->kernel, w->window, lost);
+	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < PT_CPUS; cpu++)
+		window_send(c, WINDOW_CPU, cpu, w->given[cpu] + lost[cpu]);
+	window_send(c, WINDOW_END, WAITS_NO_CPU, 0);
+	cost = cost_of(c) - w->cost_ns;
+	if (lasted)
+		w->estimate =
+		    (int64_t)((double)cost * (double)w->request.window_ns / (double)lasted);
+	if (control->waits.lost && !w->full) {
+		w->full = true;
+		send_note(c, NOTE_WARNING,
+			  "waits: no room for some tasks or stacks; their names or stacks are "
+			  "missing in chains");
+	}
+}
+
+void waits_end(struct collector *c)
+{
+	if (!c->waits)
+		return;
+	if (c->waits->open)
+		window_close(c, now_ns());
+	free(c->waits);
+	c->waits = NULL;
+}
+
+void waits_pause(struct collector *c)
+{
+	if (c->waits && c->waits->open)
+		window_close(c, now_ns());
+}
+
+static bool request_is_valid(const struct req_waits *req)
+{
+	return req->stop <= 1 && req->hops <= HOPS_MAX &&
+	       (!req->window_ns ||
+		(req->window_ns >= SECOND_NS && req->window_ns <= WINDOW_MAX_S * SECOND_NS));
+}
 
 void waits_request(struct collector *c, const struct req_waits *req)
 {
-	if (req->stop > 1 || req->hops > HOPS_MAX ||
-	    (req->window_ns &&
-	     (req->window_ns < SECOND_NS || req->window_ns > WINDOW_MAX_S * SECOND_NS))) {
+	struct record ack = {.type = REC_ACK};
+	uint32_t window = c->waits ? c->waits->window : 0;
+
+	if (!request_is_valid(req)) {
 		send_refused(c, req->epoch, 0, -EINVAL,
 			     "a request to trace waits has a window of %.3f s or %u hops; at least "
 			     "1 s and at most %d s, and at most %d hops are possible",
 			     (double)req->window_ns / 1e9, req->hops, WINDOW_MAX_S, HOPS_MAX);
 		return;
 	}
-	send_refused(c, req->epoch, 0, -EOPNOTSUPP, "this collector cannot trace waits yet");
+	if (!req->stop && !kernel_waits_available(c->kernel)) {
+		send_refused(c, req->epoch, 0, -EOPNOTSUPP,
+			     "this kernel refuses the BPF programs that trace waits; peaktop "
+			     "doctor with PEAKTOP_LIBBPF_DEBUG=1 shows why");
+		return;
+	}
+	waits_end(c);
+	if (!req->stop) {
+		c->waits = calloc(1, sizeof(*c->waits));
+		if (!c->waits) {
+			send_refused(c, req->epoch, 0, -ENOMEM, "%s", strerror(ENOMEM));
+			return;
+		}
+		c->waits->request = *req;
+		if (!req->window_ns)
+			c->waits->request.window_ns = SECOND_NS;
+		c->waits->window = window;
+		kernel_side_control(c->kernel)->waits.lost = 0;
+		kernel_waits_forget_sent(c->kernel);
+	}
+	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
+	send_record(c, &ack);
+	if (c->waits)
+		waits_names(c);
+}
+
+/* Is there budget for a window? More than a second's budget is never saved up, so a window that
+ * costs more begins as soon as that is there; the pause after it is then longer. */
+static bool window_is_paid(struct collector *c)
+{
+	int64_t most = budget_of(c, SECOND_NS) / 2;
+	int64_t price = c->waits->estimate < most ? c->waits->estimate : most;
+
+	return budget_is_unlimited(c) || budget_left(c) >= price;
+}
+
+void waits_turn(struct collector *c, uint64_t now)
+{
+	struct waits_tracing *w = c->waits;
+
+	/* before the first slice, the command has not started yet */
+	if (!w || c->loop.asleep || !c->slice.start)
+		return;
+	if (w->open && now - w->refill_ns >= REFILL_MS * MS) {
+		w->refill_ns = now;
+		__atomic_store_n(&kernel_side_control(c->kernel)->waits.stacks_left, STACKS,
+				 __ATOMIC_RELAXED);
+	}
+	if (!w->open && window_is_paid(c))
+		window_open(c, now);
+	else if (w->open && now - w->opened_ns >= w->request.window_ns && !budget_is_unlimited(c) &&
+		 budget_left(c) < 0)
+		window_close(c, now);
+}
+
+void waits_drain(struct collector *c)
+{
+	if (c->waits)
+		kernel_waits_drain(c->kernel, waits_record, c);
 }

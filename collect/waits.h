@@ -1,13 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Traces who waits for whom, from the targets on, in windows of continuous observation. */
+/*
+ * Traces who waits for whom, from the targets on, in windows of continuous observation. A window is
+ * as long as the budget of --max-overhead allows, and at least as long as was asked for; then the
+ * tracepoints are detached until the budget pays for another window.
+ */
 #ifndef PEAKTOP_COLLECT_WAITS_H
 #define PEAKTOP_COLLECT_WAITS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "analysis/session/record.h"
+#include "bpf/records.h"
 
 struct collector;
 
-/* Carry out REQ_WAITS. The answer is ACK, or REFUSED if a value is out of range. */
+/* The state of the tracing. Private to collect/waits*.c. */
+struct waits_tracing {
+	struct req_waits request;
+	uint32_t window; /* number of the last window */
+	bool open;
+	uint64_t opened_ns;
+	uint64_t cost_ns;    /* cost of all windows when this one began */
+	int64_t estimate;    /* expected cost of a window, ns; 0: not known */
+	uint64_t refill_ns;  /* when user stacks were last allowed */
+	uint64_t objects_ns; /* when sockets were last looked up, and how many since */
+	uint32_t objects;
+	bool full;		     /* a note about missing room was sent */
+	uint32_t given[PT_CPUS];     /* records of each CPU in this window */
+	uint32_t lost[PT_CPUS];	     /* ... and those that were lost before they were sent */
+	uint32_t checked_pid[256];   /* processes whose rights were checked */
+	uint64_t checked_start[256]; /* start of the thread that it was checked for */
+};
+
+/* Carry out REQ_WAITS. The answer is ACK, or REFUSED. */
 void waits_request(struct collector *c, const struct req_waits *req);
+/* Begin or end a window if it is time. Called some fifty times a second. */
+void waits_turn(struct collector *c, uint64_t now);
+/* Send the records that are in the ring buffer. */
+void waits_drain(struct collector *c);
+/* End the window, because everything is detached. waits_turn() begins another one. */
+void waits_pause(struct collector *c);
+/* End the tracing. */
+void waits_end(struct collector *c);
+
+/* Send one record of the BPF programs to the front (waits_records.c). */
+void waits_record(void *ctx, const struct pt_waits_head *r, size_t size);
+/* Send the names of interrupts. */
+void waits_names(struct collector *c);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread sleeps on. Part of records.h, which includes it. */
+#include "bpf/records.h"
+#ifndef PEAKTOP_ASLEEP_RECORDS_H
+#define PEAKTOP_ASLEEP_RECORDS_H
+
+enum { PT_NO_FD = 0xffffffff };
+
+/* An interval in which a thread was off its CPU. */
+struct pt_past {
+	pt_u64 since, until;
+	pt_s32 syscall;	    /* system call in which it slept; -1: none */
+	pt_u32 preempt_pid; /* 0: it slept; else the task that took its CPU */
+	char preempt_comm[PT_COMM];
+};
+
+/*
+ * What a thread waits for, recorded as it falls asleep inside a call of f0, because its memory
+ * can be read only while it is the current task. Also its last off-CPU intervals, which explain
+ * the sleeps of threads that wait for it.
+ */
+struct pt_asleep {
+	pt_u64 since;		      /* pt_thread.off_since of this sleep */
+	pt_u64 asked;		      /* ns after which a timer ends the sleep; 0: no timer */
+	pt_u32 fd;		      /* descriptor that it waits for; PT_NO_FD: none */
+	pt_u32 io;		      /* 1: it waits in the kernel for I/O to a device */
+	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex it waits for */
+	pt_u32 retransmits;	      /* so far, of the TCP connection it waits for */
+	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
+	pt_u32 spare;
+	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
+	pt_u32 nr_past;
+	struct pt_past past[PT_PASTS];
+};
+
+/* The object that a descriptor refers to. */
+struct pt_object {
+	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
+	pt_u32 family; /* address family of a socket; 0: not a socket */
+	pt_u32 protocol;
+	pt_u32 port, own_port; /* peer's and own port; 0: not connected */
+	pt_u32 peer_pid;       /* Unix socket: process that made the other end */
+	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
+	pt_u32 spare;
+	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
+	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
+	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */
+};
+
+#endif

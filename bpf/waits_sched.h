@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tracing of waits: context switches and wakings. */
+#ifndef PEAKTOP_BPF_WAITS_SCHED_H
+#define PEAKTOP_BPF_WAITS_SCHED_H
+
+#include "bpf/waits_objects.h"
+
+/* enum switch_state */
+enum {
+	LEFT_DEAD = 0x10 | 0x20 | 0x80,
+	LEFT_PREEMPTED = 1 << 16,
+	LEFT_IN_IOWAIT = 1 << 17,
+};
+/* enum asleep_flags */
+enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1 };
+enum { USER_TOP = 16 }; /* words of a stack that tell it from others */
+
+/* ---- the stack of user code */
+
+/* Send the raw stack of the current task. Returns 0 if it was sent. */
+NOINLINE int user_stack_send(struct pt_control *c, struct task_struct *task, u32 trace, u64 now)
+{
+	struct pt_waits_user_stack *r;
+	u64 bytes = 0, sp;
+	u32 zero = 0;
+
+	r = bpf_map_lookup_elem(&waits_user_stack, &zero);
+	if (!r || c->waits.stacks_left <= 0)
+		return -1;
+	__sync_fetch_and_add(&c->waits.stacks_left, -1);
+	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
+		return -1;
+	sp = r->regs[PT_REG_SP];
+	if (!bpf_probe_read_user(r->stack, PT_SNAPSHOT_STACK, (void *)sp)) {
+		bytes = PT_SNAPSHOT_STACK;
+	} else {
+		for (u32 i = 0; i < PT_SNAPSHOT_STACK / PT_SNAPSHOT_STEP; i++) {
+			if (bpf_probe_read_user(r->stack + i * PT_SNAPSHOT_STEP, PT_SNAPSHOT_STEP,
+						(void *)(sp + i * PT_SNAPSHOT_STEP)))
+				break;
+			bytes += PT_SNAPSHOT_STEP;
+		}
+	}
+	waits_head(c, &r->head, PT_WAITS_USER_STACK, now);
+	r->trace = trace;
+	r->tgid = task->tgid;
+	r->tid = task->pid;
+	r->bytes = bytes;
+	HIDE(bytes);
+	if (bytes > PT_SNAPSHOT_STACK)
+		return -1;
+	return bpf_ringbuf_output(&waits_ring, r,
+				  __builtin_offsetof(struct pt_waits_user_stack, stack) + bytes,
+				  BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * The number of the current task's stack in user code; 0: not known. Stacks with the same
+ * instruction, stack pointer and innermost words count as the same.
+ */
+NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_struct *task,
+			u64 now)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 top[USER_TOP], hash;
+	u32 trace, window = c->waits.window;
+
+	if (!(f->flags & IS_TARGET) || bpf_probe_read_user(top, sizeof(top), (void *)regs->sp))
+		return 0;
+	hash = (regs->ip ^ regs->sp * 31 ^ (u64)task->tgid << 32) * 1099511628211ull;
+	for (int i = 0; i < USER_TOP; i++) {
+		hash = (hash ^ top[i]) * 1099511628211ull;
+		hash ^= hash >> 29;
+	}
+	if (f->user_key == hash)
+		return f->user_trace;
+	trace = ((u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1)) | PT_USER_TRACE;
+	if (!bpf_map_lookup_elem(&traces, &trace)) {
+		if (user_stack_send(c, task, trace, now))
+			return 0;
+		bpf_map_update_elem(&traces, &trace, &window, BPF_ANY);
+	}
+	f->user_key = hash;
+	f->user_trace = trace;
+	return trace;
+}
+
+/* ---- switches */
+
+/* Record what the current task falls asleep in. */
+NOINLINE int waits_asleep(struct pt_control *c, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 object = 0, tid = task->pid;
+	struct pt_waits_asleep *r;
+	u64 asked = 0;
+
+	if (BPF_CORE_READ(task, flags) & (FLAG_KTHREAD | FLAG_URING))
+		return 0;
+	if ((s64)regs->orig_ax >= 0) {
+		asked = asked_ns(regs->orig_ax, regs, now);
+		object = object_number(c, task, now);
+	}
+	WAITS_RECORD(c, r, PT_WAITS_ASLEEP, now);
+	if (!r)
+		return 0;
+	r->tid = tid;
+	r->syscall = -1;
+	r->object = object;
+	r->asked = asked;
+	r->flags = asked ? SLEEPS_TIMED : 0;
+	r->args[0] = r->args[1] = r->args[2] = 0;
+	if ((s64)regs->orig_ax >= 0) {
+		r->syscall = regs->orig_ax;
+		r->args[0] = regs->di;
+		r->args[1] = regs->si;
+		r->args[2] = regs->dx;
+	}
+	WAITS_SEND(r);
+	return 0;
+}
+
+/* Interest in a task has expired: say so and forget it. */
+NOINLINE int follow_end(struct pt_control *c, struct task_struct *task, struct pt_follow *f,
+			u64 now)
+{
+	u32 tid = task->pid;
+
+	waits_announce(c, task, (f->flags & ~IS_FOLLOWED) | IS_UNFOLLOWED, 'R', now);
+	bpf_map_delete_elem(&followed, &tid);
+	return 0;
+}
+
+/*
+ * Why the current task leaves its CPU. A task that is still runnable was preempted, also if it left
+ * on its way back to user code, where `preempt` is false; unless it is in sched_yield().
+ */
+INLINE u32 left_state(struct task_struct *prev, bool preempt)
+{
+	u32 state = preempt ? 0 : BPF_CORE_READ(prev, __state) & 0xffff;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
+
+	if (state)
+		return state;
+	return preempt || BPF_CORE_READ(prev, flags) & FLAG_KTHREAD ||
+		       regs->orig_ax != CALL_SCHED_YIELD
+		   ? LEFT_PREEMPTED
+		   : 0;
+}
+
+NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struct task_struct *prev,
+			    struct task_struct *next)
+{
+	struct pt_follow *out = follow_of(c, prev), *in = follow_of(c, next);
+	u32 state, tid = prev->pid, kernel = 0, user = 0, any;
+	struct irq_context *irq = irq_here();
+	u64 now, in_irqs = irq ? irq->total : 0;
+	struct pt_waits_switch *r;
+
+	if (irq)
+		irq->total = irq->brackets = 0;
+	/* the compiler would join the two pointers by an operation that the verifier prohibits */
+	any = out ? 1 : 0;
+	HIDE(any);
+	any |= in ? 1 : 0;
+	HIDE(any);
+	if (!any) {
+		count_hit(PT_HIT_WAITS_OTHER);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	state = left_state(prev, preempt);
+	if (out) {
+		follow_show(c, out, prev, now);
+		if (out->until < now) {
+			follow_end(c, prev, out, now);
+			out = 0;
+			any = in ? 1 : 0;
+			HIDE(any);
+		}
+	}
+	if (in && in->pending && !waits_announce(c, next, in->flags, 'Q', now))
+		in->pending = 0;
+	if (out && !in && !(state & 0xffff))
+		waits_name(c, next, now);
+	if (out && state & 0xffff && !(state & LEFT_DEAD)) {
+		state |= BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait) ? LEFT_IN_IOWAIT : 0;
+		if (follow_is_open(c, out, prev)) {
+			waits_asleep(c, prev, now);
+			kernel = kernel_trace(ctx, c, now);
+			user = user_trace(c, out, prev, now);
+		}
+	}
+	if (any) {
+		WAITS_RECORD(c, r, PT_WAITS_SWITCH, now);
+		if (r) {
+			r->prev_start = prev->start_boottime;
+			r->next_start = next->start_boottime;
+			r->prev_tid = tid;
+			r->next_tid = next->pid;
+			r->state = state;
+			r->kernel_stack = kernel;
+			r->user_stack = user;
+			r->irq_ns = in_irqs < 1ull << 32 ? in_irqs : ~0u;
+			WAITS_SEND(r);
+		}
+	}
+	if (out && state & LEFT_DEAD)
+		bpf_map_delete_elem(&followed, &tid);
+	waits_charge(now);
+	return 0;
+}
+
+/* ---- wakings */
+
+/* A followed task wakes a stranger: if it does that most of the time, it wakes everybody. */
+INLINE void stranger_woken(struct pt_control *c, struct task_struct *current)
+{
+	struct pt_follow *f = follow_of(c, current);
+
+	if (!f || f->flags & (IS_HUB | IS_TARGET))
+		return;
+	f->strangers++;
+	if (f->strangers >= HUB_STRANGERS && f->strangers > 4 * f->wakes)
+		f->flags |= IS_HUB;
+}
+
+NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wakee)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct pt_follow *f = follow_of(c, wakee), *by = 0;
+	struct pt_waits_waking *r;
+	struct brackets b;
+	u32 kernel = 0;
+	u64 now;
+
+	if (!f) {
+		stranger_woken(c, current);
+		count_hit(PT_HIT_WAITS_OTHER);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	brackets_read(c, &b, now);
+	/* what an interrupt wakes says nothing about the task under it; a packet that a task
+	 * delivers itself does */
+	if (current->pid && current != wakee && !b.hard && (!b.soft || b.network))
+		by = follow_spread(c, f, current, now);
+	if (current->pid && !by)
+		by = follow_of(c, current);
+	if (by)
+		follow_show(c, by, current, now);
+	else if (!b.hard)
+		waits_name(c, current, now);
+	if (current->pid && !b.hard && (by ? follow_is_open(c, by, current) : !c->waits.check))
+		kernel = kernel_trace(ctx, c, now);
+	WAITS_RECORD(c, r, PT_WAITS_WAKING, now);
+	if (r) {
+		r->current_start = current->pid ? current->start_boottime : 0;
+		r->wakee_start = wakee->start_boottime;
+		r->brackets = b.word;
+		r->cause = b.cause;
+		r->current_tid = current->pid;
+		r->wakee_tid = wakee->pid;
+		r->kernel_stack = kernel;
+		r->spare = 0;
+		WAITS_SEND(r);
+	}
+	waits_charge(now);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * waits MODE ROUNDS: programs that wait for each other in a known way. They burn CPU time of their
+ * thread, not wall time, so that the answers do not depend on the load of the host.
+ *
+ *   pass    two processes pass a byte through pipes; "parent" runs 2 ms, "child" 3 ms per round
+ *   chain   thread "a" waits for "c", which waits for "b", by condition variables
+ *   fork    the process waits for a child that sleeps for 5 ms and runs for 3 ms
+ *   sleep   nanosleep() of 10 ms, then 1 ms of CPU time
+ *   spin    two processes that never sleep, on one CPU
+ *   write   writes and fsync() of a file (third argument)
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rounds;
+
+static void name(const char *comm)
+{
+	prctl(PR_SET_NAME, comm);
+}
+
+__attribute__((noinline)) static void burn_ms(int ms)
+{
+	struct timespec ts;
+	long until;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	until = ts.tv_sec * 1000000000 + ts.tv_nsec + ms * 1000000L;
+	do {
+		for (volatile int i = 0; i < 2000; i++)
+			;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	} while (ts.tv_sec * 1000000000 + ts.tv_nsec < until);
+}
+
+static void doze_ms(int ms)
+{
+	struct timespec ts = {.tv_sec = 0, .tv_nsec = ms * 1000000L};
+
+	nanosleep(&ts, NULL);
+}
+
+/* ---- pipes */
+
+static void byte_send(int fd)
+{
+	if (write(fd, "x", 1) != 1)
+		exit(1);
+}
+
+static void byte_take(int fd)
+{
+	char c;
+
+	if (read(fd, &c, 1) != 1)
+		exit(0);
+}
+
+static void pass(void)
+{
+	int to[2], back[2];
+
+	if (pipe(to) || pipe(back))
+		exit(1);
+	if (!fork()) {
+		name("waits-child");
+		close(to[1]);
+		close(back[0]);
+		for (;;) {
+			byte_take(to[0]);
+			burn_ms(3);
+			byte_send(back[1]);
+		}
+	}
+	close(to[0]);
+	close(back[1]);
+	for (int i = 0; i < rounds; i++) {
+		burn_ms(2);
+		byte_send(to[1]);
+		byte_take(back[0]);
+	}
+}
+
+/* ---- a chain of threads */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int turn; /* who may go on: 0 a, 1 c, 2 b, 3 c again */
+
+static void turn_wait(int mine)
+{
+	pthread_mutex_lock(&mutex);
+	while (turn != mine)
+		pthread_cond_wait(&condition, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void turn_give(int next)
+{
+	pthread_mutex_lock(&mutex);
+	turn = next;
+	pthread_cond_broadcast(&condition);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *thread_b(void *unused)
+{
+	(void)unused;
+	name("waits-b");
+	for (;;) {
+		turn_wait(2);
+		burn_ms(3);
+		turn_give(3);
+	}
+	return NULL;
+}
+
+static void *thread_c(void *unused)
+{
+	(void)unused;
+	name("waits-c");
+	for (;;) {
+		turn_wait(1);
+		burn_ms(2);
+		turn_give(2);
+		turn_wait(3);
+		turn_give(0);
+	}
+	return NULL;
+}
+
+static void chain(void)
+{
+	pthread_t b, c;
+
+	name("waits-a");
+	pthread_create(&b, NULL, thread_b, NULL);
+	pthread_create(&c, NULL, thread_c, NULL);
+	for (int i = 0; i < rounds; i++) {
+		turn_wait(0);
+		burn_ms(1);
+		turn_give(1);
+	}
+	turn_wait(0);
+}
+
+/* ---- the others */
+
+static void spawn(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			name("waits-job");
+			doze_ms(5);
+			burn_ms(3);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+		burn_ms(1);
+	}
+}
+
+static void nap(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		doze_ms(10);
+		burn_ms(1);
+	}
+}
+
+static void spin(void)
+{
+	pid_t other;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	other = fork();
+	if (!other) {
+		name("waits-rival");
+		prctl(PR_SET_PDEATHSIG, 9);
+		for (;;)
+			burn_ms(100);
+	}
+	burn_ms(rounds);
+	kill(other, 9);
+	waitpid(other, NULL, 0);
+}
+
+static void store(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char block[4096];
+
+	memset(block, 'x', sizeof(block));
+	for (int i = 0; fd >= 0 && i < rounds; i++) {
+		if (pwrite(fd, block, sizeof(block), (off_t)i % 64 * 4096) != sizeof(block) ||
+		    fsync(fd))
+			exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 2 ? argv[1] : "";
+
+	rounds = argc > 2 ? atoi(argv[2]) : 0;
+	prctl(PR_SET_PTRACER, -1);
+	if (!strcmp(mode, "pass"))
+		pass();
+	else if (!strcmp(mode, "chain"))
+		chain();
+	else if (!strcmp(mode, "fork"))
+		spawn();
+	else if (!strcmp(mode, "sleep"))
+		nap();
+	else if (!strcmp(mode, "spin"))
+		spin();
+	else if (!strcmp(mode, "write") && argc > 3)
+		store(argv[3]);
+	else
+		return 2;
+	return 0;
+}
