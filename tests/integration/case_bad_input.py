@@ -56,18 +56,18 @@ def elf32():
 @case("a function that does not exist: the nearest names are told")
 def missing():
     t = Target("demo", 60)
-    refused(["watch", "-p", t.pid, "-f", "serve_requst", "--for", 1], (1,), "serve_requst", "serve_request@demo")
+    refused(["watch", "-p", t.pid, "-f", "serve_requst", "--for", 1], (2,), "serve_requst", "serve_request@demo")
     check(alive(t.pid), "the target died")
 
 
-@case("a function that a short command does not have: exit 1, not an empty answer")
+@case("a function that a short command does not have: exit 2, not an empty answer")
 def not_in_command():
     path = os.path.join(TARGETS, "simple")
     if not os.path.exists(path):
         raise Skip("no target")
-    refused(["watch", "-f", "no_such_function_here", "--json", "--", path, "100"], (1,), "no_such_function_here")
-    refused(["watch", "-f", "big@no-such-file", "--", path, "100"], (1,), "big@no-such-file")
-    refused(["descend", "-f", "no_such_function_here", "--", path, "100"], (1,), "no_such_function_here")
+    refused(["watch", "-f", "no_such_function_here", "--json", "--", path, "100"], (2,), "no_such_function_here")
+    refused(["watch", "-f", "big@no-such-file", "--", path, "100"], (2,), "big@no-such-file")
+    refused(["descend", "-f", "no_such_function_here", "--", path, "100"], (2,), "no_such_function_here")
 
 
 @case("escape sequences in the name of a program reach no terminal")
@@ -83,6 +83,16 @@ def hostile_name():
         check("\x1b" not in text, "%s: %r" % (args, text[:400]))
         if args[0] != "watch":
             check("a\\x1b[31mb\\" in text, "%s: %r" % (args, text[:400]))
+
+
+@case("one wrong name among good ones ends the run before it begins; its error is printed once")
+def one_wrong():
+    t = Target("demo", 60)
+    t.go()
+    for verb in (["watch"], ["record", "-o", os.path.join(scratch(), "session")]):
+        program = refused(verb + ["-p", t.pid, "-f", "serve_request", "-f", "serve_requst"], (2,), "serve_request@demo")
+        equal("lines of %s" % program.err, len(program.err), 1)
+        equal("output", program.out, [])
 
 
 @case("an ambiguous name: refused with the list")
@@ -185,7 +195,7 @@ def million():
 def million_near():
     t = Target("million_symbols", wait=False)
     wait_for(lambda: executable_mappings(t.pid), "it runs")
-    refused(["watch", "-p", t.pid, "-f", "manny_77", "--for", 1], (1,), "many_77@million_symbols")
+    refused(["watch", "-p", t.pid, "-f", "manny_77", "--for", 1], (2,), "many_77@million_symbols")
 
 
 @case("an executable whose section headers lie")

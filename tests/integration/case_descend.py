@@ -295,11 +295,11 @@ def refused():
         check(word in program.err[0], program.err[0])
 
 
-@case("a function that is not there: exit 1, with names like it")
+@case("a function that is not there: exit 2, with names like it")
 def no_such_function():
     t = Shape("descend_chain", 1, 60)
     status, program = run_peaktop("descend", "-p", t.pid, "-f", "serv", "--timeout", 5)
-    equal("exit status", status, 1)
+    equal("exit status", status, 2)
     check("serve@descend_chain" in program.error_text(), program.error_text())
 
 

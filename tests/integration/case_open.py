@@ -96,7 +96,7 @@ def nothing():
     equal("open calls", document["open_calls"], [])
     equal("another layer", run_peaktop("descend", "-p", target.pid, "--open", "-f", "block")[0], 2)
     equal("a peak", run_peaktop("descend", "-p", target.pid, "--open", "--peak", 1)[0], 2)
-    equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 1)
+    equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 2)
 
 
 @case("on the screen: Enter on the open calls of a function shows where they are and since when")

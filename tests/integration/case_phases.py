@@ -118,7 +118,7 @@ def unknown():
     t = Target("phases", ROUNDS)
     with NothingLeft(t.pid):
         status, program = run_peaktop("watch", "-p", t.pid, "-f", "work", "--begin", "phase_opne", "--end", "phase_close")
-    equal("exit status", status, 1)
+    equal("exit status", status, 2)
     check("--begin phase_opne" in program.error_text() and "phase_open" in program.error_text(), program.error_text())
 
 

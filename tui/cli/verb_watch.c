@@ -80,6 +80,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
 	struct run *r = ctx;
+	const char *line;
 
 	if (ticks > 0)
 		run_tick(r);
@@ -88,6 +89,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	if (r->stopped)
 		return true;
 	if (r->loop.interrupted || r->output_error || front_nothing_to_do(r->front) ||
+	    front_failure(r->front, &line) ||
 	    (r->for_s > 0 && r->began_ns && now - r->began_ns >= (uint64_t)(r->for_s * 1e9))) {
 		r->stopped = true;
 		front_stop(r->front);
@@ -165,7 +167,8 @@ static int run_status(struct run *r)
 int verb_watch(struct options *o)
 {
 	struct front_options fo = {.options = o};
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
+	struct output_options oo = {
+	    .resolution = o->resolution, .ascii = o->ascii, .said_errors = true, .top = o->top};
 	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
 	int status, err = 0;
 
@@ -181,7 +184,7 @@ int verb_watch(struct options *o)
 		err = output_watch_json(front_model(r.front), &oo, stdout);
 	else if (o->csv && model_meta(front_model(r.front)))
 		err = output_watch_csv(front_model(r.front), &oo, stdout);
-	else if (!o->json_lines && !status)
+	else if (!o->json_lines && (!status || (status == EXIT_USAGE && r.began_ns)))
 		err = output_watch_text(front_model(r.front), &oo, stdout);
 	front_free(r.front);
 	return status ? status : output_status(err ? err : r.output_error);

@@ -194,9 +194,14 @@ void front_settle(struct front *f)
 	/* If a command ended at once, its libraries were not searched yet: search the dormant
 	 * functions now. */
 	for (size_t i = 0; sought && i < f->watches.nr; i++) {
-		if (f->watches.list[i]->stage == WATCH_DORMANT &&
-		    !f->watches.list[i]->spec.module[0])
-			f->watches.list[i]->stage = WATCH_WAITING;
+		struct watch *w = f->watches.list[i];
+
+		if (w->stage == WATCH_DORMANT && w->spec.module[0])
+			watch_refuse_name(f, w, EXIT_USAGE,
+					  "%s: the target has not mapped a file called %s", w->text,
+					  w->spec.module);
+		else if (w->stage == WATCH_DORMANT)
+			w->stage = WATCH_WAITING;
 	}
 	while (sought && front_now_ns() < until) {
 		front_parser_turn(f, SETTLE_TURN_MS);

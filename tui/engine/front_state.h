@@ -85,6 +85,7 @@ struct watch {
 	char *text; /* spec.text points here */
 	enum watch_stage stage;
 	bool from_command_line;
+	bool said_waiting;  /* for its module, in a message */
 	bool edge;	    /* from --begin or --end: its own calls are not shown */
 	struct watch *same; /* WATCH_SAME: the watch of the same function */
 	uint32_t op;
@@ -287,8 +288,13 @@ void search_release(struct front *f);
 struct watch *watches_add(struct front *f, const struct op_spec *spec, bool from_command_line);
 /* The watch with this operation number; NULL: it was removed. */
 struct watch *watch_by_op(struct front *f, uint32_t op);
+/* Give up a watch, with a message. The other watches go on. */
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Give up a watch whose name is wrong. If the name stands on the command line, this ends the run
+ * with an exit status, so that a typing error is not overlooked among other operations. */
+void watch_refuse_name(struct front *f, struct watch *w, int status, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /*
  * New files were mapped or the process executed a program: search again for functions that
  * were not found.

@@ -40,7 +40,7 @@ static uint32_t module_by_name(const struct front *f, const char *name)
 }
 
 static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
-			     const char *what)
+			     int status, const char *what)
 {
 	struct buf b;
 
@@ -50,8 +50,8 @@ static void refuse_with_list(struct front *f, struct watch *w, const struct pars
 			   list->functions[i].function[0] ? list->functions[i].function
 							  : list->functions[i].symbol,
 			   module_name(f, list->functions[i].module));
-	watch_refuse(f, w, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
-		     b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
+	watch_refuse_name(f, w, status, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
+			  b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
 	buf_release(&b);
 }
 
@@ -122,11 +122,11 @@ static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 	if (!w || w->stage != WATCH_NEAREST)
 		return;
 	if (f->over)
-		refuse_with_list(f, w, a,
+		refuse_with_list(f, w, a, EXIT_USAGE,
 				 a->nr ? "not found before the target ended; similar names"
 				       : "not found before the target ended");
 	else
-		refuse_with_list(f, w, a,
+		refuse_with_list(f, w, a, EXIT_USAGE,
 				 a->nr ? "no such function; similar names"
 				       : "no such function in the target or its libraries");
 }
@@ -140,7 +140,8 @@ static void nearest_ask(struct front *f, struct watch *w)
 	if (w->spec.module[0])
 		req.module = module_by_name(f, w->spec.module);
 	if (!front_ask(f, PARSE_NEAREST, &req, &reply))
-		watch_refuse(f, w, "%s: no such function in the target or its libraries", w->text);
+		watch_refuse_name(f, w, EXIT_USAGE,
+				  "%s: no such function in the target or its libraries", w->text);
 }
 
 static void found(void *ctx, uint64_t op, const struct parsed *answer)
@@ -154,7 +155,7 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 	if (functions_only(a))
 		function_found(f, w, functions_only(a));
 	else if (a->nr)
-		refuse_with_list(f, w, a,
+		refuse_with_list(f, w, a, EXIT_NO_ANSWER,
 				 "several functions have this name; give FUNC@MODULE or the full "
 				 "demangled name");
 	else if (!w->spec.module[0] && f->options->command && !f->going)
@@ -172,11 +173,12 @@ void watch_find(struct front *f, struct watch *w)
 	if (w->spec.module[0]) {
 		req.module = module_by_name(f, w->spec.module);
 		if (!req.module) {
-			if (w->stage != WATCH_DORMANT)
+			if (!w->said_waiting)
 				front_message(f,
 					      "%s: the target has not mapped a file called %s yet; "
 					      "waiting for it",
 					      w->text, w->spec.module);
+			w->said_waiting = true;
 			w->stage = WATCH_DORMANT;
 			return;
 		}

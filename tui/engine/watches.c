@@ -3,27 +3,49 @@
  * The functions that the user wants watched. watch_find.c finds each of them in the target,
  * watch_arm.c has it planned and armed.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tui/engine/front_state.h"
 
-void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
+/* Give up a watch. `status`: if it is not 0 and the operation stands on the command line, this ends
+ * the run with that exit status. */
+static void refuse(struct front *f, struct watch *w, int status, const char *text)
 {
 	struct record rec = {.type = REC_NOTE};
+
+	w->stage = WATCH_REFUSED;
+	if (phases_option(f, w))
+		front_fail(f, status ? status : EXIT_NO_ANSWER, "%s%s", phases_option(f, w), text);
+	else if (status && w->from_command_line && !f->said.failure)
+		front_fail(f, status, "%s", text);
+	else
+		front_message(f, "%s", text);
+	rec.note = (struct rec_note){.level = NOTE_ERROR, .text = text};
+	front_feed(f, &rec);
+}
+
+void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
+{
 	char text[640];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	w->stage = WATCH_REFUSED;
-	if (phases_option(f, w))
-		front_fail(f, EXIT_NO_ANSWER, "%s%s", phases_option(f, w), text);
-	else
-		front_message(f, "%s", text);
-	rec.note = (struct rec_note){.level = NOTE_ERROR, .text = text};
-	front_feed(f, &rec);
+	refuse(f, w, 0, text);
+}
+
+void watch_refuse_name(struct front *f, struct watch *w, int status, const char *fmt, ...)
+{
+	char text[640];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	refuse(f, w, status, text);
 }
 
 struct watch *watch_by_op(struct front *f, uint32_t op)
@@ -118,7 +140,9 @@ void watches_refused(struct front *f, const struct rec_refused *r)
 {
 	struct watch *w = watch_by_op(f, r->op);
 
-	if (w && w->stage == WATCH_ARMING)
+	if (w && w->stage == WATCH_ARMING && w->spec.kind == OP_KERNEL && r->error == -ENOENT)
+		watch_refuse_name(f, w, EXIT_USAGE, "%s", r->reason);
+	else if (w && w->stage == WATCH_ARMING)
 		watch_refuse(f, w, "%s", r->reason);
 	else
 		front_message(f, "%s", r->reason);
@@ -162,7 +186,9 @@ void watches_move(struct front *f)
 	phases_send(f);
 	/* Do not start a command before its waits are traced, nor one in which nothing can be
 	 * watched. */
-	if (!waits_are_due(f) && (all || f->go_at_once) && !f->going && !front_nothing_to_do(f)) {
+	if (f->said.failure || front_nothing_to_do(f))
+		return;
+	if (!waits_are_due(f) && (all || f->go_at_once) && !f->going) {
 		struct record rec = {.type = REQ_GO};
 		bool targets = model_nr_targets(f->stream.model) > 0;
 

@@ -33,6 +33,7 @@ struct output_options {
 	/* text */
 	unsigned int columns; /* 0 = 80; at least 60 are used */
 	bool ascii;	      /* nothing but ASCII in bars and brackets */
+	bool said_errors; /* errors are on standard error already: leave them out of the notes */
 	unsigned int details; /* operations shown in full when the user named none; 0 = 3 */
 };
 

@@ -108,6 +108,8 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 
 	buf_init(&line, MAX_OUTPUT);
 	for (i = 0; i < model_nr_notes(m); i++) {
+		if (o->said_errors && model_note(m, i)->level == NOTE_ERROR)
+			continue;
 		buf_reset(&line);
 		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
 		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Note:   ", 8);
