@@ -210,6 +210,31 @@ static void chains_as_text(void **state)
 	}
 }
 
+/* Waits for a CPU that several tasks had are one line. */
+static void cpu_waits_are_joined(void **state)
+{
+	static const struct sim_op busy[] = {{LOOP, 1000}, {RUN, 10 * MS}, {NEXT}, {EXIT}};
+	static const struct sim_op now_and_then[] = {
+	    {LOOP, 1000}, {SLEEP, 7 * MS}, {RUN, 3 * MS}, {NEXT}, {EXIT}};
+	const char *text, *line;
+
+	sim_begin(&sim, 1);
+	sim_task(&sim, "A", TASK_TARGET, 0, busy);
+	sim_task(&sim, "hog", 0, 0, busy);
+	sim_task(&sim, "pig", 0, 0, now_and_then);
+	sim_play(120 * MS, 3);
+	write_session("A");
+	read_session(NULL);
+	text = print(output_chains_text, NULL);
+	line = strstr(text, "  waiting for a CPU, used by ");
+	if (!line)
+		fail_msg("%s", text);
+	assert_null(strstr(line + 2, "  waiting for a CPU"));
+	expect_text(line, "hog ");
+	expect_text(line, "pig ");
+	expect_text(text, "% of the time: A 500 waiting for a CPU, used by ");
+}
+
 static const json_t *innermost(const json_t *chain)
 {
 	const json_t *layers = json_object_get(chain, "layers");
@@ -372,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(chains_as_text, end),
+	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
 	    cmocka_unit_test_teardown(chains_as_json, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),

@@ -119,19 +119,29 @@ static int by_critical_edge(const void *a, const void *b)
 	return (x->critical_ns < y->critical_ns) - (x->critical_ns > y->critical_ns);
 }
 
-/* The edges between different states on the path that are followed by most of its time. */
+static bool is_within(const struct wait_report *r, const struct critical_edge_sum *e)
+{
+	struct waits_state from = waits_state(r->waits, e->from), to = waits_state(r->waits, e->to);
+
+	return from.tid == to.tid && !strcmp(from.machine, to.machine);
+}
+
+/* The edges between different tasks on the path that are followed by most of its time. */
 static void put_edges(struct buf *out, const struct wait_report *r, struct waits_critical *c,
 		      unsigned int columns)
 {
 	struct critical_path *p = &c->path;
+	unsigned int shown = 0;
 	struct buf line;
 	char figures[192];
 
 	if (p->nr_edges)
 		qsort(p->edges, p->nr_edges, sizeof(*p->edges), by_critical_edge);
 	buf_init(&line, MAX_OUTPUT);
-	for (uint32_t i = 0; i < p->nr_edges && i < MAX_EDGES && p->edges[i].critical_ns; i++) {
-		if (!i)
+	for (uint32_t i = 0; i < p->nr_edges && shown < MAX_EDGES && p->edges[i].critical_ns; i++) {
+		if (is_within(r, &p->edges[i]))
+			continue;
+		if (!shown++)
 			buf_puts(out, "\nWho gave the path to whom\n");
 		buf_reset(&line);
 		wait_state_label(&line, r, p->edges[i].from);

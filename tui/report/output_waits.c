@@ -93,7 +93,8 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 		put_after(out, "; ", l->hint);
 		buf_puts(out, " finished meanwhile and did not wake it");
 	}
-	if (!n->self_ns)
+	/* Only if most of its time is not explained by what it waited for. */
+	if (2 * n->self_ns <= n->total_ns)
 		return;
 	if (n->account == ACCOUNT_LOST)
 		buf_puts(out, " (records lost)");

@@ -28,7 +28,8 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f);
 int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f);
 
-/* ---- shared by text and JSON (output_waits.c); all append sanitised text ---- */
+/* ---- shared by text and JSON (output_waits.c, output_chains_tree.c); all append sanitised text
+ * ---- */
 
 /* What the task or the thing of a layer did, without the name of the task: "waiting for a file in
  * fsync: /var/log/x". */
@@ -39,6 +40,10 @@ void wait_frame_name(struct buf *out, const struct wait_report *r, const struct 
 void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s);
 /* The same with the machine: "redis-server 1234: running serve". */
 void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t state);
+/* Append the sentence about the largest chain, and the tree of all chains; their account must not
+ * be empty. 0 or -ENOMEM. */
+int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
+		   const struct waits_account *account, unsigned int columns);
 /* One sentence at a time about what makes the result less than it looks. False: there are no more.
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Chains as text: the sentence that comes first, and a tree that goes through all processes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "analysis/base/format.h"
+#include "analysis/waits/traces.h"
+#include "analysis/walk/names.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/output_waits.h"
+#include "tui/report/sanitise.h"
+#include "tui/report/words.h"
+
+enum {
+	MAX_OUTPUT = 16 << 20,
+	FIGURES = 22,	    /* columns of share, time and count */
+	DEEP = 10,	    /* levels that are indented by two columns; deeper ones by one */
+	KERNEL_NAMES = 6,   /* functions shown of a thread of the kernel */
+	STACK_BYTES = 300,  /* then the middle of a stack is left out */
+	MAX_LEADERS = 1024, /* tasks whose waits for a CPU are joined below one layer */
+	CPU_USERS = 3,	    /* tasks named that had the CPU */
+};
+#define LEAST 0.01 /* chains with a smaller share are counted together */
+
+struct printer {
+	const struct wait_report *r;
+	const struct waits_chains *chains;
+	struct buf *out;
+	unsigned int columns;
+	/*
+	 * Waits of a task for a CPU below the same layer are one line: that of the first of them.
+	 * By node: the node whose line it is on (its own number: itself), and the time of this
+	 * line.
+	 */
+	uint32_t *line;
+	uint64_t *ns;
+	uint32_t *children; /* indices, grouped by parent, largest first */
+	uint32_t *first;    /* of node i: its children are children[first[i] .. first[i + 1]);
+			       those of node nr are the outermost layers */
+};
+
+static double share_of(const struct printer *p, uint64_t ns)
+{
+	return p->chains->total_ns ? (double)ns / (double)p->chains->total_ns : 0;
+}
+
+/* ---- stacks */
+
+/* Functions that only start a program or a thread tell nothing. */
+static bool is_start(const struct wait_report *r, const struct rec_frame *f)
+{
+	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
+
+	return s && walk_name_starts(s->function);
+}
+
+static void put_user_stack(struct buf *out, const struct wait_report *r, const struct trace *t)
+{
+	uint32_t from = 0, nr;
+
+	while (from + 1 < t->nr_frames && is_start(r, &t->frames[from]))
+		from++;
+	nr = t->nr_frames - from;
+	for (uint32_t i = 0; i < nr; i++) {
+		i = report_frame_between(out, i, nr);
+		wait_frame_name(out, r, &t->frames[from + i]);
+	}
+}
+
+/* The functions of a thread of the kernel, outermost first. */
+static void put_kernel_stack(struct buf *out, const char *kernel)
+{
+	unsigned int nr = 0;
+
+	while (*kernel && nr < KERNEL_NAMES) {
+		size_t n = strcspn(kernel, ";");
+		bool start = !strncmp(kernel, "ret_from_fork", 13) ||
+			     (n == 7 && !strncmp(kernel, "kthread", 7));
+
+		if (!start && strncmp(kernel, "schedule", 8) != 0 &&
+		    strncmp(kernel, "__schedule", 10) != 0) {
+			buf_puts(out, nr++ ? " > " : "");
+			sanitise_append(out, kernel, n);
+		}
+		kernel += n + (kernel[n] == ';');
+	}
+}
+
+static void put_stack(const struct printer *p, const struct waits_layer *l, unsigned int indent)
+{
+	struct buf line;
+	size_t fit;
+
+	buf_init(&line, MAX_OUTPUT);
+	if (l->user && l->user->nr_frames)
+		put_user_stack(&line, p->r, l->user);
+	else if (l->kernel && l->tid && l->syscall < 0)
+		put_kernel_stack(&line, l->kernel->kernel);
+	if (line.len && !line.err) {
+		fit = text_fit(line.data, STACK_BYTES);
+		if (fit < line.len) {
+			line.data[fit] = '\0';
+			line.len = fit;
+			buf_puts(&line, "...");
+		}
+		char blank[128];
+
+		snprintf(blank, sizeof(blank), "%*s", (int)(indent < 100 ? indent : 100), "");
+		words_wrap(p->out, line.data, p->columns, blank, indent + 2);
+	}
+	buf_release(&line);
+}
+
+/* ---- the tree */
+
+static bool is_other_task(const struct waits_node *n, const struct waits_node *parent)
+{
+	return n->layer.tid &&
+	       (!parent || parent->layer.tid != n->layer.tid || parent->layer.pid != n->layer.pid);
+}
+
+static void put_figures(struct buf *out, const struct printer *p, uint64_t ns, uint64_t count)
+{
+	buf_printf(out, "%s %s %s  ", format_percent_fixed(share_of(p, ns)).s,
+		   format_time_fixed(ns).s, count ? format_count_fixed(count).s : "     ");
+}
+
+static unsigned int indent_of(unsigned int depth)
+{
+	unsigned int columns = depth <= DEEP ? 2 * depth : DEEP + depth;
+
+	return columns < 3 * DEEP ? columns : 3 * DEEP;
+}
+
+/* The children of a node, or the outermost layers if it has no parent. */
+static uint32_t group_of(const struct waits_chains *c, uint32_t i)
+{
+	return c->nodes[i].parent == i ? c->nr : c->nodes[i].parent;
+}
+
+/* Who had the CPUs that a task waited for: all nodes on the line of `i`. Returns how often. */
+static uint64_t put_cpu_users(struct buf *out, const struct printer *p, uint32_t i)
+{
+	uint32_t group = group_of(p->chains, i), shown = 0, more = 0;
+	uint64_t count = 0;
+
+	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
+		const struct waits_node *n = &p->chains->nodes[p->children[k]];
+
+		if (p->line[p->children[k]] != i)
+			continue;
+		count += n->count;
+		if (n->layer.what[0] && shown < CPU_USERS) {
+			buf_puts(out, shown++ ? ", " : ", used by ");
+			sanitise_append(out, n->layer.what, strlen(n->layer.what));
+			buf_printf(out, " %s", format_time(n->total_ns).s);
+		} else {
+			more += n->layer.what[0] != 0;
+		}
+	}
+	if (more)
+		buf_printf(out, " and %u more", more);
+	return count;
+}
+
+static bool is_joined(const struct printer *p, uint32_t i)
+{
+	return p->ns[i] != p->chains->nodes[i].total_ns;
+}
+
+static void put_node(const struct printer *p, uint32_t i, unsigned int depth)
+{
+	const struct waits_node *n = &p->chains->nodes[i],
+				*parent = n->parent == i ? NULL : &p->chains->nodes[n->parent];
+	unsigned int indent = FIGURES + indent_of(depth);
+	uint64_t count = n->count;
+	struct buf line, first;
+
+	buf_init(&line, MAX_OUTPUT);
+	buf_init(&first, MAX_OUTPUT);
+	if (depth && is_other_task(n, parent)) {
+		sanitise_append(&line, n->layer.comm, strlen(n->layer.comm));
+		buf_printf(&line, " %u ", n->layer.tid);
+	}
+	if (is_joined(p, i)) {
+		buf_puts(&line, "waiting for a CPU");
+		count = put_cpu_users(&line, p, i);
+	} else {
+		wait_layer_words(&line, n);
+	}
+	put_figures(&first, p, p->ns[i], count);
+	buf_printf(&first, "%*s", (int)indent_of(depth), "");
+	if (!line.err && !first.err)
+		words_wrap(p->out, line.data, p->columns, first.data, indent + 2);
+	buf_release(&line);
+	buf_release(&first);
+	put_stack(p, &n->layer, indent + 2);
+}
+
+/* The line of a hand-off names the task below it. */
+static bool is_handoff(const struct printer *p, uint32_t i)
+{
+	return p->chains->nodes[i].layer.notes & NOTE_HANDOFF;
+}
+
+/* Not recursive: chains may be deep. */
+static void put_subtree(const struct printer *p, uint32_t root)
+{
+	struct {
+		uint32_t at, end;
+		uint64_t rest;
+	} open[64];
+	unsigned int depth = 0;
+
+	put_node(p, root, 0);
+	open[0].at = p->first[root];
+	open[0].end = is_handoff(p, root) ? open[0].at : p->first[root + 1];
+	open[0].rest = 0;
+	for (;;) {
+		uint32_t i;
+
+		if (open[depth].at == open[depth].end) {
+			if (share_of(p, open[depth].rest) >= LEAST) {
+				put_figures(p->out, p, open[depth].rest, 0);
+				buf_printf(p->out, "%*sothers, each below 1%%\n",
+					   (int)indent_of(depth + 1), "");
+			}
+			if (!depth--)
+				return;
+			continue;
+		}
+		i = p->children[open[depth].at++];
+		if (p->line[i] != i)
+			continue;
+		if (share_of(p, p->ns[i]) < LEAST) {
+			open[depth].rest += p->ns[i];
+			continue;
+		}
+		put_node(p, i, depth + 1);
+		if (depth + 1 == sizeof(open) / sizeof(open[0]) || is_handoff(p, i))
+			continue;
+		depth++;
+		open[depth].at = p->first[i];
+		open[depth].end = p->first[i + 1];
+		open[depth].rest = 0;
+	}
+}
+
+static int by_ns(const void *a, const void *b, void *all)
+{
+	const uint64_t *ns = all;
+	uint64_t x = ns[*(const uint32_t *)a], y = ns[*(const uint32_t *)b];
+
+	return (x < y) - (x > y);
+}
+
+static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
+{
+	return a->tid == b->tid && a->pid == b->pid && !strcmp(a->comm, b->comm);
+}
+
+/* Put the waits for a CPU among children[from .. to) on one line for each task. */
+static void cpu_waits_join(struct printer *p, uint32_t from, uint32_t to)
+{
+	const struct waits_node *nodes = p->chains->nodes;
+	uint32_t leaders[MAX_LEADERS], nr = 0;
+
+	for (uint32_t k = from; k < to; k++) {
+		uint32_t i = p->children[k], at = 0;
+
+		if (nodes[i].layer.state != LAYER_RUNNABLE || is_handoff(p, i))
+			continue;
+		while (at < nr && !is_same(&nodes[leaders[at]].layer, &nodes[i].layer))
+			at++;
+		if (at < nr) {
+			p->line[i] = leaders[at];
+			p->ns[leaders[at]] += p->ns[i];
+		} else if (nr < MAX_LEADERS) {
+			leaders[nr++] = i;
+		}
+	}
+}
+
+/* Group the nodes by their parents. 0 or -ENOMEM; node `nr` stands for the parent of the outermost
+ * layers. */
+static int children_sort(struct printer *p)
+{
+	uint32_t nr = p->chains->nr;
+
+	p->children = calloc(nr + 1, sizeof(*p->children));
+	p->first = calloc(nr + 3, sizeof(*p->first));
+	p->line = calloc(nr + 1, sizeof(*p->line));
+	p->ns = calloc(nr + 1, sizeof(*p->ns));
+	if (!p->children || !p->first || !p->line || !p->ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		p->line[i] = i;
+		p->ns[i] = p->chains->nodes[i].total_ns;
+		p->first[group_of(p->chains, i) + 2]++;
+	}
+	for (uint32_t i = 1; i < nr + 3; i++)
+		p->first[i] += p->first[i - 1];
+	for (uint32_t i = 0; i < nr; i++)
+		p->children[p->first[group_of(p->chains, i) + 1]++] = i;
+	for (uint32_t i = 0; i <= nr; i++) {
+		uint32_t *group = p->children + p->first[i], n = p->first[i + 1] - p->first[i];
+
+		if (n < 2)
+			continue;
+		qsort_r(group, n, sizeof(*group), by_ns, p->ns);
+		cpu_waits_join(p, p->first[i], p->first[i + 1]);
+		qsort_r(group, n, sizeof(*group), by_ns, p->ns);
+	}
+	return 0;
+}
+
+/* A thread of a target with its outermost layers. */
+struct thread {
+	const struct waits_layer *layer;
+	uint64_t ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static void put_thread(const struct printer *p, const struct thread *t)
+{
+	uint32_t nr = p->chains->nr;
+	uint64_t rest = 0;
+
+	buf_putc(p->out, '\n');
+	sanitise_append(p->out, t->layer->comm, strlen(t->layer->comm));
+	buf_printf(p->out, " %u", t->layer->tid);
+	if (t->layer->pid != t->layer->tid)
+		buf_printf(p->out, " (thread of %u)", t->layer->pid);
+	buf_printf(p->out, ": %s\n", format_time(t->ns).s);
+	for (uint32_t i = p->first[nr]; i < p->first[nr + 1]; i++) {
+		const struct waits_node *n = &p->chains->nodes[p->children[i]];
+
+		if (!is_same(&n->layer, t->layer) || p->line[p->children[i]] != p->children[i])
+			continue;
+		if (share_of(p, p->ns[p->children[i]]) < LEAST)
+			rest += p->ns[p->children[i]];
+		else
+			put_subtree(p, p->children[i]);
+	}
+	if (share_of(p, rest) >= LEAST) {
+		put_figures(p->out, p, rest, 0);
+		buf_puts(p->out, "others, each below 1%\n");
+	}
+}
+
+static void put_threads(const struct printer *p)
+{
+	uint32_t nr = p->chains->nr, nr_threads = 0, small = 0,
+		 most = p->first[nr + 1] - p->first[nr];
+	struct thread *threads = calloc(most + 1, sizeof(*threads));
+	uint64_t rest = 0;
+
+	for (uint32_t i = p->first[nr]; threads && i < p->first[nr + 1]; i++) {
+		const struct waits_node *n = &p->chains->nodes[p->children[i]];
+		uint32_t k = 0;
+
+		while (k < nr_threads && !is_same(threads[k].layer, &n->layer))
+			k++;
+		if (k == nr_threads)
+			threads[nr_threads++].layer = &n->layer;
+		threads[k].ns += n->total_ns;
+	}
+	if (nr_threads)
+		qsort(threads, nr_threads, sizeof(*threads), by_time);
+	for (uint32_t i = 0; i < nr_threads; i++) {
+		if (share_of(p, threads[i].ns) >= LEAST) {
+			put_thread(p, &threads[i]);
+			continue;
+		}
+		small++;
+		rest += threads[i].ns;
+	}
+	if (small)
+		buf_printf(p->out, "\n%u more %s, each below 1%%: %s\n", small,
+			   small == 1 ? "thread" : "threads", format_time(rest).s);
+	free(threads);
+}
+
+/* ---- the sentence that comes first */
+
+static bool is_rest(enum wait_account a)
+{
+	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE;
+}
+
+/* The time of the chain that ends at a node; of waits for a CPU that are one line: together. */
+static uint64_t chain_ns(const struct printer *p, uint32_t i)
+{
+	return p->line[i] != i ? 0 : is_joined(p, i) ? p->ns[i] : p->chains->nodes[i].self_ns;
+}
+
+/* The chain with most of the time that is neither idle nor slept on purpose; nr: there is none. */
+static uint32_t leading(const struct printer *p)
+{
+	const struct waits_chains *c = p->chains;
+	uint32_t best = c->nr;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		if (chain_ns(p, i) && !is_rest(c->nodes[i].account) &&
+		    (best == c->nr || chain_ns(p, i) > chain_ns(p, best)))
+			best = i;
+	}
+	return best;
+}
+
+static void put_chain_words(struct buf *out, const struct printer *p, uint32_t node)
+{
+	const struct waits_chains *c = p->chains;
+	uint32_t path[64], depth = 0;
+
+	for (uint32_t i = node; depth < 64; i = c->nodes[i].parent) {
+		path[depth++] = i;
+		if (c->nodes[i].parent == i)
+			break;
+	}
+	for (uint32_t k = depth; k--;) {
+		const struct waits_node *n = &c->nodes[path[k]],
+					*parent = k + 1 < depth ? &c->nodes[path[k + 1]] : NULL;
+
+		/* Long chains: the target, and the last three layers. */
+		if (depth > 5 && k + 2 < depth && k > 2)
+			continue;
+		buf_puts(out, parent ? " > " : "");
+		if (is_other_task(n, parent)) {
+			sanitise_append(out, n->layer.comm, strlen(n->layer.comm));
+			buf_printf(out, " %u ", n->layer.tid);
+		}
+		if (is_joined(p, path[k])) {
+			buf_puts(out, "waiting for a CPU");
+			put_cpu_users(out, p, path[k]);
+		} else {
+			wait_layer_words(out, n);
+		}
+	}
+}
+
+static void put_sentence(const struct printer *p, const struct waits_account *a)
+{
+	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
+	uint32_t best = leading(p);
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	if (idle)
+		buf_printf(&line, "%s of the time idle or in a timed sleep",
+			   format_percent((double)idle / (double)a->total_ns).s);
+	if (best < p->chains->nr) {
+		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",
+			   format_percent(share_of(p, chain_ns(p, best))).s);
+		put_chain_words(&line, p, best);
+	}
+	if (!line.err)
+		words_wrap(p->out, line.data, p->columns, "", 0);
+	buf_release(&line);
+}
+
+int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
+		   const struct waits_account *account, unsigned int columns)
+{
+	struct printer p = {.r = r, .chains = chains, .out = out, .columns = columns};
+	int err = children_sort(&p);
+
+	if (!err) {
+		put_sentence(&p, account);
+		buf_puts(out, "\n share    time times  chain: share of the time of all threads, "
+			      "largest first\n");
+		put_threads(&p);
+	}
+	free(p.line);
+	free(p.ns);
+	free(p.children);
+	free(p.first);
+	return err;
+}
