@@ -2,7 +2,7 @@
 # bash completion of peaktop. The program itself knows what can follow: peaktop --complete WORD...
 
 _peaktop() {
-	local line=${COMP_LINE:0:COMP_POINT} words cur cut word about program=peaktop
+	local line=${COMP_LINE:0:COMP_POINT} words cur cut word about i program=peaktop
 	local candidates=() described=()
 
 	read -ra words <<<"$line"
@@ -20,7 +20,12 @@ _peaktop() {
 			mapfile -t COMPREPLY < <(compgen -f -- "${cur##*=}")
 			return ;;
 		:commands)
-			compopt -o default -o bashdefault 2>/dev/null
+			for ((i = 1; i < COMP_CWORD; i++)); do [[ ${COMP_WORDS[i]} == -- ]] && break; done
+			if declare -F _command_offset >/dev/null; then
+				_command_offset $((i + 1))
+			else
+				mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
+			fi
 			return ;;
 		*: | *=) compopt -o nospace 2>/dev/null ;;
 		esac
