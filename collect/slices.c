@@ -8,6 +8,7 @@
 #include "collect/phases.h"
 #include "collect/share.h"
 #include "collect/state.h"
+#include "collect/steal.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
 #include "collect/units.h"
@@ -479,6 +480,7 @@ void slots_begin(struct collector *c)
 	phases_begin(c);
 	kernel_functions_begin(c, now.ns);
 	c->account.own_before = budget_own_cpu(c);
+	steal_begin(c);
 }
 
 static void cost_send(struct collector *c, uint64_t now)
@@ -516,6 +518,7 @@ void cost_note(struct collector *c)
 {
 	budget_note(c, c->account.reported_target_ns, c->account.reported_cpu_ns,
 		    c->account.reported_wall_ns);
+	steal_note(c);
 }
 
 static void loss_send(struct collector *c)

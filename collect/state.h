@@ -25,6 +25,7 @@ struct cost_account {
 	uint64_t hits_before[PT_COUNTERS]; /* hits of the calibration */
 	uint64_t own_before; /* CPU time of peaktop's processes before the measurement began */
 	uint64_t reported_target_ns, reported_cpu_ns, reported_wall_ns;
+	uint64_t steal_before; /* steal time of the host before the measurement began */
 };
 
 /* The state of the event loop. */

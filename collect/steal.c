@@ -3,7 +3,14 @@
 
 #include <bpf/btf.h>
 #include <cpuid.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "collect/state.h"
+#include "collect/stream.h"
 
 /* Documentation/virt/kvm/x86/cpuid.rst. The leaves of KVM begin at a multiple of 0x100. */
 enum {
@@ -12,6 +19,7 @@ enum {
 	HYPERVISOR_LEAF_END = 0x40010000,
 	HYPERVISOR_LEAF_STEP = 0x100,
 	KVM_FEATURE_STEAL_TIME_BIT = 5,
+	MUCH_PART = 50, /* 1/50 of the CPU time of this machine is much */
 };
 
 bool steal_is_virtual(void)
@@ -67,4 +75,42 @@ int64_t steal_offset(const struct btf *types)
 			return offset_in(t, steal) - offset_in(t, queue);
 	}
 	return 0;
+}
+
+/* Returns the steal time of all CPUs so far in ns, as the kernel counts it; 0 if not known. */
+static uint64_t steal_of_host(void)
+{
+	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	uint64_t ticks;
+	char line[256];
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	/* user, nice, system, idle, iowait, irq, softirq, steal */
+	if (sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
+		return 0;
+	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void steal_begin(struct collector *c)
+{
+	c->account.steal_before = steal_of_host();
+}
+
+void steal_note(struct collector *c)
+{
+	uint64_t ns = steal_of_host(),
+		 wall = c->account.reported_wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	ns = ns > c->account.steal_before ? ns - c->account.steal_before : 0;
+	if (!kernel_side_control(c->kernel)->steal_offset && ns > wall / MUCH_PART)
+		send_note(c, NOTE_WARNING,
+			  "the hypervisor took %.1f s of CPU time from this machine; calls look "
+			  "longer by it, and functions may be blamed for it: see \"steal time\" in "
+			  "peaktop doctor",
+			  (double)ns / 1e9);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct btf;
+struct collector;
 
 /*
  * Returns the address of a CPU's steal time (`steal` in struct kvm_steal_time, ns) minus the
@@ -16,5 +17,9 @@ struct btf;
 int64_t steal_offset(const struct btf *types);
 /* True if a hypervisor runs this machine, KVM or another one. */
 bool steal_is_virtual(void);
+/* Warn the user at the end of a measurement if the hypervisor took much CPU time from this machine
+ * and does not tell from which calls. Call steal_begin() when the measurement starts. */
+void steal_begin(struct collector *c);
+void steal_note(struct collector *c);
 
 #endif
