@@ -370,6 +370,20 @@ static bool same(const struct cause *a, const struct cause *b)
 	return a->kind == b->kind && !strcmp(a->name, b->name);
 }
 
+/* Keeps the detail that most of the entry's time has, if one has more than half of it (Boyer and
+ * Moore, 1981): the first wait may be an odd one. */
+static void vote_for_detail(struct cause_entry *e, const struct cause *cause, uint64_t ns)
+{
+	if (!strcmp(e->cause.detail, cause->detail)) {
+		e->lead_ns += ns;
+	} else if (e->lead_ns >= ns) {
+		e->lead_ns -= ns;
+	} else {
+		e->lead_ns = ns - e->lead_ns;
+		e->cause = *cause;
+	}
+}
+
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns)
 {
 	unsigned int i, lightest = 0;
@@ -377,6 +391,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	for (i = 0; i < t->nr; i++) {
 		if (same(&t->entry[i].cause, cause)) {
 			t->entry[i].ns += ns;
+			vote_for_detail(&t->entry[i], cause, ns);
 			return;
 		}
 		if (t->entry[i].ns < t->entry[lightest].ns)
@@ -384,6 +399,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	}
 	if (t->nr < CAUSE_NAMES) {
 		t->entry[t->nr].cause = *cause;
+		t->entry[t->nr].lead_ns = ns;
 		t->entry[t->nr++].ns = ns;
 		return;
 	}
@@ -391,6 +407,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->other_ns += t->entry[lightest].ns;
 	t->entry[lightest].cause = *cause;
 	t->entry[lightest].ns += ns;
+	t->entry[lightest].lead_ns = ns;
 }
 
 /* Says in the detail of `c` that `n` tasks had the CPU, `c` for `percent` of the time. With

@@ -77,13 +77,15 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
 /* Causes with their time. If there are more than CAUSE_NAMES, the tally keeps the heaviest ones. */
 struct cause_tally {
 	unsigned int nr;
-	struct {
-		struct cause cause;
+	struct cause_entry {
+		struct cause cause; /* its detail is that of most of the time */
 		uint64_t ns;
+		uint64_t lead_ns; /* time for this detail minus time against it */
 	} entry[CAUSE_NAMES];
 	uint64_t other_ns; /* the time of the causes that a new cause has replaced */
 };
 
+/* Adds time to the entry with the same kind and name, or makes one. */
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
 /*
  * Fills *out with the task that took the most time among causes of one kind. If that task did not

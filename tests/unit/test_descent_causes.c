@@ -81,6 +81,24 @@ static void test_tally_keeps_the_heaviest(void **state)
 	assert_int_equal(sum, 25 * 100 + 975); /* nothing gets lost */
 }
 
+/* Waits with one name and several details: the detail of most of the time counts, not the first. */
+static void test_tally_keeps_the_usual_detail(void **state)
+{
+	struct cause_tally t = {0};
+	struct cause odd = {.kind = CAUSE_LOCK, .name = "holder", .detail = "which ran"},
+		     usual = {.kind = CAUSE_LOCK, .name = "holder", .detail = "which was in read"};
+
+	cause_tally_add(&t, &odd, 300);
+	assert_string_equal(cause_tally_top(&t)->detail, odd.detail);
+	for (int i = 0; i < 7; i++)
+		cause_tally_add(&t, &usual, 100);
+	assert_string_equal(cause_tally_top(&t)->detail, usual.detail);
+	cause_tally_add(&t, &odd, 300);
+	assert_string_equal(cause_tally_top(&t)->detail, usual.detail);
+	assert_int_equal(t.nr, 1);
+	assert_int_equal(t.entry[0].ns, 1300);
+}
+
 /* --- on one scale with callees */
 
 static void test_preemption(void **state)
@@ -842,6 +860,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_words),
 	    cmocka_unit_test(test_tally_keeps_the_heaviest),
+	    cmocka_unit_test(test_tally_keeps_the_usual_detail),
 	    cmocka_unit_test(test_preemption),
 	    cmocka_unit_test(test_place_of_preemption),
 	    cmocka_unit_test(test_interrupt),
