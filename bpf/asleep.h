@@ -356,7 +356,7 @@ INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 {
 	struct pt_asleep *a = bpf_map_lookup_elem(&asleep, &tid);
-	u64 all = 0, oldest = until;
+	u64 all = 0, oldest = until, queued = 0, preemption = 0;
 
 	/* nothing is known of a thread that is no target or never left its CPU */
 	if (!a || until <= since)
@@ -371,20 +371,31 @@ INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
 		if (to <= from)
 			continue;
 		all += to - from;
-		if (to - from <= r->did_ns)
-			continue;
-		r->did_ns = to - from;
-		r->did = p->preempt_pid ? PT_DID_WAIT_FOR_CPU : PT_DID_SLEEP;
-		r->did_syscall = p->syscall;
-		r->did_pid = p->preempt_pid;
-		__builtin_memcpy(r->did_comm, p->preempt_comm, PT_COMM);
+		if (p->preempt_pid) {
+			queued += to - from;
+			if (to - from <= preemption)
+				continue;
+			preemption = to - from;
+			r->did_pid = p->preempt_pid;
+			__builtin_memcpy(r->did_comm, p->preempt_comm, PT_COMM);
+		} else if (to - from > r->did_ns) {
+			r->did_ns = to - from;
+			r->did_syscall = p->syscall;
+		}
 	}
-	/* one remembered interval covers most of the sleep; else the thread ran most of the
-	 * time */
-	if (r->did_ns * 2 >= until - since)
-		return;
-	r->did = all * 2 < until - since && oldest <= since ? PT_DID_RUN : PT_DID_UNKNOWN;
-	r->did_ns = until - since - all;
+	/* the longest of: one sleep, all waits after preemptions, and the rest, in which it ran */
+	r->did = PT_DID_SLEEP;
+	if (queued > r->did_ns) {
+		r->did = PT_DID_WAIT_FOR_CPU;
+		r->did_ns = queued;
+	}
+	if (oldest <= since && until - since - all > r->did_ns) {
+		r->did = PT_DID_RUN;
+		r->did_ns = until - since - all;
+	}
+	/* earlier intervals are forgotten: only what takes half of the sleep is the longest */
+	if (oldest > since && r->did_ns * 2 < until - since)
+		r->did = PT_DID_UNKNOWN;
 }
 
 /* The thread that owns the mutex of a futex call; 0: no mutex, or its layout does not name the

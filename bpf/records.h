@@ -39,7 +39,7 @@ enum {
 	PT_FILE_NAME = 64,
 	PT_SOCKET_PATH = 108, /* sun_path */
 	PT_FUTEX_WORDS = 5,   /* words of a pthread_mutex_t: lock, count, owner, users, kind */
-	PT_PASTS = 4,	      /* last off-CPU intervals kept per thread */
+	PT_PASTS = 8,	      /* last off-CPU intervals kept per thread */
 	PT_RUNNERS = 4,	      /* tasks remembered that ran while a thread waited for the CPU */
 	PT_GROUP_LEVELS = 3,
 	PT_GROUP_NAME = 32, /* bytes of one part of a cgroup's path */

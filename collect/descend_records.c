@@ -183,7 +183,7 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 
 /* Buffers for the strings of a sleep until it is sent. */
 struct sleep_texts {
-	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[64];
+	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[96];
 };
 
 static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack,

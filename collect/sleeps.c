@@ -335,6 +335,7 @@ void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *tex
 	const char *call = r->did_syscall >= 0 && r->did_syscall < PT_SYSCALLS
 			       ? syscall_name((unsigned int)r->did_syscall)
 			       : NULL;
+	size_t used;
 
 	switch ((enum pt_did)r->did) {
 	case PT_DID_RUN:
@@ -349,6 +350,10 @@ void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *tex
 	default:
 		return;
 	}
+	used = strlen(text);
+	/* no figure: causes with the same text are one */
+	if (r->did_ns * 2 < r->slept)
+		snprintf(text + used, n - used, " for a part of that time");
 	s->doing = text;
 }
 
