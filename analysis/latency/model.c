@@ -175,8 +175,17 @@ const struct op *model_op_peaks(struct model *m, uint32_t number)
 
 	if (!op)
 		return NULL;
+	model_fix_numbers(op);
 	/* If memory is short, fewer properties of the peaks are shown. */
 	model_answer(m, op);
+	for (unsigned int i = 0; i < op->pub.nr_peaks; i++) {
+		for (unsigned int k = 0; k < op->pub.peaks[i].nr_related; k++) {
+			struct op_state *other = model_find_op(m, op->pub.peaks[i].related[k].op);
+
+			if (other)
+				model_fix_numbers(other);
+		}
+	}
 	return &op->pub;
 }
 

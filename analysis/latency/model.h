@@ -71,7 +71,10 @@ enum peak_fold {
 struct peak {
 	int rank; /* rank by latency among the listed peaks, from 1; 0: folded */
 	int id;	  /* stays the same while the peak drifts from slice to slice */
-	/* number on the live screen: as constant as the id, but small; 0: folded */
+	/*
+	 * number on the live screen, 0: folded. By latency, until model_op_peaks() was called for
+	 * the operation or for one with a related peak; from then on it is as constant as the id.
+	 */
 	int number;
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;

@@ -101,6 +101,8 @@ struct op_state {
 	struct profile
 	    seen; /* calls as they were counted, not scaled up, so that their noise is Poisson */
 	struct peak_tracker tracker;
+	/* somebody saw the numbers of the peaks; until then they are given anew, by latency */
+	bool numbers_fixed;
 	unsigned int nr_spans;
 	struct peak_span span[MODEL_MAX_PEAKS];
 	int id[MODEL_MAX_PEAKS];
@@ -189,6 +191,8 @@ void model_op_free(struct op_state *op);
 void model_set_figures(const struct model *m, struct op_state *op);
 /* Returns the figure for op->pub.lock_share: model_futex.c. */
 double model_lock_share(const struct op_state *op);
+/* From now on the peaks keep their numbers, which somebody sees. */
+void model_fix_numbers(struct op_state *op);
 /* Ends the slice: finds the peaks and their ids. */
 void model_peaks_tick(struct op_state *op);
 /* Brings op->pub and its peaks up to date, without values, related peaks and periods. */

@@ -76,6 +76,22 @@ static void find_peaks(const struct op_state *op, struct peak_tracker *tracker, 
 		f->listed[i] = f->shadow[i].of < 0 && !is_rare(op, &f->span[i], f->id[i]);
 }
 
+/* Numbers the listed peaks, by latency, if the numbers are fixed already. */
+static void number_peaks(struct op_state *op)
+{
+	for (unsigned int i = 0; op->numbers_fixed && i < op->nr_spans; i++)
+		if (op->listed[i])
+			peaks_tracker_number(&op->tracker, op->id[i]);
+}
+
+void model_fix_numbers(struct op_state *op)
+{
+	if (op->numbers_fixed)
+		return;
+	op->numbers_fixed = true;
+	number_peaks(op);
+}
+
 void model_peaks_tick(struct op_state *op)
 {
 	struct found f;
@@ -88,9 +104,7 @@ void model_peaks_tick(struct op_state *op)
 	memcpy(op->id, f.id, sizeof(op->id));
 	memcpy(op->listed, f.listed, sizeof(op->listed));
 	memcpy(op->shadow, f.shadow, sizeof(op->shadow));
-	for (unsigned int i = 0; i < f.nr; i++)
-		if (f.listed[i])
-			peaks_tracker_number(&op->tracker, f.id[i]);
+	number_peaks(op);
 	op->changed = false;
 	op->version++;
 }

@@ -145,6 +145,18 @@ static void test_peaks_keep_number_and_choice(void **state)
 	harness_free(h);
 }
 
+/* Until somebody sees them, peaks are numbered by latency. */
+static void test_numbers_begin_by_latency(void **state)
+{
+	struct harness *h = harness_new(60, NULL);
+
+	for (int i = 0; i < 10; i++)
+		more_openat(h, 500);
+	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect    1   4\nexpect <2\n"
+		       "key 1\nexpect >  1   4");
+	harness_free(h);
+}
+
 /* The costliest peak is chosen at first. It stays chosen when another one becomes costlier. */
 static void test_the_first_choice_stays(void **state)
 {
@@ -205,6 +217,7 @@ int main(void)
 	    cmocka_unit_test(test_kernel_threads_are_hidden),
 	    cmocka_unit_test(test_the_picker_says_what_it_is),
 	    cmocka_unit_test(test_peaks_keep_number_and_choice),
+	    cmocka_unit_test(test_numbers_begin_by_latency),
 	    cmocka_unit_test(test_the_first_choice_stays),
 	    cmocka_unit_test(test_enter_is_offered_where_it_works),
 	    cmocka_unit_test(test_prompts_say_how_they_end),

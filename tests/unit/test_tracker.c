@@ -35,6 +35,36 @@ static void test_first_ids(void **state)
 	assert_int_equal(ids[2], 3);
 }
 
+/* Numbers are given by request, the smallest one that is free, and stay with the id. */
+static void test_numbers(void **state)
+{
+	struct peak_span first[2] = {span(80, 4, 100), span(200, 4, 100)};
+	struct peak_span then[3] = {span(30, 4, 100), first[0], first[1]};
+	struct peak_span gone[2] = {then[0], then[2]};
+	struct peak_tracker t;
+	int ids[3], low, middle, high;
+
+	peaks_tracker_init(&t);
+	peaks_tracker_update(&t, first, 2, ids);
+	middle = ids[0];
+	high = ids[1];
+	assert_int_equal(peaks_tracker_number(&t, middle), 1);
+	assert_int_equal(peaks_tracker_number(&t, high), 2);
+	peaks_tracker_update(&t, then, 3, ids);
+	low = ids[0];
+	assert_int_equal(peaks_tracker_number(&t, low), 3);
+	assert_int_equal(peaks_tracker_number(&t, middle), 1);
+	assert_int_equal(peaks_tracker_number(&t, high), 2);
+	/* a peak that is forgotten leaves its number to a new one */
+	for (int i = 0; i <= PEAKS_FORGET; i++)
+		peaks_tracker_update(&t, gone, 2, ids);
+	assert_int_equal(peaks_tracker_number(&t, middle), 0);
+	peaks_tracker_update(&t, then, 3, ids);
+	assert_int_not_equal(ids[1], middle);
+	assert_int_equal(peaks_tracker_number(&t, ids[1]), 1);
+	assert_int_equal(peaks_tracker_number(&t, low), 3);
+}
+
 static void test_drift(void **state)
 {
 	struct peak_tracker t;
@@ -237,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_first_ids),
+	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_drift),
 	    cmocka_unit_test(test_common_shift),
 	    cmocka_unit_test(test_split_and_merge),

@@ -22,7 +22,8 @@ struct view_picker {
 	struct process *all;
 	size_t *shown;
 	size_t nr;
-	bool known; /* a list has arrived */
+	bool known;	 /* a list has arrived */
+	bool has_shares; /* the shares of CPU time are known */
 	struct list list;
 	uint32_t selected; /* pid; 0: none yet */
 	uint32_t ended;	   /* the selected process that has ended since the last key; 0: none */
@@ -139,7 +140,8 @@ static void arrange(struct view_picker *p)
 	for (i = 0; p->selected && i < n; i++)
 		if (p->all[p->shown[i]].pid == p->selected)
 			list_select(&p->list, (int)i);
-	if (n)
+	/* the first list is in no useful order: nothing is chosen yet */
+	if (n && (p->selected || p->has_shares))
 		p->selected = p->all[p->shown[p->list.selected]].pid;
 }
 
@@ -188,8 +190,10 @@ static void picker_set(struct view *v, const struct picker_process *list, size_t
 	p->shown = shown;
 	p->nr = n;
 	p->known = true;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		fill(&p->all[i], &list[i]);
+		p->has_shares |= list[i].cpu_percent >= 0;
+	}
 	selected = p->selected;
 	arrange(p);
 	if (selected && selected != p->selected)
@@ -379,6 +383,13 @@ static void pick(struct view_picker *p)
 	if (at->kernel) {
 		snprintf(text, sizeof(text),
 			 "pid %u is a kernel thread: it has no functions or system calls to watch",
+			 at->pid);
+		screen_message(p->view.screen, NOTE_ERROR, text);
+		return;
+	}
+	if (at->state == 'Z') {
+		snprintf(text, sizeof(text),
+			 "process %u has ended; its parent has not taken its exit status yet",
 			 at->pid);
 		screen_message(p->view.screen, NOTE_ERROR, text);
 		return;
