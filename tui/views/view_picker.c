@@ -1,39 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The process picker: the list of processes, filtered by the text that the user types. */
+#include "tui/views/view_picker.h"
 #include "tui/report/sanitise.h"
-#include "tui/screen/screen_private.h"
-#include "tui/screen/theme.h"
 #include "tui/views/views.h"
-
-enum picker_order { BY_PID, BY_USER, BY_CPU, BY_STATE, BY_THREADS, BY_COMMAND, NR_ORDERS };
-enum { FILTER_MAX = 128, COMMAND_MAX = 256 };
-
-struct process {
-	uint32_t pid, threads;
-	double cpu;
-	char state;
-	bool permitted, kernel;
-	char user[24];
-	char command[COMMAND_MAX];
-};
-
-struct view_picker {
-	struct view view;
-	struct process *all;
-	size_t *shown;
-	size_t nr;
-	bool known;	 /* a list has arrived */
-	bool has_shares; /* the shares of CPU time are known */
-	struct list list;
-	uint32_t selected; /* pid; 0: none yet */
-	uint32_t ended;	   /* the selected process that has ended since the last key; 0: none */
-	bool kernel;	   /* kernel threads are listed, too */
-	size_t nr_hidden;  /* kernel threads that match and are not listed */
-	enum picker_order order;
-	bool reverse;
-	char filter[FILTER_MAX];
-	bool typing; /* `/` was pressed: every character goes to the filter */
-};
 
 static struct view_picker *picker_of(struct view *v)
 {
@@ -59,7 +28,8 @@ static void picker_close(struct view *v)
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct view_picker *p = ctx;
-	const struct process *a = &p->all[*(const size_t *)pa], *b = &p->all[*(const size_t *)pb];
+	const struct picker_entry *a = &p->all[*(const size_t *)pa],
+				  *b = &p->all[*(const size_t *)pb];
 	int c = 0;
 
 	switch (p->order) {
@@ -90,7 +60,7 @@ static int compare(const void *pa, const void *pb, void *ctx)
 }
 
 /* Does the name of the process or of its program begin with the text? */
-static bool name_begins(const struct process *p, const char *text)
+static bool name_begins(const struct picker_entry *p, const char *text)
 {
 	size_t program = strcspn(p->command, " "), len = strlen(text);
 	const char *name = strrchr(p->command, '(');
@@ -101,7 +71,7 @@ static bool name_begins(const struct process *p, const char *text)
 }
 
 /* A filter that begins with ^ is the begin of a name. */
-static bool matches(const struct process *p, const char *text)
+static bool matches(const struct picker_entry *p, const char *text)
 {
 	char pid[16];
 
@@ -145,16 +115,17 @@ static void arrange(struct view_picker *p)
 		p->selected = p->all[p->shown[p->list.selected]].pid;
 }
 
-static void fill(struct process *to, const struct picker_process *from)
+static void fill(struct picker_entry *to, const struct picker_process *from)
 {
 	char raw[COMMAND_MAX];
 
-	*to = (struct process){.pid = from->pid,
-			       .threads = from->threads,
-			       .cpu = from->cpu_percent,
-			       .state = from->state > ' ' && from->state < 127 ? from->state : '?',
-			       .permitted = from->permitted,
-			       .kernel = from->kernel};
+	*to = (struct picker_entry){.pid = from->pid,
+				    .threads = from->threads,
+				    .cpu = from->cpu_percent,
+				    .state =
+					from->state > ' ' && from->state < 127 ? from->state : '?',
+				    .permitted = from->permitted,
+				    .kernel = from->kernel};
 	sanitise(to->user, sizeof(to->user), from->user);
 	if (from->cmdline[0])
 		snprintf(raw, sizeof(raw), "%s", from->cmdline);
@@ -171,7 +142,7 @@ static void fill(struct process *to, const struct picker_process *from)
 static void picker_set(struct view *v, const struct picker_process *list, size_t n)
 {
 	struct view_picker *p = picker_of(v);
-	struct process *all;
+	struct picker_entry *all;
 	size_t *shown, i;
 	uint32_t selected;
 
@@ -198,127 +169,6 @@ static void picker_set(struct view *v, const struct picker_process *list, size_t
 	arrange(p);
 	if (selected && selected != p->selected)
 		p->ended = selected;
-}
-
-/* --- drawing ---------------------------------------------------------------------------- */
-
-struct columns {
-	int pid, user, cpu, state, threads, command; /* x; -1: not shown */
-};
-
-static struct columns lay_out(int width)
-{
-	struct columns c = {.pid = 2, .user = -1, .cpu = -1, .state = -1, .threads = -1};
-	int x = 10;
-
-	if (width >= 60)
-		c.user = x, x += 11;
-	if (width >= 34)
-		c.cpu = x, x += 7;
-	if (width >= 44)
-		c.state = x, x += 3;
-	if (width >= 50)
-		c.threads = x, x += 6;
-	c.command = x;
-	return c;
-}
-
-static void heading(const struct view_picker *p, struct grid *g, int x, int y, int w,
-		    enum picker_order order, const char *text)
-{
-	char marked[32];
-	bool by = p->order == order;
-
-	if (x < 0)
-		return;
-	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)order);
-	snprintf(marked, sizeof(marked), "%s%s",
-		 by ? theme_glyph(p->reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii) : "",
-		 text);
-	if (order == BY_PID || order == BY_CPU || order == BY_THREADS)
-		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
-	else
-		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
-}
-
-static void draw_process(const struct process *p, struct grid *g, const struct columns *c, int y,
-			 bool selected)
-{
-	unsigned int role = selected ? ROLE_SELECTED : p->permitted ? ROLE_TEXT : ROLE_DIM;
-	char text[32];
-
-	if (selected) {
-		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
-		grid_cursor(g, 0, y);
-	}
-	snprintf(text, sizeof(text), "%u", p->pid);
-	grid_put_right(g, c->pid, y, 7, role, text);
-	if (c->user >= 0)
-		grid_put_cut(g, c->user, y, 10, role, p->user);
-	snprintf(text, sizeof(text), "%.1f", p->cpu);
-	if (c->cpu >= 0)
-		grid_put_right(g, c->cpu, y, 6, role, p->cpu < 0 ? "-" : text);
-	snprintf(text, sizeof(text), "%c", p->state);
-	if (c->state >= 0)
-		grid_put(g, c->state + 1, y, 1, role, text);
-	snprintf(text, sizeof(text), "%u", p->threads);
-	if (c->threads >= 0)
-		grid_put_right(g, c->threads, y, 5, role, text);
-	grid_put_cut(g, c->command, y, g->cols - c->command, role, p->command);
-}
-
-static void draw_foot(const struct view_picker *p, struct grid *g, int y, int w)
-{
-	bool cursor = p->typing || p->filter[0];
-	int x = grid_put(g, 2, y, w - 2, ROLE_PROMPT, "filter: ") + 2;
-	char hidden[64];
-
-	if (p->nr_hidden) {
-		snprintf(hidden, sizeof(hidden), "%zu kernel %s hidden", p->nr_hidden,
-			 p->nr_hidden == 1 ? "thread" : "threads");
-		if (w > 70) {
-			grid_put_right(g, 0, y, w - 1, ROLE_DIM, hidden);
-			w -= (int)strlen(hidden) + 2;
-		}
-	}
-	x += grid_put_cut(g, x, y, w - x - 1, ROLE_TEXT, p->filter);
-	if (cursor)
-		grid_put(g, x, y, 1, ROLE_PROMPT, "_");
-	else
-		grid_put_cut(g, x, y, w - x, ROLE_DIM, "type a pid, a user or part of the command");
-}
-
-static void picker_draw(const struct view *v, struct grid *g, struct rect r)
-{
-	const struct view_picker *p = picker_of_const(v);
-	struct columns c = lay_out(r.w);
-	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 2 ? 1 : 0;
-	int height = r.h - head - foot, top = list_top(&p->list, height), i;
-
-	if (head) {
-		grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-		heading(p, g, c.pid, r.y, 7, BY_PID, "pid");
-		heading(p, g, c.user, r.y, 10, BY_USER, "user");
-		heading(p, g, c.cpu, r.y, 6, BY_CPU, "cpu%");
-		heading(p, g, c.state, r.y, 2, BY_STATE, "s");
-		heading(p, g, c.threads, r.y, 5, BY_THREADS, "thr");
-		heading(p, g, c.command, r.y, r.w, BY_COMMAND, "command");
-	}
-	if (!p->list.n)
-		grid_put_cut(g, 2, r.y + head, r.w - 2, ROLE_DIM,
-			     p->known ? "no process matches" : "reading the list of processes");
-	for (i = 0; i < height && top + i < p->list.n; i++) {
-		grid_target(g, (struct rect){r.x, r.y + head + i, r.w, 1}, top + i);
-		draw_process(&p->all[p->shown[top + i]], g, &c, r.y + head + i,
-			     top + i == p->list.selected);
-	}
-	if (foot)
-		draw_foot(p, g, r.y + r.h - 1, r.w);
-}
-
-static int picker_height(const struct view *v, int cols)
-{
-	return picker_of_const(v)->list.n + 2;
 }
 
 /* --- keys --------------------------------------------------------------------------------- */
@@ -367,7 +217,7 @@ static bool drop_filter(struct view_picker *p, bool all)
 
 static void pick(struct view_picker *p)
 {
-	const struct process *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
+	const struct picker_entry *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
 	char text[128];
 
 	if (!at)
@@ -460,7 +310,7 @@ static bool picker_types(const struct view *v)
 static bool picker_offers(const struct view *v, enum request request)
 {
 	const struct view_picker *p = picker_of_const(v);
-	const struct process *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
+	const struct picker_entry *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
 
 	switch (request) {
 	case REQUEST_OPEN:
@@ -520,13 +370,13 @@ static const struct view_methods methods = {
     .keymap = KEYMAP_PICKER,
     .hints = hints,
     .close = picker_close,
-    .draw = picker_draw,
+    .draw = view_picker_draw,
     .key = picker_key,
     .types = picker_types,
     .offers = picker_offers,
     .request = picker_request,
     .click = picker_click,
-    .height = picker_height,
+    .height = view_picker_height,
     .processes = picker_set,
 };
 
