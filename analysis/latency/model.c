@@ -73,12 +73,14 @@ static int feed_refused(struct model *m, const struct rec_refused *rec)
 {
 	const struct op_state *op = model_find_op(m, rec->op);
 	const char *reason = rec->reason && *rec->reason ? rec->reason : "refused";
+	const char *label;
 	char text[512];
 
 	model_events_warning(m, NOTE_ERROR, rec->op, reason);
-	if (!op || strstr(reason, op->pub.name))
+	label = op && op->pub.label[0] ? op->pub.label : op ? op->pub.name : "";
+	if (!op || strstr(reason, label) || strstr(reason, op->pub.name))
 		return model_feed_note(m, NOTE_ERROR, reason);
-	snprintf(text, sizeof(text), "%s: %s", op->pub.name, reason);
+	snprintf(text, sizeof(text), "%s: %s", label, reason);
 	return model_feed_note(m, NOTE_ERROR, text);
 }
 
