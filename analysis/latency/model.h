@@ -113,6 +113,7 @@ struct op {
 	uint32_t op;
 	enum layer layer;
 	const char *name, *label, *requested, *module, *placement;
+	const char *shown; /* of a function: its label without parameters; else label or name */
 	uint64_t offset;
 	uint32_t module_id;
 	uint32_t syscall_nr;

@@ -37,7 +37,7 @@ static const char *label_of(const struct model *m, uint32_t op)
 {
 	const struct op_state *o = model_find_op(m, op);
 
-	return o ? o->pub.label : "?";
+	return o ? o->pub.shown : "?";
 }
 
 static uint64_t bucket_middle_ns(unsigned int bucket)
@@ -224,12 +224,12 @@ static void peak_event(struct model *m, const struct op_state *op, const struct 
 
 	if (change->change == PEAK_CHANGE_MOVED) {
 		e.kind = EVENT_PEAK_MOVED;
-		add(m, &e, "%.*s: peak moved from %s to %s", NAME_SHOWN, op->pub.label,
+		add(m, &e, "%.*s: peak moved from %s to %s", NAME_SHOWN, op->pub.shown,
 		    format_time(bucket_middle_ns(change->from)).s, at.s);
 		return;
 	}
 	e.kind = table[change->change].kind;
-	add(m, &e, "%.*s: peak at %s%s%s", NAME_SHOWN, op->pub.label, at.s,
+	add(m, &e, "%.*s: peak at %s%s%s", NAME_SHOWN, op->pub.shown, at.s,
 	    table[change->change].text,
 	    table[change->change].silence ? format_time(change->silent_ns).s : "");
 }
@@ -270,7 +270,7 @@ static void peaks_tick(struct model *m, struct op_state *op, const struct rec_ti
 		return;
 	n = peak_events_slice(op->history, &slice, change);
 	if (all_vanished(op->history, change, n)) {
-		add(m, &e, "%.*s: all %u peaks: no calls for %s", NAME_SHOWN, op->pub.label, n,
+		add(m, &e, "%.*s: all %u peaks: no calls for %s", NAME_SHOWN, op->pub.shown, n,
 		    format_time(change[0].silent_ns).s);
 		return;
 	}
@@ -295,7 +295,7 @@ void model_events_tick(struct model *m, const struct rec_tick *tick)
 		uint64_t watched = watched_ns(op, tick, &in_bursts);
 
 		if (before && has_own_probes(op))
-			bursts_change(m, &op->bursts, in_bursts, op->pub.op, op->pub.label);
+			bursts_change(m, &op->bursts, in_bursts, op->pub.op, op->pub.shown);
 		if (before && !has_own_probes(op)) {
 			op->bursts.on = in_bursts;
 			recorded[op->pub.layer] = true;

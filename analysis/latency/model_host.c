@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/buf.h"
+#include "analysis/base/short_name.h"
+
 /* Returns a copy of a text from a record, at most MODEL_TEXT bytes; NULL if out of memory. */
 static char *model_text(const char *text)
 {
@@ -24,6 +27,20 @@ int model_set_text(const char **to, const char *text)
 	free((void *)*to);
 	*to = copy;
 	return 0;
+}
+
+int model_set_shown(const char **to, const struct rec_op *rec)
+{
+	const char *label = rec->label && *rec->label ? rec->label : rec->name;
+	struct buf b;
+	int err;
+
+	buf_init(&b, MODEL_TEXT);
+	if (rec->layer == LAYER_FUNCTION && label)
+		short_name(&b, label);
+	err = model_set_text(to, b.data && !b.err ? b.data : label);
+	buf_release(&b);
+	return err;
 }
 
 static void free_text(const char *text)

@@ -152,6 +152,8 @@ struct model {
 
 /* Replaces *to by a copy of text. Returns 0, or -ENOMEM with *to unchanged. */
 int model_set_text(const char **to, const char *text);
+/* The same for the name under which an operation is shown (struct op.shown). */
+int model_set_shown(const char **to, const struct rec_op *rec);
 
 /* model_host.c: everything except operations */
 int model_feed_meta(struct model *m, const struct rec_meta *rec);

@@ -31,6 +31,7 @@ void model_op_free(struct op_state *op)
 		return;
 	free((void *)op->pub.name);
 	free((void *)op->pub.label);
+	free((void *)op->pub.shown);
 	free((void *)op->pub.requested);
 	free((void *)op->pub.module);
 	free((void *)op->pub.placement);
@@ -51,6 +52,8 @@ static int set_texts(struct op *pub, const struct rec_op *rec)
 
 	if (!err)
 		err = model_set_text(&pub->label, rec->label);
+	if (!err)
+		err = model_set_shown(&pub->shown, rec);
 	if (!err)
 		err = model_set_text(&pub->module, rec->module);
 	if (!err)

@@ -5,7 +5,6 @@
 
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
-#include "tui/report/short_name.h"
 
 enum { NAME_BYTES = 4096 };
 
@@ -19,52 +18,29 @@ static bool has_function_name(const struct op *op)
 	return op->layer == LAYER_FUNCTION && op->label[0];
 }
 
-/* True if another function of the same module has the name `name`: the short one of its demangled
- * names if `is_short`. */
-static bool is_name_of_another(struct model *m, const struct op *op, const char *name,
-			       bool is_short)
+/* True if another function of the same module has the same short name, or with `whole` the same
+ * demangled name. */
+static bool is_ambiguous(struct model *m, const struct op *op, bool whole)
 {
-	bool same = false;
-	struct buf b;
-
-	buf_init(&b, NAME_BYTES * SANITISE_MAX_GROWTH);
-	for (size_t i = 0; i < model_nr_ops(m) && !same; i++) {
+	for (size_t i = 0; i < model_nr_ops(m); i++) {
 		const struct op *other = model_op(m, i);
 
-		if (!other || other->op == op->op || !has_function_name(other) ||
-		    strcmp(other->module, op->module) != 0)
-			continue;
-		buf_reset(&b);
-		if (is_short)
-			report_short_name(&b, other->label);
-		else
-			put_safe(&b, other->label);
-		same = !b.err && b.data && !strcmp(b.data, name);
+		if (other->op != op->op && has_function_name(other) &&
+		    !strcmp(other->module, op->module) &&
+		    !strcmp(whole ? other->label : other->shown, whole ? op->label : op->shown))
+			return true;
 	}
-	buf_release(&b);
-	return same;
+	return false;
 }
 
 int words_op_function(struct buf *out, struct model *m, const struct op *op)
 {
-	struct buf name;
-
-	if (!has_function_name(op)) {
-		put_safe(out, op->label[0] ? op->label : op->name);
-		return out->err;
-	}
-	buf_init(&name, NAME_BYTES * SANITISE_MAX_GROWTH);
-	report_short_name(&name, op->label);
-	if (name.data && is_name_of_another(m, op, name.data, true)) {
-		buf_reset(&name);
-		put_safe(&name, op->label);
-		if (name.data && is_name_of_another(m, op, name.data, false)) {
-			buf_reset(&name);
-			sanitise_append(&name, op->name, strcspn(op->name, "@"));
-		}
-	}
-	buf_puts(out, name.data && !name.err ? name.data : "");
-	buf_release(&name);
+	if (!has_function_name(op) || !is_ambiguous(m, op, false))
+		put_safe(out, op->shown);
+	else if (!is_ambiguous(m, op, true))
+		put_safe(out, op->label);
+	else
+		sanitise_append(out, op->name, strcspn(op->name, "@"));
 	return out->err;
 }
 

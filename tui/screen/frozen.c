@@ -180,6 +180,7 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	h->pub.placement = copy_text(h, op->placement);
 	h->pub.op.name = h->pub.name;
 	h->pub.op.label = h->pub.label;
+	h->pub.op.shown = copy_text(h, op->shown);
 	h->pub.op.placement = h->pub.placement;
 	h->pub.op.requested = copy_text(h, op->requested);
 	h->pub.op.module = copy_text(h, op->module);
