@@ -119,6 +119,7 @@ static void go(struct loop *l)
 	if (l->going)
 		return;
 	l->going = true;
+	units_go(l->c);
 	slices_begin(l);
 	waits_turn(l->c, now_ns());
 	launch_go(l->c);

@@ -52,6 +52,7 @@ struct collector {
 	struct kernel_function_table kernel_functions;
 	struct site_table sites;
 	struct governed_unit units[UNITS];
+	bool units_held; /* the units stay off until the command starts */
 	uint32_t
 	    layers; /* layers requested and possible; the governor may have switched some off now */
 	struct budget budget;

@@ -95,10 +95,24 @@ void gates_close(struct collector *c)
 
 void units_begin(struct collector *c)
 {
+	c->units_held = c->options->command != NULL;
 	for (enum unit u = 0; u < UNITS; u++)
-		c->units[u] = (struct governed_unit){.state = FUNCTION_ON,
-						     .credit_ns = budget_of(c, CREDIT_START_NS),
-						     .host_ns = HOST_START_NS};
+		c->units[u] =
+		    (struct governed_unit){.state = c->units_held ? FUNCTION_OFF : FUNCTION_ON,
+					   .credit_ns = budget_of(c, CREDIT_START_NS),
+					   .host_ns = HOST_START_NS};
+}
+
+void units_go(struct collector *c)
+{
+	if (!c->units_held)
+		return;
+	c->units_held = false;
+	for (enum unit u = 0; u < UNITS; u++) {
+		c->units[u].state = FUNCTION_ON;
+		c->units[u].state_since = now_ns();
+	}
+	units_layers(c);
 }
 
 /* Attach the tracepoints of layers that are requested and not paused. User-space lock waits
@@ -284,7 +298,7 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	unsigned int used = units_used(c);
 	int64_t earned, host;
 
-	if (budget_is_unlimited(c))
+	if (budget_is_unlimited(c) || c->units_held)
 		return next;
 	kernel_side_counters(c->kernel, n);
 	/* each used unit gets a part of the targets' budget, all functions together another;
@@ -316,7 +330,7 @@ void units_sleep(struct collector *c)
 void units_wake(struct collector *c)
 {
 	/* without credit, the governor starts a burst later */
-	for (enum unit u = 0; u < UNITS; u++) {
+	for (enum unit u = 0; u < UNITS && !c->units_held; u++) {
 		if (budget_is_unlimited(c) ||
 		    (c->units[u].credit_ns >= 0 && c->units[u].host_ns >= 0))
 			unit_on(c, u);

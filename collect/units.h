@@ -27,8 +27,14 @@ struct governed_unit {
 
 /* Number of parts into which the targets' budget is divided. */
 unsigned int budget_parts(const struct collector *c);
-/* Give all units their initial credit and switch them on. */
+/*
+ * Give all units their initial credit and switch them on. With a command they stay off until
+ * units_go(): all tasks of the host pass their tracepoints, and would use up the credit before the
+ * command's first instruction.
+ */
 void units_begin(struct collector *c);
+/* The command is about to start: switch the units on. */
+void units_go(struct collector *c);
 /* Attach the tracepoints of the layers that are requested and not paused. Updates c->layers. */
 void units_layers(struct collector *c);
 /* Govern the units; `wall`: ns since the last turn. Returns the time of the next check. */

@@ -109,6 +109,15 @@ def unused():
             check(word in program.err[0], "%r is not in: %s" % (word, program.err[0]))
 
 
+@case("a command is measured from its first instruction, its system calls, too")
+def from_the_first():
+    status, program = run_peaktop("watch", "--max-overhead", 100, "--json", "--", "true")
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    # the loader calls these before the program's own code runs
+    for name in ("syscall:openat", "syscall:mmap", "syscall:mprotect"):
+        check(operation(program.document(), name)["calls"] > 0, "no call of " + name)
+
+
 @case("VERB --help has that verb's options and two examples, on standard output")
 def verb_help():
     for verb, has, lacks in (("watch", "--for", "--slowest"), ("descend", "--slowest", "--format"), ("export", "--format", "--follow")):
