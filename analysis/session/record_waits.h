@@ -98,7 +98,10 @@ enum asleep_flags {
 	ASLEEP_TIMED = 1 << 1,	  /* it has a timer: asked_ns */
 };
 
-/* Sent before the switch that puts this task, the current one, to sleep: what it sleeps in. */
+/*
+ * Sent before the switch that puts this task, the current one, to sleep: what it sleeps in. With
+ * WAITS_NO_CPU it follows the REC_TASK of a task that sleeps when the window begins.
+ */
 struct rec_asleep {
 	uint64_t at_ns;
 	uint64_t args[WAITS_ARGS]; /* of the system call */

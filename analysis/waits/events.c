@@ -294,10 +294,16 @@ static void on_sample(struct waits *w, const struct wait_event *e)
 
 static void on_asleep(struct waits *w, const struct wait_event *e)
 {
-	uint32_t task = current_of(w, e, e->asleep.tid);
+	bool listed = e->cpu == WAITS_NO_CPU;
+	uint32_t task =
+	    listed ? tasks_find_tid(&w->tasks, e->asleep.tid) : current_of(w, e, e->asleep.tid);
 
 	if (task < FIRST_TASK)
 		return;
+	if (listed) {
+		task_asleep_before(w, task, e);
+		return;
+	}
 	task_at(w, task)->facts = e->asleep;
 	task_at(w, task)->facts.at_ns = e->at_ns;
 }

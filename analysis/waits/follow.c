@@ -126,6 +126,18 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	a->tid = 0;
 }
 
+void task_asleep_before(struct waits *w, uint32_t task, const struct wait_event *e)
+{
+	const struct rec_switch how = {.state = SWITCH_INTERRUPTIBLE};
+	struct wait_task *t = task_at(w, task);
+
+	if (t->now.state != SEGMENT_SLEEP || !t->now.before || t->now.kind != WAIT_UNKNOWN)
+		return;
+	t->facts = e->asleep;
+	t->facts.at_ns = e->at_ns;
+	fill_sleep(w, t, &how, e->at_ns);
+}
+
 static void now_ready(struct waits *w, uint32_t task, uint64_t now, enum ready_why why,
 		      const struct wait_cause *cause)
 {

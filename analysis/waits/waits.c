@@ -216,7 +216,7 @@ static bool event_of(struct waits *w, const struct record *rec, struct wait_even
 	e->type = (uint16_t)rec->type;
 	/* without a CPU only these mean something */
 	return e->cpu != WAITS_NO_CPU || e->type == REC_WINDOW || e->type == REC_TASK ||
-	       e->type == REC_PAST;
+	       e->type == REC_PAST || e->type == REC_ASLEEP;
 }
 
 static void drain(struct waits *w, bool all)

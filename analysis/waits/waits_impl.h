@@ -132,6 +132,8 @@ void task_close(struct waits *w, uint32_t task, uint64_t now);
 void segment_store(struct waits *w, const struct segment *s);
 /* It leaves the CPU at `now` and sleeps, or is runnable: `next` took the CPU. */
 void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint32_t next);
+/* It was asleep when the window began: in what. */
+void task_asleep_before(struct waits *w, uint32_t task, const struct wait_event *e);
 void task_enter(struct waits *w, uint32_t task, const struct wait_event *e, uint32_t prev);
 /* It ran on `cpu` when the records of that CPU ceased. */
 void task_lose(struct waits *w, uint32_t task, uint64_t since);

@@ -175,6 +175,40 @@ static void test_poll_loop(void **state)
 	expect_absent("innocent");
 }
 
+/* Asleep before the window and to its end: what it sleeps in is known from the list of tasks. */
+static void test_asleep_all_the_time(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 1 * MS}, {EXIT}};
+
+	for (unsigned int known = 0; known < 2; known++) {
+		struct record *r;
+
+		sim_begin(&sim, 1);
+		sim_task(&sim, "dormant", TARGET, 0, script);
+		innocent(0);
+		sim_window(&sim, WINDOW_BEGIN);
+		sim_tell_task(&sim, 0, 'S');
+		if (known) {
+			r = sim_put(&sim, REC_ASLEEP);
+			r->asleep.at_ns = sim_at(&sim);
+			r->asleep.cpu = WAITS_NO_CPU;
+			r->asleep.tid = sim.task[0].tid;
+			r->asleep.syscall = SYS_futex;
+			r->asleep.args[1] = 137;
+		}
+		sim_tell_task(&sim, 1, 'Q');
+		sim_enqueue(&sim, 1);
+		sim_run(&sim, 100 * MS);
+		sim_window(&sim, WINDOW_END);
+		feed_all(NULL);
+		expect("dormant", known ? ACCOUNT_IDLE : ACCOUNT_UNKNOWN, 100);
+		expect_layer("dormant", known ? WAIT_CONDITION : WAIT_UNKNOWN,
+			     NOTE_BEFORE | NOTE_STILL);
+		expect_absent("innocent");
+		sim_release(&sim);
+	}
+}
+
 static void test_nanosleep(void **state)
 {
 	static const struct sim_op script[] = {
@@ -529,14 +563,31 @@ static void test_rsp_compat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_pass),	     CASE(test_triangle),	  CASE(test_unix_and_loopback),
-	    CASE(test_futex_chain),  CASE(test_fork_and_wait),	  CASE(test_before_birth),
-	    CASE(test_vfork),	     CASE(test_poll_loop),	  CASE(test_nanosleep),
-	    CASE(test_disk),	     CASE(test_direct_io_worker), CASE(test_work_of_another),
-	    CASE(test_io_uring),     CASE(test_convoy),		  CASE(test_broadcast),
-	    CASE(test_two_spinners), CASE(test_handoff),	  CASE(test_network),
-	    CASE(test_sender),	     CASE(test_accept_idle),	  CASE(test_stopped),
-	    CASE(test_join),	     CASE(test_samples),	  CASE(test_started),
+	    CASE(test_pass),
+	    CASE(test_triangle),
+	    CASE(test_unix_and_loopback),
+	    CASE(test_futex_chain),
+	    CASE(test_fork_and_wait),
+	    CASE(test_before_birth),
+	    CASE(test_vfork),
+	    CASE(test_poll_loop),
+	    CASE(test_nanosleep),
+	    CASE(test_asleep_all_the_time),
+	    CASE(test_disk),
+	    CASE(test_direct_io_worker),
+	    CASE(test_work_of_another),
+	    CASE(test_io_uring),
+	    CASE(test_convoy),
+	    CASE(test_broadcast),
+	    CASE(test_two_spinners),
+	    CASE(test_handoff),
+	    CASE(test_network),
+	    CASE(test_sender),
+	    CASE(test_accept_idle),
+	    CASE(test_stopped),
+	    CASE(test_join),
+	    CASE(test_samples),
+	    CASE(test_started),
 	    CASE(test_rsp_compat),
 	};
 
