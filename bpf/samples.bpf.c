@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Samples of the stacks of threads inside f0. */
-#include "bpf/descend.h"
+#include "bpf/stack.h"
 
 /*
  * Subtract the time of a sample from the interrupted call and from the interrupt it ran in.

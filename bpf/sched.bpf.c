@@ -3,6 +3,7 @@
 #include "bpf/asleep.h"
 #include "bpf/host_waits.h"
 #include "bpf/phases.h"
+#include "bpf/stack.h"
 #include "bpf/waits_sched.h"
 
 INLINE void irq_forget(void)

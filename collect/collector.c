@@ -29,6 +29,7 @@
 #include "collect/site_check.h"
 #include "collect/slices.h"
 #include "collect/state.h"
+#include "collect/steal.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
 #include "collect/thread_snapshots.h"
@@ -112,6 +113,7 @@ static void slices_begin(struct loop *l)
 	    c->slice.start + (c->slice.interval_ns < FIRST_SLICE_MS * MS ? c->slice.interval_ns
 									 : FIRST_SLICE_MS * MS);
 	slots_begin(c);
+	steal_begin(c);
 }
 
 static void go(struct loop *l)
@@ -488,6 +490,7 @@ static void finish(struct collector *c)
 		ring_drain(c);
 		slice_end(c, true);
 		cost_note(c);
+		steal_note(c);
 	}
 	bye.bye.error = c->loop.error;
 	send_record(c, &bye);

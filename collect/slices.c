@@ -8,7 +8,6 @@
 #include "collect/phases.h"
 #include "collect/share.h"
 #include "collect/state.h"
-#include "collect/steal.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
 #include "collect/units.h"
@@ -192,11 +191,10 @@ static void samples_keep(struct collector *c)
 
 static struct armed_time *slot_time(struct collector *c, uint32_t slot)
 {
-	struct slot_info *info = &c->slots[slot];
-	struct governed_unit *unit = unit_of(c, info->layer);
+	struct governed_unit *unit = unit_of(c, c->slots[slot].layer);
 
-	if (info->function)
-		return &info->function->time;
+	if (c->slots[slot].function)
+		return &c->slots[slot].function->time;
 	return unit ? &unit->time : NULL;
 }
 
@@ -480,7 +478,6 @@ void slots_begin(struct collector *c)
 	phases_begin(c);
 	kernel_functions_begin(c, now.ns);
 	c->account.own_before = budget_own_cpu(c);
-	steal_begin(c);
 }
 
 static void cost_send(struct collector *c, uint64_t now)
@@ -518,7 +515,6 @@ void cost_note(struct collector *c)
 {
 	budget_note(c, c->account.reported_target_ns, c->account.reported_cpu_ns,
 		    c->account.reported_wall_ns);
-	steal_note(c);
 }
 
 static void loss_send(struct collector *c)

@@ -136,6 +136,37 @@ static void test_preemption(void **state)
 	bench_end(&b);
 }
 
+/*
+ * The hypervisor takes the CPU in one of seven calls. The longest call is reported without this
+ * time, so the loop is still found, and the hypervisor is named beside it.
+ */
+static void test_steal_in_one_call_of_a_loop(void **state)
+{
+	const struct rec_host_wait steal = {
+	    .kind = HOST_WAIT_STEAL, .ns = 7 * MS, .name = "", .detail = ""};
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	site(&b, 'a', 'b');
+	start(&b, true);
+	b.call.runqueue_ns = b.call.preempted_ns = steal.ns;
+	b.call.waits = &steal;
+	b.call.nr_waits = 1;
+	CALLS(20, &b, 15 * MS, P("a", 14 * MS, .max = MS, .count = 7, .runqueue = steal.ns));
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_LOOP);
+	assert_true(fabs(r.paths[0].share - 8.0 / 15) < 1e-9);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_PREEMPTION);
+	assert_string_equal(r.paths[1].cause.name, "the hypervisor");
+	assert_true(fabs(r.paths[1].share - 7.0 / 15) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 /* When it always stands in one callee, that is the place of it. */
 static void test_place_of_preemption(void **state)
 {
@@ -862,6 +893,7 @@ int main(void)
 	    cmocka_unit_test(test_tally_keeps_the_heaviest),
 	    cmocka_unit_test(test_tally_keeps_the_usual_detail),
 	    cmocka_unit_test(test_preemption),
+	    cmocka_unit_test(test_steal_in_one_call_of_a_loop),
 	    cmocka_unit_test(test_place_of_preemption),
 	    cmocka_unit_test(test_interrupt),
 	    cmocka_unit_test(test_preemption_that_hides),

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies the stack of a thread inside f0, as it falls asleep or when it is sampled. */
+#ifndef PEAKTOP_BPF_STACK_H
+#define PEAKTOP_BPF_STACK_H
+
+#include "bpf/descend.h"
+
+/* The owners of two locks for which threads often spin in the kernel: that of the address
+ * space, and that of the file with descriptor `fd`. */
+INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64 fd)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = 0, **at;
+
+	r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
+	if (mm)
+		fill_owner(&r->owners[PT_OWNER_MEMORY], BPF_CORE_READ(mm, mmap_lock.owner.counter));
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return;
+	at = BPF_CORE_READ(table, fd);
+	if (!bpf_probe_read_kernel(&file, sizeof(file), at + fd) && file)
+		fill_owner(&r->owners[PT_OWNER_FILE],
+			   BPF_CORE_READ(file, f_inode, i_rwsem.owner.counter));
+}
+
+/*
+ * Send a stack sample of a thread inside f0: its user registers `regs`, its user stack down to
+ * the frame of f0's caller (up to PT_STACK bytes if f0 is a system call), and the kernel's
+ * return addresses. `ctx` is the context of the BPF program. `room` is the buffer's index; 0
+ * means that the thread falls asleep.
+ */
+INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task,
+			  struct pt_regs *regs, u32 room, bool in_kernel)
+{
+	struct pt_descent *d = descent_of(c, task);
+	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
+	bool sleeps = !room;
+	u64 bytes;
+	s64 kernel;
+
+	if (!d || !r || c->stacks_left <= 0)
+		return;
+	__sync_fetch_and_add(&c->stacks_left, -1);
+	r->head.kind = PT_RECORD_STACK;
+	r->head.slot = c->descend_slot;
+	r->head.tgid = task->tgid;
+	r->head.tid = task->pid;
+	r->head.at = bpf_ktime_get_ns();
+	r->cfa = d->cfa;
+	r->sleeps = sleeps;
+	r->fnode = innermost(d);
+	r->epoch = d->record.epoch;
+	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
+		return;
+	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
+	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
+	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
+	work_copy(&r->work, d);
+	if (!sleeps && in_kernel)
+		fill_owners(r, task, r->regs[PT_REG_DI]);
+	else
+		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
+	/* include f0's return address and 64 bytes of its caller's frame */
+	bytes = c->descend_call ? PT_STACK : d->cfa + 64 - r->regs[PT_REG_SP];
+	HIDE(bytes);
+	if (bytes > PT_STACK)
+		bytes = PT_STACK;
+	if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP])) {
+		/* the stack ends before that: try less */
+		bytes = 2048;
+		if (bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
+			bytes = 512;
+		if (bytes == 512 &&
+		    bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
+			bytes = 0;
+	}
+	r->bytes = bytes;
+	HIDE(bytes);
+	if (bytes > PT_STACK)
+		return;
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
+			       BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->lost_ring, 1);
+	/* sample_charge() adds the time of samples */
+	if (sleeps)
+		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
+}
+
+#endif
