@@ -54,7 +54,8 @@ static void add_targets(struct pager *p, struct model *m)
 	}
 }
 
-/* The whole names of the functions that are watched, which other views shorten. */
+/* The whole names of the functions that are watched, and how they are timed: other views show
+ * neither. */
 static void add_functions(struct pager *p, struct model *m, int columns)
 {
 	char raw[8192], safe[16384];
@@ -63,7 +64,7 @@ static void add_functions(struct pager *p, struct model *m, int columns)
 	for (size_t i = 0; i < model_nr_ops(m); i++) {
 		const struct op *op = model_op(m, i);
 
-		if (!op || op->layer != LAYER_FUNCTION || !op->label[0])
+		if (!op->label[0] || (op->layer != LAYER_FUNCTION && op->layer != LAYER_KERNEL))
 			continue;
 		if (!any)
 			heading(p, "Functions");
@@ -159,28 +160,6 @@ static void add_notes(struct pager *p, struct model *m, int columns)
 	}
 }
 
-/* How functions are timed: an operation's own view does not show it. */
-static void add_placements(struct pager *p, struct model *m, int columns)
-{
-	size_t i, n = model_nr_ops(m);
-	bool first = true;
-
-	for (i = 0; i < n; i++) {
-		const struct op *op = model_op(m, i);
-		char raw[2048], safe[4096];
-
-		if (!op->placement[0] || (op->layer != LAYER_FUNCTION && op->layer != LAYER_KERNEL))
-			continue;
-		if (first)
-			heading(p, "How functions are timed");
-		first = false;
-		snprintf(raw, sizeof(raw), "%.900s: %.1000s", op->label[0] ? op->label : op->name,
-			 op->placement);
-		sanitise(safe, sizeof(safe), raw);
-		pager_wrap(p, ROLE_TEXT, safe, columns, 2);
-	}
-}
-
 static void add_constants(struct pager *p, struct model *m)
 {
 	size_t i, n = model_nr_constants(m);
@@ -230,7 +209,6 @@ static void information_tick(struct view *v)
 	add_cost(p, m);
 	add_notes(p, m, columns);
 	add_host(p, m);
-	add_placements(p, m, columns);
 	add_constants(p, m);
 	add_checks(p, m, columns);
 	if (!p->nr_lines)
