@@ -400,7 +400,7 @@ static void slot_send(struct collector *c, uint32_t slot, struct armed_clock now
 		return;
 	if (t && t->has_cut && info->cut)
 		profile_send(c, slot, info->cut, &t->cut, info->cut_spent);
-	if (t && !t->tell)
+	if (t && !t->report_due)
 		return;
 	if (t)
 		p = armed_period(t, now);
@@ -417,18 +417,18 @@ static void time_set_reported(struct armed_time *t, struct armed_clock now)
 	if (t->has_cut)
 		t->past_on_ns += t->cut.armed_ns;
 	t->has_cut = false;
-	if (!t->tell)
+	if (!t->report_due)
 		return;
 	t->past_on_ns += armed_period(t, now).armed_ns;
 	armed_begin(t, now);
 }
 
-/* What was armed for a whole slice is not in bursts. `tell`: send a record for this slice. */
+/* What was armed for a whole slice is not in bursts. `report_due`: send a record for this slice. */
 static void burst_over(struct collector *c, struct armed_time *t, uint64_t now, bool last)
 {
 	if (t->bursting && t->on && now > t->since.ns + c->slice.interval_ns)
 		t->bursting = false;
-	t->tell = !t->bursting || last;
+	t->report_due = !t->bursting || last;
 }
 
 static void times_look(struct collector *c, uint64_t now, bool last)

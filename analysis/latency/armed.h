@@ -34,7 +34,7 @@ struct armed_time {
 	struct armed_clock start;  /* start of the present period */
 	uint64_t on_ns, on_cpu_ns; /* armed time of this period before `since` */
 	/* the caller has to report the present period at the end of this slice */
-	bool tell;
+	bool report_due;
 	bool has_cut; /* `cut` is a period that has ended and was not reported yet */
 	struct armed_period cut;
 	uint64_t begin, past_on_ns; /* sum of the armed time of all reported periods */

@@ -119,8 +119,8 @@ static bool diluted(double before, double after, const struct compare_pair *pair
 }
 
 /* Reports the peaks that only one side has (`alone`), or those that only changed their weight. */
-static void tell(const struct found *f, const struct side *other, bool is_after, bool alone,
-		 int drift, struct compare_pair *pair)
+static void report_peaks(const struct found *f, const struct side *other, bool is_after, bool alone,
+			 int drift, struct compare_pair *pair)
 {
 	struct compare_reason r;
 	unsigned int i;
@@ -159,10 +159,10 @@ void compare_peaks(const struct side *before, const struct side *after,
 	/*
 	 * report new and gone peaks before the peaks that became heavier or lighter because of them
 	 */
-	tell(&b, before, true, true, drift, pair);
-	tell(&a, after, false, true, drift, pair);
-	tell(&b, before, true, false, drift, pair);
-	tell(&a, after, false, false, drift, pair);
+	report_peaks(&b, before, true, true, drift, pair);
+	report_peaks(&a, after, false, true, drift, pair);
+	report_peaks(&b, before, true, false, drift, pair);
+	report_peaks(&a, after, false, false, drift, pair);
 }
 
 void compare_shape(const struct side *before, const struct side *after, int drift,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which segments of a target are told, and when. Sleeps that only a timer interrupted are one; a
- * sleep that goes on after a short run was interrupted by a false wakeup.
+ * Decides which segments of a target become chains, and when. Sleeps that only a timer interrupted
+ * are one; a sleep that goes on after a short run was interrupted by a false wakeup.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static struct walker begin(struct waits *w)
 	return (struct walker){.w = w};
 }
 
-static void tell(struct waits *w, const struct segment *s, unsigned int notes)
+static void emit_chain(struct waits *w, const struct segment *s, unsigned int notes)
 {
 	struct walker k = begin(w);
 
@@ -78,7 +78,7 @@ void chains_settle(struct waits *w, uint32_t task)
 	if (!p || !p->parts)
 		return;
 	if (p->parts == 1)
-		tell(w, &p->first, 0);
+		emit_chain(w, &p->first, 0);
 	else
 		emit_merged(w, p);
 	p->parts = 0;
@@ -102,7 +102,7 @@ static void sleep_over(struct waits *w, const struct segment *s)
 	if (!p)
 		p = t->pending = calloc(1, sizeof(*p));
 	if (!p) {
-		tell(w, s, 0);
+		emit_chain(w, s, 0);
 		return;
 	}
 	if (p->parts && brief && is_same_place(w, &p->last, s)) {
@@ -113,7 +113,7 @@ static void sleep_over(struct waits *w, const struct segment *s)
 		} else if (p->parts == 1 && p->last.cause.kind == ENDER_TASK &&
 			   t->woke_ns < p->last.to) {
 			w->stats.false_wakeups++;
-			tell(w, &p->first, NOTE_FALSE_WAKEUP);
+			emit_chain(w, &p->first, NOTE_FALSE_WAKEUP);
 			p->parts = 0;
 		}
 	}
@@ -138,5 +138,5 @@ void chains_segment(struct waits *w, const struct segment *s)
 	/* after a longer run the sleep before it was whole */
 	if (s->state == SEGMENT_RUN && s->to >= task_at(w, s->task)->run_since + BRIEF_RUN_NS)
 		chains_settle(w, s->task);
-	tell(w, &copy, 0);
+	emit_chain(w, &copy, 0);
 }

@@ -21,7 +21,7 @@ static void put_layer(struct buf *out, const struct waits_layer *l, waits_frame_
 		put_name(out, l->comm, "");
 		buf_printf(out, " %u ", l->tid);
 	}
-	buf_puts(out, l->state == LAYER_SLEEP ? wait_kind_info(l->kind)->text
+	buf_puts(out, l->state == CHAIN_SLEEP ? wait_kind_info(l->kind)->text
 					      : layer_state_text(l->state));
 	if (*l->what) {
 		buf_putc(out, ' ');

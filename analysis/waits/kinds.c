@@ -81,7 +81,7 @@ const char *wait_account_text(enum wait_account account)
 	return (unsigned int)account < ACCOUNTS ? text[account] : "unknown";
 }
 
-/* A function is told by the begin of its name; where the list has several, each sets the hint. */
+/* Recognises a function by the begin of its name. Each match in the list sets its hint. */
 static const struct {
 	const char *prefix;
 	uint32_t hint;

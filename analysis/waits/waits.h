@@ -104,21 +104,21 @@ struct waits_account {
 };
 void waits_account(const struct waits *w, struct waits_account *out);
 
-/* The category of each layer's state, for JSON and marks. */
+/* The state of one layer of a chain, for JSON and marks. */
 enum layer_state {
-	LAYER_RUN = 0,
-	LAYER_RUNNABLE,
-	LAYER_SLEEP,
-	LAYER_IO,
-	LAYER_NET,
-	LAYER_INTERRUPT,
-	LAYER_TIMER
+	CHAIN_RUN = 0,
+	CHAIN_RUNNABLE,
+	CHAIN_SLEEP,
+	CHAIN_IO,
+	CHAIN_NET,
+	CHAIN_INTERRUPT,
+	CHAIN_TIMER
 };
 const char *layer_state_text(enum layer_state state);
 
 enum layer_note {
 	NOTE_FALSE_WAKEUP = 1 << 0, /* woken, ran under 100 us, woke nobody, and slept again */
-	NOTE_MERGED = 1 << 1,	    /* several sleeps that timers ended, told as one */
+	NOTE_MERGED = 1 << 1,	    /* several sleeps that timers ended, reported as one */
 	NOTE_FORK = 1 << 2,	    /* the parent, before this task was made */
 	NOTE_BUSY = 1 << 3,	    /* had not got the request yet */
 	NOTE_HANDOFF = 1 << 4,

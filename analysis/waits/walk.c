@@ -21,9 +21,9 @@ static uint32_t cause_name(const struct waits *w, const struct wait_cause *c)
 
 static enum layer_state layer_of(const struct segment *s)
 {
-	return s->state == SEGMENT_RUN	   ? LAYER_RUN
-	       : s->state == SEGMENT_READY ? LAYER_RUNNABLE
-					   : LAYER_SLEEP;
+	return s->state == SEGMENT_RUN	   ? CHAIN_RUN
+	       : s->state == SEGMENT_READY ? CHAIN_RUNNABLE
+					   : CHAIN_SLEEP;
 }
 
 /* The layer of a task in this segment. */
@@ -49,7 +49,7 @@ uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, 
 	return chains_child(w->chains, parent, &key, s->from);
 }
 
-/* A task of which nothing but the name is told here. */
+/* A task of which only the name is known here. */
 static uint32_t named_layer(struct walker *k, uint32_t parent, uint32_t task,
 			    enum layer_state state, unsigned int notes, uint64_t at)
 {
@@ -88,7 +88,7 @@ static void walk_run(struct walker *k, uint32_t parent, const struct segment *s,
 		t->charged_ns += hi - lo;
 	chains_emit(k->w->chains, node, lo, hi - irq,
 		    s->sampled ? ACCOUNT_RUN_SAMPLED : ACCOUNT_RUN_UNSAMPLED);
-	thing(k, node, LAYER_INTERRUPT, 0, 0, hi - irq, hi, ACCOUNT_HARDWARE);
+	thing(k, node, CHAIN_INTERRUPT, 0, 0, hi - irq, hi, ACCOUNT_HARDWARE);
 }
 
 static void walk_ready(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
@@ -99,7 +99,7 @@ static void walk_ready(struct walker *k, uint32_t parent, const struct segment *
 
 	/* the waker went on running on the CPU that the woken task waits for */
 	if (handoff)
-		node = named_layer(k, node, s->waker, LAYER_RUN, 0, lo);
+		node = named_layer(k, node, s->waker, CHAIN_RUN, 0, lo);
 	chains_emit(k->w->chains, node, lo, hi, handoff ? ACCOUNT_HANDOFF : ACCOUNT_RUN_QUEUE);
 }
 
@@ -115,7 +115,7 @@ static void walk_hole(struct walker *k, uint32_t parent, uint32_t task, uint64_t
 	if (hi <= lo)
 		return;
 	notes |= followed ? 0 : NOTE_NOT_FOLLOWED;
-	node = named_layer(k, parent, task, LAYER_RUN, notes, lo);
+	node = named_layer(k, parent, task, CHAIN_RUN, notes, lo);
 	chains_emit(k->w->chains, node, lo, hi,
 		    notes & (NOTE_HORIZON | NOTE_LIMIT) ? ACCOUNT_UNKNOWN : ACCOUNT_OTHER_PATH);
 }
@@ -209,7 +209,7 @@ static void walk_waker(struct walker *k, uint32_t node, const struct segment *s,
 
 	/* a packet: the sender until it was sent, then the way */
 	if (sent && sent < hi) {
-		thing(k, node, LAYER_NET, object_name(k->w, c->object), 0, sent > lo ? sent : lo,
+		thing(k, node, CHAIN_NET, object_name(k->w, c->object), 0, sent > lo ? sent : lo,
 		      hi, ACCOUNT_NETWORK);
 		hi = sent;
 	}
@@ -217,7 +217,7 @@ static void walk_waker(struct walker *k, uint32_t node, const struct segment *s,
 		return;
 	got = request_time(k->w, c->task, s->task, hi);
 	if (got > lo) {
-		busy = named_layer(k, node, c->task, LAYER_RUN, NOTE_BUSY, lo);
+		busy = named_layer(k, node, c->task, CHAIN_RUN, NOTE_BUSY, lo);
 		chains_emit(k->w->chains, busy, lo, got, ACCOUNT_BUSY_OTHER);
 		lo = got;
 	}
@@ -271,8 +271,8 @@ static void walk_request(struct walker *k, uint32_t node, const struct segment *
 	else
 		submit = lo;
 	issue = !issue || issue < submit ? submit : issue < hi ? issue : hi;
-	thing(k, node, LAYER_IO, name, NOTE_QUEUED, submit, issue, ACCOUNT_IO_QUEUE);
-	thing(k, node, LAYER_IO, name, 0, issue, hi, device);
+	thing(k, node, CHAIN_IO, name, NOTE_QUEUED, submit, issue, ACCOUNT_IO_QUEUE);
+	thing(k, node, CHAIN_IO, name, 0, issue, hi, device);
 }
 
 /* A worker acts for whoever gave it the work: before it was queued, that one. */
@@ -322,14 +322,14 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 		walk_work(k, node, s, c, lo, hi, depth);
 		return;
 	case ENDER_TIMER:
-		thing(k, node, LAYER_TIMER, 0, 0, lo, hi,
+		thing(k, node, CHAIN_TIMER, 0, 0, lo, hi,
 		      wait_is_deliberate(kind) ? ACCOUNT_DELIBERATE : ACCOUNT_TIMED_OUT);
 		return;
 	case ENDER_OTHER_TIMER:
-		thing(k, node, LAYER_TIMER, cause_name(k->w, c), 0, lo, hi, ACCOUNT_HARDWARE);
+		thing(k, node, CHAIN_TIMER, cause_name(k->w, c), 0, lo, hi, ACCOUNT_HARDWARE);
 		return;
 	case ENDER_NETWORK:
-		thing(k, node, LAYER_NET, object_name(k->w, c->object ? c->object : s->object), 0,
+		thing(k, node, CHAIN_NET, object_name(k->w, c->object ? c->object : s->object), 0,
 		      lo, hi,
 		      wait_kind_info(kind)->account == ACCOUNT_IDLE ? ACCOUNT_IDLE
 								    : ACCOUNT_NETWORK);
@@ -337,7 +337,7 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 	case ENDER_IRQ:
 	case ENDER_SOFTIRQ:
 	case ENDER_IPI:
-		thing(k, node, LAYER_INTERRUPT,
+		thing(k, node, CHAIN_INTERRUPT,
 		      c->task ? task_at(k->w, c->task)->comm : cause_name(k->w, c), 0, lo, hi,
 		      ACCOUNT_HARDWARE);
 		return;

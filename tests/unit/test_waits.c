@@ -396,7 +396,7 @@ static void test_two_spinners(void **state)
 	for (uint32_t i = 0; i < chains.nr; i++) {
 		const struct waits_layer *l = &chains.nodes[i].layer;
 
-		if (l->state != LAYER_RUNNABLE || l->why != READY_PREEMPTED)
+		if (l->state != CHAIN_RUNNABLE || l->why != READY_PREEMPTED)
 			continue;
 		assert_string_equal(l->what, "rival");
 	}

@@ -105,7 +105,7 @@ static inline void expect_layer(const char *comm, enum wait_kind kind, unsigned 
 	for (uint32_t i = 0; i < chains.nr; i++) {
 		const struct waits_layer *l = &chains.nodes[i].layer;
 
-		if (!strcmp(l->comm, comm) && l->state == LAYER_SLEEP && l->kind == kind &&
+		if (!strcmp(l->comm, comm) && l->state == CHAIN_SLEEP && l->kind == kind &&
 		    (l->notes & notes) == notes)
 			return;
 	}

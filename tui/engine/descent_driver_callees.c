@@ -65,7 +65,7 @@ static bool imports_known(const struct descent_driver *d, const struct callees *
 }
 
 /* Feed REC_CALLEES. feed() may reallocate d->functions: do not use `c` afterwards. */
-static void tell(struct descent_driver *d, struct callees *c)
+static void feed_callees(struct descent_driver *d, struct callees *c)
 {
 	struct rec_call_site *sites = calloc(c->nr + 1, sizeof(*sites));
 	struct record rec = {.type = REC_CALLEES};
@@ -99,7 +99,7 @@ static void report_ready(struct descent_driver *d)
 		struct callees *c = &d->functions[i];
 
 		if (c->state == LOOKUP_KNOWN && !c->reported && imports_known(d, c))
-			tell(d, c);
+			feed_callees(d, c);
 	}
 }
 
@@ -141,7 +141,7 @@ void callees_want(struct descent_driver *d, struct rec_code function)
 	}
 	if (c) {
 		if (c->state == LOOKUP_KNOWN && imports_known(d, c))
-			tell(d, c);
+			feed_callees(d, c);
 		return;
 	}
 	err = array_grow(d->functions, d->nr_functions, d->cap_functions, DRIVER_MAX_FUNCTIONS);

@@ -270,7 +270,7 @@ static void cpu_waits_join(struct printer *p, uint32_t from, uint32_t to)
 	for (uint32_t k = from; k < to; k++) {
 		uint32_t i = p->children[k], at = 0;
 
-		if (nodes[i].layer.state != LAYER_RUNNABLE || is_handoff(p, i))
+		if (nodes[i].layer.state != CHAIN_RUNNABLE || is_handoff(p, i))
 			continue;
 		while (at < nr && !is_same(&nodes[leaders[at]].layer, &nodes[i].layer))
 			at++;

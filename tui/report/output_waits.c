@@ -109,28 +109,28 @@ void wait_layer_words(struct buf *out, const struct waits_node *n)
 	const struct waits_layer *l = &n->layer;
 
 	switch (l->state) {
-	case LAYER_RUN:
+	case CHAIN_RUN:
 		put_run(out, n);
 		return;
-	case LAYER_RUNNABLE:
+	case CHAIN_RUNNABLE:
 		put_runnable(out, l);
 		return;
-	case LAYER_SLEEP:
+	case CHAIN_SLEEP:
 		put_sleep(out, n);
 		return;
-	case LAYER_IO:
+	case CHAIN_IO:
 		buf_puts(out, l->notes & NOTE_QUEUED ? "I/O queue" : "block I/O");
 		put_after(out, ": ", l->what);
 		return;
-	case LAYER_NET:
+	case CHAIN_NET:
 		buf_puts(out, "network");
 		put_after(out, ": ", l->what);
 		return;
-	case LAYER_INTERRUPT:
+	case CHAIN_INTERRUPT:
 		buf_puts(out, "interrupt");
 		put_after(out, ": ", l->what);
 		return;
-	case LAYER_TIMER:
+	case CHAIN_TIMER:
 		buf_puts(out, n->account == ACCOUNT_DELIBERATE	? "slept until its timer"
 			      : n->account == ACCOUNT_TIMED_OUT ? "timed out"
 								: "timer");
