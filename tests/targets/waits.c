@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * waits MODE ROUNDS: programs that wait for each other in a known way. They burn CPU time of their
- * thread, not wall time, so that the answers do not depend on the load of the host.
+ * waits MODE ROUNDS [PATH [PATH2]]: programs that wait for each other in a known way. They burn CPU
+ * time of their thread, not wall time, so that the answers do not depend on the load of the host.
  *
  *   pass    two processes pass a byte through pipes; "parent" runs 2 ms, "child" 3 ms per round
  *   chain   thread "a" waits for "c", which waits for "b", by condition variables
  *   fork    the process waits for a child that sleeps for 5 ms and runs for 3 ms
  *   sleep   nanosleep() of 10 ms, then 1 ms of CPU time
  *   spin    two processes that never sleep, on one CPU
- *   write   writes and fsync() of a file (third argument)
+ *   write   writes and fsync() of the file PATH
+ *   ask     write to the FIFO PATH, read from the FIFO PATH2
+ *   serve   read from PATH, sleep for 2 ms, run for 1 ms, write to PATH2
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -213,12 +215,37 @@ static void store(const char *path)
 	}
 }
 
+/* ---- two processes that different users may run */
+
+static void ask(const char *to, const char *from)
+{
+	int out = open(to, O_WRONLY), in = open(from, O_RDONLY);
+
+	for (int i = 0; i < rounds; i++) {
+		burn_ms(1);
+		byte_send(out);
+		byte_take(in);
+	}
+}
+
+static void serve(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY);
+
+	name("waits-server");
+	for (;;) {
+		byte_take(in);
+		doze_ms(2);
+		burn_ms(1);
+		byte_send(out);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[1] : "";
 
 	rounds = argc > 2 ? atoi(argv[2]) : 0;
-	prctl(PR_SET_PTRACER, -1);
 	if (!strcmp(mode, "pass"))
 		pass();
 	else if (!strcmp(mode, "chain"))
@@ -231,6 +258,10 @@ int main(int argc, char **argv)
 		spin();
 	else if (!strcmp(mode, "write") && argc > 3)
 		store(argv[3]);
+	else if (!strcmp(mode, "ask") && argc > 4)
+		ask(argv[3], argv[4]);
+	else if (!strcmp(mode, "serve") && argc > 4)
+		serve(argv[3], argv[4]);
 	else
 		return 2;
 	return 0;

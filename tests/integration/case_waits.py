@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""chains, live: whom a thread waited for, through other threads and processes, and who does not appear."""
+from harness import *
+from installed import Installed
+
+ROUNDS = 40
+
+
+def chains(*command):
+    """The document of a target that is traced from its first instruction on."""
+    status, program = run_peaktop("chains", "--json", "--max-overhead", 100, "--", *command, seconds=100)
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    return document_of(program)
+
+
+def document_of(program):
+    document = json.loads(program.text())
+    equal("lost records", document["losses"]["records"], 0)
+    return document
+
+
+def waits(mode, *args):
+    return [os.path.join(TARGETS, "waits"), mode, *[str(a) for a in args]]
+
+
+def told(document):
+    """All chains as lines, for a message."""
+    return "\n".join("%.1f ms: %s" % (c["ns"] / 1e6, " > ".join("%s: %s" % (l.get("comm", ""), l["detail"])
+                                                              for l in c["layers"])) for c in document["chains"][:40])
+
+
+def time_of(document, *layers):
+    """Time of the chains whose first layers are (comm, word of the state or the detail)."""
+    def fits(chain):
+        return len(chain["layers"]) >= len(layers) and all(
+            (comm is None or l.get("comm") == comm) and (l["state"] == word or word in l["detail"])
+            for l, (comm, word) in zip(chain["layers"], layers))
+    return sum(c["ns"] for c in document["chains"] if fits(c))
+
+
+def category(document, name):
+    return next(a["ns"] for a in document["accounting"] if a["category"] == name)
+
+
+def names(document):
+    return {l.get("comm") for c in document["chains"] for l in c["layers"]}
+
+
+def sound(document):
+    """Little is lost or unknown, and all was observed."""
+    between("windows", document["windows"], 1, 2)
+    between("accounted by wall time\n" + told(document), document["accounted_wall"], 0.9, 1.0)
+
+
+@case("a pipe: the reader waits for the process that runs, not for one that does nothing with it")
+def pipe():
+    innocent = Program(waits("sleep", 100000))
+    try:
+        document = chains(*waits("pass", ROUNDS))
+    finally:
+        innocent.process.kill()
+    sound(document)
+    child = time_of(document, ("waits", "in a pipe"), ("waits-child", "run"))
+    # each ran for so long by its own clock; a hand-off counts apart
+    child += time_of(document, ("waits", "waker still used"), ("waits-child", "run"))
+    check(child > ROUNDS * 2e6, "the child runs for 3 ms a round: %.1f ms\n%s" % (child / 1e6, told(document)))
+    check(innocent.pid not in {l.get("pid") for c in document["chains"] for l in c["layers"]}, told(document))
+
+
+@case("threads: a waits for c, c waits for b, and the time is that of b")
+def threads():
+    document = chains(*waits("chain", ROUNDS))
+    sound(document)
+    through_c = time_of(document, ("waits-a", "condition"), ("waits-c", "condition"), ("waits-b", "run"))
+    straight = time_of(document, ("waits-a", "condition"), ("waits-b", "run"))
+    check(through_c + straight > ROUNDS * 1e6, told(document))
+    check(time_of(document, ("waits-a", "condition"), ("waits-c", "run")) > ROUNDS * 0.5e6, told(document))
+
+
+@case("a child: the parent waits for its sleep, which was on purpose, and for what it ran")
+def child():
+    document = chains(*waits("fork", ROUNDS))
+    sound(document)
+    asleep = time_of(document, ("waits", "child"), ("waits-job", "nanosleep"))
+    check(asleep > ROUNDS * 4e6, told(document))
+    check(time_of(document, ("waits", "child"), ("waits-job", "run")) > ROUNDS * 2e6, told(document))
+    check(category(document, "deliberate sleep") > ROUNDS * 4e6, document["accounting"])
+    check(category(document, "timed out") < category(document, "deliberate sleep") / 10, document["accounting"])
+
+
+@case("a sleep on purpose is ended by its own timer, and by no task")
+def purpose():
+    document = chains(*waits("sleep", ROUNDS))
+    sound(document)
+    check(category(document, "deliberate sleep") > ROUNDS * 9e6, document["accounting"])
+    asleep = [c for c in document["chains"] if "nanosleep" in c["layers"][0]["detail"]]
+    check(asleep and all("pid" not in l for c in asleep for l in c["layers"][1:]), told(document))
+
+
+@case("two that never sleep on one CPU: each waits for the CPU, and who has it is named")
+def rivals():
+    document = chains(*waits("spin", 400))
+    sound(document)
+    check(category(document, "run queue") > 0, document["accounting"])
+    check(any("waits-rival" in c["layers"][0]["detail"] for c in document["chains"]), told(document))
+
+
+@case("whose data is seen: of a process of another user only its name, its state and its times")
+def users():
+    here = Installed()
+    program = here.copy(os.path.join(TARGETS, "waits"))
+    to, back = os.path.join(here.folder, "to"), os.path.join(here.folder, "back")
+    for path in (to, back):
+        os.mkfifo(path)
+        os.chmod(path, 0o666)
+    server = Program([program, "serve", "1", to, back])
+    asker = here.start(program, "ask", "100000", to, back)
+    try:
+        seen = {}
+        for who, command in (("root", [PEAKTOP]), ("nobody", here.command(here.peaktop))):
+            run = Peaktop.__new__(Peaktop)
+            Program.__init__(run, command + ["chains", "-p", str(asker.pid), "--json", "--for", "3",
+                                             "--max-overhead", "100"])
+            STARTED.add(run.pid)
+            equal("exit status of %s (%s)" % (who, run.error_text()), run.wait(60), 0)
+            document = document_of(run)
+            seen[who] = [l for c in document["chains"] for l in c["layers"] if l.get("pid") == server.pid]
+            check(seen[who], "%s sees the server:\n%s" % (who, told(document)))
+    finally:
+        server.process.kill()
+        asker.process.kill()
+    check(any("nanosleep" in l["detail"] for l in seen["root"]), "root: %s" % seen["root"])
+    check(any(l["frames"] for l in seen["root"]), "root: %s" % seen["root"])
+    for layer in seen["nobody"]:
+        check(not layer["frames"] and "nanosleep" not in layer["detail"] and "pipe" not in layer["detail"] and
+              here.folder not in layer["detail"], "nobody: %s" % layer)
+
+
+main()
