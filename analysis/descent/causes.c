@@ -410,29 +410,28 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->entry[lightest].lead_ns = ns;
 }
 
-/* Says in the detail of `c` that `n` tasks had the CPU, `c` for `percent` of the time. With
- * `steals`, the hypervisor is one of them. */
-static void tell_others(struct cause *c, unsigned int n, bool steals, double percent)
+/*
+ * Says in the detail of `c` that it had the CPU for `percent` of the time, and who had it
+ * otherwise: `tasks` tasks ran, `c` among them unless it is the hypervisor. `steals`: the
+ * hypervisor took much of the time.
+ */
+static void tell_others(struct cause *c, unsigned int tasks, bool steals, double percent)
 {
+	const char *plural = tasks == 1 ? "" : "s";
+
 	if (is_steal(c))
-		snprintf(c->detail, sizeof(c->detail),
-			 "%s, %.0f%% of that time; %u task%s ran, too", steal_detail, percent,
-			 n - 1, n > 2 ? "s" : "");
-	else if (steals)
-		snprintf(c->detail, sizeof(c->detail),
-			 "one of %u, the hypervisor among them; it had the CPU for %.0f%% of that "
-			 "time",
-			 n, percent);
+		snprintf(c->detail, sizeof(c->detail), "%s, %.0f%% of that time; %u task%s ran",
+			 steal_detail, percent, tasks, plural);
 	else
 		snprintf(c->detail, sizeof(c->detail),
-			 "%u tasks ran; this one ran for %.0f%% of that time", n, percent);
+			 "%u task%s ran; this one ran for %.0f%% of that time%s", tasks, plural,
+			 percent, steals ? "; the hypervisor took the CPU, too" : "");
 }
 
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out)
 {
-	uint64_t top_ns = 0, named = 0, all = 0;
+	uint64_t top_ns = 0, named = 0, all = 0, steal = 0;
 	unsigned int i, tasks = 0;
-	bool steals = false;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = kind;
@@ -444,8 +443,10 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 		all += t->entry[i].ns;
 		if (!c->name[0])
 			continue;
-		tasks++;
-		steals |= is_steal(c);
+		if (is_steal(c))
+			steal += t->entry[i].ns;
+		else
+			tasks++;
 		named += t->entry[i].ns;
 		if (t->entry[i].ns > top_ns) {
 			top_ns = t->entry[i].ns;
@@ -453,10 +454,11 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 		}
 	}
 	/* a quota or a stop has no task that ran */
-	if (!tasks || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
+	if (!top_ns || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
 		return;
-	if (tasks > 1 && top_ns * 100 < named * ALONE_PERCENT)
-		tell_others(out, tasks, steals, 100 * (double)top_ns / (double)all);
+	if (top_ns * 100 < named * ALONE_PERCENT)
+		tell_others(out, tasks, steal * 100 > named * (100 - ALONE_PERCENT),
+			    100 * (double)top_ns / (double)all);
 	else if (2 * top_ns < all)
 		snprintf(out->detail + strlen(out->detail),
 			 sizeof(out->detail) - strlen(out->detail),

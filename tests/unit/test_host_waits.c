@@ -118,13 +118,14 @@ static void test_steal(void **state)
 	cause_tally_add(&t, &c, 4000);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &c);
 	assert_string_equal(c.name, "the hypervisor");
-	assert_string_equal(c.detail, "steal time, 60% of that time; 1 task ran, too");
+	assert_string_equal(c.detail, "steal time, 60% of that time; 1 task ran");
 	cause_of_host_wait(of_kind(&out, HOST_WAIT_PREEMPTED, "make"), &c);
 	cause_tally_add(&t, &c, 5000);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &c);
 	assert_string_equal(c.name, "make");
 	assert_string_equal(
-	    c.detail, "one of 2, the hypervisor among them; it had the CPU for 60% of that time");
+	    c.detail,
+	    "1 task ran; this one ran for 60% of that time; the hypervisor took the CPU, too");
 	/* none is left out */
 	host_waits_fill(&out, &in, 0);
 	assert_null(of_kind(&out, HOST_WAIT_STEAL, ""));
