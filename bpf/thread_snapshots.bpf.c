@@ -3,7 +3,7 @@
  * Thread snapshots, which need no probes: a task iterator reports the sleeping threads of
  * the targets, and a timer on each CPU samples the running ones.
  */
-#include "bpf/waits.h"
+#include "bpf/waits_objects.h"
 
 /* Per-CPU buffers in which records are built. */
 struct {
@@ -202,5 +202,6 @@ int on_waits_task(struct bpf_iter__task *ctx)
 		       : state & 2 ? 'D'
 				   : 'S',
 		       now);
+	waits_asleep(c, task, false, now + 1);
 	return 0;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tracing of waits: the object behind the descriptor of a system call. */
+/* Tracing of waits: what a task sleeps in, and the object behind the descriptor. */
 #ifndef PEAKTOP_BPF_WAITS_OBJECTS_H
 #define PEAKTOP_BPF_WAITS_OBJECTS_H
 
 #include "bpf/asleep.h"
 #include "bpf/waits.h"
+
+/* enum asleep_flags */
+enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1 };
 
 /* True for system calls that name one object by their first argument. */
 INLINE bool has_descriptor(u64 call)
@@ -96,6 +99,44 @@ NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, u64 n
 	}
 	bpf_map_update_elem(&waits_objects, &key, &number, BPF_ANY);
 	return number;
+}
+
+/*
+ * Record what a task falls asleep in, or has slept in since before the window. The memory of its
+ * program can be read only if it is `current`.
+ */
+NOINLINE int waits_asleep(struct pt_control *c, struct task_struct *task, bool current, u64 now)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 object = 0, tid = task->pid;
+	struct pt_waits_asleep *r;
+	u64 asked = 0;
+
+	if (BPF_CORE_READ(task, flags) & (FLAG_KTHREAD | FLAG_URING))
+		return 0;
+	if ((s64)regs->orig_ax >= 0) {
+		asked = current ? asked_ns(regs->orig_ax, regs, now) : 0;
+		object = object_number(c, task, now);
+	}
+	WAITS_RECORD(c, r, PT_WAITS_ASLEEP, now);
+	if (!r)
+		return 0;
+	if (!current)
+		r->head.cpu = PT_NO_CPU;
+	r->tid = tid;
+	r->syscall = -1;
+	r->object = object;
+	r->asked = asked;
+	r->flags = asked ? SLEEPS_TIMED : 0;
+	r->args[0] = r->args[1] = r->args[2] = 0;
+	if ((s64)regs->orig_ax >= 0) {
+		r->syscall = regs->orig_ax;
+		r->args[0] = regs->di;
+		r->args[1] = regs->si;
+		r->args[2] = regs->dx;
+	}
+	WAITS_SEND(r);
+	return 0;
 }
 
 #endif

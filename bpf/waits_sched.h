@@ -11,8 +11,6 @@ enum {
 	LEFT_PREEMPTED = 1 << 16,
 	LEFT_IN_IOWAIT = 1 << 17,
 };
-/* enum asleep_flags */
-enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1 };
 enum { USER_TOP = 16 }; /* words of a stack that tell it from others */
 
 /* ---- the stack of user code */
@@ -87,39 +85,6 @@ NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_s
 
 /* ---- switches */
 
-/* Record what the current task falls asleep in. */
-NOINLINE int waits_asleep(struct pt_control *c, struct task_struct *task, u64 now)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u32 object = 0, tid = task->pid;
-	struct pt_waits_asleep *r;
-	u64 asked = 0;
-
-	if (BPF_CORE_READ(task, flags) & (FLAG_KTHREAD | FLAG_URING))
-		return 0;
-	if ((s64)regs->orig_ax >= 0) {
-		asked = asked_ns(regs->orig_ax, regs, now);
-		object = object_number(c, task, now);
-	}
-	WAITS_RECORD(c, r, PT_WAITS_ASLEEP, now);
-	if (!r)
-		return 0;
-	r->tid = tid;
-	r->syscall = -1;
-	r->object = object;
-	r->asked = asked;
-	r->flags = asked ? SLEEPS_TIMED : 0;
-	r->args[0] = r->args[1] = r->args[2] = 0;
-	if ((s64)regs->orig_ax >= 0) {
-		r->syscall = regs->orig_ax;
-		r->args[0] = regs->di;
-		r->args[1] = regs->si;
-		r->args[2] = regs->dx;
-	}
-	WAITS_SEND(r);
-	return 0;
-}
-
 /* Interest in a task has expired: say so and forget it. */
 NOINLINE int follow_end(struct pt_control *c, struct task_struct *task, struct pt_follow *f,
 			u64 now)
@@ -186,7 +151,7 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 	if (out && state & 0xffff && !(state & LEFT_DEAD)) {
 		state |= BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait) ? LEFT_IN_IOWAIT : 0;
 		if (follow_is_open(c, out, prev)) {
-			waits_asleep(c, prev, now);
+			waits_asleep(c, prev, true, now);
 			kernel = kernel_trace(ctx, c, now);
 			user = user_trace(c, out, prev, now);
 		}
