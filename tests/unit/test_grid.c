@@ -246,21 +246,69 @@ static void test_mono_has_no_colour(void **state)
 		assert_int_equal(s.fg, -1);
 		assert_int_equal(s.bg, -1);
 	}
-	assert_int_equal(theme_for(256, true), THEME_MONO);
-	assert_int_equal(theme_for(256, false), THEME_256);
-	assert_int_equal(theme_for(16, false), THEME_16);
-	assert_int_equal(theme_for(8, false), THEME_16);
-	assert_int_equal(theme_for(0, false), THEME_MONO);
+	assert_int_equal(theme_for(WISH_AUTO, 256, true), THEME_MONO);
+	assert_int_equal(theme_for(WISH_AUTO, 256, false), THEME_256);
+	assert_int_equal(theme_for(WISH_AUTO, 16, false), THEME_16);
+	assert_int_equal(theme_for(WISH_AUTO, 8, false), THEME_8);
+	assert_int_equal(theme_for(WISH_AUTO, 88, false), THEME_16);
+	assert_int_equal(theme_for(WISH_AUTO, 1 << 24, false), THEME_256);
+	/* a wish takes colours away, and never adds any */
+	assert_int_equal(theme_for(WISH_MONO, 256, false), THEME_MONO);
+	assert_int_equal(theme_for(WISH_8, 256, false), THEME_8);
+	assert_int_equal(theme_for(WISH_16, 256, false), THEME_16);
+	assert_int_equal(theme_for(WISH_16, 8, false), THEME_8);
+	assert_int_equal(theme_for(WISH_256, 8, false), THEME_8);
+	assert_int_equal(theme_for(WISH_TRUE, 256, false), THEME_256);
+	assert_int_equal(theme_for(WISH_BLIND, 256, false), THEME_BLIND);
+	assert_int_equal(theme_for(WISH_BLIND, 16, false), THEME_BLIND_8);
+	assert_int_equal(theme_for(WISH_BLIND, 16, true), THEME_MONO);
+	assert_int_equal(theme_for(WISH_AUTO, 0, false), THEME_MONO);
 }
 
-static void test_sixteen_colours_need_eight(void **state)
+static void test_themes_keep_to_their_colours(void **state)
 {
+	static const struct {
+		enum theme theme;
+		int colors;
+	} themes[] = {
+	    {THEME_8, 8}, {THEME_BLIND_8, 8}, {THEME_16, 16}, {THEME_256, 256}, {THEME_BLIND, 256}};
 	unsigned int role;
 
-	for (role = 0; role < ROLE_MAX; role++) {
-		assert_in_range(theme_style(THEME_16, role).fg + 1, 0, 8);
-		assert_in_range(theme_style(THEME_16, role).bg + 1, 0, 8);
+	for (size_t i = 0; i < sizeof(themes) / sizeof(themes[0]); i++) {
+		for (role = 0; role < ROLE_MAX; role++) {
+			struct style s = theme_style(themes[i].theme, role);
+
+			assert_in_range(s.fg + 1, 0, themes[i].colors);
+			assert_in_range(s.bg + 1, 0, themes[i].colors);
+		}
 	}
+}
+
+/* Lightness as the eye sees it (Rec. 709), 0..255. */
+static double lightness(int rgb)
+{
+	return 0.2126 * (rgb >> 16 & 255) + 0.7152 * (rgb >> 8 & 255) + 0.0722 * (rgb & 255);
+}
+
+/* Who distinguishes no hues at all still reads the heat map for the colour-blind. */
+static void test_blind_ramp_rises_in_lightness(void **state)
+{
+	for (unsigned int i = 0; i + 1 < HEAT_LEVELS; i++)
+		assert_true(lightness(theme_rgb(theme_style(THEME_BLIND, ROLE_HEAT_1 + i).bg)) +
+				10 <
+			    lightness(theme_rgb(theme_style(THEME_BLIND, ROLE_HEAT_1 + i + 1).bg)));
+}
+
+static void test_rgb_of_the_palette(void **state)
+{
+	assert_int_equal(theme_rgb(-1), -1);
+	assert_int_equal(theme_rgb(256), -1);
+	assert_int_equal(theme_rgb(0), 0);
+	assert_int_equal(theme_rgb(16), 0);
+	assert_int_equal(theme_rgb(231), 0xffffff);
+	assert_int_equal(theme_rgb(226), 0xffff00);
+	assert_int_equal(theme_rgb(67), 0x5f87af);
+	assert_int_equal(theme_rgb(244), 0x808080);
 }
 
 static void test_ascii_glyphs_are_ascii(void **state)
@@ -338,7 +386,9 @@ int main(void)
 	    cmocka_unit_test(test_heat_levels_differ_in_every_theme),
 	    cmocka_unit_test(test_ramp_is_the_specified_one),
 	    cmocka_unit_test(test_mono_has_no_colour),
-	    cmocka_unit_test(test_sixteen_colours_need_eight),
+	    cmocka_unit_test(test_themes_keep_to_their_colours),
+	    cmocka_unit_test(test_blind_ramp_rises_in_lightness),
+	    cmocka_unit_test(test_rgb_of_the_palette),
 	    cmocka_unit_test(test_ascii_glyphs_are_ascii),
 	    cmocka_unit_test(test_list_moves_and_stays_inside),
 	    cmocka_unit_test(test_list_scrolls_only_as_far_as_needed),

@@ -88,21 +88,27 @@ static void close_streams(void)
 	term.in = term.out = NULL;
 }
 
-static void set_colors(bool no_color)
+/* A terminal with direct colour takes red, green and blue, not numbers of a palette. */
+static int color_of(int color)
+{
+	return COLORS > 256 ? theme_rgb(color) : color;
+}
+
+static void set_colors(const struct term_options *o)
 {
 	const char *wish = getenv("NO_COLOR");
 	int role;
 
-	if (no_color || (wish && *wish) || !has_colors() || start_color() == ERR ||
+	if (o->no_color || (wish && *wish) || !has_colors() || start_color() == ERR ||
 	    use_default_colors() == ERR) {
 		term.theme = THEME_MONO;
 		return;
 	}
-	term.theme = theme_for(COLORS, COLOR_PAIRS <= ROLE_MAX);
+	term.theme = theme_for((enum theme_wish)o->theme, COLORS, COLOR_PAIRS <= ROLE_MAX);
 	for (role = 0; role < ROLE_MAX && term.theme != THEME_MONO; role++) {
 		struct style s = theme_style(term.theme, (enum role)role);
 
-		init_pair((short)(role + 1), s.fg, s.bg);
+		init_extended_pair(role + 1, color_of(s.fg), color_of(s.bg));
 	}
 }
 
@@ -191,7 +197,7 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 		kmous = tigetstr("kmous");
 		term.mouse = !o->no_mouse && kmous && kmous != (char *)-1;
 		arm_crash_handler();
-		set_colors(o->no_color);
+		set_colors(o);
 		err = make_windows();
 		if (err)
 			snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));

@@ -20,6 +20,7 @@ struct grid;
 
 struct term_options {
 	bool ascii;	  /* --ascii */
+	int theme;	  /* enum theme_wish */
 	bool no_mouse;	  /* leave the mouse to the terminal */
 	bool no_color;	  /* NO_COLOR in the environment has the same effect */
 	int in_fd;	  /* usually 0 */

@@ -61,8 +61,12 @@ struct screen_options {
 	const char *host;	   /* host name until REC_META arrives; NULL: unknown */
 	uint32_t layers;	   /* layers measured now: mask of 1 << enum layer */
 	uint32_t layers_available; /* layers that the kernel and the privileges allow */
-	unsigned int resolution;   /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
-	const char *filter;	   /* of the picker; NULL: none */
+	/* of the list of operations (tui/views/op_rows.h) */
+	uint32_t columns; /* mask of 1 << enum op_column; 0: as many as fit */
+	int sort;	  /* 1 + enum row_order; 0: by time */
+	bool reverse;
+	unsigned int resolution; /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
+	const char *filter;	 /* of the picker; NULL: none */
 };
 
 /* The caller keeps `model` and `views`, which must outlive the screen. NULL: out of memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The roles of text, their style on three kinds of terminal, and the glyphs with their ASCII forms.
- * Colours are numbers; curses is not used.
+ * The roles of text, their style on several kinds of terminal, and the glyphs with their ASCII
+ * forms. Colours are numbers; curses is not used.
  */
 #ifndef PEAKTOP_THEME_H
 #define PEAKTOP_THEME_H
@@ -37,7 +37,21 @@ enum role {
 
 enum { HEAT_LEVELS = 8 };
 
-enum theme { THEME_256, THEME_16, THEME_MONO };
+enum theme { THEME_256, THEME_16, THEME_8, THEME_BLIND, THEME_BLIND_8, THEME_MONO };
+
+/* What the user asks for; a terminal with fewer colours gets less. */
+enum theme_wish {
+	WISH_AUTO = 0,
+	WISH_MONO,
+	WISH_8,
+	WISH_16,
+	WISH_256,
+	WISH_TRUE,  /* the colours of 256, on terminals that take red, green and blue */
+	WISH_BLIND, /* for the colour-blind */
+	WISHES
+};
+/* As in the configuration: "auto", "256". */
+const char *theme_wish_name(enum theme_wish wish);
 
 struct style {
 	short fg, bg; /* -1: the terminal's own */
@@ -48,8 +62,10 @@ struct style {
 };
 
 /* `colors` is the number of colours of the terminal. */
-enum theme theme_for(int colors, bool no_color);
+enum theme theme_for(enum theme_wish wish, int colors, bool no_color);
 struct style theme_style(enum theme theme, enum role role);
+/* Red, green and blue (0xrrggbb) of one of the 256 colours of xterm; -1 for -1. */
+int theme_rgb(int color);
 
 enum glyph {
 	GLYPH_HLINE,

@@ -7,6 +7,18 @@
 
 enum { NAME_BYTES = 1 << 16 };
 
+const char *const row_order_names[NR_ORDERS] = {
+    [BY_NAME] = "name", [BY_RATE] = "rate",   [BY_TIME] = "wall", [BY_P50] = "p50",
+    [BY_P99] = "p99",	[BY_PEAKS] = "peaks", [BY_OPEN] = "open",
+};
+
+const char *const op_column_names[NR_COLUMNS] = {
+    [COLUMN_LAYER] = "layer", [COLUMN_CALLS] = "calls", [COLUMN_TOTAL] = "total",
+    [COLUMN_RATE] = "rate",   [COLUMN_WALL] = "wall",	[COLUMN_P50] = "p50",
+    [COLUMN_P99] = "p99",     [COLUMN_MAX] = "max",	[COLUMN_HISTOGRAM] = "histogram",
+    [COLUMN_PEAKS] = "peaks", [COLUMN_OPEN] = "open",
+};
+
 void op_rows_release(struct op_rows *r)
 {
 	free(r->row);

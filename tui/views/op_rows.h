@@ -19,6 +19,26 @@ enum {
 
 enum row_order { BY_NAME, BY_RATE, BY_TIME, BY_P50, BY_P99, BY_PEAKS, BY_OPEN, NR_ORDERS };
 
+/* As in the configuration: "wall", "p99". */
+extern const char *const row_order_names[NR_ORDERS];
+
+/* The columns beside the name, in the order in which they are shown. */
+enum op_column {
+	COLUMN_LAYER,
+	COLUMN_CALLS,
+	COLUMN_TOTAL,
+	COLUMN_RATE,
+	COLUMN_WALL,
+	COLUMN_P50,
+	COLUMN_P99,
+	COLUMN_MAX,
+	COLUMN_HISTOGRAM,
+	COLUMN_PEAKS,
+	COLUMN_OPEN,
+	NR_COLUMNS
+};
+extern const char *const op_column_names[NR_COLUMNS];
+
 struct op_row {
 	uint32_t op;
 	enum layer layer;

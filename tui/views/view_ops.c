@@ -236,6 +236,7 @@ struct view *view_operations_new(struct screen *s)
 		return NULL;
 	o->view.methods = &methods;
 	o->view.screen = s;
-	o->rows.order = BY_TIME;
+	o->rows.order = s->options.sort ? (enum row_order)(s->options.sort - 1) : BY_TIME;
+	o->rows.reverse = s->options.reverse;
 	return &o->view;
 }

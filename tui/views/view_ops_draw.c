@@ -7,68 +7,70 @@
 #define SLOW_NS 1000000000ULL /* an open call of this age is shown as a warning */
 
 struct columns {
-	int name, calls, wall, p50, p99, spark, peaks, open; /* x; -1: not shown */
-	int layer, total, sum, max;			     /* x in a wide window; -1: not shown */
-	int name_w, spark_w, open_w;
+	int x[NR_COLUMNS]; /* -1: not shown */
+	int name, name_w, spark_w, open_w;
 };
 
-/* Set the columns from left to right. If the width does not suffice, leave out columns in this
- * order: histogram, peaks, p50, rate, p99, open. */
-static struct columns lay_out(int width)
-{
-	struct columns c = {.name = 2,
-			    .calls = -1,
-			    .wall = -1,
-			    .p50 = -1,
-			    .p99 = -1,
-			    .spark = -1,
-			    .peaks = -1,
-			    .open = -1,
-			    .open_w = 11,
-			    .layer = -1,
-			    .total = -1,
-			    .sum = -1,
-			    .max = -1};
-	enum { NAME_MIN = 11 };
-	int left = width - 2, x;
-	bool wall, open, p99, calls, p50, peaks, more;
+enum { NAME_MIN = 11, NAME_WIDE = 40, SPARK_MIN = 6, SPARK_ROOM = 9, SPARK_MAX = 44 };
 
-	wall = left >= NAME_MIN + 7;
-	open = left >= NAME_MIN + 7 + 12;
-	p99 = left >= NAME_MIN + 7 + 12 + 8;
-	calls = left >= NAME_MIN + 7 + 12 + 8 + 8;
-	p50 = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8;
-	peaks = left >= NAME_MIN + 7 + 12 + 8 + 8 + 8 + 6;
-	left -= wall * 7 + open * 12 + p99 * 8 + calls * 8 + p50 * 8 + peaks * 6;
-	if (left >= NAME_MIN + 6 + 9) {
-		c.spark_w = left * 2 / 5 < 44 ? left * 2 / 5 : 44;
-		left -= c.spark_w + 1;
+/* The width of each column with a blank before it; the histogram takes what is left. */
+static const int column_width[NR_COLUMNS] = {
+    [COLUMN_LAYER] = 18, [COLUMN_CALLS] = 6, [COLUMN_TOTAL] = 8, [COLUMN_RATE] = 8,
+    [COLUMN_WALL] = 7,	 [COLUMN_P50] = 8,   [COLUMN_P99] = 8,	 [COLUMN_MAX] = 8,
+    [COLUMN_PEAKS] = 6,	 [COLUMN_OPEN] = 12,
+};
+
+/*
+ * Add the columns of this list that the user wants (a mask; 0: all) in its order, until one does
+ * not fit beside `keep` columns for the name. Returns the mask of those added.
+ */
+static uint32_t fit(const enum op_column *list, size_t n, uint32_t wanted, int keep, int *left)
+{
+	uint32_t added = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (wanted && !(wanted & 1U << list[i]))
+			continue;
+		if (*left < keep + column_width[list[i]])
+			break;
+		*left -= column_width[list[i]];
+		added |= 1U << list[i];
 	}
-	more = left >= 40 + 18 + 6 + 8 + 8;
-	left -= more * (18 + 6 + 8 + 8);
+	return added;
+}
+
+/*
+ * Set the columns from left to right. If the width does not suffice, columns are left out; without
+ * a choice of the user in this order: histogram, peaks, p50, rate, p99, open.
+ */
+static struct columns lay_out(int width, uint32_t wanted)
+{
+	static const enum op_column usual[] = {COLUMN_WALL, COLUMN_OPEN, COLUMN_P99,
+					       COLUMN_RATE, COLUMN_P50,	 COLUMN_PEAKS};
+	static const enum op_column more[] = {COLUMN_CALLS, COLUMN_TOTAL, COLUMN_MAX, COLUMN_LAYER};
+	struct columns c = {.name = 2, .open_w = column_width[COLUMN_OPEN] - 1};
+	int left = width - 2, x, all = 0;
+	uint32_t shown = fit(usual, 6, wanted, NAME_MIN, &left);
+
+	if (wanted)
+		shown |= fit(more, 4, wanted, NAME_MIN, &left);
+	if ((!wanted || wanted & 1U << COLUMN_HISTOGRAM) &&
+	    left >= NAME_MIN + SPARK_MIN + SPARK_ROOM) {
+		c.spark_w = left * 2 / 5 < SPARK_MAX ? left * 2 / 5 : SPARK_MAX;
+		left -= c.spark_w + 1;
+		shown |= 1U << COLUMN_HISTOGRAM;
+	}
+	for (int i = 0; i < 4; i++)
+		all += column_width[more[i]];
+	if (!wanted && left >= NAME_WIDE + all)
+		shown |= fit(more, 4, 0, NAME_WIDE, &left);
 	c.name_w = left;
 	x = 2 + left;
-	if (more) {
-		c.layer = x + 1, x += 18;
-		c.total = x + 1, x += 6;
-		c.sum = x + 1, x += 8;
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		c.x[i] = shown & 1U << i ? x + 1 : -1;
+		if (shown & 1U << i)
+			x += i == COLUMN_HISTOGRAM ? c.spark_w + 1 : column_width[i];
 	}
-	if (calls)
-		c.calls = x + 1, x += 8;
-	if (wall)
-		c.wall = x + 1, x += 7;
-	if (p50)
-		c.p50 = x + 1, x += 8;
-	if (p99)
-		c.p99 = x + 1, x += 8;
-	if (more)
-		c.max = x + 1, x += 8;
-	if (c.spark_w)
-		c.spark = x + 1, x += c.spark_w + 1;
-	if (peaks)
-		c.peaks = x + 1, x += 6;
-	if (open)
-		c.open = x + 1;
 	return c;
 }
 
@@ -100,19 +102,26 @@ static void spark_heading(const struct view_operations *o, struct grid *g, const
 		const char *text;
 	} marks[] = {{20, "us"}, {40, "ms"}, {60, "s"}, {80, "1000s"}};
 	unsigned int i;
-	int x, end = c->spark;
+	int x, end = c->x[COLUMN_HISTOGRAM];
 
-	if (c->spark < 0)
+	if (c->x[COLUMN_HISTOGRAM] < 0)
 		return;
-	grid_fill(g, (struct rect){c->spark, y, c->spark_w, 1}, ROLE_HEADING, " ");
+	grid_fill(g, (struct rect){c->x[COLUMN_HISTOGRAM], y, c->spark_w, 1}, ROLE_HEADING, " ");
 	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		if (marks[i].half < o->rows.low || marks[i].half >= o->rows.high)
 			continue;
-		x = c->spark +
+		x = c->x[COLUMN_HISTOGRAM] +
 		    (marks[i].half - o->rows.low) * c->spark_w / (o->rows.high - o->rows.low);
-		if (x >= end && x + (int)strlen(marks[i].text) <= c->spark + c->spark_w)
+		if (x >= end &&
+		    x + (int)strlen(marks[i].text) <= c->x[COLUMN_HISTOGRAM] + c->spark_w)
 			end = x + 1 + grid_put(g, x, y, c->spark_w, ROLE_HEADING, marks[i].text);
 	}
+}
+
+static void plain_heading(struct grid *g, int x, int y, int w, const char *text)
+{
+	if (x >= 0)
+		grid_put_right(g, x, y, w, ROLE_HEADING, text);
 }
 
 static void draw_headings(const struct view_operations *o, struct grid *g, const struct columns *c,
@@ -120,19 +129,19 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 {
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
 	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "operation");
-	heading(o, g, c->calls, r.y, 7, BY_RATE, "calls/s");
-	heading(o, g, c->wall, r.y, 6, BY_TIME, "wall%");
-	heading(o, g, c->p50, r.y, 7, BY_P50, "p50");
-	heading(o, g, c->p99, r.y, 7, BY_P99, "p99");
-	if (c->layer >= 0) { /* the list cannot be sorted by these columns */
-		grid_put(g, c->layer, r.y, 17, ROLE_HEADING, "layer");
-		grid_put_right(g, c->total, r.y, 5, ROLE_HEADING, "calls");
-		grid_put_right(g, c->sum, r.y, 7, ROLE_HEADING, "total");
-		grid_put_right(g, c->max, r.y, 7, ROLE_HEADING, "max");
-	}
+	heading(o, g, c->x[COLUMN_RATE], r.y, 7, BY_RATE, "calls/s");
+	heading(o, g, c->x[COLUMN_WALL], r.y, 6, BY_TIME, "wall%");
+	heading(o, g, c->x[COLUMN_P50], r.y, 7, BY_P50, "p50");
+	heading(o, g, c->x[COLUMN_P99], r.y, 7, BY_P99, "p99");
+	/* the list cannot be sorted by these columns */
+	if (c->x[COLUMN_LAYER] >= 0)
+		grid_put(g, c->x[COLUMN_LAYER], r.y, 17, ROLE_HEADING, "layer");
+	plain_heading(g, c->x[COLUMN_CALLS], r.y, 5, "calls");
+	plain_heading(g, c->x[COLUMN_TOTAL], r.y, 7, "total");
+	plain_heading(g, c->x[COLUMN_MAX], r.y, 7, "max");
 	spark_heading(o, g, c, r.y);
-	heading(o, g, c->peaks, r.y, 5, BY_PEAKS, "peaks");
-	heading(o, g, c->open, r.y, c->open_w, BY_OPEN, "open");
+	heading(o, g, c->x[COLUMN_PEAKS], r.y, 5, BY_PEAKS, "peaks");
+	heading(o, g, c->x[COLUMN_OPEN], r.y, c->open_w, BY_OPEN, "open");
 }
 
 static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,
@@ -205,18 +214,19 @@ static void draw_figures(const struct view_operations *o, const struct op_row *r
 	if (row->seen < 0.9995) /* estimated */
 		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
 	snprintf(peaks.s, sizeof(peaks.s), "%u", row->peaks);
-	right(g, c->calls, y, 7, role, rate);
-	right(g, c->wall, y, 6, role, format_percent_fixed(row->wall));
-	right(g, c->p50, y, 7, role, format_time_fixed(row->p50_ns));
-	right(g, c->p99, y, 7, role, format_time_fixed(row->p99_ns));
-	right(g, c->peaks, y, 5, role, peaks);
-	right(g, c->total, y, 5, role, format_count_fixed(row->calls));
-	right(g, c->sum, y, 7, role, format_time_fixed(row->time_ns));
-	right(g, c->max, y, 7, role, format_time_fixed(row->max_ns));
-	if (c->spark >= 0)
-		draw_spark(o, row, g, c->spark, y, c->spark_w, row->waits ? ROLE_DIM : ROLE_BAR);
-	if (!row->adds_up && c->peaks >= 0)
-		grid_put(g, c->peaks, y, 1, ROLE_WARNING, "?");
+	right(g, c->x[COLUMN_RATE], y, 7, role, rate);
+	right(g, c->x[COLUMN_WALL], y, 6, role, format_percent_fixed(row->wall));
+	right(g, c->x[COLUMN_P50], y, 7, role, format_time_fixed(row->p50_ns));
+	right(g, c->x[COLUMN_P99], y, 7, role, format_time_fixed(row->p99_ns));
+	right(g, c->x[COLUMN_PEAKS], y, 5, role, peaks);
+	right(g, c->x[COLUMN_CALLS], y, 5, role, format_count_fixed(row->calls));
+	right(g, c->x[COLUMN_TOTAL], y, 7, role, format_time_fixed(row->time_ns));
+	right(g, c->x[COLUMN_MAX], y, 7, role, format_time_fixed(row->max_ns));
+	if (c->x[COLUMN_HISTOGRAM] >= 0)
+		draw_spark(o, row, g, c->x[COLUMN_HISTOGRAM], y, c->spark_w,
+			   row->waits ? ROLE_DIM : ROLE_BAR);
+	if (!row->adds_up && c->x[COLUMN_PEAKS] >= 0)
+		grid_put(g, c->x[COLUMN_PEAKS], y, 1, ROLE_WARNING, "?");
 }
 
 static void draw_row(const struct view_operations *o, const struct op_row *row, struct grid *g,
@@ -229,14 +239,14 @@ static void draw_row(const struct view_operations *o, const struct op_row *row, 
 		grid_cursor(g, 0, y);
 	}
 	draw_name(o, row, g, c, y, role);
-	if (c->layer >= 0)
-		grid_put(g, c->layer, y, 17, ROLE_DIM, layer_name(row->layer));
+	if (c->x[COLUMN_LAYER] >= 0)
+		grid_put(g, c->x[COLUMN_LAYER], y, 17, ROLE_DIM, layer_name(row->layer));
 	if (row->calls)
 		draw_figures(o, row, g, c, y, role);
-	else if (c->calls >= 0)
-		grid_put_right(g, c->calls, y, 7, ROLE_DIM, "none");
-	if (c->open >= 0)
-		draw_open(row, g, c->open, y, c->open_w, role);
+	else if (c->x[COLUMN_RATE] >= 0)
+		grid_put_right(g, c->x[COLUMN_RATE], y, 7, ROLE_DIM, "none");
+	if (c->x[COLUMN_OPEN] >= 0)
+		draw_open(row, g, c->x[COLUMN_OPEN], y, c->open_w, role);
 }
 
 static void draw_empty(const struct view_operations *o, struct grid *g, struct rect r)
@@ -286,7 +296,7 @@ static int line_of_row(const struct view_operations *o, int row)
 void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_operations *o = (const struct view_operations *)v;
-	struct columns c = lay_out(r.w);
+	struct columns c = lay_out(r.w, v->screen->options.columns);
 	struct list lines = {.n = nr_lines(o),
 			     .selected = line_of_row(o, o->list.selected),
 			     .top = line_of_row(o, o->list.top)};
