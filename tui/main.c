@@ -7,6 +7,7 @@
 #include "collect/collector.h"
 #include "tui/cli/command_line.h"
 #include "tui/cli/complete.h"
+#include "tui/cli/config.h"
 #include "tui/cli/live.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
@@ -26,12 +27,41 @@ static void survive_questions(void)
 	sigaction(SIGUSR1, &a, NULL);
 }
 
+/* Print the settings that are in effect. */
+static int dump_config(struct config *c, const struct options *o)
+{
+	struct buf out;
+	int err;
+
+	buf_init(&out, 1 << 20);
+	config_take_given(c, o);
+	err = config_dump(c, &out);
+	if (!err && out.data)
+		fputs(out.data, stdout);
+	buf_release(&out);
+	return err || fflush(stdout) ? EXIT_NO_ANSWER : 0;
+}
+
+/* Read the configuration. Returns 0, or EXIT_USAGE with a line in `error`. */
+static int configure(struct config *c, char *error, size_t n)
+{
+	char warning[512];
+
+	if (config_load(c, error, n, warning, sizeof(warning)))
+		return EXIT_USAGE;
+	if (warning[0])
+		verb_complain(warning);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct collector_entry entry = {.run = collector_run,
 						     .doctor = collector_doctor};
+	static struct config config;
 	struct options o;
-	char error[512];
+	char error[512], wrong[1024];
+	int status;
 
 	/* Not LC_NUMERIC: numbers are read and printed with a point in every locale. */
 	setlocale(LC_CTYPE, "");
@@ -45,12 +75,20 @@ int main(int argc, char **argv)
 	}
 	survive_questions();
 	front_use_collector(&entry);
-	if (options_parse(&o, argc, argv, error, sizeof(error))) {
+	config_init(&config);
+	status = configure(&config, wrong, sizeof(wrong));
+	if (options_parse_from(&o, &config.defaults, argc, argv, error, sizeof(error))) {
 		verb_complain(error);
 		return EXIT_USAGE;
 	}
 	if (o.help || o.verb == VERB_HELP)
 		return verb_help(o.verb);
+	if (status && !o.version) { /* help and version work with any configuration */
+		verb_complain(wrong);
+		return status;
+	}
+	if (o.dump_config)
+		return dump_config(&config, &o);
 	switch (o.version ? VERB_VERSION : o.verb) {
 	case VERB_VERSION:
 		printf("peaktop %s\n", PEAKTOP_VERSION);

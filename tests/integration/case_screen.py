@@ -83,6 +83,39 @@ def walk():
     equal("exit status", left_screen(t, s), 0)
 
 
+@case("the configuration: columns, order, keys; a wrong line is named; the file of another user is not read")
+def configuration():
+    directory = scratch()
+    path = os.path.join(directory, "peaktop", "config")
+    os.mkdir(os.path.dirname(path))
+    with open(path, "w") as f:
+        f.write("columns = p50 wall\nsort = name\nkey.pause = F9\n")
+    os.chmod(path, 0o600)
+    t, s = open_screen(environment={"XDG_CONFIG_HOME": directory})
+    s.shows("nanosleep")
+    s.shows(re.compile("↓operation.*wall% +p50 *$", re.M))
+    s.keys("F9")
+    s.shows("PAUSED")
+    s.keys("Space")
+    s.shows("this key has no function here")
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+    with open(path, "a") as f:
+        f.write("columns = p98\n")
+    os.environ["XDG_CONFIG_HOME"] = directory
+    try:
+        status, program = run_peaktop("watch", "-p", t.pid, "--for", 1)
+        equal("exit status", status, 2)
+        check("%s, line 4: unknown column 'p98'; choose from " % path in program.error_text(), program.error_text())
+        os.chown(path, 12345, -1)
+        status, program = run_peaktop("--dump-config")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        check("it belongs to another user" in program.error_text(), program.error_text())
+        check("\ncolumns = auto\n" in program.text(), program.text())
+    finally:
+        del os.environ["XDG_CONFIG_HOME"]
+
+
 RELEASE = 3
 
 

@@ -99,8 +99,8 @@ static int op_add(struct options *o, const char *text, char *error, size_t n)
 }
 
 /* Parse the value of an option that is a number or a text into its member of `o`. */
-static int value_take(struct options *o, const struct option_row *row, const char *arg, char *e,
-		      size_t n)
+int option_value_parse(struct options *o, const struct option_row *row, const char *arg, char *e,
+		       size_t n)
 {
 	void *member = (char *)o + row->offset;
 	char name[64];
@@ -133,7 +133,7 @@ static int option_take(struct options *o, const struct option_row *row, const ch
 {
 	o->given |= 1ull << (row - option_rows);
 	if (row->kind != OPTION_OTHER)
-		return value_take(o, row, arg, e, n);
+		return option_value_parse(o, row, arg, e, n);
 	switch (row->id) {
 	case OPT_PIDS:
 		return pids_parse(o, arg, e, n);
@@ -303,7 +303,7 @@ static double default_interval_s(const struct options *o)
 	return o->verb == VERB_DESCEND && !o->open && !walks ? 0.25 : 1;
 }
 
-static void defaults(struct options *o)
+void options_defaults(struct options *o)
 {
 	*o = (struct options){.resolution = 4,
 			      .max_overhead = 1,
@@ -437,9 +437,18 @@ static int arguments_take(struct options *o, int argc, char **argv, char *e, siz
 
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)
 {
+	struct options built_in;
+
+	options_defaults(&built_in);
+	return options_parse_from(o, &built_in, argc, argv, error, error_size);
+}
+
+int options_parse_from(struct options *o, const struct options *defaults, int argc, char **argv,
+		       char *error, size_t error_size)
+{
 	int err, first = 1;
 
-	defaults(o);
+	*o = *defaults;
 	if (argc > 1 && argv[1][0] != '-') {
 		const struct verb_row *verb = verb_named(argv[1]);
 

@@ -11,6 +11,15 @@
  * o->version is set, that is all that was asked for: the other options were not checked.
  */
 int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size);
+/* The same with other defaults than the built-in ones, e.g. those of the configuration. */
+int options_parse_from(struct options *o, const struct options *defaults, int argc, char **argv,
+		       char *error, size_t error_size);
+/* Set the built-in defaults. */
+void options_defaults(struct options *o);
+struct option_row;
+/* Parse the value of a number or a text into its member of `o`. Returns as options_parse(). */
+int option_value_parse(struct options *o, const struct option_row *row, const char *value,
+		       char *error, size_t error_size);
 /* Parse one OP (-f; op_spec.c). Returns as options_parse(). */
 int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t error_size);
 /* Parse --peak: a number from 1, a latency, or a range of latencies. In a range, the first latency

@@ -423,12 +423,18 @@ static void live_loop(struct live *l)
 
 static int live_open(struct live *l, char *error, size_t n)
 {
-	struct term_options to = {
-	    .ascii = l->options->ascii, .no_mouse = l->options->no_mouse, .in_fd = 0, .out_fd = 1};
+	struct term_options to = {.ascii = l->options->ascii,
+				  .no_mouse = l->options->no_mouse,
+				  .theme = l->options->theme,
+				  .in_fd = 0,
+				  .out_fd = 1};
 	bool picker = !l->options->nr_pids && !l->options->command;
 	char filter[64] = "";
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
 				    .resolution = l->options->resolution,
+				    .columns = l->options->columns,
+				    .sort = l->options->sort,
+				    .reverse = l->options->reverse,
 				    .filter = filter};
 
 	if (l->options->bare)

@@ -76,6 +76,9 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 	struct screen_options so = {.replay = true,
 				    .ascii = o->ascii,
 				    .root = SCREEN_OPERATIONS,
+				    .columns = o->columns,
+				    .sort = o->sort,
+				    .reverse = o->reverse,
 				    .resolution = o->resolution};
 	struct scripted x = {.replay = r, .descent = {.question = &o->question, .replay = true}};
 	struct script_host host = {.ctx = &x,

@@ -72,7 +72,12 @@ struct options {
 	bool follow, json, json_lines, quiet, ascii, no_mouse, all_peaks;
 	bool csv;
 	unsigned int top; /* print only so many operations; 0: all */
-	bool help, version;
+	bool help, version, dump_config;
+	/* of the screen, from the configuration (tui/cli/config.h) */
+	int theme;	  /* enum theme_wish */
+	uint32_t columns; /* as in struct screen_options; so are the next ones */
+	int sort;
+	bool reverse;
 	bool open;			  /* descend --open: list the calls that are open now */
 	bool rsp_compat;		  /* chains: follow only what fits, as the RSP paper does */
 	bool force;			  /* --force: -o may replace an older session */

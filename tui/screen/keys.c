@@ -38,7 +38,7 @@ struct binding {
 	enum request request;
 };
 
-static const struct binding bindings[] = {
+static const struct binding built_in[] = {
     {KEYMAP_ALL, 'k', 0, REQUEST_UP},
     {KEYMAP_ALL, SCREEN_KEY_UP, 0, REQUEST_UP},
     {KEYMAP_ALL, 'j', 0, REQUEST_DOWN},
@@ -173,6 +173,21 @@ static const struct binding bindings[] = {
     {KEYMAP_MENU, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
 };
 
+enum { MAX_BINDINGS = 2 * ARRAY_SIZE(built_in) };
+/* The bindings in effect, once keys_bind() has changed them; until then nr_changed is 0. */
+static struct binding changed[MAX_BINDINGS];
+static size_t nr_changed;
+
+static size_t nr_bindings(void)
+{
+	return nr_changed ? nr_changed : ARRAY_SIZE(built_in);
+}
+
+static const struct binding *binding_at(size_t i)
+{
+	return nr_changed ? &changed[i] : &built_in[i];
+}
+
 /* Map the different codes that terminals send for a key to one. */
 static int canonical(int key)
 {
@@ -192,8 +207,8 @@ enum request keys_request_only(enum keymap map, int key)
 	size_t i;
 
 	key = canonical(key);
-	for (i = 0; i < ARRAY_SIZE(bindings); i++) {
-		const struct binding *b = &bindings[i];
+	for (i = 0; i < nr_bindings(); i++) {
+		const struct binding *b = binding_at(i);
 
 		if (b->map == map && key >= b->key && key <= (b->last ? b->last : b->key))
 			return b->request;
@@ -224,6 +239,127 @@ static const char *keymap_title(enum keymap map)
 	};
 
 	return (unsigned int)map < KEYMAP_MAX ? titles[map] : "";
+}
+
+enum request request_named(const char *name)
+{
+	for (int i = 1; i < REQUEST_MAX; i++)
+		if (!strcmp(infos[i].name, name))
+			return (enum request)i;
+	return REQUEST_NONE;
+}
+
+static bool fixed_map(enum keymap map)
+{
+	return map == KEYMAP_PROMPT || map == KEYMAP_MENU;
+}
+
+bool keys_can_bind(enum request request)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
+		if (built_in[i].request == request && !fixed_map(built_in[i].map))
+			return !built_in[i].last;
+	return false;
+}
+
+static bool built_in_everywhere(enum request request)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
+		if (built_in[i].request == request && built_in[i].map == KEYMAP_ALL)
+			return true;
+	return false;
+}
+
+unsigned int keys_built_in(enum request request, int *key, unsigned int max)
+{
+	bool everywhere = built_in_everywhere(request);
+	unsigned int n = 0, k;
+
+	for (size_t i = 0; i < ARRAY_SIZE(built_in) && n < max; i++) {
+		const struct binding *b = &built_in[i];
+
+		if (b->request != request || fixed_map(b->map) ||
+		    (everywhere && b->map != KEYMAP_ALL))
+			continue;
+		for (k = 0; k < n && key[k] != b->key; k++)
+			;
+		if (k == n)
+			key[n++] = b->key;
+	}
+	return n;
+}
+
+/* In the picker characters belong to the filter. */
+static bool usable(enum keymap map, int key)
+{
+	return map != KEYMAP_PICKER || key < ' ' || key == 127 ||
+	       (key >= SCREEN_KEY_UP && key <= SCREEN_KEY_F12);
+}
+
+/* Bind a request anew in one table. If none of the keys is usable there, nothing changes. */
+static void bind_in(enum keymap map, enum request request, const int *key, unsigned int n)
+{
+	size_t kept = 0;
+	unsigned int usable_keys = 0;
+	bool bound = false;
+
+	for (unsigned int i = 0; i < n; i++)
+		usable_keys += usable(map, key[i]);
+	for (size_t i = 0; i < nr_changed; i++)
+		bound |= changed[i].map == map && changed[i].request == request;
+	if (!bound || !usable_keys)
+		return;
+	for (size_t i = 0; i < nr_changed; i++)
+		if (changed[i].map != map || changed[i].request != request)
+			changed[kept++] = changed[i];
+	nr_changed = kept;
+	for (unsigned int i = 0; i < n && nr_changed < MAX_BINDINGS; i++)
+		if (usable(map, key[i]))
+			changed[nr_changed++] =
+			    (struct binding){map, canonical(key[i]), 0, request};
+}
+
+void keys_bind(enum request request, const int *key, unsigned int n)
+{
+	if (!keys_can_bind(request))
+		return;
+	if (!nr_changed) {
+		memcpy(changed, built_in, sizeof(built_in));
+		nr_changed = ARRAY_SIZE(built_in);
+	}
+	for (int map = 0; map < KEYMAP_MAX; map++)
+		if (!fixed_map((enum keymap)map))
+			bind_in((enum keymap)map, request, key, n);
+}
+
+void keys_reset(void)
+{
+	nr_changed = 0;
+}
+
+bool keys_conflict(char *out, size_t size, enum request both[2])
+{
+	char name[32];
+
+	for (size_t i = 0; i < nr_bindings(); i++) {
+		for (size_t k = i + 1; k < nr_bindings(); k++) {
+			const struct binding *a = binding_at(i), *b = binding_at(k);
+
+			if (a->map != b->map || a->request == b->request ||
+			    b->key > (a->last ? a->last : a->key) ||
+			    a->key > (b->last ? b->last : b->key))
+				continue;
+			both[0] = a->request;
+			both[1] = b->request;
+			snprintf(out, size,
+				 "the key %s is both key.%s and key.%s (%s); give one of them "
+				 "another key",
+				 key_name(b->key, name, sizeof(name)), infos[a->request].name,
+				 infos[b->request].name, keymap_title(a->map));
+			return true;
+		}
+	}
+	return false;
 }
 
 static const struct {
@@ -319,8 +455,8 @@ static char *keys_reaching(enum keymap view, enum keymap map, enum request reque
 
 	if (max)
 		out[0] = '\0';
-	for (i = 0; i < ARRAY_SIZE(bindings); i++) {
-		const struct binding *b = &bindings[i];
+	for (i = 0; i < nr_bindings(); i++) {
+		const struct binding *b = binding_at(i);
 		int n;
 
 		if (b->map != map || b->request != request || at >= max || !reaches(view, b))
@@ -376,8 +512,8 @@ void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx)
 	size_t i;
 	bool own = false;
 
-	for (i = 0; i < ARRAY_SIZE(bindings); i++)
-		own |= bindings[i].map == map;
+	for (i = 0; i < nr_bindings(); i++)
+		own |= binding_at(i)->map == map;
 	if (own && map != KEYMAP_ALL) {
 		title_line(map, line, ctx);
 		help_of(map, map, line, ctx);

@@ -35,6 +35,21 @@ enum request keys_request(enum keymap map, bool replay, int key);
 /* Like keys_request(), for a prompt or menu: searches only its own table. */
 enum request keys_request_only(enum keymap map, int key);
 
+/* The request with this name; REQUEST_NONE if there is none. */
+enum request request_named(const char *name);
+/* True if its keys may be changed: not those of prompts and menus, and no digits that choose. */
+bool keys_can_bind(enum request request);
+/* The built-in keys of a request: those of all views, else those of the views that have it; at
+ * most `max`. Returns their number. */
+unsigned int keys_built_in(enum request request, int *key, unsigned int max);
+/* Give a request other keys, instead of its present ones, in all views that have it. In the picker
+ * only keys that are no characters take effect. */
+void keys_bind(enum request request, const int *key, unsigned int n);
+/* Return to the built-in keys. */
+void keys_reset(void);
+/* True if a key has two meanings in one view; then `out` says which, and they are in `both`. */
+bool keys_conflict(char *out, size_t size, enum request both[2]);
+
 /* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space". Returns `out`. */
 char *key_name(int key, char *out, size_t size);
 /* The key of a name (as key_name() writes it, or one character); -1 if there is none. */

@@ -47,9 +47,9 @@ enum screen_key {
 	SCREEN_KEY_BACKSPACE,
 	SCREEN_KEY_BACKTAB,
 	SCREEN_KEY_RESIZE, /* not a key: ask term_size() and call screen_resize() */
-	SCREEN_KEY_MOUSE,  /* not a key: ask term_mouse() and call screen_mouse() */
 	SCREEN_KEY_F1,	   /* .. F12 = F1 + 11 */
 	SCREEN_KEY_F12 = SCREEN_KEY_F1 + 11,
+	SCREEN_KEY_MOUSE, /* not a key: ask term_mouse() and call screen_mouse() */
 };
 
 enum screen_view { SCREEN_PICKER, SCREEN_OPERATIONS };

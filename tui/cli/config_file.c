@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds and reads the configuration, if it may be trusted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tui/cli/config.h"
+
+/* $XDG_CONFIG_HOME/peaktop/config; the specification ignores a path that is not absolute. False:
+ * there is no such path. */
+static bool find_path(char *out, size_t n)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(out, n, "%s/peaktop/config", config);
+	else if (home && home[0] == '/')
+		len = snprintf(out, n, "%s/.config/peaktop/config", home);
+	return len > 0 && (size_t)len < n;
+}
+
+/* Why the file may not be read: who can write it decides what a program of root does. NULL: it
+ * may. */
+static const char *distrust(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "it is not a regular file";
+	if (st->st_uid != geteuid() && st->st_uid != getuid())
+		return "it belongs to another user; copy it to your own configuration";
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return "other users may write it; run chmod go-w on it";
+	return NULL;
+}
+
+static int read_all(int fd, char *out, size_t max, size_t *n)
+{
+	ssize_t got = 1;
+
+	for (*n = 0; *n < max && got > 0; *n += got > 0 ? (size_t)got : 0)
+		got = read(fd, out + *n, max - *n);
+	return got < 0 ? -errno : 0;
+}
+
+static int parse_fd(struct config *c, int fd, const char *path, char *error, size_t error_size)
+{
+	char *text = malloc(CONFIG_MAX_BYTES + 1), why[2048];
+	size_t n = 0;
+	int err = text ? read_all(fd, text, CONFIG_MAX_BYTES + 1, &n) : -ENOMEM;
+
+	if (err) {
+		snprintf(error, error_size, "cannot read the configuration %.200s: %s", path,
+			 strerror(-err));
+		err = -EINVAL;
+	} else {
+		err = config_parse(c, text, n, why, sizeof(why));
+		if (!err)
+			err = config_apply(c, why, sizeof(why));
+		if (err)
+			snprintf(error, error_size, "%.200s, %.800s", path, why);
+	}
+	free(text);
+	return err;
+}
+
+int config_read(struct config *c, const char *path, char *error, size_t error_size, char *warning,
+		size_t warning_size)
+{
+	/* not blocking: a FIFO must not hang peaktop */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
+	const char *why;
+	struct stat st;
+
+	warning[0] = '\0';
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return -ENOENT;
+	err = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
+	why = err ? strerror(err) : distrust(&st);
+	if (why) {
+		snprintf(warning, warning_size, "the configuration %.200s is ignored: %s", path,
+			 why);
+		err = 0;
+	} else {
+		err = parse_fd(c, fd, path, error, error_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int config_load(struct config *c, char *error, size_t error_size, char *warning,
+		size_t warning_size)
+{
+	char path[PATH_MAX];
+	int err;
+
+	warning[0] = '\0';
+	if (!find_path(path, sizeof(path)))
+		return 0;
+	err = config_read(c, path, error, error_size, warning, warning_size);
+	return err == -ENOENT ? 0 : err;
+}
