@@ -22,14 +22,16 @@ struct waits_state waits_state(const struct waits *w, uint32_t state)
 	const struct state_name *n;
 
 	if (!f || state >= f->nr_names)
-		return (struct waits_state){.machine = "", .what = ""};
+		return (struct waits_state){.machine = "", .what = "", .syscall = -1};
 	n = &f->names[state];
 	return (struct waits_state){
 	    .machine = n->type == STATE_WORK_QUEUE ? "work items" : texts_get(w->texts, n->machine),
 	    .tid = n->tid,
 	    .what = n->type == STATE_WAIT ? wait_kind_info((enum wait_kind)n->kind)->text
 					  : text[n->type],
-	    .function = n->function};
+	    .function = n->function,
+	    .syscall = n->type == STATE_WAIT ? n->detail : -1,
+	    .ender = n->type == STATE_WAIT ? (enum wait_ender)n->ender : ENDER_NONE};
 }
 
 static void warn(struct waits_critical *out, const char *text)

@@ -12,6 +12,8 @@ struct waits_state {
 	uint32_t tid;		   /* of a target; else 0: all tasks of that name */
 	const char *what;	   /* "running", "runnable", "waiting for ..." */
 	struct rec_frame function; /* of a sampled run; module 0: not known */
+	int32_t syscall;	   /* of a wait; -1: none */
+	enum wait_ender ender;	   /* of a wait; else ENDER_NONE */
 };
 struct waits_state waits_state(const struct waits *w, uint32_t state);
 

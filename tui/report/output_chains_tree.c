@@ -6,9 +6,6 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
-#include "analysis/waits/traces.h"
-#include "analysis/walk/names.h"
-#include "tui/report/output_descend.h"
 #include "tui/report/output_waits.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -17,9 +14,9 @@ enum {
 	MAX_OUTPUT = 16 << 20,
 	FIGURES = 22,	    /* columns of share, time and count */
 	DEEP = 10,	    /* levels that are indented by two columns; deeper ones by one */
-	KERNEL_NAMES = 6,   /* functions shown of a thread of the kernel */
 	STACK_BYTES = 300,  /* then the middle of a stack is left out */
 	MAX_LEADERS = 1024, /* tasks whose waits for a CPU are joined below one layer */
+	SMALL_THREADS = 5,  /* named of those that did next to nothing */
 	CPU_USERS = 3,	    /* tasks named that had the CPU */
 };
 #define LEAST 0.01 /* chains with a smaller share are counted together */
@@ -36,6 +33,7 @@ struct printer {
 	 */
 	uint32_t *line;
 	uint64_t *ns;
+	uint64_t whole;	    /* of which the shares are taken: the time of the present thread */
 	uint32_t *children; /* indices, grouped by parent, largest first */
 	uint32_t *first;    /* of node i: its children are children[first[i] .. first[i + 1]);
 			       those of node nr are the outermost layers */
@@ -43,50 +41,10 @@ struct printer {
 
 static double share_of(const struct printer *p, uint64_t ns)
 {
-	return p->chains->total_ns ? (double)ns / (double)p->chains->total_ns : 0;
+	return p->whole ? (double)ns / (double)p->whole : 0;
 }
 
 /* ---- stacks */
-
-/* Functions that only start a program or a thread tell nothing. */
-static bool is_start(const struct wait_report *r, const struct rec_frame *f)
-{
-	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
-
-	return s && walk_name_starts(s->function);
-}
-
-static void put_user_stack(struct buf *out, const struct wait_report *r, const struct trace *t)
-{
-	uint32_t from = 0, nr;
-
-	while (from + 1 < t->nr_frames && is_start(r, &t->frames[from]))
-		from++;
-	nr = t->nr_frames - from;
-	for (uint32_t i = 0; i < nr; i++) {
-		i = report_frame_between(out, i, nr);
-		wait_frame_name(out, r, &t->frames[from + i]);
-	}
-}
-
-/* The functions of a thread of the kernel, outermost first. */
-static void put_kernel_stack(struct buf *out, const char *kernel)
-{
-	unsigned int nr = 0;
-
-	while (*kernel && nr < KERNEL_NAMES) {
-		size_t n = strcspn(kernel, ";");
-		bool start = !strncmp(kernel, "ret_from_fork", 13) ||
-			     (n == 7 && !strncmp(kernel, "kthread", 7));
-
-		if (!start && strncmp(kernel, "schedule", 8) != 0 &&
-		    strncmp(kernel, "__schedule", 10) != 0) {
-			buf_puts(out, nr++ ? " > " : "");
-			sanitise_append(out, kernel, n);
-		}
-		kernel += n + (kernel[n] == ';');
-	}
-}
 
 static void put_stack(const struct printer *p, const struct waits_layer *l, unsigned int indent)
 {
@@ -94,10 +52,7 @@ static void put_stack(const struct printer *p, const struct waits_layer *l, unsi
 	size_t fit;
 
 	buf_init(&line, MAX_OUTPUT);
-	if (l->user && l->user->nr_frames)
-		put_user_stack(&line, p->r, l->user);
-	else if (l->kernel && l->tid && l->syscall < 0)
-		put_kernel_stack(&line, l->kernel->kernel);
+	wait_stack_words(&line, p->r, l);
 	if (line.len && !line.err) {
 		fit = text_fit(line.data, STACK_BYTES);
 		if (fit < line.len) {
@@ -316,24 +271,35 @@ static int children_sort(struct printer *p)
 	return 0;
 }
 
+/* Time in which a thread did nothing, or nothing that is known. */
+static bool is_rest(enum wait_account a)
+{
+	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_STOPPED ||
+	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
+}
+
 /* A thread of a target with its outermost layers. */
 struct thread {
 	const struct waits_layer *layer;
 	uint64_t ns;
+	uint64_t busy_ns; /* of it not at rest */
 };
 
-static int by_time(const void *a, const void *b)
+static int by_busy_time(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
 
+	if (x->busy_ns != y->busy_ns)
+		return x->busy_ns < y->busy_ns ? 1 : -1;
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static void put_thread(const struct printer *p, const struct thread *t)
+static void put_thread(struct printer *p, const struct thread *t)
 {
 	uint32_t nr = p->chains->nr;
 	uint64_t rest = 0;
 
+	p->whole = t->ns;
 	buf_putc(p->out, '\n');
 	sanitise_append(p->out, t->layer->comm, strlen(t->layer->comm));
 	buf_printf(p->out, " %u", t->layer->tid);
@@ -356,45 +322,84 @@ static void put_thread(const struct printer *p, const struct thread *t)
 	}
 }
 
-static void put_threads(const struct printer *p)
+/* The threads with their times, those that did most first. NULL: out of memory. */
+static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 {
-	uint32_t nr = p->chains->nr, nr_threads = 0, small = 0,
-		 most = p->first[nr + 1] - p->first[nr];
+	uint32_t nr = p->chains->nr, most = p->first[nr + 1] - p->first[nr], found = 0;
 	struct thread *threads = calloc(most + 1, sizeof(*threads));
-	uint64_t rest = 0;
+	uint64_t *busy = calloc(nr + 1, sizeof(*busy));
 
-	for (uint32_t i = p->first[nr]; threads && i < p->first[nr + 1]; i++) {
+	if (!threads || !busy) {
+		free(threads);
+		free(busy);
+		return NULL;
+	}
+	for (uint32_t i = nr; i--;) {
+		const struct waits_node *n = &p->chains->nodes[i];
+
+		for (unsigned int a = 0; a < ACCOUNTS; a++)
+			busy[i] += is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
+		if (n->parent != i)
+			busy[n->parent] += busy[i];
+	}
+	for (uint32_t i = p->first[nr]; i < p->first[nr + 1]; i++) {
 		const struct waits_node *n = &p->chains->nodes[p->children[i]];
 		uint32_t k = 0;
 
-		while (k < nr_threads && !is_same(threads[k].layer, &n->layer))
+		while (k < found && !is_same(threads[k].layer, &n->layer))
 			k++;
-		if (k == nr_threads)
-			threads[nr_threads++].layer = &n->layer;
+		if (k == found)
+			threads[found++].layer = &n->layer;
 		threads[k].ns += n->total_ns;
+		threads[k].busy_ns += busy[p->children[i]];
 	}
-	if (nr_threads)
-		qsort(threads, nr_threads, sizeof(*threads), by_time);
+	free(busy);
+	if (found)
+		qsort(threads, found, sizeof(*threads), by_busy_time);
+	*nr_threads = found;
+	return threads;
+}
+
+/* Threads that did next to nothing have one line together. */
+static int put_threads(struct printer *p)
+{
+	uint32_t nr_threads, small = 0;
+	struct thread *threads = threads_of(p, &nr_threads);
+	uint64_t rest = 0, busy = 0;
+	struct buf line;
+
+	if (!threads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_threads; i++)
+		busy += threads[i].busy_ns;
+	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < nr_threads; i++) {
-		if (share_of(p, threads[i].ns) >= LEAST) {
-			put_thread(p, &threads[i]);
+		const struct thread *t = &threads[i];
+
+		if (!i || (double)t->busy_ns > LEAST * (double)busy) {
+			put_thread(p, t);
 			continue;
 		}
-		small++;
-		rest += threads[i].ns;
+		rest += t->ns;
+		if (small++ < SMALL_THREADS) {
+			buf_puts(&line, small > 1 ? ", " : "");
+			sanitise_append(&line, t->layer->comm, strlen(t->layer->comm));
+			buf_printf(&line, " %u", t->layer->tid);
+		}
 	}
-	if (small)
-		buf_printf(p->out, "\n%u more %s, each below 1%%: %s\n", small,
-			   small == 1 ? "thread" : "threads", format_time(rest).s);
+	if (small) {
+		buf_printf(&line, "%s: %s in all, each with less than 1%% of the work",
+			   small > SMALL_THREADS ? ", ..." : "", format_time(rest).s);
+		buf_putc(p->out, '\n');
+		words_wrap(p->out, line.err ? "" : line.data, p->columns,
+			   small == 1 ? "1 more thread: " : "more threads: ", 2);
+	}
+	buf_release(&line);
 	free(threads);
+	return 0;
 }
 
 /* ---- the sentence that comes first */
-
-static bool is_rest(enum wait_account a)
-{
-	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE;
-}
 
 /* The time of the chain that ends at a node; of waits for a CPU that are one line: together. */
 static uint64_t chain_ns(const struct printer *p, uint32_t i)
@@ -402,7 +407,7 @@ static uint64_t chain_ns(const struct printer *p, uint32_t i)
 	return p->line[i] != i ? 0 : is_joined(p, i) ? p->ns[i] : p->chains->nodes[i].self_ns;
 }
 
-/* The chain with most of the time that is neither idle nor slept on purpose; nr: there is none. */
+/* The chain with most of the time in which something was done; nr: there is none. */
 static uint32_t leading(const struct printer *p)
 {
 	const struct waits_chains *c = p->chains;
@@ -459,7 +464,7 @@ static void put_sentence(const struct printer *p, const struct waits_account *a)
 			   format_percent((double)idle / (double)a->total_ns).s);
 	if (best < p->chains->nr) {
 		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",
-			   format_percent(share_of(p, chain_ns(p, best))).s);
+			   format_percent((double)chain_ns(p, best) / (double)a->total_ns).s);
 		put_chain_words(&line, p, best);
 	}
 	if (!line.err)
@@ -475,9 +480,9 @@ int wait_tree_text(struct buf *out, const struct wait_report *r, const struct wa
 
 	if (!err) {
 		put_sentence(&p, account);
-		buf_puts(out, "\n share    time times  chain: share of the time of all threads, "
-			      "largest first\n");
-		put_threads(&p);
+		buf_puts(out, "\n share    time times  chain: share of the thread's time, largest "
+			      "first\n");
+		err = put_threads(&p);
 	}
 	free(p.line);
 	free(p.ns);

@@ -7,10 +7,12 @@
 #include "analysis/base/format.h"
 #include "analysis/base/syscall_names.h"
 #include "analysis/waits/folded.h"
+#include "analysis/waits/traces.h"
+#include "analysis/walk/names.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
-enum { MAX_FOLDED = 256 << 20 };
+enum { MAX_FOLDED = 256 << 20, KERNEL_NAMES = 6 /* functions shown of a thread of the kernel */ };
 
 static void put(struct buf *out, const char *s)
 {
@@ -144,16 +146,70 @@ void wait_frame_name(struct buf *out, const struct wait_report *r, const struct 
 	report_function(out, r->names, (struct rec_code){f->module, f->function});
 }
 
+/* Functions that only start a program or a thread tell nothing. */
+static bool is_start(const struct wait_report *r, const struct rec_frame *f)
+{
+	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
+
+	return s && walk_name_starts(s->function);
+}
+
+static void put_user_stack(struct buf *out, const struct wait_report *r, const struct trace *t)
+{
+	uint32_t from = 0, nr;
+
+	while (from + 1 < t->nr_frames && is_start(r, &t->frames[from]))
+		from++;
+	nr = t->nr_frames - from;
+	for (uint32_t i = 0; i < nr; i++) {
+		i = report_frame_between(out, i, nr);
+		wait_frame_name(out, r, &t->frames[from + i]);
+	}
+}
+
+/* The functions of a thread of the kernel, outermost first. */
+static void put_kernel_stack(struct buf *out, const char *kernel)
+{
+	unsigned int nr = 0;
+
+	while (*kernel && nr < KERNEL_NAMES) {
+		size_t n = strcspn(kernel, ";");
+		bool start = !strncmp(kernel, "ret_from_fork", 13) ||
+			     (n == 7 && !strncmp(kernel, "kthread", 7));
+
+		if (!start && strncmp(kernel, "schedule", 8) != 0 &&
+		    strncmp(kernel, "__schedule", 10) != 0) {
+			buf_puts(out, nr++ ? " > " : "");
+			sanitise_append(out, kernel, n);
+		}
+		kernel += n + (kernel[n] == ';');
+	}
+}
+
+void wait_stack_words(struct buf *out, const struct wait_report *r, const struct waits_layer *l)
+{
+	if (l->user && l->user->nr_frames)
+		put_user_stack(out, r, l->user);
+	else if (l->kernel && l->tid && l->syscall < 0)
+		put_kernel_stack(out, l->kernel->kernel);
+}
+
 static void put_machine(struct buf *out, const struct waits_state *s)
 {
-	put(out, s->machine[0] ? s->machine : "(other)");
+	put(out, s->machine[0] ? s->machine : "(unnamed)");
 	if (s->tid)
 		buf_printf(out, " %u", s->tid);
 }
 
 void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s)
 {
+	const char *call = s->syscall >= 0 ? syscall_name((unsigned int)s->syscall) : NULL;
+
 	put(out, s->what);
+	if (call)
+		buf_printf(out, " in %s", call);
+	if (s->ender)
+		buf_printf(out, ", ended by %s", wait_ender_text(s->ender));
 	if (!s->function.module)
 		return;
 	buf_putc(out, ' ');

@@ -36,6 +36,9 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 void wait_layer_words(struct buf *out, const struct waits_node *n);
 /* The name of a user frame's function: "serve", or "libc.so.6+0x1234". */
 void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f);
+/* The call path of a task: of its program, or, of a thread of the kernel, there. Nothing if it is
+ * not known. */
+void wait_stack_words(struct buf *out, const struct wait_report *r, const struct waits_layer *l);
 /* What a machine of the critical path does in a state: "running serve", "block I/O". */
 void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s);
 /* The same with the machine: "redis-server 1234: running serve". */
