@@ -167,12 +167,20 @@ void critical_turn(struct waits *w, uint32_t task, uint64_t now)
 	}
 }
 
+/* The machine of a request that is not dropped yet; 0: none. */
+static uint32_t machine_of_request(struct waits *w, uint64_t key)
+{
+	const struct request *q = keyed_find(&w->requests, key);
+
+	return q ? critical_find(w->feed->critical, q->machine, (uint64_t)OWNER_REQUEST << 60 ^ key)
+		 : 0;
+}
+
 void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *cause, uint64_t key,
 		     uint64_t now)
 {
 	struct wait_task *t = task_at(w, wakee);
 	struct segment s = t->now;
-	struct request *q;
 	uint32_t machine = 0, source;
 
 	if (!w->feed)
@@ -189,10 +197,7 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 		}
 		break;
 	case ENDER_REQUEST:
-		q = keyed_find(&w->requests, key);
-		source = q ? critical_find(w->feed->critical, q->machine,
-					   (uint64_t)OWNER_REQUEST << 60 ^ key)
-			   : 0;
+		source = machine_of_request(w, key);
 		if (source) {
 			critical_edge(w->feed->critical, source, machine, now);
 			critical_drop(w->feed->critical, source);
@@ -208,7 +213,9 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 	default:
 		break;
 	}
-	if (s.state != SEGMENT_SLEEP)
+	/* An idle thread of the kernel does nothing for anybody: its path must not grow, or it
+	 * would win whenever it wakes somebody whose path has lost a little. */
+	if (s.state != SEGMENT_SLEEP || s.kind == WAIT_KERNEL_IDLE)
 		return;
 	s.cause = *cause;
 	critical_external(w->feed->critical, machine, now, state_of_segment(w, &s));
@@ -238,7 +245,7 @@ void critical_request(struct waits *w, uint64_t key, struct request *q, uint64_t
 	critical_enter(c, q->machine, now, state_of_request(w, q->object, false));
 }
 
-void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t now)
+void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t cause, uint64_t now)
 {
 	struct queued_work *q = keyed_find(&w->works, key);
 	uint64_t owner = (uint64_t)OWNER_WORK << 60 ^ key;
@@ -250,6 +257,8 @@ void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t now)
 	q->machine = critical_machine(c, q->machine, owner);
 	if (q->by.kind == ENDER_TASK && is_followed(w, task))
 		critical_edge(c, machine_of(w, task), q->machine, now);
+	else if (q->by.kind == ENDER_REQUEST && machine_of_request(w, cause))
+		critical_edge(c, machine_of_request(w, cause), q->machine, now);
 	memset(&name, 0, sizeof(name));
 	name.type = STATE_WORK_QUEUE;
 	critical_enter(c, q->machine, now, state_number(w->feed, &name));

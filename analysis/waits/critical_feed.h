@@ -21,7 +21,8 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 void critical_fork(struct waits *w, uint32_t parent, uint32_t child, uint64_t now);
 /* Submitted, or issued. */
 void critical_request(struct waits *w, uint64_t key, struct request *q, uint64_t now);
-void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t now);
+/* `cause`: of the brackets in which the work was queued. */
+void critical_queued(struct waits *w, uint64_t key, uint32_t task, uint64_t cause, uint64_t now);
 void critical_begun(struct waits *w, uint64_t key, uint32_t worker, uint64_t now);
 
 #endif

@@ -236,7 +236,7 @@ static void on_work(struct waits *w, const struct wait_event *e)
 		q = keyed_make(&w->works, r->work);
 		ender_find(w, &k, &q->by);
 		q->at_ns = e->at_ns;
-		critical_queued(w, r->work, task, e->at_ns);
+		critical_queued(w, r->work, task, r->cause, e->at_ns);
 		return;
 	case WORK_BEGIN:
 		q = keyed_find(&w->works, r->work);

@@ -289,14 +289,37 @@ static void test_kinds(void **state)
 	assert_int_equal(wait_hints(""), 0);
 }
 
+/* A worker of the kernel that a timer wakes now and then ends the target's wait once: its idle time
+ * is not on the path. */
+static void test_idle_worker(void **state)
+{
+	static const struct sim_op target[] = {
+	    {RUN, 80 * MS}, {WAIT, 1, HOW_PIPE}, {RUN, 5 * MS}, {EXIT}};
+	static const struct sim_op worker[] = {{LOOP, 10},    {WAIT_FOR, 5, HOW_WORKER, 9 * MS},
+					       {RUN, 1 * MS}, {NEXT},
+					       {POST, 1},     {EXIT}};
+	struct waits_critical c;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "target", TARGET, 0, target);
+	sim_task(&sim, "kworker", TASK_KERNEL | TASK_KWORKER, 1, worker);
+	sim_play(110 * MS, 2);
+	feed_all(NULL);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near(critical_ms(&c.path, "target", "running"), 85);
+	near(critical_ms(&c.path, "kworker", "idle"), 0);
+	waits_critical_release(&c);
+}
+
 #define CASE(name) cmocka_unit_test_teardown(name, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_pass_and_disk),	  CASE(test_deficit), CASE(test_back_pressure),
-	    CASE(test_call_path),	  CASE(test_folded),  CASE(test_timeline),
-	    cmocka_unit_test(test_kinds),
+	    CASE(test_pass_and_disk), CASE(test_deficit),
+	    CASE(test_back_pressure), CASE(test_call_path),
+	    CASE(test_folded),	      CASE(test_timeline),
+	    CASE(test_idle_worker),   cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
