@@ -89,6 +89,43 @@ def locks():
     check(slow >= 10, "waits of at least 0.5 ms: %d of %d" % (slow, op["calls"]))
 
 
+def thread_records(tgid):
+    """What the kernel part notes of the threads of a target, by bpftool."""
+    def bpftool(*args):
+        return json.loads(subprocess.run(["bpftool", "-j", "map", *args], stdout=subprocess.PIPE).stdout or "[]")
+
+    for number in [m["id"] for m in bpftool("show") if m.get("name") == "threads"]:
+        entries = bpftool("dump", "id", str(number))
+        yield from (e["formatted"]["value"] for e in (entries if isinstance(entries, list) else [])
+                    if e.get("formatted", {}).get("value", {}).get("tgid") == tgid)
+
+
+@case("the clock of steal time that the kernel part reads is that of /proc/stat")
+def steal_clock():
+    need("bpftool")
+    status, program = run_peaktop("doctor", "--json")
+    told = next(c for c in program.document()["checks"] if c["name"] == "steal time")
+    cpu = min(os.sched_getaffinity(0))
+
+    def stolen():
+        with open("/proc/stat") as f:
+            fields = next(line.split() for line in f if line.startswith("cpu%d " % cpu))
+        return int(fields[8]) / os.sysconf("SC_CLK_TCK")
+
+    if not told["ok"] or not stolen():
+        raise Skip("no steal time: " + (told["remedy"] or "none was taken from CPU %d" % cpu))
+    target = Program([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"])
+    os.sched_setaffinity(target.pid, {cpu})
+    with NothingLeft(target.pid):
+        program = Peaktop("watch", "-p", target.pid, "-f", "runqueue", "--json", "--for", 600, "--max-overhead", 100)
+        before = stolen()
+        clock = wait_for(lambda: max((r["steal_seen"] for r in thread_records(target.pid)), default=0), "the clock was read", 30)
+        after = stolen()
+        equal("exit status", program.stop(), 0)
+    # the kernel counts in ticks, and later than the hypervisor
+    between("steal time of CPU %d, s" % cpu, clock / 1e9, before * 0.95 - 0.5, after * 1.05 + 0.5)
+
+
 @case("a mutex's waiters: the function's latency is the time held")
 def lock_function():
     truth, document = layer_run_function("lockwait", "contended_lock", args=[150, 4])
