@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "tui/report/words.h"
 
 const struct output_quantile output_quantiles[OUTPUT_QUANTILES] = {
     {"p50", "p50", 0.5}, {"p90", "p90", 0.9}, {"p99", "p99", 0.99}, {"p999", "p99.9", 0.999}};
@@ -17,6 +19,13 @@ unsigned int output_columns(const struct output_options *o)
 	unsigned int columns = o->columns ? o->columns : DEFAULT_COLUMNS;
 
 	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
+}
+
+void output_wrap(struct buf *out, const struct buf *line, const struct output_options *o,
+		 const char *first, unsigned int rest)
+{
+	if (line->data && !line->err)
+		words_wrap(out, line->data, output_columns(o), first, rest);
 }
 
 static bool worth_printing(const struct op *op)

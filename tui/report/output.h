@@ -15,6 +15,7 @@
 
 #include "analysis/latency/model.h"
 
+struct buf;
 struct json_t;
 
 struct output_options {
@@ -59,7 +60,6 @@ struct json_t *output_json_peak(struct model *m, const struct op *op, const stru
  * CLOCK_MONOTONIC. */
 void output_state_head(const struct model *m, uint64_t now_ns, FILE *f);
 
-struct buf;
 /* Append targets, cost, losses and notes as text. */
 void output_text_state(struct buf *out, const struct model *m, const struct output_options *o);
 /* Write `out` to `f` and release `out`. Returns 0 or a negative errno. */
@@ -75,6 +75,9 @@ extern const struct output_quantile output_quantiles[OUTPUT_QUANTILES];
 
 /* The width of the text output. */
 unsigned int output_columns(const struct output_options *o);
+/* Append `line`, wrapped to this width as by words_wrap(). */
+void output_wrap(struct buf *out, const struct buf *line, const struct output_options *o,
+		 const char *first, unsigned int rest);
 
 /* The operations to print: those with calls and those that the user named, largest total latency
  * first; with `top` only so many. */

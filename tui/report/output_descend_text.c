@@ -322,7 +322,7 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 	report_wait_end(&line, h);
 	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
 		   format_time(h->ns).s);
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  waits in: ", 12);
+	output_wrap(out, &line, o, "  waits in: ", 12);
 	buf_release(&line);
 }
 
@@ -343,15 +343,8 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 		if (n->records)
 			buf_printf(&line, " %s", format_time(n->latency_ns).s);
 	}
-	words_wrap(out, line.err ? "" : line.data, output_columns(o),
-		   "  other callees of the last function: ", 19);
+	output_wrap(out, &line, o, "  other callees of the last function: ", 19);
 	buf_release(&line);
-}
-
-static void put_stack_frame(struct buf *out, const struct descent_driver *d,
-			    const struct rec_frame *f)
-{
-	report_function(out, d, (struct rec_code){f->module, f->function});
 }
 
 /* Append the kernel functions below the last frame: one line. */
@@ -364,11 +357,13 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 		return;
 	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_kernel; i++) {
+		const struct rec_frame *f = &p->kernel[i];
+
 		buf_puts(&line, i ? " > " : "");
-		put_stack_frame(&line, r->driver, &p->kernel[i]);
+		report_function(&line, r->driver, (struct rec_code){f->module, f->function});
 	}
 	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  in the kernel: ", 17);
+	output_wrap(out, &line, o, "  in the kernel: ", 17);
 	buf_release(&line);
 }
 
@@ -385,7 +380,7 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
 		report_function(&line, r->driver, p->below[i].function);
 	}
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "  CPU samples: ", 14);
+	output_wrap(out, &line, o, "  CPU samples: ", 14);
 	buf_release(&line);
 }
 
@@ -400,11 +395,12 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 		const struct descent_callers *c = &result->callers[i];
 
 		if (!i)
-			buf_puts(out, "\n"
-				      "Called by (% of the time of these calls):\n");
+			buf_puts(out, "\nCalled by (% of the time of these calls):\n");
 		buf_reset(&line);
 		for (unsigned int k = c->nr_frames; k > 0; k--) {
-			put_stack_frame(&line, r->driver, &c->frame[k - 1]);
+			report_function(
+			    &line, r->driver,
+			    (struct rec_code){c->frame[k - 1].module, c->frame[k - 1].function});
 			buf_puts(&line, k > 1 ? " > " : "");
 		}
 		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
@@ -429,7 +425,7 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		buf_printf(&line, "; %s, %s", format_time(p->latency_ns).s,
 			   report_evidence_words(p->evidence));
 		buf_putc(out, '\n');
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 8);
+		output_wrap(out, &line, o, "", 8);
 		if (!i)
 			buf_puts(out, "   share    time   largest in evidence  function\n");
 		for (unsigned int k = 0; k < p->nr_frames; k++)
@@ -475,11 +471,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		sanitise_append(&line, result->change, strlen(result->change));
 	}
 	buf_putc(out, '\n');
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Status: ", 8);
+	output_wrap(out, &line, o, "Status: ", 8);
 	buf_release(&line);
 	buf_init(&line, MAX_OUTPUT);
 	if (report_left(&line, model_op_peaks(r->model, r->op)))
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Left:   ", 8);
+		output_wrap(out, &line, o, "Left:   ", 8);
 	buf_release(&line);
 }
 
@@ -494,7 +490,7 @@ int output_descend_text(const struct descend_report *r, const struct output_opti
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
 	output_descend_sentence(r, &line);
-	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
+	output_wrap(&out, &line, o, "", 0);
 	buf_release(&line);
 	put_paths(&out, r, &result, o);
 	put_status(&out, r, &result, o);

@@ -62,7 +62,7 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 		buf_printf(&line, " and %zu more processes", nr - i);
 	buf_printf(&line, "%s%s", nr ? ", " : "",
 		   format_time(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m)).s);
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Target: ", 8);
+	output_wrap(out, &line, o, "Target: ", 8);
 	buf_release(&line);
 }
 
@@ -94,10 +94,10 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 		    &line, "; peaktop's own processes used %s of CPU time, %s of it at the start",
 		    format_time(c->own_cpu_ns + c->start_cpu_ns).s, format_time(c->start_cpu_ns).s);
 	buf_printf(&line, "\n");
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Cost:   ", 8);
+	output_wrap(out, &line, o, "Cost:   ", 8);
 	buf_reset(&line);
 	words_loss(&line, l);
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Lost:   ", 8);
+	output_wrap(out, &line, o, "Lost:   ", 8);
 	buf_release(&line);
 }
 
@@ -112,12 +112,12 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 			continue;
 		buf_reset(&line);
 		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Note:   ", 8);
+		output_wrap(out, &line, o, "Note:   ", 8);
 	}
 	if (model_phases(m)) {
 		buf_reset(&line);
 		words_phases(&line, model_phases(m));
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Note:   ", 8);
+		output_wrap(out, &line, o, "Note:   ", 8);
 	}
 	buf_release(&line);
 }
@@ -188,12 +188,12 @@ static void put_peak(struct buf *out, struct model *m, const struct op *op, cons
 	buf_init(&line, MAX_OUTPUT);
 	words_peak(&line, p);
 	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), first, 8);
+	output_wrap(out, &line, o, first, 8);
 	buf_reset(&line);
 	words_peak_shadows(&line, op, p, PEAKS_BY_RANK);
 	words_peak_remarks(&line, m, p, PEAKS_BY_RANK);
 	if (line.len)
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "        - ", 10);
+		output_wrap(out, &line, o, "        - ", 10);
 	buf_release(&line);
 }
 
@@ -223,11 +223,11 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 		sanitise_append(&line, op->placement, strlen(op->placement));
 	}
 	buf_putc(out, '\n');
-	words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 4);
+	output_wrap(out, &line, o, "", 4);
 	buf_reset(&line);
 	words_op_remarks(&line, op);
 	if (line.len)
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "- ", 2);
+		output_wrap(out, &line, o, "- ", 2);
 	buf_release(&line);
 	histogram_append(out, op, &h);
 	for (i = 0; i < op->nr_peaks; i++)
@@ -328,8 +328,7 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 			sanitise_append(&line, c->remedy, strlen(c->remedy));
 		}
 		if (line.len)
-			words_wrap(&out, line.err ? "" : line.data, output_columns(o), "         ",
-				   9);
+			output_wrap(&out, &line, o, "         ", 9);
 	}
 	buf_release(&line);
 	return output_text_write(&out, f);

@@ -195,7 +195,7 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 			buf_printf(&line, ", %s %s", format_count(p->snapshots).s,
 				   p->snapshots == 1 ? "sample" : "samples");
 		buf_putc(out, '\n');
-		words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 8);
+		output_wrap(out, &line, o, "", 8);
 		/* No frames: the snapshots do not show which code waited for the CPU. */
 		if (p->cause.kind == CAUSE_RUN_QUEUE)
 			continue;
@@ -218,20 +218,20 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
 	put_sentence(&line, r, &result);
-	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
+	output_wrap(&out, &line, o, "", 0);
 	buf_reset(&line);
 	put_times(&line, &result);
-	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "", 0);
+	output_wrap(&out, &line, o, "", 0);
 	put_paths(&out, r, &result, o);
 	buf_putc(&out, '\n');
 	buf_reset(&line);
 	buf_printf(&line, "%s; %s of the time explained", walk_status(&result),
 		   format_percent(result.explained).s);
-	words_wrap(&out, line.err ? "" : line.data, output_columns(o), "Status: ", 8);
+	output_wrap(&out, &line, o, "Status: ", 8);
 	for (unsigned int i = 0; walk_remark(r, &result, i, remark, sizeof(remark)); i++) {
 		buf_reset(&line);
 		sanitise_append(&line, remark, strlen(remark));
-		words_wrap(&out, line.err ? "" : line.data, output_columns(o), "  ", 2);
+		output_wrap(&out, &line, o, "  ", 2);
 	}
 	buf_release(&line);
 	output_text_state(&out, r->model, o);
