@@ -196,6 +196,51 @@ int target_may_be_traced(pid_t pid)
 	return (int)reader_call(pid, READER_PROC, try_trace, &pid, sizeof(pid), NULL);
 }
 
+/* True if this process has CAP_SYS_PTRACE. */
+static bool can_trace_all(void)
+{
+	unsigned long long effective = 0;
+	char buf[4096], *line;
+
+	if (slurp("/proc/self/status", buf, sizeof(buf)) < 0)
+		return false;
+	line = strstr(buf, "\nCapEff:");
+	return line && sscanf(line, "\nCapEff: %llx", &effective) == 1 &&
+	       effective & 1ull << CAP_SYS_PTRACE;
+}
+
+/* True if this process is in a user namespace of its own: its ids are not those of the host. */
+static bool is_in_user_namespace(void)
+{
+	unsigned int inside = 0, outside = 0, count = 0;
+	char buf[256];
+
+	return slurp("/proc/self/uid_map", buf, sizeof(buf)) > 0 &&
+	       (sscanf(buf, "%u %u %u", &inside, &outside, &count) != 3 || outside ||
+		count != UINT32_MAX);
+}
+
+const char *target_forbidden_by(void)
+{
+	static char text[400];
+	char modules[200];
+
+	if (target_rights_matter() && can_trace_all())
+		return "not permitted: this user may not trace the process; run peaktop as root";
+	if (!can_trace_all())
+		return "not permitted: peaktop lacks CAP_SYS_PTRACE; run it as root";
+	if (is_in_user_namespace())
+		return "not permitted: peaktop runs in a user namespace and has no rights over "
+		       "this process; run peaktop on the host";
+	if (slurp("/sys/kernel/security/lsm", modules, sizeof(modules)) <= 0)
+		snprintf(modules, sizeof(modules), "its list cannot be read");
+	snprintf(text, sizeof(text),
+		 "not permitted, not even to root: a security module of the kernel protects this "
+		 "process (%s); ask whoever administers this host, or choose another process",
+		 modules);
+	return text;
+}
+
 int target_open(struct target *t, pid_t pid)
 {
 	char path[64];

@@ -31,6 +31,9 @@ struct target {
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
 };
 
+/* What forbade to trace a process, with a remedy: rights that this process lacks, its user
+ * namespace, or a security module. For an error -EACCES or -EPERM of target_open(). */
+const char *target_forbidden_by(void);
 /*
  * Open a process and check that it can be a target. Returns 0, or: -ESRCH no such process,
  * -ECHILD a zombie, -EISDIR a kernel thread, -EXDEV a 32-bit process, -EACCES not permitted for

@@ -62,7 +62,7 @@ const char *target_why_not(int err)
 		return "this is a 32-bit process; peaktop can watch only 64-bit processes";
 	case -EACCES:
 	case -EPERM:
-		return "not permitted; run peaktop as root";
+		return target_forbidden_by();
 	case -ETIMEDOUT:
 		return "reading /proc/PID/maps is blocked by a lock on the memory of the process; "
 		       "try again later";
