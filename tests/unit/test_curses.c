@@ -710,6 +710,34 @@ static void test_no_use_as_a_terminal(void **state)
 	refused("no-such-terminal", "TERM=no-such-terminal is unknown");
 }
 
+static void show_notice(void)
+{
+	open_or_die(false);
+	show(term_notice() ? term_notice() : "no notice");
+	term_close();
+	_exit(0);
+}
+
+/* A terminal whose type is unknown here is opened as one that is like it, and that is said. */
+static void test_similar_terminal(void **state)
+{
+	static const struct {
+		const char *type, *says;
+	} types[] = {{"xterm-no-such", "TERM=xterm-no-such is unknown on this host; using xterm"},
+		     {"kitty-no-such", "TERM=kitty-no-such is unknown on this host; using xterm"},
+		     {"tmux-no-such", "TERM=tmux-no-such is unknown on this host; using screen"},
+		     {"xterm", "no notice"}};
+	struct pty p;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		start(&p, types[i].type, show_notice);
+		wait_for(&p, types[i].says);
+		assert_int_equal(finish(&p), 0);
+		assert_restored(&p);
+		end(&p);
+	}
+}
+
 static void test_not_a_terminal(void **state)
 {
 	char error[256] = "";
@@ -788,6 +816,7 @@ int main(void)
 	    cmocka_unit_test(test_no_color),
 	    cmocka_unit_test(test_ascii),
 	    cmocka_unit_test(test_no_use_as_a_terminal),
+	    cmocka_unit_test(test_similar_terminal),
 	    cmocka_unit_test(test_not_a_terminal),
 	    cmocka_unit_test(test_byte_budget),
 	};

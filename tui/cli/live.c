@@ -461,6 +461,10 @@ static int live_open(struct live *l, char *error, size_t n)
 		snprintf(error, n, "out of memory while opening the screen");
 		return EXIT_NO_ANSWER;
 	}
+	/* a message needs the present time, by which it expires */
+	screen_tick(l->screen, front_now_ns());
+	if (term_notice())
+		screen_message(l->screen, NOTE_WARNING, term_notice());
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
 #include "tui/screen/term_signals.h"
+#include "tui/screen/term_types.h"
 #include "tui/screen/theme.h"
 
 #include <term.h> /* last: it defines common words as macros */
@@ -33,6 +34,7 @@ static struct {
 	bool lost, ascii, mouse;
 	int in_fd, out_fd;
 	FILE *in, *out;
+	char notice[160]; /* one line for the user about the terminal; "" none */
 	SCREEN *screen;
 	WINDOW *window,
 	    *keys; /* `keys` is a pad: reading keys from it does not refresh the screen */
@@ -164,6 +166,27 @@ static int make_windows(void)
 	return 0;
 }
 
+/* Open a terminal whose type this host does not know as one that is like it; NULL: none is known.
+ */
+static SCREEN *open_similar(const char *type)
+{
+	const char *const *like = term_types_like(type);
+	SCREEN *screen = NULL;
+
+	for (; like && *like && !screen; like++) {
+		screen = newterm(*like, term.out, term.in);
+		if (screen)
+			snprintf(term.notice, sizeof(term.notice),
+				 "TERM=%.64s is unknown on this host; using %s", type, *like);
+	}
+	return screen;
+}
+
+const char *term_notice(void)
+{
+	return term.notice[0] ? term.notice : NULL;
+}
+
 int term_open(const struct term_options *o, char *error, size_t error_size)
 {
 	const char *type = o->type ? o->type : getenv("TERM");
@@ -182,7 +205,10 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 	if (!err) {
 		use_env(FALSE); /* use the size of the terminal, not LINES and COLUMNS */
 		use_tioctl(TRUE);
+		term.notice[0] = '\0';
 		term.screen = newterm(type, term.out, term.in);
+		if (!term.screen)
+			term.screen = open_similar(type);
 		err = term.screen ? 0 : -ENOENT;
 	}
 	if (err == -ENOENT)

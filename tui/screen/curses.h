@@ -34,6 +34,9 @@ struct term_options {
  * `error` that names the batch verbs.
  */
 int term_open(const struct term_options *options, char *error, size_t error_size);
+/* One line for the user, if the terminal was opened as another type because its own is unknown on
+ * this host; NULL: it was not. */
+const char *term_notice(void);
 /* Restore the terminal. Safe to call twice, and after the terminal was lost. */
 void term_close(void);
 /* True if cells must be ASCII: --ascii was given, or the locale is not UTF-8. */
