@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
 #include "tui/engine/walker.h"
@@ -11,7 +12,11 @@
 
 static bool until(struct front *f, uint64_t end)
 {
+	const struct progress p = {.text = "descend: taking the stacks of all threads", .done = -1};
+
 	verb_messages(f);
+	if (progress_due(front_now_ns()))
+		progress_show(&p, front_now_ns());
 	return !front_over(f) && front_now_ns() < end;
 }
 
@@ -77,6 +82,7 @@ int verb_open(struct options *o)
 	if (o->nr_ops && o->ops[0].kind == OP_SYSCALL)
 		r.ask.syscall = o->ops[0].name;
 	take_snapshots_now(f, &r, o);
+	progress_erase();
 	verb_messages(f);
 	verb_end(f);
 	status = front_failure(f, &line);
