@@ -429,18 +429,14 @@ static int live_open(struct live *l, char *error, size_t n)
 				  .in_fd = 0,
 				  .out_fd = 1};
 	bool picker = !l->options->nr_pids && !l->options->command;
-	char filter[64] = "";
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
 				    .resolution = l->options->resolution,
 				    .columns = l->options->columns,
 				    .sort = l->options->sort,
 				    .reverse = l->options->reverse,
-				    .filter = filter};
+				    .filter = l->options->bare};
 
-	if (l->options->bare)
-		snprintf(filter, sizeof(filter), "^%.60s", l->options->bare);
-	/* Open the terminal first, so that a wrong TERM is reported before any probe is attached.
-	 */
+	/* Open the terminal first: a wrong TERM is reported before any probe is attached. */
 	if (term_open(&to, error, n))
 		return EXIT_USAGE;
 	if (l->replay) {
@@ -461,8 +457,7 @@ static int live_open(struct live *l, char *error, size_t n)
 		snprintf(error, n, "out of memory while opening the screen");
 		return EXIT_NO_ANSWER;
 	}
-	/* a message needs the present time, by which it expires */
-	screen_tick(l->screen, front_now_ns());
+	screen_tick(l->screen, front_now_ns()); /* the message expires by this time */
 	if (term_notice())
 		screen_message(l->screen, NOTE_WARNING, term_notice());
 	return 0;

@@ -48,24 +48,6 @@ static struct {
 
 /* --- opening and closing --------------------------------------------------------------- */
 
-#define BATCH "use peaktop watch, descend or record instead, with --json for programs"
-
-static int check_terminal(const struct term_options *o, const char *type, char *error, size_t size)
-{
-	if (!type || !*type || !strcmp(type, "dumb")) {
-		snprintf(error, size, "the screen needs a terminal, but TERM is %s: " BATCH,
-			 type && *type ? type : "not set");
-		return -ENODEV;
-	}
-	if (!isatty(o->in_fd) || !isatty(o->out_fd) || tcgetattr(o->out_fd, &term.settings) < 0) {
-		snprintf(error, size,
-			 "the screen needs a terminal, but standard %s is not one: " BATCH,
-			 isatty(o->in_fd) ? "output" : "input");
-		return -ENOTTY;
-	}
-	return 0;
-}
-
 static int open_streams(const struct term_options *o)
 {
 	int in = fcntl(o->in_fd, F_DUPFD_CLOEXEC, 3), out = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
@@ -190,7 +172,7 @@ const char *term_notice(void)
 int term_open(const struct term_options *o, char *error, size_t error_size)
 {
 	const char *type = o->type ? o->type : getenv("TERM");
-	int err = check_terminal(o, type, error, error_size);
+	int err = term_check(o, type, &term.settings, error, error_size);
 	const char *kmous;
 
 	if (err || term.open)
@@ -214,7 +196,7 @@ int term_open(const struct term_options *o, char *error, size_t error_size)
 	if (err == -ENOENT)
 		snprintf(error, error_size,
 			 "the terminal type TERM=%.64s is unknown on this host or cannot move its "
-			 "cursor: " BATCH,
+			 "cursor: " TERM_INSTEAD,
 			 type);
 	else if (err)
 		snprintf(error, error_size, "cannot open the screen: %s", strerror(-err));
@@ -323,38 +305,6 @@ static bool follow_size(void)
 	return true;
 }
 
-static int special_key(wint_t code)
-{
-	static const struct {
-		wint_t code;
-		int key;
-	} table[] = {
-	    {KEY_UP, SCREEN_KEY_UP},
-	    {KEY_DOWN, SCREEN_KEY_DOWN},
-	    {KEY_LEFT, SCREEN_KEY_LEFT},
-	    {KEY_RIGHT, SCREEN_KEY_RIGHT},
-	    {KEY_HOME, SCREEN_KEY_HOME},
-	    {KEY_END, SCREEN_KEY_END},
-	    {KEY_FIND, SCREEN_KEY_HOME},
-	    {KEY_SELECT, SCREEN_KEY_END},
-	    {KEY_PPAGE, SCREEN_KEY_PAGE_UP},
-	    {KEY_NPAGE, SCREEN_KEY_PAGE_DOWN},
-	    {KEY_IC, SCREEN_KEY_INSERT},
-	    {KEY_DC, SCREEN_KEY_DELETE},
-	    {KEY_BACKSPACE, SCREEN_KEY_BACKSPACE},
-	    {KEY_BTAB, SCREEN_KEY_BACKTAB},
-	    {KEY_ENTER, '\r'},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (table[i].code == code)
-			return table[i].key;
-	if (code >= KEY_F(1) && code <= KEY_F(12))
-		return SCREEN_KEY_F1 + (int)(code - KEY_F(1));
-	return TERM_NOTHING;
-}
-
 /* Take an event of the mouse. False: one that has no meaning here, e.g. the release of a button. */
 static bool take_mouse(void)
 {
@@ -416,7 +366,7 @@ int term_getkey(void)
 			return (int)code;
 		if (code == KEY_MOUSE && take_mouse())
 			return SCREEN_KEY_MOUSE;
-		key = special_key(code);
+		key = term_key_of(code);
 		if (key != TERM_NOTHING)
 			return key;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal. Only curses.c uses ncursesw, to show a grid.
+ * The terminal. Only curses.c and term_types.c use ncursesw, to show a grid.
  *
  * There is one terminal per process. term_open() installs handlers for INT, TERM, HUP,
  * TSTP, CONT and WINCH that only set a flag and wake term_signal_fd(), and for

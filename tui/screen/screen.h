@@ -66,7 +66,7 @@ struct screen_options {
 	int sort;	  /* 1 + enum row_order; 0: by time */
 	bool reverse;
 	unsigned int resolution; /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
-	const char *filter;	 /* of the picker; NULL: none */
+	const char *filter;	 /* the picker shows names that begin with it; NULL: all */
 };
 
 /* The caller keeps `model` and `views`, which must outlive the screen. NULL: out of memory. */

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types of terminals that understand each other. */
+/* What a terminal is: its type, whether it can be used, and the names of its keys. */
 #ifndef PEAKTOP_TERM_TYPES_H
 #define PEAKTOP_TERM_TYPES_H
+
+#include <stddef.h>
+#include <termios.h>
+#include <wchar.h>
+
+struct term_options;
+
+/* The end of each refusal of a terminal. */
+#define TERM_INSTEAD "use peaktop watch, descend or record instead, with --json for programs"
 
 /*
  * The types to try, NULL-terminated, for a terminal whose own type this host does not know: over
@@ -9,5 +18,11 @@
  * understand these types; NULL: the type belongs to no such family.
  */
 const char *const *term_types_like(const char *type);
+/* Check that the descriptors are a terminal with a type, and read its settings. Returns as
+ * term_open(). */
+int term_check(const struct term_options *o, const char *type, struct termios *settings,
+	       char *error, size_t size);
+/* The key (enum screen_key) of a code of curses; TERM_NOTHING if it has no meaning here. */
+int term_key_of(wint_t code);
 
 #endif

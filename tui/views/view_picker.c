@@ -389,8 +389,10 @@ struct view *view_picker_new(struct screen *s)
 	p->view.methods = &methods;
 	p->view.screen = s;
 	p->order = BY_CPU;
-	if (s->options.filter)
-		sanitise(p->filter, sizeof(p->filter), s->options.filter);
+	if (s->options.filter) {
+		p->filter[0] = '^';
+		sanitise(p->filter + 1, sizeof(p->filter) - 1, s->options.filter);
+	}
 	screen_act(s, (struct screen_action){.type = SCREEN_REFRESH_PROCESSES});
 	return &p->view;
 }
