@@ -17,6 +17,18 @@ function include(file,    line) {
 	close(file)
 }
 
+# A line of the page. Text is broken below 80 columns; a line must not begin with a point or an apostrophe by that.
+function put(line,    at) {
+	while (length(line) > 79 && line !~ /^[.']/) {
+		for (at = 79; at > 1; at--)
+			if (substr(line, at, 1) == " " && substr(line, at + 1, 1) !~ /[.' ]/) break
+		if (at <= 1) break
+		print substr(line, 1, at - 1)
+		line = substr(line, at + 1)
+	}
+	print line
+}
+
 # The names of other pages, for SEE ALSO.
 function see_also(    i, n, list) {
 	n = split(pages, list, " ")
@@ -77,7 +89,7 @@ function options(    line, group, keys, n, i, mine, taken, where) {
 			continue
 		}
 		if (line ~ /^\.\\"/) continue
-		if (mine) print line
+		if (mine) put(line)
 	}
 	flush(where)
 	close(description)
@@ -92,7 +104,7 @@ function expand(line) {
 	else if (line ~ /^\.\\"@ include /) include(folder "/" substr(line, 14))
 	else {
 		gsub(/@VERSION@/, version, line); gsub(/@DATE@/, date, line)
-		print line
+		put(line)
 	}
 }
 

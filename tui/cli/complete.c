@@ -2,6 +2,7 @@
 #include "tui/cli/complete.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,22 @@ static void offer_choices(const struct completion *c, const char *choices)
 		offer(c, one, "");
 }
 
+/* The systemd services that have a control group. */
+static void offer_units(const struct completion *c)
+{
+	DIR *slice = opendir("/sys/fs/cgroup/system.slice");
+	struct dirent *e;
+
+	while (slice && (e = readdir(slice))) {
+		const char *end = strrchr(e->d_name, '.');
+
+		if (end && !strcmp(end, ".service"))
+			offer(c, e->d_name, "unit");
+	}
+	if (slice)
+		closedir(slice);
+}
+
 static void offer_value(struct completion *c, const struct option_row *row)
 {
 	const char *value = row->value;
@@ -162,6 +179,8 @@ static void offer_value(struct completion *c, const struct option_row *row)
 		offer_processes(c, true, false);
 	} else if (!strcmp(value, "NAME") && !strcmp(row->name, "name")) {
 		offer_processes(c, false, true);
+	} else if (!strcmp(row->name, "unit")) {
+		offer_units(c);
 	} else if (!strcmp(value, "OP")) {
 		offer_operations(c);
 	} else if (!strcmp(value, "FILE") || !strcmp(value, "PATH")) {
