@@ -284,6 +284,25 @@ PT_MAP struct {
 } traces SEC(".maps");
 
 PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PT_PLACES);
+	__type(key, u64);
+	__type(value, struct pt_place);
+} places SEC(".maps");
+
+/* Per-CPU room for the words of a stack, and for the place that is learnt from it. */
+struct place_room {
+	u64 word[PT_WAITS_WORDS];
+	struct pt_place place;
+};
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct place_room);
+} place_room SEC(".maps");
+
+PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);

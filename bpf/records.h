@@ -9,11 +9,13 @@
 
 #ifndef __bpf__
 #include <stdint.h>
+typedef uint16_t pt_u16;
 typedef uint32_t pt_u32;
 typedef int32_t pt_s32;
 typedef uint64_t pt_u64;
 typedef int64_t pt_s64;
 #else
+typedef __u16 pt_u16;
 typedef __u32 pt_u32;
 typedef __s32 pt_s32;
 typedef __u64 pt_u64;

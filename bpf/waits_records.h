@@ -14,6 +14,8 @@ enum {
 	PT_FOLLOW_BITS = 65536, /* of a set of thread ids; only its members are looked up */
 	PT_WAITS_FRAMES = 64,	/* of a kernel stack */
 	PT_TRACES = 16384,	/* stacks that were sent, remembered */
+	PT_WAITS_WORDS = 128,	/* of the kernel stack are compared with a known place */
+	PT_PLACES = 2048,
 	PT_WAITS_OBJECTS = 4096,
 	PT_WAITS_REQUESTS = 8192,
 	PT_WAITS_WORKS = 4096,
@@ -144,6 +146,19 @@ struct pt_waits_control {
 	pt_u64 lost; /* records of no CPU, tasks and stacks for which there was no room */
 };
 
+/*
+ * A place where tasks sleep or wake others: its kernel stack, and where in it which return
+ * addresses lie, counted in words from the context of the tracepoint's program. If they lie there
+ * again, the stack is the same.
+ */
+enum { PT_PLACE_ADDRESSES = 16, PT_PLACE_LEAST = 4 };
+struct pt_place {
+	pt_u32 trace, nr;
+	pt_u32 hits, misses;
+	pt_u64 address[PT_PLACE_ADDRESSES];
+	pt_u16 at[PT_PLACE_ADDRESSES];
+};
+
 /* A task whose switches are recorded. */
 struct pt_follow {
 	pt_u64 start; /* task_struct.start_boottime: the thread id may be used again */
@@ -155,6 +170,7 @@ struct pt_follow {
 	pt_u32 strangers, wakes; /* how many tasks that are not followed it woke, and others */
 	pt_u32 user_trace, spare;
 	pt_u64 user_key;
+	pt_u64 stack_at; /* scratch: turns a pointer into a number */
 };
 
 struct pt_waits_request {

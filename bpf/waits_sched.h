@@ -4,6 +4,7 @@
 #define PEAKTOP_BPF_WAITS_SCHED_H
 
 #include "bpf/waits_objects.h"
+#include "bpf/waits_places.h"
 
 /* enum switch_state */
 enum {
@@ -152,7 +153,7 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 		state |= BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait) ? LEFT_IN_IOWAIT : 0;
 		if (follow_is_open(c, out, prev)) {
 			waits_asleep(c, prev, true, now);
-			kernel = kernel_trace(ctx, c, now);
+			kernel = followed_trace(ctx, c, out, 0, now);
 			user = user_trace(c, out, prev, now);
 		}
 	}
@@ -217,7 +218,8 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 	else if (!b.hard)
 		waits_name(c, current, now);
 	if (current->pid && !b.hard && (by ? follow_is_open(c, by, current) : !c->waits.check))
-		kernel = kernel_trace(ctx, c, now);
+		kernel =
+		    by && !b.word ? followed_trace(ctx, c, by, 1, now) : kernel_trace(ctx, c, now);
 	WAITS_RECORD(c, r, PT_WAITS_WAKING, now);
 	if (r) {
 		r->current_start = current->pid ? current->start_boottime : 0;

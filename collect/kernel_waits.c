@@ -130,6 +130,7 @@ void kernel_waits_forget_tasks(struct kernel_side *k)
 void kernel_waits_forget_sent(struct kernel_side *k)
 {
 	map_clear(k->skel->maps.traces, sizeof(uint32_t));
+	map_clear(k->skel->maps.places, sizeof(uint64_t));
 	map_clear(k->skel->maps.handlers, sizeof(uint64_t));
 	map_clear(k->skel->maps.waits_objects, sizeof(struct pt_inode));
 	k->control->waits.handlers = 0;
