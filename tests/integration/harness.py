@@ -624,7 +624,8 @@ class Peaktop(Program):
             found = [json.loads(line) for line in text.splitlines() if line.strip()]
         for document in found:
             validate(document)
-            LOST.append(document["lost"]["records"])
+            # chains have a share of time under "lost"
+            LOST.append(document.get("losses", document["lost"])["records"])
         return found
 
     def document(self):

@@ -176,11 +176,7 @@ static void live_descent(struct live *l)
 	l->source.screen = l->screen;
 	l->source.front = l->front;
 	l->source.driver = l->descent.driver;
-	l->waits.screen = l->screen;
-	l->waits.front = l->front;
-	l->waits.model = l->descent.model;
-	l->waits.names = l->descent.driver;
-	l->waits.waits = l->front ? front_waits(l->front) : replay_waits(l->replay);
+	live_waits_source(&l->waits, l->screen, l->front, l->replay);
 }
 
 static void live_action(struct live *l, const struct screen_action *a)

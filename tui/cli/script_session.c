@@ -27,12 +27,7 @@ static void scripted_turn(struct scripted *x)
 	x->descent.model = replay_model(x->replay);
 	x->descent.driver = replay_driver(x->replay);
 	x->source.driver = x->descent.driver;
-	x->waits = (struct live_waits){.screen = x->screen,
-				       .model = x->descent.model,
-				       .names = x->descent.driver,
-				       .waits = replay_waits(x->replay),
-				       .open = x->waits.open,
-				       .shown = {x->waits.shown[0], x->waits.shown[1]}};
+	live_waits_source(&x->waits, x->screen, NULL, x->replay);
 	x->turn_ns += 1000000000;
 	live_descent_turn(&x->descent, x->turn_ns);
 	live_waits_turn(&x->waits, x->turn_ns);

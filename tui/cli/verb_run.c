@@ -120,11 +120,16 @@ static void answer_nobody(const struct options *o, const char *why)
 	struct descend_report report = {.model = model_new(),
 					.driver = none,
 					.asked = o->nr_ops ? o->ops[0].text : "(process)"};
+	struct wait_report waits = {.model = report.model, .names = none};
 
 	note.note.text = why;
 	if (report.model && none && !model_feed(report.model, &note)) {
 		if (o->verb == VERB_DESCEND)
 			output_descend_json(&report, &oo, stdout);
+		else if (o->verb == VERB_CHAINS)
+			output_chains_json(&waits, &oo, stdout);
+		else if (o->verb == VERB_CRITICAL)
+			output_critical_json(&waits, &oo, stdout);
 		else
 			output_watch_json(report.model, &oo, stdout);
 	}

@@ -17,7 +17,8 @@ enum {
 	STACK_BYTES = 300,  /* then the middle of a stack is left out */
 	MAX_LEADERS = 1024, /* tasks whose waits for a CPU are joined below one layer */
 	SMALL_THREADS = 5,  /* named of those that did next to nothing */
-	CPU_USERS = 3,	    /* tasks named that had the CPU */
+	MAX_CPU_USERS = 256,
+	CPU_USERS = 3, /* tasks named that had the CPU */
 };
 #define LEAST 0.01 /* chains with a smaller share are counted together */
 
@@ -44,10 +45,9 @@ static double share_of(const struct printer *p, uint64_t ns)
 	return p->whole ? (double)ns / (double)p->whole : 0;
 }
 
-/* ---- stacks */
-
 static void put_stack(const struct printer *p, const struct waits_layer *l, unsigned int indent)
 {
+	char blank[FIGURES + 4 * DEEP];
 	struct buf line;
 	size_t fit;
 
@@ -60,9 +60,7 @@ static void put_stack(const struct printer *p, const struct waits_layer *l, unsi
 			line.len = fit;
 			buf_puts(&line, "...");
 		}
-		char blank[128];
-
-		snprintf(blank, sizeof(blank), "%*s", (int)(indent < 100 ? indent : 100), "");
+		snprintf(blank, sizeof(blank), "%*s", (int)indent, "");
 		words_wrap(p->out, line.data, p->columns, blank, indent + 2);
 	}
 	buf_release(&line);
@@ -95,28 +93,45 @@ static uint32_t group_of(const struct waits_chains *c, uint32_t i)
 	return c->nodes[i].parent == i ? c->nr : c->nodes[i].parent;
 }
 
+struct cpu_user {
+	const char *comm;
+	uint64_t ns;
+};
+
 /* Who had the CPUs that a task waited for: all nodes on the line of `i`. Returns how often. */
 static uint64_t put_cpu_users(struct buf *out, const struct printer *p, uint32_t i)
 {
-	uint32_t group = group_of(p->chains, i), shown = 0, more = 0;
+	uint32_t group = group_of(p->chains, i), nr = 0;
+	struct cpu_user users[MAX_CPU_USERS];
 	uint64_t count = 0;
 
 	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
 		const struct waits_node *n = &p->chains->nodes[p->children[k]];
+		uint32_t at = 0;
 
 		if (p->line[p->children[k]] != i)
 			continue;
 		count += n->count;
-		if (n->layer.what[0] && shown < CPU_USERS) {
-			buf_puts(out, shown++ ? ", " : ", used by ");
-			sanitise_append(out, n->layer.what, strlen(n->layer.what));
-			buf_printf(out, " %s", format_time(n->total_ns).s);
-		} else {
-			more += n->layer.what[0] != 0;
-		}
+		while (at < nr && strcmp(users[at].comm, n->layer.what) != 0)
+			at++;
+		if (!n->layer.what[0] || at == MAX_CPU_USERS)
+			continue;
+		if (at == nr)
+			users[nr++] = (struct cpu_user){.comm = n->layer.what};
+		users[at].ns += n->total_ns;
 	}
-	if (more)
-		buf_printf(out, " and %u more", more);
+	for (uint32_t k = 0; k < nr && k < CPU_USERS; k++) {
+		struct cpu_user *most = users;
+
+		for (uint32_t at = 1; at < nr; at++)
+			most = users[at].ns > most->ns ? &users[at] : most;
+		buf_puts(out, k ? ", " : ", used by ");
+		sanitise_append(out, most->comm, strlen(most->comm));
+		buf_printf(out, " %s", format_time(most->ns).s);
+		most->ns = 0;
+	}
+	if (nr > CPU_USERS)
+		buf_puts(out, " and others");
 	return count;
 }
 
@@ -271,13 +286,6 @@ static int children_sort(struct printer *p)
 	return 0;
 }
 
-/* Time in which a thread did nothing, or nothing that is known. */
-static bool is_rest(enum wait_account a)
-{
-	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_STOPPED ||
-	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
-}
-
 /* A thread of a target with its outermost layers. */
 struct thread {
 	const struct waits_layer *layer;
@@ -338,7 +346,7 @@ static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 		const struct waits_node *n = &p->chains->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] += is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
+			busy[i] += wait_is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
 	}
@@ -414,7 +422,7 @@ static uint32_t leading(const struct printer *p)
 	uint32_t best = c->nr;
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		if (chain_ns(p, i) && !is_rest(c->nodes[i].account) &&
+		if (chain_ns(p, i) && !wait_is_rest(c->nodes[i].account) &&
 		    (best == c->nr || chain_ns(p, i) > chain_ns(p, best)))
 			best = i;
 	}

@@ -225,6 +225,12 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
 	wait_state_words(out, r, &s);
 }
 
+bool wait_is_rest(enum wait_account a)
+{
+	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_STOPPED ||
+	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
+}
+
 double wait_share_observed(const struct waits_stats *s)
 {
 	return s->elapsed_ns ? (double)s->observed_ns / (double)s->elapsed_ns : 0;

@@ -9,6 +9,15 @@
 
 #define PERIOD_NS 1000000000ull
 
+void live_waits_source(struct live_waits *l, struct screen *s, struct front *f, struct replay *r)
+{
+	l->screen = s;
+	l->front = f;
+	l->model = f ? front_model(f) : replay_model(r);
+	l->names = f ? front_driver(f) : replay_driver(r);
+	l->waits = f ? front_waits(f) : replay_waits(r);
+}
+
 void live_waits_begin(struct live_waits *l, enum screen_waits what)
 {
 	if (!l->open++) {

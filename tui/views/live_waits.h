@@ -10,13 +10,14 @@
 #include <stdint.h>
 
 #include "tui/engine/front.h"
+#include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/screen/screen.h"
 
 struct live_waits {
 	struct screen *screen;
 	struct front *front; /* NULL: a replay */
-	struct model *model; /* these may change when a replay goes back */
+	struct model *model;
 	const struct descent_driver *names;
 	struct wait_driver *waits;
 	unsigned int open; /* number of views that show waits */
@@ -24,6 +25,9 @@ struct live_waits {
 	uint64_t next_ns;
 };
 
+/* Set where the waits come from: a front, or, if it is NULL, a replay, which makes new objects when
+ * it goes back. */
+void live_waits_source(struct live_waits *l, struct screen *s, struct front *f, struct replay *r);
 /* Answer SCREEN_WAITS and SCREEN_WAITS_STOP. */
 void live_waits_begin(struct live_waits *l, enum screen_waits what);
 void live_waits_end(struct live_waits *l);

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""chains and critical: what is saved is read again with the same answers, and what cannot be asked is refused."""
+from harness import *
+
+
+def text_of(*args):
+    status, program = run_peaktop(*args)
+    equal("exit status of %s (%s)" % (" ".join(args[:1]), program.error_text()), status, 0)
+    return program.text()
+
+
+@case("a saved session: chains, critical and folded stacks read it without privileges, with the same answers")
+def saved():
+    with tempfile.TemporaryDirectory() as folder:
+        session = os.path.join(folder, "waits.peaktop")
+        status, program = run_peaktop("chains", "--json", "--max-overhead", 100, "-o", session, "--",
+                                      os.path.join(TARGETS, "waits"), "pass", "30", seconds=100)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        live = program.document()
+        status, program = run_peaktop("chains", "--json", "-r", session)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        replayed = program.document()
+        equal("accounting", replayed["accounting"], live["accounting"])
+        equal("chains", len(replayed["chains"]), len(live["chains"]))
+        equal("sum of the chains", sum(c["ns"] for c in replayed["chains"]), sum(a["ns"] for a in replayed["accounting"]))
+        status, program = run_peaktop("critical", "--json", "-r", session)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        critical = program.document()
+        check(critical["length_ns"] > 0, critical["warnings"])
+        # each ran for 2 or 3 ms a round by its own clock, one after the other
+        ran = sum(s["critical_ns"] for s in critical["states"] if s["machine"].startswith("waits") and s["state"].startswith("running"))
+        check(ran > 0.5 * 30 * 5e6, "the path goes through both: %.1f ms of runs" % (ran / 1e6))
+        lines = text_of("export", session, "--format", "folded").splitlines()
+        check(lines and all(re.fullmatch(r".+ \d+", line) for line in lines), lines[:3])
+        equal("sum of the folded stacks", sum(int(line.rsplit(" ", 1)[1]) for line in lines), sum(c["ns"] for c in replayed["chains"]))
+        tree = text_of("chains", "-r", session)
+        check("waits-child" in tree and "Accounting" in tree and "Observed:" in tree, tree)
+        check(max(len(line) for line in tree.splitlines()) <= 80, tree)
+
+
+@case("Ctrl-C ends the tracing early and prints what there is")
+def early():
+    t = Program([os.path.join(TARGETS, "waits"), "sleep", "100000"])
+    try:
+        program = Peaktop("chains", "-p", t.pid, "--for", 600, "--json-lines", "--interval", "0.5", "--max-overhead", 100)
+        wait_for(lambda: "\n" in program.text() or program.process.poll() is not None, "a line was printed", 60)
+        equal("exit status (%s)" % program.error_text(), program.stop(), 0)
+        check(program.document()["observed_ns"] > 0, program.text()[:300])
+    finally:
+        t.process.kill()
+
+
+@case("what cannot be answered: an operation, a session without waits, no such process")
+def refused():
+    status, program = run_peaktop("chains", "-p", os.getpid(), "-f", "main")
+    equal("exit status", status, 2)
+    check("-f cannot be used with chains" in program.error_text(), program.error_text())
+    with tempfile.TemporaryDirectory() as folder:
+        session = os.path.join(folder, "none.peaktop")
+        status, program = run_peaktop("record", "-o", session, "--for", 1, "--", "sleep", "0.2")
+        check(os.path.exists(session), program.error_text())
+        status, program = run_peaktop("critical", "-r", session)
+        equal("exit status", status, 1)
+        check("no records of waits" in program.error_text(), program.error_text())
+    for verb in "chains", "critical":
+        status, program = run_peaktop(verb, "--json", "-n", "there-is-no-such-process")
+        equal("exit status", status, 1)
+        equal("kind", program.document()["kind"], verb)
+
+
+main()
