@@ -7,6 +7,7 @@
 #include "tui/report/output_waits.h"
 #include "tui/views/views.h"
 
+enum { MARGIN = 2 }; /* columns that a pager leaves free */
 #define PERIOD_NS 1000000000ull
 
 void live_waits_source(struct live_waits *l, struct screen *s, struct front *f, struct replay *r)
@@ -37,7 +38,8 @@ void live_waits_end(struct live_waits *l)
 
 static void show(struct live_waits *l, enum screen_waits what)
 {
-	struct output_options oo = {.columns = screen_columns(l->screen),
+	unsigned int columns = screen_columns(l->screen);
+	struct output_options oo = {.columns = columns > MARGIN ? columns - MARGIN : 1,
 				    .ascii = screen_ascii(l->screen)};
 	struct wait_report report = {.model = l->model,
 				     .names = l->names,
