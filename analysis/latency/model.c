@@ -26,6 +26,7 @@ void model_free(struct model *m)
 	free(m->op);
 	model_host_release(m);
 	model_events_release(m);
+	threads_release(&m->threads);
 	free(m);
 }
 
@@ -97,7 +98,12 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_op(m, &rec->op);
 	case REC_PROFILE:
 		return model_feed_profile(m, &rec->profile);
+	case REC_THREAD_SNAPSHOT:
+	case REC_THREAD:
+		threads_feed(&m->threads, rec);
+		return 0;
 	case REC_SAMPLE:
+		threads_feed(&m->threads, rec);
 		return model_feed_sample(m, &rec->sample);
 	case REC_OPEN:
 		return model_feed_open(m, &rec->open);
@@ -137,8 +143,6 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_FNODE:
 	case REC_INLINES:
 	case REC_WALK:
-	case REC_THREAD_SNAPSHOT:
-	case REC_THREAD:
 	case REC_NEW_RETURN:
 	case REC_FILE:
 	case REC_BYE:
@@ -264,4 +268,9 @@ size_t model_nr_constants(const struct model *m)
 const struct rec_constant *model_constant(const struct model *m, size_t i)
 {
 	return i < m->nr_constants ? &m->constant[i] : NULL;
+}
+
+const struct threads *model_threads(const struct model *m)
+{
+	return &m->threads;
 }

@@ -209,5 +209,8 @@ const struct rec_constant *model_constant(const struct model *m, size_t i);
 /* Returns what happened so far (event_log.h). */
 struct event_log;
 const struct event_log *model_event_log(const struct model *m);
+/* Returns the threads of the targets, as far as records told of them (threads.h). */
+struct threads;
+const struct threads *model_threads(const struct model *m);
 
 #endif

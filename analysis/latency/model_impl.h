@@ -13,6 +13,7 @@
 #include "analysis/latency/scale.h"
 #include "analysis/latency/shadows.h"
 #include "analysis/latency/slices.h"
+#include "analysis/latency/threads.h"
 #include "analysis/latency/values.h"
 #include "analysis/latency/weight.h"
 
@@ -141,6 +142,7 @@ struct model {
 	size_t nr_constants;
 	struct constants constants; /* includes the well-known ones */
 	struct model_events events;
+	struct threads threads;
 
 	bool all_peaks;
 	uint64_t revision; /* grows with each change that affects all operations */

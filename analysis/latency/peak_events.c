@@ -57,14 +57,31 @@ static bool count_calls(struct peak_past *p, const struct peak_slice *s, uint64_
 	return back;
 }
 
+/* Returns the bucket of the median. The mode of a broad peak moves by chance, the median does not.
+ */
+static unsigned int middle_of(const struct profile *seen, struct bucket_range range)
+{
+	uint64_t half = (profile_range_calls(seen, range) + 1) / 2, sum = 0;
+	unsigned int i = range.low;
+
+	for (; i + 1 < range.high; i++) {
+		sum += seen->count[i];
+		if (sum >= half)
+			break;
+	}
+	return i;
+}
+
 /* Follows the place of the peak. Returns true if it has moved for good. */
 static bool follow(struct peak_past *p, const struct peak_span *span, const struct profile *seen)
 {
-	int by = (int)span->mode - (int)p->told_mode;
+	int by;
 
 	p->absent = 0;
 	p->listed++;
 	p->mode = span->mode;
+	p->middle = middle_of(seen, span->range);
+	by = (int)p->middle - (int)p->told_middle;
 	if (memcmp(&p->range, &span->range, sizeof(p->range)) != 0) {
 		p->range = span->range;
 		p->calls = profile_range_calls(seen, p->range);
@@ -115,7 +132,7 @@ static bool take(struct peak_history *h, struct peak_past *p, const struct peak_
 	uint64_t silence = 0;
 	bool back = count_calls(p, s, &silence), moved = span && follow(p, span, s->seen);
 
-	*out = (struct peak_event){.id = p->id, .mode = p->mode, .from = p->told_mode};
+	*out = (struct peak_event){.id = p->id, .mode = p->mode, .from = p->told_middle};
 	if (!span) {
 		p->listed = 0;
 		p->absent++;
@@ -124,7 +141,7 @@ static bool take(struct peak_history *h, struct peak_past *p, const struct peak_
 	}
 	if (!p->announced) {
 		p->announced = p->listed >= PEAK_EVENT_SLICES && span->calls >= PEAK_MIN_CALLS;
-		p->told_mode = p->mode;
+		p->told_middle = p->middle;
 		out->change = PEAK_CHANGE_APPEARED;
 		return p->announced;
 	}
@@ -134,7 +151,8 @@ static bool take(struct peak_history *h, struct peak_past *p, const struct peak_
 		return true;
 	}
 	if (moved) {
-		p->told_mode = p->mode;
+		out->mode = p->middle;
+		p->told_middle = p->middle;
 		out->change = PEAK_CHANGE_MOVED;
 		return true;
 	}

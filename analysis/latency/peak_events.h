@@ -28,10 +28,11 @@ struct peak_past {
 	bool announced, silent; /* it was reported as appeared; as vanished, and may return */
 	unsigned int listed, absent, off_place; /* slices in a row */
 	struct bucket_range range;
-	unsigned int mode, told_mode; /* now, and as reported */
-	uint64_t calls;		      /* in `range`, at the last slice */
-	uint64_t gained;	      /* calls since it was first listed */
-	uint64_t first_ns, last_ns;   /* first slice in which it was listed; last one with calls */
+	unsigned int mode;
+	unsigned int middle, told_middle; /* bucket of its median: now, and as reported */
+	uint64_t calls;			  /* in `range`, at the last slice */
+	uint64_t gained;		  /* calls since it was first listed */
+	uint64_t first_ns, last_ns; /* first slice in which it was listed; last one with calls */
 	uint64_t watched_ns, silent_ns, longest_silence_ns;
 	unsigned int silent_slices;
 };
@@ -43,7 +44,7 @@ struct peak_history {
 
 enum peak_change {
 	PEAK_CHANGE_APPEARED,
-	PEAK_CHANGE_MOVED,    /* from `from` to `mode` */
+	PEAK_CHANGE_MOVED,    /* its median, from `from` to `mode` */
 	PEAK_CHANGE_VANISHED, /* no calls any more, for silent_ns */
 	PEAK_CHANGE_MERGED,   /* no longer distinct from its neighbours, or too small to list */
 	PEAK_CHANGE_RETURNED, /* calls again after silent_ns */

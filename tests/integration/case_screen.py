@@ -83,6 +83,22 @@ def walk():
     equal("exit status", left_screen(t, s), 0)
 
 
+@case("the view of threads: what each does; closed, it ends; the target goes on")
+def threads():
+    with NothingLeft():
+        t, s = open_screen(width=100)
+        s.shows("nanosleep")
+        s.keys("H")
+        # Each has figures, an operation, and what it waits for.
+        s.shows(re.compile(r"%d +demo +[\d.<]+%% +[\d.<]+%%" % t.pid), 30)
+        s.shows(re.compile(r"demo +[\d.<]+% +[\d.<]+% +\w+ +\w*(nanosleep|futex|fsync|running)"), 30)
+        s.keys("q")
+        s.shows("LIVE")
+        s.shows("wall%")
+        s.keys("q")
+        equal("exit status", left_screen(t, s), 0)
+
+
 @case("the configuration: columns, order, keys; a wrong line is named; the file of another user is not read")
 def configuration():
     directory = scratch()

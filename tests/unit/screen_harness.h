@@ -35,10 +35,10 @@ static inline int64_t harness_advance(void *ctx, uint64_t until_ns)
 static inline void harness_action(void *ctx, const struct screen_action *a)
 {
 	static const char *const names[] = {
-	    "none",	 "quit",     "suspend", "repaint", "pause",  "pick",
-	    "refresh",	 "search",   "watch",	"unwatch", "ask",    "layers",
-	    "descend",	 "snapshot", "text",	"step",	   "jump",   "rewind",
-	    "undescend", "source",   "code",	"waits",   "unwait", "open calls",
+	    "none",   "quit",	"suspend", "repaint",	 "pause",     "pick",	 "refresh",
+	    "search", "watch",	"unwatch", "ask",	 "layers",    "descend", "snapshot",
+	    "text",   "step",	"jump",	   "rewind",	 "undescend", "source",	 "code",
+	    "waits",  "unwait", "threads", "open calls",
 	};
 	struct harness *h = ctx;
 
@@ -57,7 +57,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " at %u:%llx", a->module, (unsigned long long)a->offset);
 	if (a->type == SCREEN_LAYERS)
 		buf_printf(&h->log, " %x", a->layers);
-	if (a->type == SCREEN_PAUSE)
+	if (a->type == SCREEN_PAUSE || a->type == SCREEN_THREADS)
 		buf_printf(&h->log, " %d", a->flag);
 	if (a->step)
 		buf_printf(&h->log, " %d", a->step);

@@ -111,6 +111,15 @@ static void test_f_keys_are_aliases(void **state)
 	}
 }
 
+static void test_no_key_has_two_meanings_in_a_view(void **state)
+{
+	enum request both[2];
+	char why[256];
+
+	if (keys_conflict(why, sizeof(why), both))
+		fail_msg("%s", why);
+}
+
 static void test_names_of_keys_read_back(void **state)
 {
 	char name[32];
@@ -242,6 +251,7 @@ int main(void)
 	    cmocka_unit_test(test_the_promised_keys),
 	    cmocka_unit_test(test_replay_keys_only_in_a_replay),
 	    cmocka_unit_test(test_f_keys_are_aliases),
+	    cmocka_unit_test(test_no_key_has_two_meanings_in_a_view),
 	    cmocka_unit_test(test_names_of_keys_read_back),
 	    cmocka_unit_test(test_keys_of_is_bounded),
 	    cmocka_unit_test(test_help_shows_what_works),

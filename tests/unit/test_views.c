@@ -49,6 +49,10 @@ static const struct golden {
     {"help-operation", 3, &live, "key Enter ?\nview"},
     {"help-picker", 0, &picker, "key ?\nview"},
     {"information", 3, &live, "key i\nview\ndump-roles"},
+    {"threads-80x24", 40, &live, "key H\ndump-roles"},
+    {"threads-processes", 40, &live, "size 100 12\nkey H j j /\ntype fsy\nkey Enter\ndump-roles"},
+    {"threads-20x5", 40, &live, "size 20 5\nkey H\ndump-roles"},
+    {"threads-none", 3, &replay, "key H\ndump"},
     {"events-80x24", 40, &live, "key v\ndump-roles"},
     {"events-40x12", 40, &live, "size 40 12\nkey v j\ntick 40\ndump-roles"},
     {"events-20x5", 40, &live, "size 20 5\nkey v\ndump-roles"},
@@ -73,8 +77,40 @@ static const struct function_candidate candidates[] = {
      "_ZNSt6vector@libapp.so.1"},
 };
 
+/* A thread that spent so many thousandths of a second on a CPU, and waiting for one. */
+static void provide_thread(struct harness *h, uint32_t pid, uint32_t tid, const char *comm,
+			   uint64_t cpu, uint64_t runqueue, const char *call)
+{
+	synth_feed(h->model, (struct record){.type = REC_THREAD,
+					     .thread = {.pid = pid,
+							.tid = tid,
+							.comm = comm,
+							.wall_ns = SYNTH_SECOND,
+							.cpu_ns = cpu * 1000000,
+							.runqueue_ns = runqueue * 1000000}});
+	synth_feed(h->model,
+		   (struct record){.type = REC_THREAD_SNAPSHOT,
+				   .snapshot = {.pid = pid,
+						.tid = tid,
+						.comm = comm,
+						.kind = call[0] ? WITNESS_SLEEP : WITNESS_RUN,
+						.sleep = {.call = call}}});
+	synth_feed(h->model,
+		   (struct record){.type = REC_SAMPLE,
+				   .sample = {.op = tid % 5 + 1, .tid = tid, .latency_ns = 1000}});
+}
+
 static void provide(struct harness *h, const char *name)
 {
+	if (!strncmp(name, "threads-", 8) && strcmp(name, "threads-none")) {
+		provide_thread(h, 1234, 1234, "redis-server", 700, 20, "");
+		provide_thread(h, 1234, 1240, "bio_lazy_free", 0, 0, "futex");
+		provide_thread(h, 1234, 1241, "io\x1b[2Jthread", 10, 350, "fsync");
+	}
+	if (!strcmp(name, "threads-processes")) {
+		provide_thread(h, 77, 77, "helper", 999, 1, "");
+		provide_thread(h, 77, 78, "helper", 0, 0, "epoll_wait");
+	}
 	if (!strcmp(name, "picker"))
 		screen_set_processes(h->screen, processes, 5);
 	if (!strcmp(name, "replay"))

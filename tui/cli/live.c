@@ -243,6 +243,10 @@ static void live_action(struct live *l, const struct screen_action *a)
 	case SCREEN_WAITS_STOP:
 		live_waits_end(&l->waits);
 		break;
+	case SCREEN_THREADS:
+		if (l->front && !front_over(l->front))
+			front_walk(l->front, !a->flag);
+		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;
 		l->open_calls.front = l->front;

@@ -75,6 +75,8 @@ static const struct binding built_in[] = {
     {KEYMAP_ALL, SCREEN_KEY_F1 + 6, 0, REQUEST_CHAINS},
     {KEYMAP_ALL, 'X', 0, REQUEST_CRITICAL},
     {KEYMAP_ALL, SCREEN_KEY_F1 + 7, 0, REQUEST_CRITICAL},
+    {KEYMAP_ALL, 'H', 0, REQUEST_THREADS},
+    {KEYMAP_ALL, SCREEN_KEY_F1 + 10, 0, REQUEST_THREADS},
     {KEYMAP_ALL, ' ', 0, REQUEST_PAUSE},
     {KEYMAP_ALL, KEY_CONTROL('L'), 0, REQUEST_REPAINT},
     {KEYMAP_ALL, KEY_CONTROL('Z'), 0, REQUEST_SUSPEND},
@@ -441,8 +443,8 @@ static bool reaches(enum keymap view, const struct binding *b)
 		return false;
 	if (view == KEYMAP_PICKER && b->map == KEYMAP_ALL)
 		return b->request != REQUEST_WATCH && b->request != REQUEST_LAYERS &&
-		       b->request != REQUEST_EVENTS && b->request != REQUEST_CHAINS &&
-		       b->request != REQUEST_CRITICAL &&
+		       b->request != REQUEST_EVENTS && b->request != REQUEST_THREADS &&
+		       b->request != REQUEST_CHAINS && b->request != REQUEST_CRITICAL &&
 		       (b->key < ' ' || b->key > '~' || strchr("q?/", b->key));
 	return true;
 }

@@ -234,6 +234,12 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_INFORMATION:
 		screen_push(s, s->views->information(s));
 		return true;
+	case REQUEST_THREADS:
+		if (s->top->methods->keymap == KEYMAP_PICKER)
+			screen_message(s, NOTE_INFO, "choose a process first");
+		else
+			screen_push(s, s->views->threads(s));
+		return true;
 	case REQUEST_EVENTS:
 		screen_push(s, s->views->events(s));
 		return true;

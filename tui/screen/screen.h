@@ -143,6 +143,8 @@ enum screen_action_type {
 	SCREEN_CODE,  /* module, offset; answer: screen_show_code(), or a message */
 	SCREEN_WAITS, /* flag: enum screen_waits; answer: screen_set_waits(), again and again */
 	SCREEN_WAITS_STOP, /* a view of waits was closed */
+	SCREEN_THREADS, /* flag: 1: follow all threads (REC_THREAD and their snapshots), 0: no more
+			 */
 	SCREEN_OPEN_CALLS, /* op: take stacks of its open calls; answer: screen_show_open(), or a
 			      message */
 };

@@ -16,6 +16,7 @@ struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
 struct view *view_help_new(struct screen *s, enum keymap of);
 struct view *view_information_new(struct screen *s);
 struct view *view_events_new(struct screen *s);
+struct view *view_threads_new(struct screen *s);
 struct view *view_waits_new(struct screen *s, enum screen_waits what);
 
 /*

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/threads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/array.h"
+
+void threads_release(struct threads *t)
+{
+	free(t->list);
+	*t = (struct threads){0};
+}
+
+/* Returns the position of a thread, or where it belongs. */
+static size_t position(const struct threads *t, uint32_t tid)
+{
+	size_t low = 0, high = t->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->list[mid].tid < tid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct thread_state *find(struct threads *t, uint32_t tid)
+{
+	size_t at = position(t, tid);
+
+	return at < t->nr && t->list[at].tid == tid ? &t->list[at] : NULL;
+}
+
+/* Returns the thread, added if it is new; NULL: too many, or out of memory. */
+static struct thread_state *need(struct threads *t, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct thread_state *s = find(t, tid);
+	size_t at = position(t, tid);
+
+	if (!s) {
+		if (t->nr == THREADS_MAX || array_grow(t->list, t->nr, t->cap, THREADS_MAX)) {
+			t->too_many = true;
+			return NULL;
+		}
+		memmove(&t->list[at + 1], &t->list[at], (t->nr - at) * sizeof(*t->list));
+		t->nr++;
+		s = &t->list[at];
+		*s = (struct thread_state){.tid = tid};
+	}
+	s->pid = pid;
+	snprintf(s->comm, sizeof(s->comm), "%s", comm ? comm : "");
+	return s;
+}
+
+static void feed_thread(struct threads *t, const struct rec_thread *rec)
+{
+	struct thread_state *s;
+
+	if (rec->ended) {
+		s = find(t, rec->tid);
+		if (!s)
+			return;
+		memmove(s, s + 1, (t->nr - (size_t)(s - t->list) - 1) * sizeof(*s));
+		t->nr--;
+		return;
+	}
+	s = need(t, rec->pid, rec->tid, rec->comm);
+	if (!s)
+		return;
+	s->at_ns = rec->at_ns;
+	s->wall_ns = rec->wall_ns;
+	s->cpu_ns = rec->cpu_ns < rec->wall_ns ? rec->cpu_ns : rec->wall_ns;
+	s->runqueue_ns = rec->runqueue_ns < rec->wall_ns - s->cpu_ns ? rec->runqueue_ns
+								     : rec->wall_ns - s->cpu_ns;
+}
+
+static void feed_snapshot(struct threads *t, const struct rec_thread_snapshot *rec)
+{
+	struct thread_state *s = need(t, rec->pid, rec->tid, rec->comm);
+	const struct rec_sleep *sleep = &rec->sleep;
+
+	if (!s)
+		return;
+	if (rec->kind == WITNESS_RUN)
+		snprintf(s->wait, sizeof(s->wait), "running");
+	else
+		snprintf(s->wait, sizeof(s->wait), "%.30s%s%.60s%s%.20s",
+			 sleep->call && sleep->call[0] ? sleep->call : "asleep",
+			 sleep->name && sleep->name[0] ? " " : "", sleep->name ? sleep->name : "",
+			 sleep->holder && sleep->holder[0] ? ", held by " : "",
+			 sleep->holder ? sleep->holder : "");
+}
+
+/* Adds the time that a sampled call stands for. A new operation takes the place of the smallest,
+ * and its time as well, so that none that counts is missed. */
+static void feed_sample(struct threads *t, const struct rec_sample *rec)
+{
+	struct thread_state *s = find(t, rec->tid);
+	double ns = (double)rec->latency_ns * (rec->chance_ppm ? 1e6 / (double)rec->chance_ppm : 1);
+	size_t i = 0;
+
+	if (!s)
+		return;
+	while (i < THREAD_OPS - 1 && s->ops[i].op && s->ops[i].op != rec->op)
+		i++;
+	s->ops[i].op = rec->op;
+	s->ops[i].ns += ns;
+	for (; i && s->ops[i].ns > s->ops[i - 1].ns; i--) {
+		__auto_type other = s->ops[i - 1];
+
+		s->ops[i - 1] = s->ops[i];
+		s->ops[i] = other;
+	}
+}
+
+void threads_feed(struct threads *t, const struct record *rec)
+{
+	switch (rec->type) {
+	case REC_THREAD:
+		feed_thread(t, &rec->thread);
+		break;
+	case REC_THREAD_SNAPSHOT:
+		if (rec->snapshot.reason == SNAPSHOTS_FOR_WALK)
+			feed_snapshot(t, &rec->snapshot);
+		break;
+	case REC_SAMPLE:
+		feed_sample(t, &rec->sample);
+		break;
+	default:
+		break;
+	}
+}
