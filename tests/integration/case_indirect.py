@@ -144,7 +144,8 @@ def dispatched(build):
     """An end behind the call instruction of an interpreter is passed by every operation: it must not eat the budget."""
     target = Target(build, 300, preexec_fn=favoured)
     target.go()
-    document, path = found(target, "op_slow", ["op_slow", "work"], "--max-overhead", 1)
+    # the fastest calls: on a busy machine those that were preempted have most of the time
+    document, path = found(target, "op_slow", ["op_slow", "work"], "--max-overhead", 1, "--peak", 1)
     measured(path, "work")
     equal("status", document["status"], "root cause found")
     check(path["cause"]["kind"] in ("own code", "loop"), told(document))

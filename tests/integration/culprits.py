@@ -2,8 +2,6 @@
 """Targets with a known culprit: what the files case_culprits*.py share."""
 from descents import *
 
-HOST = ("preemption", "run queue", "interrupt")
-
 
 class Culprit:
     """One target, and what must be said of it, whichever way it is found."""
