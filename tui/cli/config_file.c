@@ -79,6 +79,9 @@ int config_read(struct config *c, const char *path, char *error, size_t error_si
 	warning[0] = '\0';
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return -ENOENT;
+	/* HOME is of another user, e.g. after su: whether there is a file cannot be known */
+	if (fd < 0 && errno == EACCES && stat(path, &st) < 0)
+		return -ENOENT;
 	err = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
 	why = err ? strerror(err) : distrust(&st);
 	if (why) {
