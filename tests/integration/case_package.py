@@ -62,6 +62,9 @@ def described(page):
 def verbs_have_pages():
     verbs, _ = table()
     equal("pages", sorted(pages()), sorted(verbs))
+    for verb, page in pages().items():
+        name = page.split(".SH NAME\n")[1].split("\n.SH ")[0]
+        check(re.match(r"peaktop\S* \\- [^\n]+$", name), "the NAME of %s is one line: %r" % (verb, name))
 
 
 @case("a page lists just the options that its verb takes; peaktop(1) lists all")
