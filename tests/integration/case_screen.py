@@ -109,7 +109,7 @@ def configuration():
     os.chmod(path, 0o600)
     t, s = open_screen(environment={"XDG_CONFIG_HOME": directory})
     s.shows("nanosleep")
-    s.shows(re.compile("↓operation.*wall% +p50 *$", re.M))
+    s.shows(re.compile("↓OPERATION.*WALL% +P50 *$", re.M))
     s.keys("F9")
     s.shows("PAUSED")
     s.keys("Space")
@@ -387,7 +387,7 @@ def picker():
     s.shows("nanosleep")
 
 
-@case("the heatmap stays within its bytes: a tick at 200x50 writes about 1 KB on average")
+@case("the heatmap stays within its bytes: a tick at 200x50 writes about 1 KB on average", alone=True)
 def bytes_a_tick():
     t = Target("demo", 300)
     t.go()

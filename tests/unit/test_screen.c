@@ -35,10 +35,10 @@ static void test_sorting(void **state)
 	const char *read, *openat;
 
 	harness_run(
-	    h, "expect ↓wall%\nkey h\nexpect ↓calls/s\nreject ↓wall%\nkey h\nexpect ↓operation\n"
-	       "key j\nexpect > block requests\nkey R\nexpect ↑operation\nexpect > block requests\n"
-	       "key R l l l\nexpect ↓p50\nexpect > block requests\nkey g j\nexpect > fdatasync\n"
-	       "key l l l l\nexpect ↓operation");
+	    h, "expect ↓WALL%\nkey h\nexpect ↓CALLS/S\nreject ↓WALL%\nkey h\nexpect ↓OPERATION\n"
+	       "key j\nexpect > block requests\nkey R\nexpect ↑OPERATION\nexpect > block requests\n"
+	       "key R l l l\nexpect ↓P50\nexpect > block requests\nkey g j\nexpect > fdatasync\n"
+	       "key l l l l\nexpect ↓OPERATION");
 	harness_run(h, "key Right\ndump");
 	read = strstr(harness_out(h), "  read");
 	if (!read)
@@ -123,9 +123,9 @@ static void test_quit_and_back(void **state)
 {
 	struct harness *h = harness_new(3, NULL);
 
-	harness_run(h, "key Enter\nexpect per column\nkey Esc\nexpect calls/s\nkey Esc\nexpect "
-		       "calls/s\nkey ?\nexpect Moving\n"
-		       "key q\nexpect calls/s");
+	harness_run(h, "key Enter\nexpect per column\nkey Esc\nexpect CALLS/S\nkey Esc\nexpect "
+		       "CALLS/S\nkey ?\nexpect Moving\n"
+		       "key q\nexpect CALLS/S");
 	assert_string_equal(harness_log(h), "");
 	/* the script ends with it: what follows is not run */
 	harness_run(h, "key q\nexpect this is never looked at");
@@ -638,8 +638,8 @@ static void test_picker(void **state)
 	/* a fresh list keeps the selection where its process is */
 	harness_run(h, "key Down Down\nexpect >     777");
 	screen_set_processes(h->screen, processes + 2, 3);
-	harness_run(h, "expect >     777\nkey Ctrl-W\nkey Right Right Right\nexpect ↓command\nkey "
-		       "Ctrl-R\nexpect ↑command");
+	harness_run(h, "expect >     777\nkey Ctrl-W\nkey Right Right Right\nexpect ↓COMMAND\nkey "
+		       "Ctrl-R\nexpect ↑COMMAND");
 	harness_free(h);
 }
 

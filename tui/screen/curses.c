@@ -92,7 +92,9 @@ static void set_colors(const struct term_options *o)
 	for (role = 0; role < ROLE_MAX && term.theme != THEME_MONO; role++) {
 		struct style s = theme_style(term.theme, (enum role)role);
 
-		init_extended_pair(role + 1, color_of(s.fg), color_of(s.bg));
+		/* a blank needs no foreground colour, which would cost bytes */
+		init_extended_pair(role + 1, s.blank && !term.ascii ? -1 : color_of(s.fg),
+				   color_of(s.bg));
 	}
 }
 

@@ -5,6 +5,8 @@
 
 #include "tui/screen/theme.h"
 
+enum { LATE = 10 }; /* slices without a record until an operation counts as not watched */
+
 /* --- window, range, scale ---------------------------------------------------- */
 
 /* The columns of a slice: [*from, *to). Rounded, so that small deviations of its start and end do
@@ -180,6 +182,22 @@ static void count_slice(struct heatmap *h, const struct heatmap_span *span, cons
 	count_buckets(h, s, col, columns, parts, in_span);
 }
 
+/*
+ * The time since the last slice counts as watched for a while: an operation that is sampled in
+ * bursts has a record only after each burst.
+ */
+static void watch_tail(struct heatmap *h, const struct heatmap_span *span)
+{
+	uint64_t from, last;
+
+	if (!span->nr_slices ||
+	    span->elapsed_ns > span->slices[span->nr_slices - 1].end_ns + LATE * span->interval_ns)
+		return;
+	columns_of(span, &span->slices[span->nr_slices - 1], &from, &last);
+	for (last = last > h->first ? last - h->first : 0; last < (uint64_t)h->cols; last++)
+		h->watched[last] = true;
+}
+
 static void set_cursor_row(struct heatmap *h, const struct heatmap_span *span)
 {
 	unsigned int row;
@@ -213,6 +231,7 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	memset(h->watched, !span->only_slices, (size_t)h->cols * sizeof(*h->watched));
 	for (k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
+	watch_tail(h, span);
 	for (i = 0; i < cells; i++)
 		if (h->cell[i] > max)
 			max = h->cell[i];

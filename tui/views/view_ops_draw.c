@@ -128,20 +128,20 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 			  struct rect r)
 {
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "operation");
-	heading(o, g, c->x[COLUMN_RATE], r.y, 7, BY_RATE, "calls/s");
-	heading(o, g, c->x[COLUMN_WALL], r.y, 6, BY_TIME, "wall%");
-	heading(o, g, c->x[COLUMN_P50], r.y, 7, BY_P50, "p50");
-	heading(o, g, c->x[COLUMN_P99], r.y, 7, BY_P99, "p99");
+	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "OPERATION");
+	heading(o, g, c->x[COLUMN_RATE], r.y, 7, BY_RATE, "CALLS/S");
+	heading(o, g, c->x[COLUMN_WALL], r.y, 6, BY_TIME, "WALL%");
+	heading(o, g, c->x[COLUMN_P50], r.y, 7, BY_P50, "P50");
+	heading(o, g, c->x[COLUMN_P99], r.y, 7, BY_P99, "P99");
 	/* the list cannot be sorted by these columns */
 	if (c->x[COLUMN_LAYER] >= 0)
-		grid_put(g, c->x[COLUMN_LAYER], r.y, 17, ROLE_HEADING, "layer");
-	plain_heading(g, c->x[COLUMN_CALLS], r.y, 5, "calls");
-	plain_heading(g, c->x[COLUMN_TOTAL], r.y, 7, "total");
-	plain_heading(g, c->x[COLUMN_MAX], r.y, 7, "max");
+		grid_put(g, c->x[COLUMN_LAYER], r.y, 17, ROLE_HEADING, "LAYER");
+	plain_heading(g, c->x[COLUMN_CALLS], r.y, 5, "CALLS");
+	plain_heading(g, c->x[COLUMN_TOTAL], r.y, 7, "TOTAL");
+	plain_heading(g, c->x[COLUMN_MAX], r.y, 7, "MAX");
 	spark_heading(o, g, c, r.y);
-	heading(o, g, c->x[COLUMN_PEAKS], r.y, 5, BY_PEAKS, "peaks");
-	heading(o, g, c->x[COLUMN_OPEN], r.y, c->open_w, BY_OPEN, "open");
+	heading(o, g, c->x[COLUMN_PEAKS], r.y, 5, BY_PEAKS, "PEAKS");
+	heading(o, g, c->x[COLUMN_OPEN], r.y, c->open_w, BY_OPEN, "OPEN");
 }
 
 static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,

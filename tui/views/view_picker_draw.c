@@ -98,12 +98,12 @@ void view_picker_draw(const struct view *v, struct grid *g, struct rect r)
 
 	if (head) {
 		grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-		heading(p, g, c.pid, r.y, 7, BY_PID, "pid");
-		heading(p, g, c.user, r.y, 10, BY_USER, "user");
-		heading(p, g, c.cpu, r.y, 6, BY_CPU, "cpu%");
-		heading(p, g, c.state, r.y, 2, BY_STATE, "s");
-		heading(p, g, c.threads, r.y, 5, BY_THREADS, "thr");
-		heading(p, g, c.command, r.y, r.w, BY_COMMAND, "command");
+		heading(p, g, c.pid, r.y, 7, BY_PID, "PID");
+		heading(p, g, c.user, r.y, 10, BY_USER, "USER");
+		heading(p, g, c.cpu, r.y, 6, BY_CPU, "CPU%");
+		heading(p, g, c.state, r.y, 2, BY_STATE, "S");
+		heading(p, g, c.threads, r.y, 5, BY_THREADS, "THR");
+		heading(p, g, c.command, r.y, r.w, BY_COMMAND, "COMMAND");
 	}
 	if (!p->list.n)
 		grid_put_cut(g, 2, r.y + head, r.w - 2, ROLE_DIM,
