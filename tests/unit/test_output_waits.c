@@ -235,6 +235,28 @@ static void cpu_waits_are_joined(void **state)
 	expect_text(text, "% of the time: A 500 waiting for a CPU, used by ");
 }
 
+/* A thread that is stopped, or of which nothing is known, all the time. */
+static void nothing_is_done(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 1 * MS}, {EXIT}};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		sim_begin(&sim, 1);
+		sim_task(&sim, "A", TASK_TARGET, 0, script);
+		sim_window(&sim, WINDOW_BEGIN);
+		sim_tell_task(&sim, 0, i ? 'S' : 'T');
+		sim_run(&sim, 100 * MS);
+		sim_window(&sim, WINDOW_END);
+		write_session("A");
+		read_session(NULL);
+		expect_text(print(output_chains_text, NULL),
+			    i ? "100% of the time: unknown\n" : "100% of the time: stopped\n");
+		print(output_critical_text, NULL);
+		json_decref(document(output_critical_json));
+		end(state);
+	}
+}
+
 static const json_t *innermost(const json_t *chain)
 {
 	const json_t *layers = json_object_get(chain, "layers");
@@ -398,6 +420,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(chains_as_text, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
+	    cmocka_unit_test_teardown(nothing_is_done, end),
 	    cmocka_unit_test_teardown(chains_as_json, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),

@@ -475,8 +475,9 @@ static void put_sentence(const struct printer *p, const struct waits_account *a)
 			   format_percent((double)chain_ns(p, best) / (double)a->total_ns).s);
 		put_chain_words(&line, p, best);
 	}
-	if (!line.err)
-		words_wrap(p->out, line.data, p->columns, "", 0);
+	if (!line.len)
+		wait_rest_words(&line, a);
+	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
 	buf_release(&line);
 }
 

@@ -189,8 +189,9 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 		return err;
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
-	if (err || !c.path.elapsed_ns) {
-		buf_puts(&out, "no critical path: no thread of the target was observed\n\n");
+	if (err || !c.path.length_ns) {
+		buf_puts(&out,
+			 "no critical path: no thread of the target was seen to do anything\n\n");
 	} else {
 		buf_printf(&line, "critical path: %s of %s explained (%s missing)",
 			   format_time(c.path.length_ns).s, format_time(c.path.elapsed_ns).s,

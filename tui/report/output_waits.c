@@ -231,6 +231,17 @@ bool wait_is_rest(enum wait_account a)
 	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
 }
 
+void wait_rest_words(struct buf *out, const struct waits_account *a)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 1; i < ACCOUNTS; i++)
+		most = a->ns[i] > a->ns[most] ? i : most;
+	buf_printf(out, "%s of the time: %s",
+		   format_percent((double)a->ns[most] / (double)a->total_ns).s,
+		   wait_account_text((enum wait_account)most));
+}
+
 double wait_share_observed(const struct waits_stats *s)
 {
 	return s->elapsed_ns ? (double)s->observed_ns / (double)s->elapsed_ns : 0;

@@ -51,6 +51,8 @@ int wait_tree_text(struct buf *out, const struct wait_report *r, const struct wa
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,
 		unsigned int i);
+/* The largest category, for threads that did nothing: "100% of the time: stopped". */
+void wait_rest_words(struct buf *out, const struct waits_account *a);
 /* True for time in which a thread did nothing, or nothing that is known. */
 bool wait_is_rest(enum wait_account a);
 /* The share of time in which waits were observed, 0..1. */
