@@ -27,11 +27,8 @@ struct printer {
 	const struct waits_chains *chains;
 	struct buf *out;
 	unsigned int columns;
-	/*
-	 * Waits of a task for a CPU below the same layer are one line: that of the first of them.
-	 * By node: the node whose line it is on (its own number: itself), and the time of this
-	 * line.
-	 */
+	/* Waits of a task for a CPU below the same layer are one line. By node: the node whose line
+	 * it is on (its own number: itself), and the time of this line. */
 	uint32_t *line;
 	uint64_t *ns;
 	uint64_t whole;	    /* of which the shares are taken: the time of the present thread */
