@@ -28,6 +28,7 @@ struct irq_context {
 	 * What runs on top of the task, the outermost first, while waits are traced: the contexts
 	 * of enum bracket_kind, with the function of a timer or the address of a request.
 	 */
+	u64 before; /* `total` at the last context switch */
 	u32 brackets, room;
 	u16 bracket[PT_BRACKETS];
 	u64 of[PT_BRACKETS];

@@ -11,8 +11,12 @@ INLINE void irq_forget(void)
 	u32 zero = 0;
 	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
 
-	if (irq)
-		irq->depth = irq->left = 0;
+	if (!irq)
+		return;
+	irq->depth = irq->left = 0;
+	irq->brackets = 0;
+	irq->before = irq->total;
+	irq->total = 0;
 }
 
 /* Discard timestamps from an earlier burst: the events since then were not observed. */
@@ -244,8 +248,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
 	irq_forget();
-	if (waits_on(c))
-		waits_switched(ctx, c, preempt, prev, next);
+	if (waits_on(c)) {
+		if (follow_bit(prev->pid) || follow_bit(next->pid))
+			waits_switched(ctx, c, preempt, prev, next);
+		else
+			others_count();
+	}
 	if (!(c->layers & ON_RUNQUEUE))
 		return 0;
 	out = is_target(c, prev->tgid);
@@ -275,8 +283,12 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	u32 tid = p->pid, zero = 0;
 	struct pt_thread *t;
 
-	if (waits_on(c))
-		waits_woken(ctx, c, p);
+	if (waits_on(c)) {
+		if (follow_bit(p->pid))
+			waits_woken(ctx, c, p);
+		else
+			stranger_woken(c, bpf_get_current_task_btf());
+	}
 	if (!c || !c->descend_slot || !is_target(c, p->tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);

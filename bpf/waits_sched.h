@@ -120,18 +120,16 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 	struct pt_follow *out = follow_of(c, prev), *in = follow_of(c, next);
 	u32 state, tid = prev->pid, kernel = 0, user = 0, any;
 	struct irq_context *irq = irq_here();
-	u64 now, in_irqs = irq ? irq->total : 0;
+	u64 now, in_irqs = irq ? irq->before : 0;
 	struct pt_waits_switch *r;
 
-	if (irq)
-		irq->total = irq->brackets = 0;
 	/* the compiler would join the two pointers by an operation that the verifier prohibits */
 	any = out ? 1 : 0;
 	HIDE(any);
 	any |= in ? 1 : 0;
 	HIDE(any);
 	if (!any) {
-		count_hit(PT_HIT_WAITS_OTHER);
+		others_count();
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
@@ -184,6 +182,7 @@ INLINE void stranger_woken(struct pt_control *c, struct task_struct *current)
 {
 	struct pt_follow *f = follow_of(c, current);
 
+	others_count();
 	if (!f || f->flags & (IS_HUB | IS_TARGET))
 		return;
 	f->strangers++;
@@ -202,7 +201,6 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 
 	if (!f) {
 		stranger_woken(c, current);
-		count_hit(PT_HIT_WAITS_OTHER);
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
