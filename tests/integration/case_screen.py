@@ -94,7 +94,7 @@ def threads():
         s.shows(re.compile(r"demo +[\d.<]+% +[\d.<]+% +\w+ +\w*(nanosleep|futex|fsync|running)"), 30)
         s.keys("q")
         s.shows("LIVE")
-        s.shows("wall%")
+        s.shows("WALL%")
         s.keys("q")
         equal("exit status", left_screen(t, s), 0)
 
