@@ -173,7 +173,7 @@ def shells_complete():
     def bash(line):
         return run("bash", "-c", BASH + "complete_line '%s'" % line, env=env).stdout.split()
 
-    equal("bash: a verb", bash("peaktop des"), ["descend"])
+    check("descend" in bash("peaktop des"), "bash: a verb")  # beside processes that are called so
     equal("bash: an option", bash("peaktop descend --slow"), ["--slowest"])
     equal("bash: after a colon", bash("peaktop watch -f syscall:fsy"), ["fsync"])
     equal("bash: after an equals sign", bash("peaktop watch --resolution=8"), ["8"])
