@@ -75,6 +75,7 @@ def walk():
     s.keys("fsync", "Enter")
     s.shows("filter: fsync")
     check("nanosleep" not in s.text(), "not filtered")
+    s.shows(re.compile("^> fsync ", re.M))
     s.keys("Enter")
     s.shows(re.compile(r"^ *syscall:fsync +[\d.]+k? calls", re.M))
     s.keys("q")
