@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tui/screen/keys.h"
+#include "tui/screen/keys_private.h"
 
 #include <strings.h>
 
@@ -19,24 +19,6 @@ const struct request_info *request_info(enum request request)
 {
 	return &infos[(unsigned int)request < REQUEST_MAX ? request : REQUEST_NONE];
 }
-
-/* REQUEST_LIST with its group titles, for the help. */
-static const struct {
-	const char *group; /* a title, or NULL */
-	enum request request;
-} listing[] = {
-#define PEAKTOP_GROUP(title) {(title), REQUEST_NONE},
-#define PEAKTOP_REQUEST(id, text, about) {NULL, REQUEST_##id},
-    REQUEST_LIST(PEAKTOP_GROUP, PEAKTOP_REQUEST)
-#undef PEAKTOP_GROUP
-#undef PEAKTOP_REQUEST
-};
-
-struct binding {
-	enum keymap map;
-	int key, last; /* all keys of key..last; last 0: `key` alone */
-	enum request request;
-};
 
 static const struct binding built_in[] = {
     {KEYMAP_ALL, 'k', 0, REQUEST_UP},
@@ -180,12 +162,12 @@ enum { MAX_BINDINGS = 2 * ARRAY_SIZE(built_in) };
 static struct binding changed[MAX_BINDINGS];
 static size_t nr_changed;
 
-static size_t nr_bindings(void)
+size_t keys_nr_bindings(void)
 {
 	return nr_changed ? nr_changed : ARRAY_SIZE(built_in);
 }
 
-static const struct binding *binding_at(size_t i)
+const struct binding *keys_binding(size_t i)
 {
 	return nr_changed ? &changed[i] : &built_in[i];
 }
@@ -209,8 +191,8 @@ enum request keys_request_only(enum keymap map, int key)
 	size_t i;
 
 	key = canonical(key);
-	for (i = 0; i < nr_bindings(); i++) {
-		const struct binding *b = binding_at(i);
+	for (i = 0; i < keys_nr_bindings(); i++) {
+		const struct binding *b = keys_binding(i);
 
 		if (b->map == map && key >= b->key && key <= (b->last ? b->last : b->key))
 			return b->request;
@@ -229,8 +211,7 @@ enum request keys_request(enum keymap map, bool replay, int key)
 	return request;
 }
 
-/* The title of a table: "Everywhere", "Operations", ... */
-static const char *keymap_title(enum keymap map)
+const char *keys_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
 	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
@@ -343,9 +324,9 @@ bool keys_conflict(char *out, size_t size, enum request both[2])
 {
 	char name[32];
 
-	for (size_t i = 0; i < nr_bindings(); i++) {
-		for (size_t k = i + 1; k < nr_bindings(); k++) {
-			const struct binding *a = binding_at(i), *b = binding_at(k);
+	for (size_t i = 0; i < keys_nr_bindings(); i++) {
+		for (size_t k = i + 1; k < keys_nr_bindings(); k++) {
+			const struct binding *a = keys_binding(i), *b = keys_binding(k);
 
 			if (a->map != b->map || a->request == b->request ||
 			    b->key > (a->last ? a->last : a->key) ||
@@ -357,7 +338,7 @@ bool keys_conflict(char *out, size_t size, enum request both[2])
 				 "the key %s is both key.%s and key.%s (%s); give one of them "
 				 "another key",
 				 key_name(b->key, name, sizeof(name)), infos[a->request].name,
-				 infos[b->request].name, keymap_title(a->map));
+				 infos[b->request].name, keys_title(a->map));
 			return true;
 		}
 	}
@@ -429,132 +410,4 @@ int key_parse(const char *name)
 			return SCREEN_KEY_F1 + (int)n - 1;
 	}
 	return -1;
-}
-
-/*
- * True if the binding takes effect in a view with the table `view`, i.e. the view has no own
- * binding of the key. In the picker most characters belong to the filter.
- */
-static bool reaches(enum keymap view, const struct binding *b)
-{
-	if (view == b->map)
-		return true;
-	if (keys_request_only(view, b->key) != REQUEST_NONE)
-		return false;
-	if (view == KEYMAP_PICKER && b->map == KEYMAP_ALL)
-		return b->request != REQUEST_WATCH && b->request != REQUEST_LAYERS &&
-		       b->request != REQUEST_EVENTS && b->request != REQUEST_THREADS &&
-		       b->request != REQUEST_CHAINS && b->request != REQUEST_CRITICAL &&
-		       (b->key < ' ' || b->key > '~' || strchr("q?/", b->key));
-	return true;
-}
-
-static char *keys_reaching(enum keymap view, enum keymap map, enum request request, char *out,
-			   size_t max)
-{
-	char name[32], last[32];
-	size_t i, at = 0;
-
-	if (max)
-		out[0] = '\0';
-	for (i = 0; i < nr_bindings(); i++) {
-		const struct binding *b = binding_at(i);
-		int n;
-
-		if (b->map != map || b->request != request || at >= max || !reaches(view, b))
-			continue;
-		key_name(b->key, name, sizeof(name));
-		if (b->last)
-			n = snprintf(out + at, max - at, "%s%s-%s", at ? ", " : "", name,
-				     key_name(b->last, last, sizeof(last)));
-		else
-			n = snprintf(out + at, max - at, "%s%s", at ? ", " : "", name);
-		at += (size_t)n;
-	}
-	return out;
-}
-
-char *keys_of(enum keymap map, enum request request, char *out, size_t max)
-{
-	return keys_reaching(map, map, request, out, max);
-}
-
-/* Pass the requests of one table to `line`, with a title line before each group. */
-static void help_of(enum keymap view, enum keymap map, keys_line_fn *line, void *ctx)
-{
-	const char *group = NULL;
-	char keys[64];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(listing); i++) {
-		const struct request_info *info = request_info(listing[i].request);
-
-		if (listing[i].group) {
-			group = listing[i].group;
-			continue;
-		}
-		keys_reaching(view, map, listing[i].request, keys, sizeof(keys));
-		if (!keys[0])
-			continue;
-		if (group && map == KEYMAP_ALL)
-			line(ctx, &(struct keys_line){map, REQUEST_NONE, "", "", group});
-		group = NULL;
-		line(ctx,
-		     &(struct keys_line){map, listing[i].request, keys, info->name, info->help});
-	}
-}
-
-static void title_line(enum keymap map, keys_line_fn *line, void *ctx)
-{
-	line(ctx, &(struct keys_line){map, REQUEST_NONE, "", "", keymap_title(map)});
-}
-
-void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx)
-{
-	size_t i;
-	bool own = false;
-
-	for (i = 0; i < nr_bindings(); i++)
-		own |= binding_at(i)->map == map;
-	if (own && map != KEYMAP_ALL) {
-		title_line(map, line, ctx);
-		help_of(map, map, line, ctx);
-	}
-	if (replay) {
-		title_line(KEYMAP_REPLAY, line, ctx);
-		help_of(map, KEYMAP_REPLAY, line, ctx);
-	}
-	help_of(map, KEYMAP_ALL, line, ctx);
-	title_line(KEYMAP_PROMPT, line, ctx);
-	help_of(KEYMAP_PROMPT, KEYMAP_PROMPT, line, ctx);
-	title_line(KEYMAP_MENU, line, ctx);
-	help_of(KEYMAP_MENU, KEYMAP_MENU, line, ctx);
-}
-
-static void markdown_line(void *ctx, const struct keys_line *line)
-{
-	struct buf *out = ctx;
-	const char *p;
-
-	if (line->request == REQUEST_NONE)
-		return;
-	buf_puts(out, "| ");
-	for (p = line->keys; *p; p++)
-		buf_printf(out, "%s%c", *p == '|' ? "\\" : "", *p);
-	buf_printf(out, " | %s | %s |\n", line->name, line->text);
-}
-
-int keys_markdown(struct buf *out)
-{
-	static const enum keymap order[] = {KEYMAP_ALL,	    KEYMAP_OPERATIONS, KEYMAP_OPERATION,
-					    KEYMAP_DESCENT, KEYMAP_PICKER,     KEYMAP_REPLAY,
-					    KEYMAP_PROMPT,  KEYMAP_MENU};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		buf_printf(out, "%s### %s\n\n| keys | name | what it does |\n|---|---|---|\n",
-			   i ? "\n" : "", keymap_title(order[i]));
-		help_of(order[i], order[i], markdown_line, out);
-	}
-	return out->err;
 }
