@@ -223,55 +223,64 @@ static void test_dump_and_parse(void **state)
 
 static char warning[1024];
 
-static int read_it(const char *path)
+static int read_it(const char *directory)
 {
+	setenv("XDG_CONFIG_HOME", directory, 1);
 	keys_reset();
 	config_init(&config);
 	error[0] = '\0';
-	return config_read(&config, path, error, sizeof(error), warning, sizeof(warning));
+	return config_load(&config, error, sizeof(error), warning, sizeof(warning));
 }
 
 static void test_whose_file_is_read(void **state)
 {
-	char directory[] = "/tmp/peaktop-config-XXXXXX", path[64], fifo[64];
+	char directory[] = "/tmp/peaktop-config-XXXXXX", path[64];
 	int fd;
 
 	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/config", directory);
-	snprintf(fifo, sizeof(fifo), "%s/fifo", directory);
-	assert_int_equal(read_it(path), -ENOENT);
+	snprintf(path, sizeof(path), "%s/peaktop", directory);
+	assert_int_equal(read_it(directory), 0);
+	assert_string_equal(warning, "");
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/peaktop/config", directory);
+	assert_int_equal(read_it(directory), 0);
+	assert_string_equal(warning, "");
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	assert_int_equal(write(fd, "theme = 8\nnonsense\n", 19), 19);
 	close(fd);
-	assert_int_equal(read_it(path), -EINVAL);
+	assert_int_equal(read_it(directory), -EINVAL);
 	assert_non_null(strstr(error, path));
 	assert_non_null(strstr(error, ", line 2: 'nonsense' is no setting"));
 	/* Others could write it: nothing of it is used, and it is said why. */
 	assert_int_equal(chmod(path, 0620), 0);
-	assert_int_equal(read_it(path), 0);
+	assert_int_equal(read_it(directory), 0);
 	assert_int_equal(config.theme, WISH_AUTO);
 	assert_non_null(strstr(warning, "is ignored: other users may write it; run chmod go-w"));
 	assert_int_equal(chmod(path, 0644), 0);
 	if (!geteuid()) {
 		assert_int_equal(chown(path, 12345, 0), 0);
-		assert_int_equal(read_it(path), 0);
+		assert_int_equal(read_it(directory), 0);
 		assert_non_null(strstr(warning, "it belongs to another user"));
 		assert_int_equal(chown(path, 0, 0), 0);
 	}
 	fd = open(path, O_WRONLY | O_TRUNC);
 	assert_int_equal(write(fd, "theme = 8\n", 10), 10);
 	close(fd);
-	assert_int_equal(read_it(path), 0);
+	assert_int_equal(read_it(directory), 0);
 	assert_string_equal(warning, "");
 	assert_int_equal(config.defaults.theme, WISH_8);
 	/* A FIFO without a writer does not hang. */
-	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_int_equal(read_it(fifo), 0);
-	assert_non_null(strstr(warning, "it is not a regular file"));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(read_it(directory), 0);
 	assert_non_null(strstr(warning, "it is not a regular file"));
-	unlink(fifo);
 	unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(read_it(directory), 0);
+	assert_non_null(strstr(warning, "it is not a regular file"));
+	rmdir(path);
+	snprintf(path, sizeof(path), "%s/peaktop", directory);
+	rmdir(path);
 	rmdir(directory);
 }
 

@@ -435,14 +435,6 @@ static int arguments_take(struct options *o, int argc, char **argv, char *e, siz
 	return err;
 }
 
-int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size)
-{
-	struct options built_in;
-
-	options_defaults(&built_in);
-	return options_parse_from(o, &built_in, argc, argv, error, error_size);
-}
-
 int options_parse_from(struct options *o, const struct options *defaults, int argc, char **argv,
 		       char *error, size_t error_size)
 {

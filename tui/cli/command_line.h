@@ -6,16 +6,24 @@
 #include "tui/engine/options.h"
 
 /*
- * Parse the command line into `o`, whose strings point into argv. Returns 0, or -EINVAL with one
+ * Parse the command line into `o`, whose strings point into argv; what is not given is as in
+ * `defaults`. Returns 0, or -EINVAL with one
  * line in `error` that says what is wrong and what to do. If o->help or
  * o->version is set, that is all that was asked for: the other options were not checked.
  */
-int options_parse(struct options *o, int argc, char **argv, char *error, size_t error_size);
-/* The same with other defaults than the built-in ones, e.g. those of the configuration. */
 int options_parse_from(struct options *o, const struct options *defaults, int argc, char **argv,
 		       char *error, size_t error_size);
 /* Set the built-in defaults. */
 void options_defaults(struct options *o);
+/* options_parse_from() with the built-in defaults. */
+static inline int options_parse(struct options *o, int argc, char **argv, char *error,
+				size_t error_size)
+{
+	struct options built_in;
+
+	options_defaults(&built_in);
+	return options_parse_from(o, &built_in, argc, argv, error, error_size);
+}
 struct option_row;
 /* Parse the value of a number or a text into its member of `o`. Returns as options_parse(). */
 int option_value_parse(struct options *o, const struct option_row *row, const char *value,

@@ -62,8 +62,5 @@ int config_dump(const struct config *c, struct buf *out);
  */
 int config_load(struct config *c, char *error, size_t error_size, char *warning,
 		size_t warning_size);
-/* Like config_load(), for one file. -ENOENT: there is no such file. */
-int config_read(struct config *c, const char *path, char *error, size_t error_size, char *warning,
-		size_t warning_size);
 
 #endif

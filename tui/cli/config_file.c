@@ -68,8 +68,8 @@ static int parse_fd(struct config *c, int fd, const char *path, char *error, siz
 	return err;
 }
 
-int config_read(struct config *c, const char *path, char *error, size_t error_size, char *warning,
-		size_t warning_size)
+static int read_file(struct config *c, const char *path, char *error, size_t error_size,
+		     char *warning, size_t warning_size)
 {
 	/* not blocking: a FIFO must not hang peaktop */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
@@ -105,6 +105,6 @@ int config_load(struct config *c, char *error, size_t error_size, char *warning,
 	warning[0] = '\0';
 	if (!find_path(path, sizeof(path)))
 		return 0;
-	err = config_read(c, path, error, error_size, warning, warning_size);
+	err = read_file(c, path, error, error_size, warning, warning_size);
 	return err == -ENOENT ? 0 : err;
 }
