@@ -100,6 +100,7 @@ INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 INLINE u64 steal_clock(struct pt_control *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct cfs_rq *queue;
 	u64 rq, ns = 0;
 
 	if (!c->steal_offset || !bpf_core_field_exists(task->se.cfs_rq) ||
@@ -107,7 +108,8 @@ INLINE u64 steal_clock(struct pt_control *c)
 		return 0;
 	/* many kernels do not list their variables in kallsyms, so no program may refer to
 	 * steal_time by name: find it from the run queue of this CPU */
-	rq = (u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+	queue = task->se.cfs_rq;
+	rq = (u64)BPF_CORE_READ(queue, rq);
 	bpf_probe_read_kernel(&ns, sizeof(ns), (void *)(rq + c->steal_offset));
 	return ns;
 }
