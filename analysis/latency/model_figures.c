@@ -85,7 +85,7 @@ static void set_measurable(const struct model *m, struct op_state *op)
 		    whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
 }
 
-static void set_intervals(struct op_state *op)
+static void set_intervals(const struct model *m, struct op_state *op)
 {
 	const struct profile *p = &op->pub.total;
 	double low = 0, high = 0, of_mean, of_low, of_high;
@@ -96,6 +96,9 @@ static void set_intervals(struct op_state *op)
 	op->pub.total_low_ns = op->pub.total_high_ns = (double)p->sum_ns;
 	if (op->scale.gap <= 0 || !p->calls)
 		return;
+	/* a function may have been armed late; the others are measured from the start */
+	op->scale.watched_ns =
+	    (double)(op->pub.layer == LAYER_FUNCTION ? op->slices_ns : m->last_tick.end_ns);
 	scale_interval(&op->scale, &low, &high);
 	if (whole_number(low) < p->calls)
 		op->pub.calls_low = whole_number(low);
@@ -117,7 +120,7 @@ void model_set_figures(const struct model *m, struct op_state *op)
 {
 	op->pub.share_seen = share_seen(op);
 	op->pub.floor_ns = floor_ns(&op->pub.total);
-	set_intervals(op);
+	set_intervals(m, op);
 	set_measurable(m, op);
 	op->pub.lock_share = model_lock_share(op);
 }

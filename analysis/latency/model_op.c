@@ -416,14 +416,13 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 
 	like.armed_ns = length;
 	like.nr_buckets = 0;
-	like.calls = 0;
+	like.calls = like.sum_ns = 0;
 	like.bucket = bucket;
 	like.count = count;
 	if (tail >= 0 && op->pub.total.calls) {
 		num = (uint64_t)(tail + 0.5);
 		before = op->pub.total.calls;
 	}
-	like.sum_ns = scaled(op->pub.total.sum_ns, num, before);
 	like.min_ns = op->pub.total.min_ns;
 	like.max_ns = op->pub.total.max_ns;
 	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
@@ -435,6 +434,9 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 		count[like.nr_buckets++] = n;
 		like.calls += n;
 	}
+	/* the buckets are rounded down: scale the sum by what is left, so that the mean stays */
+	if (op->pub.total.calls)
+		like.sum_ns = scaled(op->pub.total.sum_ns, like.calls, op->pub.total.calls);
 	err = feed_slice(m, &like, weight_make(1, 1));
 	/* an estimate: do not count it as seen */
 	op->armed_ns = armed;

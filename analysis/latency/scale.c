@@ -341,6 +341,8 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	/* a difference between two neighbouring bursts is chance, or a change of the target */
 	chance = fmin(fabs(log(fmax(now, 0.01) / fmax(before, 0.01))), 2 * most_error) / 2;
 	now = (now + before) / 2;
+	s->bursts++;
+	s->busy_ns += (double)(rec->end_ns - rec->start_ns);
 	s->gap += now;
 	s->error += same;
 	s->variance += square(now) * (square(chance) + 1 / calls + square(clock_error));
@@ -377,13 +379,16 @@ void scale_guess(struct scale *s, uint64_t calls)
 
 void scale_interval(const struct scale *s, double *low, double *high)
 {
-	double share;
+	double share, rare = 0;
 
 	*low = *high = s->seen;
 	if (s->gap <= 0)
 		return;
+	/* the number of bursts that see calls which come all at once is a matter of chance */
+	if (s->watched_ns > s->busy_ns && s->bursts > 0)
+		rare = interval_95 * sqrt((1 - s->busy_ns / s->watched_ns) / s->bursts);
 	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap,
 		     interval_95 * 2 * most_error);
-	*low += s->gap * exp(-share);
-	*high += s->gap * exp(share);
+	*low += s->gap * exp(-share) * fmax(1 - rare, 0);
+	*high += s->gap * exp(share) * (1 + rare);
 }

@@ -15,7 +15,9 @@
  * errors.
  *
  * The error of the estimate has two parts: the error of the cost of a probe, which is the same in
- * all bursts and adds up, and the error of chance, which averages out. Pure and deterministic.
+ * all bursts and adds up, and the error of chance, which averages out. Calls that were seen in few
+ * of the bursts came all at once; nobody knows how often they did so in the gaps, perhaps never.
+ * Pure and deterministic.
  */
 #ifndef PEAKTOP_SCALE_H
 #define PEAKTOP_SCALE_H
@@ -57,6 +59,9 @@ struct scale {
 	double gap;		 /* calls in the gaps, estimated */
 	double error;		 /* error of `gap`: the part that is the same in all bursts */
 	double variance;	 /* variance of `gap` by chance */
+	double bursts;		 /* in which calls were seen */
+	double busy_ns;		 /* length of their periods, from burst to burst */
+	double watched_ns;	 /* set by the caller: length of all periods; 0: not known */
 };
 
 /*

@@ -284,6 +284,34 @@ static void test_calibrated_too_high(void **state)
 	assert_true(calls > 295e6 / 1700 && calls < 295e6 / 400);
 }
 
+/* A command that makes all its calls when it starts, and is watched for ten seconds. */
+static void test_calls_all_at_once(void **state)
+{
+	struct rec_profile r = {.end_ns = 250000000,
+				.armed_ns = 20000000,
+				.cpu_ns = 30000000,
+				.armed_cpu_ns = 3000000,
+				.calls = 8};
+	double low, high, steady_low;
+	struct scale s = {0}, steady = {0};
+
+	(void)state;
+	assert_true(scale_gap(&s, &r, 8) > 0);
+	s.watched_ns = 10e9;
+	scale_interval(&s, &low, &high);
+	assert_true(low == 8 && high > 16);
+	/* the same calls in every burst are no chance */
+	for (int i = 0; i < 40; i++) {
+		scale_gap(&steady, &r, 8);
+		r.start_ns += 250000000;
+		r.end_ns += 250000000;
+	}
+	scale_interval(&steady, &low, &high);
+	steady.watched_ns = 10e9;
+	scale_interval(&steady, &steady_low, &high);
+	assert_true(steady_low == low && low > 2 * 320);
+}
+
 static void test_tail(void **state)
 {
 	struct simulated t = {.work = 5200, .probe = 3300, .believed = 3300, .clocks = true};
@@ -452,6 +480,7 @@ int main(void)
 	    cmocka_unit_test(test_all_seen),
 	    cmocka_unit_test(test_calibrated_too_high),
 	    cmocka_unit_test(test_tail),
+	    cmocka_unit_test(test_calls_all_at_once),
 	    cmocka_unit_test(test_no_cpu_time),
 	    cmocka_unit_test(test_timed_in_target),
 	    cmocka_unit_test(test_bursts_average_out),
