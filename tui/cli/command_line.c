@@ -212,10 +212,26 @@ static int unused_check(const struct options *o, char *e, size_t n)
 	return 0;
 }
 
-static int verb_unknown(const char *word, char *e, size_t n)
+static const struct verb_row *verb_named(const char *word)
+{
+	for (size_t i = 0; i < nr_verb_rows; i++) {
+		if (*word && !strcmp(word, verb_rows[i].word))
+			return &verb_rows[i];
+	}
+	return NULL;
+}
+
+/* Without a verb, the first word is the target: the second one is wrong, or the first. */
+static int verb_unknown(const char *word, const char *second, char *e, size_t n)
 {
 	const char *near = verb_near(word);
 
+	if (verb_named(word))
+		second = word;
+	if (verb_named(second))
+		return options_fail(e, n,
+				    "'%.100s' must come before everything else: peaktop %.100s ...",
+				    second, second);
 	return options_fail(e, n, "unknown verb '%.100s'%s%s%s (see peaktop --help)", word,
 			    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
@@ -226,7 +242,7 @@ static int target_check(const struct options *o, char *e, size_t n)
 		    (o->container != NULL) + (o->bare != NULL) + (o->command != NULL);
 
 	if (kinds > 1 && o->bare && o->verb == VERB_SCREEN)
-		return verb_unknown(o->bare, e, n);
+		return verb_unknown(o->bare, o->bare, e, n);
 	if (kinds > 1)
 		return options_fail(
 		    e, n,
@@ -377,15 +393,6 @@ static int options_take(struct options *o, int argc, char **argv, char *e, size_
 	return 0;
 }
 
-static const struct verb_row *verb_named(const char *word)
-{
-	for (size_t i = 0; i < nr_verb_rows; i++) {
-		if (*word && !strcmp(word, verb_rows[i].word))
-			return &verb_rows[i];
-	}
-	return NULL;
-}
-
 /* Is the next argument a session file? */
 static bool takes_file(const struct options *o)
 {
@@ -427,7 +434,7 @@ static int arguments_take(struct options *o, int argc, char **argv, char *e, siz
 			 !o->nr_pids)
 			err = bare_take(o, argv[i], e, n);
 		else if (o->verb == VERB_SCREEN)
-			err = verb_unknown(argv[i], e, n);
+			err = verb_unknown(o->bare ? o->bare : argv[i], argv[i], e, n);
 		else
 			err = options_fail(e, n, "unexpected argument '%s' (see peaktop --help)",
 					   argv[i]);

@@ -17,7 +17,7 @@ enum { NAME = 64, COMMAND = 256 };
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD in the flags of /proc/PID/stat */
 
 struct entry {
-	uint32_t pid;
+	uint32_t pid, parent;
 	uint64_t ticks; /* CPU time so far */
 	char user[32], comm[NAME], command[COMMAND];
 };
@@ -62,7 +62,7 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 {
 	unsigned long long utime, stime;
 	unsigned int flags;
-	char buf[1024], *end, *name;
+	char buf[1024], exe[2], *end, *name;
 	struct stat st;
 	long threads;
 	ssize_t n;
@@ -78,8 +78,8 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 	end = strrchr(buf, ')');
 	if (!name || !end ||
 	    sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
-		   &p->state, &flags, &utime, &stime, &threads) != 5) {
+		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
+		   &p->state, &e->parent, &flags, &utime, &stime, &threads) != 6) {
 		close(dir);
 		return false;
 	}
@@ -94,11 +94,30 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 			e->command[i] = ' ';
 	}
 	user_name(st.st_uid, e->user, sizeof(e->user));
-	/* a kernel thread has neither a command line nor an executable */
-	p->permitted = n > 0;
+	/* whose executable may be read may be traced; a kernel thread has none */
+	p->permitted = readlinkat(dir, "exe", exe, sizeof(exe)) > 0;
 	p->kernel = flags & KERNEL_THREAD;
 	close(dir);
 	return true;
+}
+
+static const struct entry *entry_of(const struct entry *list, size_t n, uint32_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == pid)
+			return &list[i];
+	return NULL;
+}
+
+/* Is this the collector, the parser or another part of this peaktop? */
+static bool process_is_own(const struct entry *list, size_t n, const struct entry *e)
+{
+	while (e && !strncmp(e->comm, "peaktop", strlen("peaktop"))) {
+		if (e->parent == (uint32_t)getpid())
+			return true;
+		e = e->parent < e->pid ? entry_of(list, n, e->parent) : NULL;
+	}
+	return false;
 }
 
 static double share(const struct entry *e, uint64_t elapsed)
@@ -131,7 +150,7 @@ void processes_list(void (*take)(void *ctx, const struct picker_process *list, s
 	uint64_t now = front_now_ns(), elapsed = before_ns ? now - before_ns : 0;
 	struct entry *list = NULL;
 	struct picker_process *out = NULL;
-	size_t n = 0, cap = 0;
+	size_t n = 0, shown = 0, cap = 0;
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 
@@ -157,12 +176,15 @@ void processes_list(void (*take)(void *ctx, const struct picker_process *list, s
 	if (proc)
 		closedir(proc);
 	for (size_t i = 0; i < n; i++) {
-		out[i].user = list[i].user;
-		out[i].comm = list[i].comm;
-		out[i].cmdline = list[i].command;
-		out[i].cpu_percent = share(&list[i], elapsed);
+		if (process_is_own(list, n, &list[i]))
+			continue;
+		out[shown] = out[i];
+		out[shown].user = list[i].user;
+		out[shown].comm = list[i].comm;
+		out[shown].cmdline = list[i].command;
+		out[shown++].cpu_percent = share(&list[i], elapsed);
 	}
-	take(ctx, out, n);
+	take(ctx, out, shown);
 	remember(list, n);
 	before_ns = now;
 	free(list);

@@ -245,7 +245,8 @@ static void pick(struct view_picker *p)
 		return;
 	}
 	if (!at->permitted) {
-		snprintf(text, sizeof(text), "pid %u: not permitted; start peaktop as root",
+		snprintf(text, sizeof(text),
+			 "pid %u: not permitted to this user; choose another one, or be root",
 			 at->pid);
 		screen_message(p->view.screen, NOTE_ERROR, text);
 		return;
