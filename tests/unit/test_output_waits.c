@@ -199,7 +199,7 @@ static void chains_as_text(void **state)
 	expect_text(text, "      B 501 running\n");
 	expect_text(text, "Accounting              share  in sum     time\n");
 	expect_text(text, "  unsampled run        >99.9%  >99.9%   120 ms\n");
-	expect_text(text, "Observed: 150 ms of 150 ms (100%) in 1 window\n");
+	expect_text(text, "Observed: 150 ms of 1 s (15%) in 1 window\n");
 	assert_null(strstr(text, "innocent"));
 	for (const char *line = text; *line;) {
 		size_t n = strcspn(line, "\n");

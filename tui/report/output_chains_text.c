@@ -29,23 +29,22 @@ static void put_accounting(struct buf *out, const struct waits_account *a)
 	buf_printf(out, ", %s as the RSP paper counts\n", format_percent(a->rsp).s);
 }
 
-static void put_observed(struct buf *out, const struct wait_report *r, unsigned int columns)
+static void put_observed(struct buf *out, const struct wait_report *r,
+			 const struct output_options *o)
 {
 	struct waits_stats s;
 	struct buf line;
 
 	waits_stats(r->waits, &s);
 	buf_init(&line, MAX_OUTPUT);
-	buf_printf(&line, "%s of %s (%s) in %u %s", format_time(s.observed_ns).s,
-		   format_time(s.elapsed_ns).s, format_percent(wait_share_observed(&s)).s,
-		   s.windows, s.windows == 1 ? "window" : "windows");
+	wait_observed_words(&line, r, o, &s);
 	if (s.steal_ns)
 		buf_printf(&line, "; the host took %s from the CPUs meanwhile",
 			   format_time(s.steal_ns).s);
-	words_wrap(out, line.err ? "" : line.data, columns, "Observed: ", 10);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Observed: ", 10);
 	buf_reset(&line);
 	for (unsigned int i = 0; wait_doubt(&line, r, &s, i); i++) {
-		words_wrap(out, line.data, columns, "  ", 4);
+		words_wrap(out, line.data, output_columns(o), "  ", 4);
 		buf_reset(&line);
 	}
 	buf_release(&line);
@@ -94,7 +93,7 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	buf_putc(&out, '\n');
 	if (r->waits) {
 		put_started(&out, r, chains.total_ns, columns);
-		put_observed(&out, r, columns);
+		put_observed(&out, r, o);
 	}
 	waits_chains_release(&chains);
 	output_text_state(&out, r->model, o);

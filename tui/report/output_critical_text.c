@@ -158,7 +158,7 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 }
 
 static void put_doubts(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
-		       unsigned int columns)
+		       const struct output_options *o)
 {
 	struct waits_stats s;
 	struct buf line;
@@ -168,13 +168,11 @@ static void put_doubts(struct buf *out, const struct wait_report *r, const struc
 	for (uint32_t i = 0; i < c->nr_warnings; i++) {
 		buf_reset(&line);
 		sanitise_append(&line, c->warning[i], strlen(c->warning[i]));
-		words_wrap(out, line.err ? "" : line.data, columns, "Warning:  ", 10);
+		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Warning:  ", 10);
 	}
 	buf_reset(&line);
-	buf_printf(&line, "%s of %s (%s) in %u %s\n", format_time(s.observed_ns).s,
-		   format_time(s.elapsed_ns).s, format_percent(wait_share_observed(&s)).s,
-		   s.windows, s.windows == 1 ? "window" : "windows");
-	words_wrap(out, line.err ? "" : line.data, columns, "Observed: ", 10);
+	wait_observed_words(&line, r, o, &s);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Observed: ", 10);
 	buf_release(&line);
 }
 
@@ -205,7 +203,7 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 		buf_putc(&out, '\n');
 	}
 	if (r->waits)
-		put_doubts(&out, r, &c, columns);
+		put_doubts(&out, r, &c, o);
 	buf_release(&line);
 	waits_critical_release(&c);
 	output_text_state(&out, r->model, o);

@@ -242,9 +242,30 @@ void wait_rest_words(struct buf *out, const struct waits_account *a)
 		   wait_account_text((enum wait_account)most));
 }
 
-double wait_share_observed(const struct waits_stats *s)
+/* The measurement goes on after the last window. */
+static uint64_t elapsed_ns(const struct wait_report *r, const struct output_options *o,
+			   const struct waits_stats *s)
 {
-	return s->elapsed_ns ? (double)s->observed_ns / (double)s->elapsed_ns : 0;
+	uint64_t ns = o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(r->model);
+
+	return ns > s->elapsed_ns ? ns : s->elapsed_ns;
+}
+
+double wait_share_observed(const struct wait_report *r, const struct output_options *o,
+			   const struct waits_stats *s)
+{
+	uint64_t ns = elapsed_ns(r, o, s);
+
+	return ns ? (double)s->observed_ns / (double)ns : 0;
+}
+
+void wait_observed_words(struct buf *out, const struct wait_report *r,
+			 const struct output_options *o, const struct waits_stats *s)
+{
+	buf_printf(out, "%s of %s (%s) in %u %s", format_time(s->observed_ns).s,
+		   format_time(elapsed_ns(r, o, s)).s,
+		   format_percent(wait_share_observed(r, o, s)).s, s->windows,
+		   s->windows == 1 ? "window" : "windows");
 }
 
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *s,

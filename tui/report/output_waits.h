@@ -55,7 +55,11 @@ bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits
 void wait_rest_words(struct buf *out, const struct waits_account *a);
 /* True for time in which a thread did nothing, or nothing that is known. */
 bool wait_is_rest(enum wait_account a);
-/* The share of time in which waits were observed, 0..1. */
-double wait_share_observed(const struct waits_stats *stats);
+/* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
+void wait_observed_words(struct buf *out, const struct wait_report *r,
+			 const struct output_options *o, const struct waits_stats *stats);
+/* The share of the whole measurement in which waits were observed, 0..1. */
+double wait_share_observed(const struct wait_report *r, const struct output_options *o,
+			   const struct waits_stats *stats);
 
 #endif

@@ -58,7 +58,7 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 	}
 	buf_release(&b);
 	json_put_u64(json, "observed_ns", stats.observed_ns, failed);
-	put_share(json, "share_of_time_observed", wait_share_observed(&stats), failed);
+	put_share(json, "share_of_time_observed", wait_share_observed(r, o, &stats), failed);
 	json_put_u64(json, "windows", stats.windows, failed);
 	json_put_u64(json, "steal_ns", stats.steal_ns, failed);
 	return json;
