@@ -34,9 +34,11 @@ def rate_kept():
 
 @case("the fuse: a site that runs far too often for its budget is removed and this is said, not suffered", alone=True)
 def fuse():
-    _, document = watch_rates(3000000, 6, "--max-overhead", 1)
-    seen = operation(document, "busy")["share_of_calls_seen"]
-    check(seen < 0.5, "%.3f of the calls are said to be seen" % seen)
+    truth, document = watch_rates(3000000, 6, "--max-overhead", 1)
+    op = operation(document, "busy")
+    check(op["calls_seen"] < 0.5 * truth["fast"], "%d of %d calls were seen" % (op["calls_seen"], truth["fast"]))
+    # it was armed for some milliseconds in all, in which the probes took nearly all the time: the estimate is rough, and says so
+    between("calls, in the interval that is told", truth["fast"], op["calls_low"], op["calls_high"])
     check(document["cost"]["ns"] < 6e9 * 0.10, "measuring cost %.3f s of 6 s" % (document["cost"]["ns"] / 1e9))
 
 

@@ -124,7 +124,7 @@ def postgres_backend():
         check(any(op["peaks"] for op in ops.values()), "no peaks at all")
         check(document["target"]["comm"].startswith("postgres"), "target: %s" % document["target"])
     with NothingLeft(pid):
-        program = Peaktop("watch", "-p", pid, "-f", "exec_simple_query", "-f", "PostgresMain", "-f", "XLogFlush", "--json",
+        program = Peaktop("watch", "-p", pid, "-f", "PostgresMain", "-f", "XLogFlush", "--json",
                           "--for", 4)
         equal("exit status (%s)" % program.error_text(), program.wait(30), 0)
         document = program.document()
