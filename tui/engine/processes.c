@@ -62,7 +62,7 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 {
 	unsigned long long utime, stime;
 	unsigned int flags;
-	char buf[1024], exe[2], *end, *name;
+	char buf[1024], *end, *name;
 	struct stat st;
 	long threads;
 	ssize_t n;
@@ -94,8 +94,8 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 			e->command[i] = ' ';
 	}
 	user_name(st.st_uid, e->user, sizeof(e->user));
-	/* whose executable may be read may be traced; a kernel thread has none */
-	p->permitted = readlinkat(dir, "exe", exe, sizeof(exe)) > 0;
+	/* a kernel thread has neither a command line nor an executable */
+	p->permitted = n > 0;
 	p->kernel = flags & KERNEL_THREAD;
 	close(dir);
 	return true;
