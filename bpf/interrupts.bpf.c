@@ -50,61 +50,24 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 
 /* ---- what another CPU asks this one for */
 
-SEC("tp_btf/reschedule_entry")
-int BPF_PROG(on_reschedule_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_RESCHEDULE, IN_IPI, PT_VECTOR_RESCHEDULE);
-	return 0;
-}
+#define FROM_ANOTHER_CPU(name, tracepoint, vector)                                                 \
+	SEC("tp_btf/" tracepoint "_entry")                                                         \
+	int BPF_PROG(on_##name##_entry)                                                            \
+	{                                                                                          \
+		irq_enter(PT_IRQ_VECTOR + (vector), IN_IPI, vector);                               \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" tracepoint "_exit")                                                          \
+	int BPF_PROG(on_##name##_exit)                                                             \
+	{                                                                                          \
+		irq_leave(IN_IPI);                                                                 \
+		return 0;                                                                          \
+	}
 
-SEC("tp_btf/reschedule_exit")
-int BPF_PROG(on_reschedule_exit)
-{
-	irq_leave(IN_IPI);
-	return 0;
-}
-
-SEC("tp_btf/call_function_entry")
-int BPF_PROG(on_call_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL, IN_IPI, PT_VECTOR_CALL);
-	return 0;
-}
-
-SEC("tp_btf/call_function_exit")
-int BPF_PROG(on_call_exit)
-{
-	irq_leave(IN_IPI);
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_entry")
-int BPF_PROG(on_call_single_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_CALL_SINGLE, IN_IPI, PT_VECTOR_CALL_SINGLE);
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_exit")
-int BPF_PROG(on_call_single_exit)
-{
-	irq_leave(IN_IPI);
-	return 0;
-}
-
-SEC("tp_btf/irq_work_entry")
-int BPF_PROG(on_irq_work_entry)
-{
-	irq_enter(PT_IRQ_VECTOR + PT_VECTOR_IRQ_WORK, IN_IPI, PT_VECTOR_IRQ_WORK);
-	return 0;
-}
-
-SEC("tp_btf/irq_work_exit")
-int BPF_PROG(on_irq_work_exit)
-{
-	irq_leave(IN_IPI);
-	return 0;
-}
+FROM_ANOTHER_CPU(reschedule, "reschedule", PT_VECTOR_RESCHEDULE)
+FROM_ANOTHER_CPU(call, "call_function", PT_VECTOR_CALL)
+FROM_ANOTHER_CPU(call_single, "call_function_single", PT_VECTOR_CALL_SINGLE)
+FROM_ANOTHER_CPU(irq_work, "irq_work", PT_VECTOR_IRQ_WORK)
 
 /* ---- timers that expire, and work items: only for the tracing of waits */
 

@@ -61,7 +61,10 @@ INLINE bool irq_in_thread(u32 vector)
 
 	if (!c || !irq || irq->depth || (vector != NET_TX && vector != NET_RX))
 		return false;
-	/* else what other CPUs ask for is not seen, and neither what it is that runs behind it */
+	/*
+	 * This kernel does not report what other CPUs interrupt this one for, so a soft interrupt
+	 * behind such an interrupt could not be told from the thread's own.
+	 */
 	if (!irq->vectors && c->nr_cpus > 1)
 		return false;
 	return bpf_ktime_get_ns() - irq->left > BEHIND_NS;

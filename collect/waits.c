@@ -121,8 +121,8 @@ void waits_request(struct collector *c, const struct req_waits *req)
 
 	if (!request_is_valid(req)) {
 		send_refused(c, req->epoch, 0, -EINVAL,
-			     "a request to trace waits has a window of %.3f s or %u hops; at least "
-			     "1 s and at most %d s, and at most %d hops are possible",
+			     "waits cannot be traced in windows of %.3f s through %u tasks; a "
+			     "window has 1 to %d s, and a chain at most %d tasks",
 			     (double)req->window_ns / 1e9, req->hops, WINDOW_MAX_S, HOPS_MAX);
 		return;
 	}

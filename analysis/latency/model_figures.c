@@ -6,11 +6,6 @@
 
 #define INTERVAL_95 1.96
 
-static double ratio(double part, double whole)
-{
-	return whole > 0 ? part / whole : 0;
-}
-
 /*
  * Returns the share of the calls that were timed; without calls, the share of the time that was
  * armed.

@@ -216,4 +216,10 @@ int model_related(struct model *m, struct op_state *op, unsigned int *nr);
 void model_preemption(const struct model *m, struct op_state *op,
 		      const struct call_sample *const *call, const double *weight, unsigned int n);
 
+/* `part` of `whole`; 0 if there is nothing of it. */
+static inline double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
 #endif

@@ -21,11 +21,6 @@ struct found {
 	struct shadow_verdict shadow[MODEL_MAX_PEAKS];
 };
 
-static double ratio(double part, double whole)
-{
-	return whole > 0 ? part / whole : 0;
-}
-
 /* Splits peaks that disturbed calls join, numbers all peaks, and finds the shadows. */
 static void find_shadows(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
 {

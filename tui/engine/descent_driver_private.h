@@ -83,8 +83,9 @@ struct descent_driver {
 
 	struct driver_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
-	unsigned int names_asked;    /* requests to the parser that are not answered yet */
-	struct rec_inlines *inlines; /* by ascending place; without calls: requested */
+	unsigned int names_asked; /* requests to the parser that are not answered yet */
+	struct rec_inlines
+	    *inlines; /* sorted by place; one without calls was requested, and has no answer yet */
 	size_t nr_inlines, cap_inlines;
 	unsigned int inlines_asked;
 	char **modules; /* by number */
