@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/keys_private.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #include "tui/report/sanitise.h"
@@ -380,8 +381,8 @@ char *key_name(int key, char *out, size_t size)
 	}
 	if (key >= SCREEN_KEY_F1 && key <= SCREEN_KEY_F12)
 		snprintf(out, size, "F%d", key - SCREEN_KEY_F1 + 1);
-	else if (key > 0 && key < 27)
-		snprintf(out, size, "Ctrl-%c", 'A' + key - 1);
+	else if (key > 0 && key < ' ')
+		snprintf(out, size, "Ctrl-%c", '@' + key);
 	else if (key > ' ' && key < 127)
 		snprintf(out, size, "%c", key);
 	else
@@ -393,6 +394,7 @@ int key_parse(const char *name)
 {
 	size_t i, len = strlen(name);
 	uint32_t cp;
+	char *end;
 	long n;
 
 	if (!len)
@@ -408,6 +410,10 @@ int key_parse(const char *name)
 		n = strtol(name + 1, NULL, 10);
 		if (n >= 1 && n <= 12)
 			return SCREEN_KEY_F1 + (int)n - 1;
+	}
+	if (!strncasecmp(name, "U+", 2) && isxdigit((unsigned char)name[2])) {
+		n = strtol(name + 2, &end, 16);
+		return *end || n > 0x10ffff ? -1 : (int)n;
 	}
 	return -1;
 }

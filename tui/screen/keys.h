@@ -50,7 +50,7 @@ void keys_reset(void);
 /* True if a key has two meanings in one view; then `out` says which, and they are in `both`. */
 bool keys_conflict(char *out, size_t size, enum request both[2]);
 
-/* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space". Returns `out`. */
+/* Name of a key: "Enter", "Ctrl-L", "F1", "j", "Space", "U+00E4". Returns `out`. */
 char *key_name(int key, char *out, size_t size);
 /* The key of a name (as key_name() writes it, or one character); -1 if there is none. */
 int key_parse(const char *name);
