@@ -64,30 +64,7 @@ static struct canon canon_of(const struct waits *w, uint32_t parent, const struc
 	return k;
 }
 
-struct joined {
-	struct canon *canon; /* by index in the answer */
-	uint32_t *slot, mask;
-};
-
-static uint32_t join(struct joined *j, struct waits_chains *out, const struct canon *k)
-{
-	const unsigned char *byte = (const unsigned char *)k;
-	uint64_t hash = 0, word;
-	uint32_t i;
-
-	for (size_t at = 0; at + sizeof(word) <= sizeof(*k); at += sizeof(word)) {
-		memcpy(&word, byte + at, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	for (i = (uint32_t)(hash >> 20) & j->mask; j->slot[i]; i = (i + 1) & j->mask) {
-		if (!memcmp(&j->canon[j->slot[i] - 1], k, sizeof(*k)))
-			return j->slot[i] - 1;
-	}
-	j->canon[out->nr] = *k;
-	j->slot[i] = ++out->nr;
-	return out->nr - 1;
-}
+_Static_assert(sizeof(struct canon) == KEY_WORDS * sizeof(uint64_t), "a key has no padding");
 
 static void add(struct waits_node *to, const struct tree_node *n)
 {
@@ -161,36 +138,12 @@ static int order(struct waits_chains *out)
 	return ret;
 }
 
-int waits_chains(const struct waits *w, struct waits_chains *out)
+int chains_complete(struct waits_chains *out)
 {
-	const struct chains *c = w->chains;
-	uint32_t slots = 64, *to = calloc(c->nr, sizeof(*to));
-	struct joined j;
-	int ret;
+	int err = order(out);
 
-	*out = (struct waits_chains){.no_room_ns = c->no_room_ns};
-	while (slots < 2 * c->nr)
-		slots *= 2;
-	j.mask = slots - 1;
-	j.canon = malloc(c->nr * sizeof(*j.canon));
-	j.slot = calloc(slots, sizeof(*j.slot));
-	out->nodes = calloc(c->nr, sizeof(*out->nodes));
-	ret = to && j.canon && j.slot && out->nodes ? 0 : -ENOMEM;
-	for (uint32_t i = 1; !ret && i < c->nr; i++) {
-		const struct tree_node *n = &c->nodes[i];
-		struct canon k = canon_of(w, n->parent ? to[n->parent] + 1 : 0, n);
-		uint32_t before = out->nr;
-
-		to[i] = join(&j, out, &k);
-		if (out->nr > before) {
-			out->nodes[to[i]].parent = n->parent ? to[n->parent] : to[i];
-			out->nodes[to[i]].layer = layer_of(w, n);
-			out->nodes[to[i]].first_ns = n->first_ns;
-		}
-		add(&out->nodes[to[i]], n);
-	}
-	ret = ret ? ret : order(out);
-	for (uint32_t i = out->nr; !ret && i--;) {
+	out->total_ns = 0;
+	for (uint32_t i = out->nr; !err && i--;) {
 		struct waits_node *n = &out->nodes[i];
 
 		n->total_ns += n->self_ns;
@@ -198,12 +151,40 @@ int waits_chains(const struct waits *w, struct waits_chains *out)
 		if (n->parent != i)
 			out->nodes[n->parent].total_ns += n->total_ns;
 	}
+	return err;
+}
+
+int waits_chains(const struct waits *w, struct waits_chains *out)
+{
+	const struct chains *c = w->chains;
+	uint32_t *to = calloc(c->nr, sizeof(*to));
+	struct key_set keys;
+	int err = key_set_init(&keys, c->nr);
+
+	*out = (struct waits_chains){.no_room_ns = c->no_room_ns};
+	out->nodes = calloc(c->nr, sizeof(*out->nodes));
+	err = to && out->nodes ? err : -ENOMEM;
+	for (uint32_t i = 1; !err && i < c->nr; i++) {
+		const struct tree_node *n = &c->nodes[i];
+		struct canon k = canon_of(w, n->parent ? to[n->parent] + 1 : 0, n);
+		uint64_t key[KEY_WORDS];
+
+		memcpy(key, &k, sizeof(key));
+		to[i] = key_set_add(&keys, key);
+		if (to[i] == out->nr) {
+			out->nr++;
+			out->nodes[to[i]].parent = n->parent ? to[n->parent] : to[i];
+			out->nodes[to[i]].layer = layer_of(w, n);
+			out->nodes[to[i]].first_ns = n->first_ns;
+		}
+		add(&out->nodes[to[i]], n);
+	}
+	err = err ? err : chains_complete(out);
 	free(to);
-	free(j.canon);
-	free(j.slot);
-	if (ret)
+	key_set_release(&keys);
+	if (err)
 		waits_chains_release(out);
-	return ret;
+	return err;
 }
 
 void waits_chains_release(struct waits_chains *c)

@@ -51,6 +51,22 @@ uint32_t chains_child(struct chains *c, uint32_t parent, const struct layer_key 
 void chains_emit(struct chains *c, uint32_t node, uint64_t from, uint64_t to,
 		 enum wait_account account);
 
+/* ---- chains_tell.c, alike.c: copies of the tree */
+/* Put siblings in the order in which they were seen first, parents before children; compute the
+ * total times. */
+int chains_complete(struct waits_chains *out);
+/* Distinct keys, numbered from 0. */
+enum { KEY_WORDS = 6 };
+struct key_set {
+	uint64_t (*key)[KEY_WORDS];
+	uint32_t *slot, mask, nr;
+};
+/* For at most `max` keys. 0 or -ENOMEM; release it in both cases. */
+int key_set_init(struct key_set *s, uint32_t max);
+void key_set_release(struct key_set *s);
+/* The number of this key; s->nr grows if it is new. */
+uint32_t key_set_add(struct key_set *s, const uint64_t key[KEY_WORDS]);
+
 /* ---- walk.c: down from a segment of a target */
 struct walker {
 	struct waits *w;

@@ -18,6 +18,7 @@
 #include "analysis/waits/kinds.h"
 
 enum waits_group { WAITS_BY_THREAD = 0, WAITS_BY_PROCESS };
+enum { WAITS_ALIKE = 5 }; /* fewer tasks of one name are shown one by one */
 
 /* 0 stands for the default. */
 struct waits_config {
@@ -142,6 +143,8 @@ struct waits_layer {
 	const char *what;		   /* file, peer, handler, who had the CPU; "" */
 	const struct trace *user, *kernel; /* NULL: none */
 	const char *hint; /* a thread that finished what was polled for, and woke nobody; "" */
+	uint32_t tasks;	  /* of waits_chains_join(): so many tasks; pid and tid are of one of them.
+			     0: one task */
 };
 
 /* A node of the consolidated tree of chains: parents come before children. */
@@ -164,6 +167,11 @@ struct waits_chains {
 /* A copy of what is known now; its pointers are valid until the next record. 0 or -ENOMEM. */
 int waits_chains(const struct waits *w, struct waits_chains *out);
 void waits_chains_release(struct waits_chains *c);
+/*
+ * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
+ * those that did the same become one layer. 0, or -ENOMEM: nothing has changed.
+ */
+int waits_chains_join(struct waits_chains *c);
 
 /* Work that targets started (by waking or fork) and did not wait for, largest first. */
 struct waits_started {

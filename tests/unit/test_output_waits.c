@@ -235,6 +235,39 @@ static void cpu_waits_are_joined(void **state)
 	expect_text(text, "% of the time: A 500 waiting for a CPU, used by ");
 }
 
+/*
+ * Tasks of one name that did the same are one line, and the first sentence names the wait for all
+ * of them; tasks with a name of their own, and fewer than WAITS_ALIKE of one name, stay apart.
+ */
+static void alike_tasks_are_joined(void **state)
+{
+	enum { CURLS = 12, PAIR = 2 };
+	static struct sim_op target[] = {
+	    {LOOP, CURLS + PAIR}, {RUN, MS / 2}, {WAIT, 1, HOW_PIPE}, {NEXT}, {EXIT}};
+	static struct sim_op other[CURLS + PAIR][4];
+	const char *text;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "A", TASK_TARGET, 0, target);
+	for (int i = 0; i < CURLS + PAIR; i++) {
+		struct sim_op script[4] = {
+		    {SLEEP, (1 + i * 4) * MS}, {RUN, 2 * MS}, {POST, 1}, {EXIT}};
+
+		memcpy(other[i], script, sizeof(script));
+		sim_task(&sim, i < CURLS ? "curl" : "wget", 0, 1, other[i]);
+	}
+	sim_play(80 * MS, CURLS + PAIR + 1);
+	write_session("A");
+	read_session(NULL);
+	text = print(output_chains_text, NULL);
+	expect_text(text, "\ndata in a pipe in read: pipe:[1] > 12 tasks named "
+			  "curl: running\n");
+	expect_text(text, "  12 tasks named curl: ");
+	expect_text(text, " wget 513 ");
+	expect_text(text, " wget 514 ");
+	assert_null(strstr(text, "others, each below 1%"));
+}
+
 /* A thread that is stopped, or of which nothing is known, all the time. */
 static void nothing_is_done(void **state)
 {
@@ -393,6 +426,9 @@ static void without_waits(void **state)
 	json_decref(document(output_critical_json));
 	expect_text(print(output_chains_text, NULL), "no thread of the target was observed\n");
 	expect_text(print(output_critical_text, NULL), "no critical path");
+	report.live = true;
+	expect_text(print(output_chains_text, NULL), "no window of observation is open yet");
+	expect_text(print(output_critical_text, NULL), "(--max-overhead, by default 1%)");
 }
 
 static void on_the_screen(void **state)
@@ -420,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(chains_as_text, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
+	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),
 	    cmocka_unit_test_teardown(chains_as_json, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),

@@ -25,6 +25,7 @@ struct run {
 static struct wait_report report_of(const struct run *r)
 {
 	return (struct wait_report){.model = front_model(r->front),
+				    .live = true,
 				    .names = front_driver(r->front),
 				    .waits = wait_driver_waits(front_waits(r->front)),
 				    .stacks_dropped = front_traces_dropped(r->front)};

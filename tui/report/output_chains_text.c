@@ -79,13 +79,16 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 	struct buf out;
 
-	if (err)
+	err = err ? err : waits_chains_join(&chains);
+	if (err) {
+		waits_chains_release(&chains);
 		return err;
+	}
 	buf_init(&out, MAX_OUTPUT);
 	if (r->waits)
 		waits_account(r->waits, &account);
 	if (!account.total_ns) {
-		buf_puts(&out, "no thread of the target was observed\n");
+		wait_nothing_words(&out, r, "no thread of the target was observed", columns);
 	} else {
 		out.err = wait_tree_text(&out, r, &chains, &account, columns);
 		put_accounting(&out, &account);

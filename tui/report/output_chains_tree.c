@@ -71,6 +71,18 @@ static bool is_other_task(const struct waits_node *n, const struct waits_node *p
 	       (!parent || parent->layer.tid != n->layer.tid || parent->layer.pid != n->layer.pid);
 }
 
+/* "redis-server 1234 ", or "412 tasks named curl: ". */
+static void put_task(struct buf *out, const struct waits_layer *l)
+{
+	if (l->tasks > 1)
+		buf_printf(out, "%u tasks named ", l->tasks);
+	sanitise_append(out, l->comm, strlen(l->comm));
+	if (l->tasks > 1)
+		buf_puts(out, ": ");
+	else
+		buf_printf(out, " %u ", l->tid);
+}
+
 static void put_figures(struct buf *out, const struct printer *p, uint64_t ns, uint64_t count)
 {
 	buf_printf(out, "%s %s %s  ", format_percent_fixed(share_of(p, ns)).s,
@@ -147,10 +159,8 @@ static void put_node(const struct printer *p, uint32_t i, unsigned int depth)
 
 	buf_init(&line, MAX_OUTPUT);
 	buf_init(&first, MAX_OUTPUT);
-	if (depth && is_other_task(n, parent)) {
-		sanitise_append(&line, n->layer.comm, strlen(n->layer.comm));
-		buf_printf(&line, " %u ", n->layer.tid);
-	}
+	if (depth && is_other_task(n, parent))
+		put_task(&line, &n->layer);
 	if (is_joined(p, i)) {
 		buf_puts(&line, "waiting for a CPU");
 		count = put_cpu_users(&line, p, i);
@@ -327,25 +337,33 @@ static void put_thread(struct printer *p, const struct thread *t)
 	}
 }
 
-/* The threads with their times, those that did most first. NULL: out of memory. */
-static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
+/* By node: its time that is not rest, with the layers below. NULL: out of memory. */
+static uint64_t *busy_times(const struct waits_chains *c)
 {
-	uint32_t nr = p->chains->nr, most = p->first[nr + 1] - p->first[nr], found = 0;
-	struct thread *threads = calloc(most + 1, sizeof(*threads));
-	uint64_t *busy = calloc(nr + 1, sizeof(*busy));
+	uint64_t *busy = calloc(c->nr + 1, sizeof(*busy));
 
-	if (!threads || !busy) {
-		free(threads);
-		free(busy);
-		return NULL;
-	}
-	for (uint32_t i = nr; i--;) {
-		const struct waits_node *n = &p->chains->nodes[i];
+	for (uint32_t i = c->nr; busy && i--;) {
+		const struct waits_node *n = &c->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
 			busy[i] += wait_is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
+	}
+	return busy;
+}
+
+/* The threads with their times, those that did most first. NULL: out of memory. */
+static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
+{
+	uint32_t nr = p->chains->nr, most = p->first[nr + 1] - p->first[nr], found = 0;
+	struct thread *threads = calloc(most + 1, sizeof(*threads));
+	uint64_t *busy = busy_times(p->chains);
+
+	if (!threads || !busy) {
+		free(threads);
+		free(busy);
+		return NULL;
 	}
 	for (uint32_t i = p->first[nr]; i < p->first[nr + 1]; i++) {
 		const struct waits_node *n = &p->chains->nodes[p->children[i]];
@@ -406,23 +424,43 @@ static int put_threads(struct printer *p)
 
 /* ---- the sentence that comes first */
 
-/* The time of the chain that ends at a node; of waits for a CPU that are one line: together. */
-static uint64_t chain_ns(const struct printer *p, uint32_t i)
+/* The line below `group` with most of the time that is not rest; nr: there is none. */
+static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group)
 {
-	return p->line[i] != i ? 0 : is_joined(p, i) ? p->ns[i] : p->chains->nodes[i].self_ns;
-}
+	uint32_t best = p->chains->nr;
 
-/* The chain with most of the time in which something was done; nr: there is none. */
-static uint32_t leading(const struct printer *p)
-{
-	const struct waits_chains *c = p->chains;
-	uint32_t best = c->nr;
+	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
+		uint32_t i = p->children[k];
 
-	for (uint32_t i = 0; i < c->nr; i++) {
-		if (chain_ns(p, i) && !wait_is_rest(c->nodes[i].account) &&
-		    (best == c->nr || chain_ns(p, i) > chain_ns(p, best)))
+		if (p->line[i] == i && busy[i] && (best == p->chains->nr || busy[i] > busy[best]))
 			best = i;
 	}
+	return best;
+}
+
+/*
+ * The largest wait or run: from the outermost layer with most time that is not rest down, as long
+ * as one layer below has more than half of the time. nr: there is none. *ns is its time.
+ */
+static uint32_t leading(const struct printer *p, uint64_t *ns)
+{
+	uint32_t nr = p->chains->nr, best, below;
+	uint64_t *busy = busy_times(p->chains);
+
+	*ns = 0;
+	if (!busy)
+		return nr;
+	for (uint32_t i = 0; i < nr; i++)
+		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
+	best = busiest(p, busy, nr);
+	while (best < nr && !is_joined(p, best) && !is_handoff(p, best)) {
+		below = busiest(p, busy, best);
+		if (below == nr || 2 * busy[below] <= busy[best])
+			break;
+		best = below;
+	}
+	*ns = best < nr ? busy[best] : 0;
+	free(busy);
 	return best;
 }
 
@@ -444,10 +482,8 @@ static void put_chain_words(struct buf *out, const struct printer *p, uint32_t n
 		if (depth > 5 && k + 2 < depth && k > 2)
 			continue;
 		buf_puts(out, parent ? " > " : "");
-		if (is_other_task(n, parent)) {
-			sanitise_append(out, n->layer.comm, strlen(n->layer.comm));
-			buf_printf(out, " %u ", n->layer.tid);
-		}
+		if (is_other_task(n, parent))
+			put_task(out, &n->layer);
 		if (is_joined(p, path[k])) {
 			buf_puts(out, "waiting for a CPU");
 			put_cpu_users(out, p, path[k]);
@@ -460,7 +496,8 @@ static void put_chain_words(struct buf *out, const struct printer *p, uint32_t n
 static void put_sentence(const struct printer *p, const struct waits_account *a)
 {
 	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
-	uint32_t best = leading(p);
+	uint64_t ns;
+	uint32_t best = leading(p, &ns);
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
@@ -469,7 +506,7 @@ static void put_sentence(const struct printer *p, const struct waits_account *a)
 			   format_percent((double)idle / (double)a->total_ns).s);
 	if (best < p->chains->nr) {
 		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",
-			   format_percent((double)chain_ns(p, best) / (double)a->total_ns).s);
+			   format_percent((double)ns / (double)a->total_ns).s);
 		put_chain_words(&line, p, best);
 	}
 	if (!line.len)

@@ -188,8 +188,10 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
 	if (err || !c.path.length_ns) {
-		buf_puts(&out,
-			 "no critical path: no thread of the target was seen to do anything\n\n");
+		wait_nothing_words(
+		    &out, r, "no critical path: no thread of the target was seen to do anything",
+		    output_columns(o));
+		buf_putc(&out, '\n');
 	} else {
 		buf_printf(&line, "critical path: %s of %s explained (%s missing)",
 			   format_time(c.path.length_ns).s, format_time(c.path.elapsed_ns).s,

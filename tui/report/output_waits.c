@@ -11,6 +11,7 @@
 #include "analysis/walk/names.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/words.h"
 
 enum { MAX_FOLDED = 256 << 20, KERNEL_NAMES = 6 /* functions shown of a thread of the kernel */ };
 
@@ -266,6 +267,21 @@ void wait_observed_words(struct buf *out, const struct wait_report *r,
 		   format_time(elapsed_ns(r, o, s)).s,
 		   format_percent(wait_share_observed(r, o, s)).s, s->windows,
 		   s->windows == 1 ? "window" : "windows");
+}
+
+const char wait_no_window[] =
+    "no window of observation is open yet. Waits are traced in windows of 1 s or longer; each "
+    "begins when the budget (--max-overhead, by default 1%) pays for it. With --max-overhead 100 "
+    "there is no budget, and the first one begins at once.";
+
+void wait_nothing_words(struct buf *out, const struct wait_report *r, const char *text,
+			unsigned int columns)
+{
+	struct waits_stats s = {.windows = 0};
+
+	if (r->waits)
+		waits_stats(r->waits, &s);
+	words_wrap(out, r->live && !s.windows ? wait_no_window : text, columns, "", 0);
 }
 
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *s,

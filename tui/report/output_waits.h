@@ -19,6 +19,7 @@ struct wait_report {
 	const struct descent_driver *names;
 	struct waits *waits;	 /* NULL: nothing was observed */
 	uint64_t stacks_dropped; /* user stacks that were not unwound */
+	bool live;		 /* not of a session file: more is to come */
 };
 
 int output_chains_json(const struct wait_report *r, const struct output_options *o, FILE *f);
@@ -58,6 +59,10 @@ bool wait_is_rest(enum wait_account a);
 /* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
 void wait_observed_words(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o, const struct waits_stats *stats);
+/* If tracing has begun and no window was open yet: that, and what opens one; else `text`. */
+void wait_nothing_words(struct buf *out, const struct wait_report *r, const char *text,
+			unsigned int columns);
+extern const char wait_no_window[];
 /* The share of the whole measurement in which waits were observed, 0..1. */
 double wait_share_observed(const struct wait_report *r, const struct output_options *o,
 			   const struct waits_stats *stats);

@@ -42,6 +42,7 @@ static void show(struct live_waits *l, enum screen_waits what)
 	struct output_options oo = {.columns = columns > MARGIN ? columns - MARGIN : 1,
 				    .ascii = screen_ascii(l->screen)};
 	struct wait_report report = {.model = l->model,
+				     .live = l->front != NULL,
 				     .names = l->names,
 				     .waits = wait_driver_waits(l->waits),
 				     .stacks_dropped =
@@ -69,7 +70,7 @@ bool live_waits_turn(struct live_waits *l, uint64_t now_ns)
 		const char *text =
 		    !l->front ? "this session has no records of waits up to here; peaktop chains "
 				"TARGET -o FILE saves some"
-			      : "no waits were traced yet";
+			      : wait_no_window;
 
 		screen_set_waits(l->screen, SCREEN_WAITS_CHAINS, text);
 		screen_set_waits(l->screen, SCREEN_WAITS_CRITICAL, text);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Joins tasks of chains that are alike: hundreds of short-lived processes become one layer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/tree.h"
+
+int key_set_init(struct key_set *s, uint32_t max)
+{
+	uint32_t slots = 64;
+
+	while (slots < 2 * max)
+		slots *= 2;
+	*s = (struct key_set){.mask = slots - 1};
+	s->key = malloc((max + 1) * sizeof(*s->key));
+	s->slot = calloc(slots, sizeof(*s->slot));
+	return s->key && s->slot ? 0 : -ENOMEM;
+}
+
+void key_set_release(struct key_set *s)
+{
+	free(s->key);
+	free(s->slot);
+}
+
+uint32_t key_set_add(struct key_set *s, const uint64_t key[KEY_WORDS])
+{
+	uint64_t hash = 0;
+	uint32_t i;
+
+	for (unsigned int at = 0; at < KEY_WORDS; at++) {
+		hash = (hash ^ key[at]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	for (i = (uint32_t)(hash >> 20) & s->mask; s->slot[i]; i = (i + 1) & s->mask) {
+		if (!memcmp(s->key[s->slot[i] - 1], key, sizeof(*s->key)))
+			return s->slot[i] - 1;
+	}
+	memcpy(s->key[s->nr], key, sizeof(*s->key));
+	s->slot[i] = ++s->nr;
+	return s->nr - 1;
+}
+
+/* Tasks of one name below one layer. */
+struct alike {
+	uint32_t pid, tid; /* of the first one */
+	uint32_t tasks;
+};
+
+struct joining {
+	const struct waits_chains *from;
+	struct waits_chains out;
+	uint32_t *to; /* node of `out`, by node of `from` */
+	struct alike *alike;
+	struct key_set groups;	/* below which layer, which name: number of an alike */
+	struct key_set members; /* of the groups */
+	struct key_set layers;	/* number of a node of `out` */
+	struct key_set tasks;	/* of these nodes */
+};
+
+static bool is_outermost(const struct waits_chains *c, uint32_t i)
+{
+	return c->nodes[i].parent == i;
+}
+
+/* Does it belong to the task of the layer above? */
+static bool is_same_task(const struct waits_chains *c, uint32_t i)
+{
+	const struct waits_layer *l = &c->nodes[i].layer,
+				 *above = &c->nodes[c->nodes[i].parent].layer;
+
+	return l->tid == above->tid && l->pid == above->pid;
+}
+
+/* The group of a task below a layer; its name is compared by address: equal texts are one. NULL: it
+ * is no task of its own. */
+static struct alike *alike_of(struct joining *j, uint32_t i)
+{
+	const struct waits_layer *l = &j->from->nodes[i].layer;
+	uint64_t key[KEY_WORDS] = {0, (uintptr_t)l->comm};
+	uint32_t before = j->groups.nr, group;
+
+	if (is_outermost(j->from, i) || !l->tid || is_same_task(j->from, i))
+		return NULL;
+	key[0] = j->to[j->from->nodes[i].parent];
+	group = key_set_add(&j->groups, key);
+	if (j->groups.nr > before)
+		j->alike[group] = (struct alike){.pid = l->pid, .tid = l->tid};
+	key[2] = l->tid;
+	before = j->members.nr;
+	key_set_add(&j->members, key);
+	j->alike[group].tasks += j->members.nr > before;
+	return &j->alike[group];
+}
+
+static void join_node(struct joining *j, uint32_t i)
+{
+	const struct waits_node *n = &j->from->nodes[i];
+	const struct alike *a = alike_of(j, i);
+	struct waits_layer l = n->layer;
+	bool outermost = is_outermost(j->from, i);
+	uint32_t parent = outermost ? 0 : j->to[n->parent];
+	uint64_t key[KEY_WORDS] = {outermost ? i : parent}, task[KEY_WORDS] = {0, l.tid};
+	uint32_t before = j->tasks.nr;
+	struct waits_node *out;
+
+	if (a && a->tasks >= WAITS_ALIKE) {
+		l.pid = a->pid;
+		l.tid = a->tid;
+	} else if (!outermost && l.tid && is_same_task(j->from, i)) {
+		l.pid = j->out.nodes[parent].layer.pid;
+		l.tid = j->out.nodes[parent].layer.tid;
+	}
+	key[0] = key[0] << 32 | l.tid;
+	key[1] = (uintptr_t)l.comm;
+	key[2] = (uintptr_t)l.what;
+	key[3] = l.user ? l.user->content : 0;
+	key[4] = l.kernel ? l.kernel->content : 0;
+	key[5] = (uint64_t)outermost << 63 | (uint64_t)l.state << 56 | (uint64_t)l.kind << 48 |
+		 (uint64_t)l.why << 40 | (uint64_t)(l.notes & 0xffff) << 16 | (uint16_t)l.syscall;
+	j->to[i] = key_set_add(&j->layers, key);
+	out = &j->out.nodes[j->to[i]];
+	if (j->to[i] == j->out.nr) {
+		j->out.nr++;
+		*out = (struct waits_node){.parent = outermost ? j->to[i] : parent,
+					   .layer = l,
+					   .account = n->account,
+					   .first_ns = n->first_ns};
+	}
+	if (n->first_ns < out->first_ns)
+		out->first_ns = n->first_ns;
+	out->count += n->count;
+	out->self_ns += n->self_ns;
+	for (unsigned int k = 0; k < ACCOUNTS; k++) {
+		out->account_ns[k] += n->account_ns[k];
+		if (out->account_ns[k] > out->account_ns[out->account])
+			out->account = (enum wait_account)k;
+	}
+	task[0] = j->to[i];
+	key_set_add(&j->tasks, task);
+	out->layer.tasks += l.tid && j->tasks.nr > before;
+}
+
+/* The nodes by their depth: nodes of one depth are joined after all those above them. NULL: out of
+ * memory. */
+static uint32_t *by_depth(const struct waits_chains *c, uint32_t **begin, uint32_t *levels)
+{
+	uint32_t *depth = calloc(c->nr + 1, sizeof(*depth)),
+		 *order = calloc(c->nr + 1, sizeof(*order)),
+		 *first = calloc(c->nr + 3, sizeof(*first));
+
+	*levels = 0;
+	for (uint32_t i = 0; depth && order && first && i < c->nr; i++) {
+		depth[i] = is_outermost(c, i) ? 0 : depth[c->nodes[i].parent] + 1;
+		first[depth[i] + 2]++;
+		if (depth[i] + 1 > *levels)
+			*levels = depth[i] + 1;
+	}
+	for (uint32_t i = 2; order && first && i < c->nr + 3; i++)
+		first[i] += first[i - 1];
+	for (uint32_t i = 0; depth && order && first && i < c->nr; i++)
+		order[first[depth[i] + 1]++] = i;
+	if (!depth || !first) {
+		free(order);
+		order = NULL;
+	}
+	free(depth);
+	*begin = first;
+	return order;
+}
+
+int waits_chains_join(struct waits_chains *c)
+{
+	struct joining j = {.from = c, .out = *c};
+	uint32_t *begin = NULL, levels, *order = by_depth(c, &begin, &levels);
+	int err = key_set_init(&j.groups, c->nr);
+
+	err |= key_set_init(&j.members, c->nr);
+	err |= key_set_init(&j.layers, c->nr);
+	err |= key_set_init(&j.tasks, c->nr);
+	j.out.nr = 0;
+	j.out.nodes = calloc(c->nr + 1, sizeof(*j.out.nodes));
+	j.to = calloc(c->nr + 1, sizeof(*j.to));
+	j.alike = calloc(c->nr + 1, sizeof(*j.alike));
+	err = err || !order || !begin || !j.out.nodes || !j.to || !j.alike ? -ENOMEM : 0;
+	for (uint32_t level = 0; !err && level < levels; level++) {
+		/* the groups of a level are counted before any of its nodes is joined */
+		for (uint32_t k = begin[level]; k < begin[level + 1]; k++)
+			alike_of(&j, order[k]);
+		for (uint32_t k = begin[level]; k < begin[level + 1]; k++)
+			join_node(&j, order[k]);
+	}
+	err = err ? err : chains_complete(&j.out);
+	if (!err) {
+		free(c->nodes);
+		*c = j.out;
+	} else {
+		free(j.out.nodes);
+	}
+	key_set_release(&j.groups);
+	key_set_release(&j.members);
+	key_set_release(&j.layers);
+	key_set_release(&j.tasks);
+	free(order);
+	free(begin);
+	free(j.to);
+	free(j.alike);
+	return err;
+}
