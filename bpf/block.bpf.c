@@ -114,7 +114,7 @@ INLINE void request_seen(struct request *rq)
 	/* record a request from outside of a phase, too, or its next step would be taken for
 	 * its start */
 	q.start = bpf_ktime_get_ns();
-	if (!in_phase(c, id >> 32) || !gate_is_open(c, GATE_BLOCK, q.start))
+	if (!counts_now(c, id >> 32, (u32)id) || !gate_is_open(c, GATE_BLOCK, q.start))
 		q.start = 0;
 	q.sector = rq->__sector;
 	q.bytes = rq->__data_len;
@@ -175,7 +175,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	if (!q || rq->__data_len > bytes)
 		return 0;
 	count_hit(PT_HIT_BLOCK);
-	if (q->start && c->slot_block && c->slot_block < PT_SLOTS) {
+	if (q->start && counts_still(c, q->start) && c->slot_block && c->slot_block < PT_SLOTS) {
 		ns = hist_count(c, c->slot_block, now - q->start);
 		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);
 		if (r) {

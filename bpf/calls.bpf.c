@@ -118,6 +118,8 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 		ns -= a->tid == tid ? descent_end(c, key->slot, key->cfa, a->start, now) : 0;
 	if (c->nested)
 		ns = without_probes(a, bpf_map_lookup_elem(&threads, &tid), tid, ns);
+	if (!counts_still(c, a->start))
+		return;
 	ns = hist_count(c, key->slot, ns);
 	r = sample_begin(c, key->slot, key->tgid, tid, a->start, ns);
 	if (r) {
@@ -198,6 +200,7 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 {
 	u32 hash = act_hash(key);
 	struct pt_act *a = act_find(key, hash);
+	bool counts;
 
 	if (!a) {
 		a = act_take(key, hash);
@@ -207,9 +210,10 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 	}
 	if (s->flags & PT_SITE_REPEATS)
 		return 0;
-	if (a->exit && !(a->arg_mask & PT_ACT_OUTSIDE))
+	counts = !(a->arg_mask & PT_ACT_OUTSIDE) && counts_still(c, a->start);
+	if (a->exit && counts)
 		hist_count(c, key->slot, a->exit - a->start);
-	else if (!(a->arg_mask & PT_ACT_OUTSIDE))
+	else if (counts)
 		__sync_fetch_and_add(&h->abnormal, 1);
 	if (c->phase_end_slot && c->phase_end_slot == key->slot)
 		phase_end(c, key->tgid);
@@ -219,21 +223,23 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 }
 
 /*
- * Returns 0 if a call of this slot that begins now counts, else PT_ACT_OUTSIDE. If the function
- * both begins and ends phases, nest_begin() begins the phase later, when it is certain that the
- * call's end will be seen.
+ * Returns 0 if a call of this slot that this thread begins now counts, else PT_ACT_OUTSIDE. If the
+ * function both begins and ends phases, nest_begin() begins the phase later, when it is certain
+ * that the call's end will be seen.
  */
-INLINE u32 phase_of_start(struct pt_control *c, u32 slot, u32 tgid)
+INLINE u32 phase_of_start(struct pt_control *c, u32 slot, u32 tgid, u32 tid)
 {
+	u32 unchosen = is_chosen(c, tgid, tid) ? 0 : PT_ACT_OUTSIDE;
+
 	if (!c->phase_mode)
-		return 0;
+		return unchosen;
 	if (slot == c->phase_begin_slot) {
 		if (!phase_nests(c))
 			phase_begin(c, tgid);
 		else if (!c->phase_blind)
-			return 0;
+			return unchosen;
 	}
-	return in_phase(c, tgid) ? 0 : PT_ACT_OUTSIDE;
+	return in_phase(c, tgid) ? unchosen : PT_ACT_OUTSIDE;
 }
 
 INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
@@ -259,7 +265,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	h = hist_of(c, key.slot);
 	if (!h)
 		return;
-	outside = phase_of_start(c, key.slot, key.tgid);
+	outside = phase_of_start(c, key.slot, key.tgid, tid);
 	if (s->flags & PT_SITE_READ_RET) {
 		if (s->call_bytes)
 			ret = ctx->ip + s->call_bytes;
@@ -475,7 +481,7 @@ int on_kernel_entry(struct pt_regs *ctx)
 	hash = act_hash(&key);
 	if (act_find(&key, hash))
 		return 0;
-	outside = phase_of_start(c, key.slot, key.tgid);
+	outside = phase_of_start(c, key.slot, key.tgid, tid);
 	if (outside && key.slot != c->phase_end_slot)
 		return 0;
 	a = act_take(&key, hash);

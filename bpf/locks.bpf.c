@@ -47,7 +47,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	count_hit(PT_HIT_LOCK);
 	contention_note(c, lock, flags);
 	t = thread_of(c, id >> 32, (u32)id);
-	if (!t || t->lock_open || !in_phase(c, id >> 32))
+	if (!t || t->lock_open || !counts_now(c, id >> 32, (u32)id))
 		return 0;
 	t->lock_start = bpf_ktime_get_ns();
 	if (!gate_is_open(c, GATE_LOCK, t->lock_start))
@@ -75,7 +75,7 @@ int BPF_PROG(on_contention_end, void *lock, int ret)
 		return 0;
 	t->lock_open = 0;
 	slot = c->slot_lock;
-	if (!slot || slot >= PT_SLOTS)
+	if (!slot || slot >= PT_SLOTS || !counts_still(c, t->lock_start))
 		return 0;
 	ns = hist_count(c, slot, bpf_ktime_get_ns() - t->lock_start);
 	r = sample_begin(c, slot, id >> 32, tid, t->lock_start, ns);

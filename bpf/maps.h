@@ -119,6 +119,15 @@ PT_MAP struct {
 	__type(value, u32);
 } targets SEC(".maps");
 
+/* The threads whose calls count, if pt_control.chosen is set. Key: thread or process id; value:
+ * bits of enum pt_chosen. */
+PT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PT_CHOSEN);
+	__type(key, u32);
+	__type(value, u32);
+} chosen SEC(".maps");
+
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PT_TARGETS);

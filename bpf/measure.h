@@ -53,6 +53,27 @@ INLINE bool gate_is_open(struct pt_control *c, u32 gate, u64 at)
 	return since && at >= since;
 }
 
+/* True if the user wants the calls of this thread: all threads, unless some were chosen. */
+INLINE bool is_chosen(struct pt_control *c, u32 tgid, u32 tid)
+{
+	u32 *how;
+
+	if (!*(volatile u32 *)&c->chosen)
+		return true;
+	how = bpf_map_lookup_elem(&chosen, &tid);
+	if (how && *how & PT_CHOSEN_THREAD)
+		return true;
+	how = bpf_map_lookup_elem(&chosen, &tgid);
+	return how && *how & PT_CHOSEN_PROCESS;
+}
+
+/* True if a call counts that was found to count when it began, at `start`: false if other threads
+ * were chosen since. */
+INLINE bool counts_still(struct pt_control *c, u64 start)
+{
+	return start >= *(volatile u64 *)&c->chosen_since;
+}
+
 INLINE void count_hit(u32 counter)
 {
 	u64 *n = bpf_map_lookup_elem(&counters, &counter);

@@ -20,6 +20,12 @@ INLINE bool in_phase(struct pt_control *c, u32 tgid)
 	return p && p->depth && p->epoch == *(volatile u32 *)&c->phase_epoch && !c->phase_blind;
 }
 
+/* True if a call that this thread begins now counts. */
+INLINE bool counts_now(struct pt_control *c, u32 tgid, u32 tid)
+{
+	return in_phase(c, tgid) && is_chosen(c, tgid, tid);
+}
+
 /* True if the same operation begins and ends phases: then its open calls are counted. */
 INLINE bool phase_nests(struct pt_control *c)
 {

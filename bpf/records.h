@@ -32,6 +32,7 @@ enum {
 	PT_ACTIVATIONS = 16384,
 	PT_THREADS = 16384,
 	PT_TARGETS = 1024,
+	PT_CHOSEN = 1024, /* most threads and processes that the user can choose */
 	PT_RING_BYTES = 1 << 20,
 	PT_FNODES = 256, /* most fnodes armed in one descent */
 	PT_DEPTH = 64,	 /* most fnodes open at once in one thread */
@@ -491,6 +492,9 @@ struct pt_control {
 	struct pt_waits_control waits;
 	pt_u32 share_hold; /* 1: discard samples, because functions are armed */
 	pt_u32 share_spare;
+	pt_u32 chosen; /* 1: count only calls of the threads in the map `chosen` */
+	pt_u32 chosen_spare;
+	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };
@@ -521,6 +525,12 @@ enum pt_counter {
 enum { PT_IRQ_LOCAL_TIMER = 0x10000, PT_IRQ_SOFT = 0x20000, PT_IRQ_VECTOR = 0x30000 };
 /* Added to PT_IRQ_VECTOR: interrupts that another CPU sends. */
 enum { PT_VECTOR_RESCHEDULE = 0, PT_VECTOR_CALL, PT_VECTOR_CALL_SINGLE, PT_VECTOR_IRQ_WORK };
+
+/* Bits in the map `chosen`. A process and its first thread have the same id. */
+enum pt_chosen {
+	PT_CHOSEN_THREAD = 1 << 0,
+	PT_CHOSEN_PROCESS = 1 << 1, /* with all its threads, also later ones */
+};
 
 /* Bits of a process in the map `targets`. */
 enum pt_target_state {

@@ -54,7 +54,7 @@ INLINE void woken(struct task_struct *p)
 		return;
 	now = bpf_ktime_get_ns();
 	t->wake_since = now;
-	t->wake_outside = !in_phase(c, tgid);
+	t->wake_outside = !counts_now(c, tgid, tid);
 	t->wait = PT_WAIT_WOKEN;
 	if (descent_of(c, p))
 		wait_begin(t, tid, is_throttled(p) ? PT_WAIT_QUOTA : PT_WAIT_WOKEN, cpu_of_task(p),
@@ -102,7 +102,7 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	t->off_since = now;
 	/* state 0: preempted or yielding, it waits for a CPU from now on */
 	t->wake_since = state ? 0 : now;
-	t->wake_outside = !in_phase(c, prev->tgid);
+	t->wake_outside = !counts_now(c, prev->tgid, tid);
 	t->wait = PT_WAIT_WOKEN;
 	t->wait_cpu = 0;
 	t->off_wait = 0;
@@ -223,7 +223,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	wait_end(d, t, tid, ns, now);
 	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
 		fill_quota(&d->record.waits, quota_group(next));
-	if (slot && slot < PT_SLOTS && !t->wake_outside &&
+	if (slot && slot < PT_SLOTS && !t->wake_outside && counts_still(c, t->wake_since) &&
 	    gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
 		ns = hist_count(c, slot, ns);
 		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);

@@ -57,7 +57,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	}
 	if (c->phase_begin_call == (u32)nr + 1)
 		phase_begin(c, id >> 32);
-	t->sys_open = in_phase(c, id >> 32) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
+	t->sys_open = counts_now(c, id >> 32, (u32)id) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
 	if (c->descend_call == (u32)nr + 1 && t->sys_open == PT_SYS_COUNTS)
 		descent_start(c, regs->sp, (u32)id, &t->sys_snap);
 	return 0;
@@ -122,12 +122,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		if (slot && slot < PT_SLOTS) {
 			if (c->descend_call == t->sys_nr + 1)
 				raw -= descent_end(c, slot, regs->sp, t->sys_start, now);
-			ns = hist_count(c, slot, raw);
-			call_sample(c, t, slot, id, ns, ret);
+			if (counts_still(c, t->sys_start)) {
+				ns = hist_count(c, slot, raw);
+				call_sample(c, t, slot, id, ns, ret);
+			}
 		}
 	}
 	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) &&
-	    c->slot_lock < PT_SLOTS) {
+	    c->slot_lock < PT_SLOTS && counts_still(c, t->sys_start)) {
 		ns = hist_count(c, c->slot_lock, now - t->sys_start);
 		call_sample(c, t, c->slot_lock, id, ns, ret);
 	}

@@ -108,7 +108,7 @@ int on_share(struct bpf_perf_event_data *ctx)
 		if (s->tgid != tgid)
 			continue;
 		__sync_fetch_and_add(&s->ticks, 1);
-		if (ip >= s->low && ip < s->high)
+		if (ip >= s->low && ip < s->high && is_chosen(c, tgid, task->pid))
 			__sync_fetch_and_add(&s->in, 1);
 	}
 	__sync_fetch_and_add(&c->snapshots_done, 1);

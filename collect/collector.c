@@ -262,6 +262,9 @@ static void on_request(struct loop *l, const struct record *rec)
 	case REQ_PHASES:
 		phases_request(c, &rec->phases_wanted);
 		break;
+	case REQ_CHOICE:
+		chosen_request(c, &rec->choice);
+		break;
 	case REQ_FILE:
 		give_file(c, &rec->req_file, false);
 		break;
@@ -604,6 +607,7 @@ int collector_run(int fd, const struct collector_options *options)
 	kernel_names_release();
 	kernel_symbols_free(c);
 	modules_release(c);
+	chosen_release(c);
 	status = c->loop.error ? 1 : 0;
 	channel_free(c->front);
 	return status;

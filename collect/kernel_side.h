@@ -116,6 +116,9 @@ int kernel_side_wake_fd(const struct kernel_side *k);
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);
 
+/* Count only calls of these threads and processes; none: of all. 0 or a negative errno. */
+int kernel_side_choose(struct kernel_side *k, const struct rec_chosen *list, uint32_t nr);
+
 /* Add a process to those that the BPF programs measure, or confirm a child that they added;
  * remove a process. */
 int kernel_side_target_add(struct kernel_side *k, uint32_t tgid);

@@ -119,7 +119,8 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	struct doubtful *d;
 
 	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS ||
-	    !(w->c->layers & 1u << LAYER_SYSCALL))
+	    !(w->c->layers & 1u << LAYER_SYSCALL) ||
+	    !chosen_shows(w->c, t->tgid, tid, t->sys_start))
 		return 0;
 	/* a call that began before peaktop started is outside of every known phase */
 	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
@@ -182,7 +183,7 @@ static bool thread_exited(const struct collector *c, uint32_t tid)
 static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *a)
 {
 	struct slot_info *info = &w->c->slots[a->key.slot];
-	bool outside = a->arg_mask & PT_ACT_OUTSIDE;
+	bool outside = a->arg_mask & PT_ACT_OUTSIDE || a->start < w->c->chosen.since;
 
 	if (!kernel_side_activation_drop(w->c->kernel, index, a))
 		return;
@@ -193,7 +194,7 @@ static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *
 
 static void act_open(struct open_calls *w, const struct pt_act *a)
 {
-	if (!(a->arg_mask & PT_ACT_OUTSIDE))
+	if (!(a->arg_mask & PT_ACT_OUTSIDE) && chosen_shows(w->c, a->key.tgid, a->tid, a->start))
 		open_note(w, a->key.slot, a->key.tgid, a->tid, a->start,
 			  (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
 }

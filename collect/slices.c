@@ -453,7 +453,15 @@ static void time_begin(struct armed_time *t, struct armed_clock now)
 	t->begin = now.ns;
 }
 
-void slots_begin(struct collector *c)
+/* Discard the time before armed_begin(). */
+static void time_forget(struct armed_time *t)
+{
+	t->has_cut = false;
+	t->past_on_ns = 0;
+}
+
+/* Count from now on. */
+static void counts_begin(struct collector *c)
 {
 	struct armed_clock now = clock_now(c);
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
@@ -475,8 +483,28 @@ void slots_begin(struct collector *c)
 		time_begin(&c->units[u].time, now);
 	gates_open(c);
 	c->slice.nr_samples = 0;
-	phases_begin(c);
 	kernel_functions_begin(c, now.ns);
+}
+
+void slots_restart(struct collector *c)
+{
+	counts_begin(c);
+	for (uint32_t s = 1; s < PT_SLOTS; s++) {
+		c->slots[s].reported = false;
+		c->slots[s].extra_abnormal = 0;
+	}
+	for (enum unit u = 0; u < UNITS; u++)
+		time_forget(&c->units[u].time);
+	for (unsigned int i = 0; i < c->functions.nr; i++)
+		time_forget(&c->functions.list[i]->time);
+	c->slice.start = now_ns();
+	c->slice.end = c->slice.start + c->slice.interval_ns;
+}
+
+void slots_begin(struct collector *c)
+{
+	counts_begin(c);
+	phases_begin(c);
 	c->account.own_before = budget_own_cpu(c);
 }
 

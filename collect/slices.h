@@ -50,6 +50,9 @@ void syscall_op_name(uint32_t nr, char *out, size_t n);
  */
 void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	       struct armed_time *t);
+/* Begin all profiles anew, within the measurement: other threads were chosen. Call it at the begin
+ * of a slice. */
+void slots_restart(struct collector *c);
 /* The measurement begins: count from now on. */
 void slots_begin(struct collector *c);
 /* Send all records of the slice that ends now, and begin the next one. `last`: the session

@@ -6,6 +6,7 @@
 
 #include "collect/budget.h"
 #include "collect/calibrate.h"
+#include "collect/chosen.h"
 #include "collect/collector.h"
 #include "collect/functions.h"
 #include "collect/kernel_functions.h"
@@ -64,6 +65,7 @@ struct collector {
 		uint64_t samples, front;
 	} lost; /* lost records */
 	struct phases phases;
+	struct chosen chosen;
 	struct sharing *sharing;	/* NULL: no function is too short to be timed */
 	struct descent_arming *descent; /* NULL: no descent */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */

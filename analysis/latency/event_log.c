@@ -77,6 +77,7 @@ const char *event_kind_name(enum event_kind kind)
 	    [EVENT_WARNING] = "warning",
 	    [EVENT_DESCENT] = "descent",
 	    [EVENT_MARK] = "saved",
+	    [EVENT_CHOICE] = "threads chosen",
 	};
 
 	return (unsigned int)kind < EVENT_KINDS ? names[kind] : "?";

@@ -36,6 +36,7 @@ enum event_kind {
 	EVENT_WARNING,
 	EVENT_DESCENT, /* the search for a cause began */
 	EVENT_MARK,    /* the session was saved */
+	EVENT_CHOICE,  /* other threads were chosen */
 	EVENT_KINDS
 };
 

@@ -27,6 +27,7 @@ void model_free(struct model *m)
 	model_host_release(m);
 	model_events_release(m);
 	threads_release(&m->threads);
+	thread_choice_release(&m->choice);
 	free(m);
 }
 
@@ -69,6 +70,23 @@ static int feed_cost(struct model *m, const struct rec_cost *rec)
 	return 0;
 }
 
+/* The profiles begin anew, with the calls of other threads. */
+static int feed_choice(struct model *m, const struct rec_choice *rec)
+{
+	int err;
+
+	if (m->ticked && rec->at_ns < m->last_tick.end_ns)
+		return -EINVAL;
+	err = thread_choice_set(&m->choice, rec);
+	m->since_ns = rec->at_ns;
+	m->since_cpu_ns = m->cost.target_cpu_ns;
+	m->revision++;
+	if (!err)
+		err = model_ops_restart(m);
+	model_events_choice(m);
+	return err;
+}
+
 /* Notes a refused request, because its data is missing from the display. */
 static int feed_refused(struct model *m, const struct rec_refused *rec)
 {
@@ -98,6 +116,8 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_op(m, &rec->op);
 	case REC_PROFILE:
 		return model_feed_profile(m, &rec->profile);
+	case REC_CHOICE:
+		return feed_choice(m, &rec->choice);
 	case REC_THREAD_SNAPSHOT:
 	case REC_THREAD:
 		threads_feed(&m->threads, rec);
@@ -268,6 +288,11 @@ size_t model_nr_constants(const struct model *m)
 const struct rec_constant *model_constant(const struct model *m, size_t i)
 {
 	return i < m->nr_constants ? &m->constant[i] : NULL;
+}
+
+const struct thread_choice *model_choice(const struct model *m)
+{
+	return &m->choice;
 }
 
 const struct threads *model_threads(const struct model *m)

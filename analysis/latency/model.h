@@ -162,6 +162,9 @@ struct op {
 	unsigned int nr_folded;
 	const struct peak
 	    *folded; /* ascending latency; without values, related peaks and periods */
+	/* when its counting began, or began anew because other threads were chosen; 0: with the
+	 * session, or when it was armed */
+	uint64_t since_ns;
 	uint64_t
 	    floor_ns; /* lower bound of the bucket in which the fastest 0.1% of the calls end */
 };
@@ -212,5 +215,8 @@ const struct event_log *model_event_log(const struct model *m);
 /* Returns the threads of the targets, as far as records told of them (threads.h). */
 struct threads;
 const struct threads *model_threads(const struct model *m);
+/* Returns the threads whose calls are counted; none: all. */
+struct thread_choice;
+const struct thread_choice *model_choice(const struct model *m);
 
 #endif

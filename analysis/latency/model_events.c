@@ -130,6 +130,18 @@ void model_events_record(struct model *m, const struct record *rec)
 	}
 }
 
+void model_events_choice(struct model *m)
+{
+	struct event e = {.kind = EVENT_CHOICE, .at_ns = m->since_ns};
+	const struct thread_choice *c = &m->choice;
+
+	if (c->nr)
+		add(m, &e, "profiles began anew: only calls of %u of %u threads count",
+		    c->chosen_threads, c->threads);
+	else
+		add(m, &e, "profiles began anew: calls of all threads count");
+}
+
 /* --- at the end of a slice --------------------------------------------------------------- */
 
 static uint64_t lost_all(const struct rec_loss *l)

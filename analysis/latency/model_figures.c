@@ -76,8 +76,8 @@ static void set_measurable(const struct model *m, struct op_state *op)
 	    op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
 	op->pub.time_ns = p->sum_ns;
 	if (op->pub.below_measurable && op->ticks)
-		op->pub.time_ns =
-		    whole_number(op->pub.sampled_share * (double)m->cost.target_cpu_ns);
+		op->pub.time_ns = whole_number(op->pub.sampled_share *
+					       (double)(m->cost.target_cpu_ns - m->since_cpu_ns));
 }
 
 static void set_intervals(const struct model *m, struct op_state *op)
@@ -93,7 +93,8 @@ static void set_intervals(const struct model *m, struct op_state *op)
 		return;
 	/* a function may have been armed late; the others are measured from the start */
 	op->scale.watched_ns =
-	    (double)(op->pub.layer == LAYER_FUNCTION ? op->slices_ns : m->last_tick.end_ns);
+	    (double)(op->pub.layer == LAYER_FUNCTION ? op->slices_ns
+						     : m->last_tick.end_ns - op->pub.since_ns);
 	scale_interval(&op->scale, &low, &high);
 	if (whole_number(low) < p->calls)
 		op->pub.calls_low = whole_number(low);

@@ -143,6 +143,9 @@ struct model {
 	struct constants constants; /* includes the well-known ones */
 	struct model_events events;
 	struct threads threads;
+	struct thread_choice choice;
+	uint64_t since_ns;     /* when the choice was made: the profiles began */
+	uint64_t since_cpu_ns; /* CPU time of the targets until then */
 
 	bool all_peaks;
 	uint64_t revision; /* grows with each change that affects all operations */
@@ -176,6 +179,8 @@ void model_events_target_end(struct model *m, const struct rec_target *t,
 void model_events_warning(struct model *m, uint32_t level, uint32_t op, const char *text);
 /* Takes records that only the event log uses. */
 void model_events_record(struct model *m, const struct record *rec);
+/* Other threads were chosen. */
+void model_events_choice(struct model *m);
 /* Ends the slice, after the peaks of all operations were found. */
 void model_events_tick(struct model *m, const struct rec_tick *tick);
 void model_events_release(struct model *m);
@@ -185,6 +190,9 @@ struct op_state *model_find_op(const struct model *m, uint32_t number);
 int model_feed_op(struct model *m, const struct rec_op *rec);
 int model_feed_profile(struct model *m, const struct rec_profile *rec);
 int model_feed_sample(struct model *m, const struct rec_sample *rec);
+/* Deletes all data of the operations: counting begins anew. Returns 0, or -ENOMEM if some are left.
+ */
+int model_ops_restart(struct model *m);
 int model_feed_open(struct model *m, const struct rec_open *rec);
 /* Ends the slice: pending data becomes the last complete slice. */
 void model_op_tick(struct op_state *op, const struct rec_tick *tick);

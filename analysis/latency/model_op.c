@@ -84,6 +84,45 @@ static struct op_state *op_new(const struct rec_op *rec)
 	return op;
 }
 
+/* Returns an operation without data, with the identity and the texts of `old`. */
+static struct op_state *op_without_data(struct op_state *old)
+{
+	struct op_state *op = op_new(&(struct rec_op){.op = old->pub.op, .layer = old->pub.layer});
+
+	if (!op)
+		return NULL;
+	op->pub.name = old->pub.name;
+	op->pub.label = old->pub.label;
+	op->pub.shown = old->pub.shown;
+	op->pub.requested = old->pub.requested;
+	op->pub.module = old->pub.module;
+	op->pub.placement = old->pub.placement;
+	op->pub.offset = old->pub.offset;
+	op->pub.module_id = old->pub.module_id;
+	op->pub.syscall_nr = old->pub.syscall_nr;
+	op->version = old->version + 1;
+	op->bursts = old->bursts;
+	return op;
+}
+
+int model_ops_restart(struct model *m)
+{
+	for (size_t i = 0; i < m->nr_ops; i++) {
+		struct op_state *old = m->op[i], *op = op_without_data(old);
+
+		if (!op)
+			return -ENOMEM;
+		op->born = m->nr_slices;
+		op->pub.since_ns = m->since_ns;
+		m->slice_bytes -= old->slices.bytes;
+		m->nr_samples -= old->samples.nr;
+		m->op[i] = op;
+		old->pub = (struct op){0}; /* its texts belong to the new one */
+		model_op_free(old);
+	}
+	return 0;
+}
+
 static int insert(struct model *m, struct op_state *op)
 {
 	size_t at = position(m, op->pub.op);
@@ -126,8 +165,10 @@ int model_feed_op(struct model *m, const struct rec_op *rec)
 	op->pub.module_id = rec->module_id;
 	op->pub.offset = rec->offset;
 	op->pub.syscall_nr = rec->syscall_nr;
-	if (!known)
+	if (!known) {
 		op->born = m->nr_slices;
+		op->pub.since_ns = m->since_ns;
+	}
 	op->version++;
 	return 0;
 }

@@ -107,7 +107,7 @@ void model_peaks_tick(struct op_state *op)
 /* Returns the time over which the operation was watched, armed or not. */
 static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 {
-	uint64_t since = 0;
+	uint64_t since = op->pub.since_ns;
 
 	/* Functions are armed on request; the other layers are watched from the start. */
 	if ((op->pub.layer == LAYER_FUNCTION || op->pub.layer == LAYER_KERNEL) && op->slices.nr)

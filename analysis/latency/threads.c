@@ -136,3 +136,41 @@ void threads_feed(struct threads *t, const struct record *rec)
 		break;
 	}
 }
+
+int thread_choice_set(struct thread_choice *c, const struct rec_choice *rec)
+{
+	struct rec_chosen *list = rec->nr_chosen ? calloc(rec->nr_chosen, sizeof(*list)) : NULL;
+
+	if (rec->nr_chosen && !list)
+		return -ENOMEM;
+	if (list)
+		memcpy(list, rec->chosen, rec->nr_chosen * sizeof(*list));
+	free(c->list);
+	*c = (struct thread_choice){.list = list,
+				    .nr = rec->nr_chosen,
+				    .threads = rec->threads,
+				    .chosen_threads = rec->chosen_threads};
+	return 0;
+}
+
+void thread_choice_release(struct thread_choice *c)
+{
+	free(c->list);
+	*c = (struct thread_choice){0};
+}
+
+bool thread_choice_has_process(const struct thread_choice *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->list[i].is_process && c->list[i].id == pid)
+			return true;
+	return false;
+}
+
+bool thread_choice_has(const struct thread_choice *c, uint32_t pid, uint32_t tid)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		if (!c->list[i].is_process && c->list[i].id == tid)
+			return true;
+	return thread_choice_has_process(c, pid);
+}

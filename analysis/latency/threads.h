@@ -34,6 +34,21 @@ struct threads {
 	bool too_many; /* some are missing */
 };
 
+/* The threads whose calls are counted, if the user chose some. */
+struct thread_choice {
+	struct rec_chosen *list;
+	size_t nr;			  /* 0: all threads */
+	uint32_t threads, chosen_threads; /* when the choice was made */
+};
+
+/* Takes over a choice. Returns 0 or -ENOMEM. */
+int thread_choice_set(struct thread_choice *c, const struct rec_choice *rec);
+void thread_choice_release(struct thread_choice *c);
+/* True if the thread was chosen: by itself, or with its process. */
+bool thread_choice_has(const struct thread_choice *c, uint32_t pid, uint32_t tid);
+/* True if the process was chosen with all its threads. */
+bool thread_choice_has_process(const struct thread_choice *c, uint32_t pid);
+
 void threads_release(struct threads *t);
 /* Takes a record; ignores those of other types. */
 void threads_feed(struct threads *t, const struct record *rec);

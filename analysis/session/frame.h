@@ -27,6 +27,7 @@ enum {
 	FRAME_MAX_HOST_WAITS = 16, /* in one REC_CALL */
 	FRAME_MAX_STACK = 256,	   /* frames of one REC_WITNESS */
 	FRAME_MAX_CALLEES = 256,   /* in one REC_INDIRECT_CALLEES */
+	FRAME_MAX_CHOSEN = 1024,   /* threads in one REC_CHOICE */
 	FRAME_MAX_INLINES = 64,	   /* calls in one REC_INLINES */
 };
 

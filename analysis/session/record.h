@@ -77,6 +77,7 @@ enum record_type {
 	REC_OBJECT,	/* what stands behind a descriptor or a request */
 	REC_STEAL,	/* time that the host took from a CPU */
 	REC_PAST,	/* what a task did before it was followed */
+	REC_CHOICE, /* from here on only calls of these threads count, and profiles begin anew */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -104,6 +105,7 @@ enum record_type {
 	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
+	REQ_CHOICE,	      /* count only the calls of these threads */
 };
 
 enum layer {
@@ -642,6 +644,7 @@ struct record {
 		struct req_descend descend;
 		struct req_learn learn;
 		struct req_waits req_waits;
+		struct rec_choice choice; /* REC_CHOICE and REQ_CHOICE */
 	};
 };
 

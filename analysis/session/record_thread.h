@@ -141,6 +141,24 @@ struct rec_thread {
 	uint32_t ended;
 };
 
+/* A thread, or a process with all its threads. */
+struct rec_chosen {
+	uint32_t id;
+	uint32_t is_process;
+};
+
+/*
+ * The threads whose calls count; none chosen: all threads. As a request only the list is used. As a
+ * record it says that the profiles begin anew at this time.
+ */
+struct rec_choice {
+	uint64_t at_ns;
+	uint32_t threads;	 /* of all targets, at this time */
+	uint32_t chosen_threads; /* of them those that were chosen */
+	uint32_t nr_chosen;
+	const struct rec_chosen *chosen;
+};
+
 /* Unwound by the front's parser, it becomes a REC_THREAD_SNAPSHOT. */
 struct rec_raw_snapshot {
 	struct rec_thread_snapshot snapshot; /* without frames */

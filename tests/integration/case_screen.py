@@ -100,6 +100,52 @@ def threads():
         equal("exit status", left_screen(t, s), 0)
 
 
+@case("one thread chosen in H: only its calls count, in all layers; all threads again: the others return")
+def chosen_thread():
+    with NothingLeft():
+        t = Target("two_threads")
+        t.go()
+        # Without a limit each call is seen, so a thread's operation appears at once.
+        s = Screen(PEAKTOP, "-p", t.pid, "-f", "read_zero", "--max-overhead", "100", width=100, height=30)
+        # -f opens the function's view: its calls arrive.
+        s.shows(re.compile(r"read_zero@two_threads +[\d.]+k? calls"), 30)
+        s.keys("q")
+        reader_calls = (re.compile(r"^[ >]*read_zero two_threads +[\d.]", re.M), re.compile(r"^[ >]*pread64 +[\d.]", re.M))
+        for row in (*reader_calls, re.compile(r"^[ >]*write +[\d.]", re.M)):
+            s.shows(row, 30)
+        s.keys("H")
+        s.shows(re.compile(r"\d+ writer "), 30)
+        # The cursor to the writer; the rows change their order, the cursor follows its thread.
+        s.keys("/")
+        s.keys("writer", "Enter")
+        s.shows(re.compile(r"^> +\d+ writer ", re.M))
+        s.keys("Space")
+        s.shows("1 of 3 threads")
+        s.shows(re.compile(r"^>\* +\d+ writer ", re.M))
+        s.keys("q")
+        s.shows("WALL%")
+        s.shows(re.compile(r"^[ >]*write +[\d.]", re.M))
+        # Slices later the reader has made hundreds of calls and none is counted. -f keeps the function's row.
+        clock = lambda: int(re.search(r"LIVE +0:(\d\d)", s.text()).group(1))
+        begun = clock()
+        wait_for(lambda: clock() >= begun + 3, "three slices have passed", 30)
+        text = s.text()
+        for row in reader_calls:
+            check(not row.search(text), "calls of another thread are counted:\n" + text)
+        s.keys("v")
+        s.shows("profiles began anew: only calls of 1 of 3 threads count")
+        s.keys("q", "H")
+        s.shows("all threads U")
+        s.keys("U")
+        s.shows(re.compile("all profiles begin anew, with the calls of all threads"))
+        s.keys("q")
+        for row in reader_calls:
+            s.shows(row, 30)
+        check("of 3 threads" not in s.text(), "the title still says it")
+        s.keys("q")
+        equal("exit status", left_screen(t, s), 0)
+
+
 @case("the configuration: columns, order, keys; a wrong line is named; the file of another user is not read")
 def configuration():
     directory = scratch()

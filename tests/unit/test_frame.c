@@ -65,7 +65,7 @@ static const uint16_t all_types[] = {
     REC_CONTENTION, REC_SIGNAL,	      REC_RUN_SAMPLE,
     REC_TRACE,	    REC_NAME,	      REC_OBJECT,
     REC_STEAL,	    REC_PAST,	      REC_RAW_TRACE,
-    REQ_WAITS,
+    REQ_WAITS,	    REC_CHOICE,	      REQ_CHOICE,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The threads of the targets, from records. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/latency/event_log.h"
 #include "analysis/latency/threads.h"
 #include "tests/unit/model_feed.h"
 
@@ -103,6 +105,65 @@ static void test_operations(void **state)
 	threads_release(&t);
 }
 
+static int choose(struct model *m, uint64_t at_ns, const struct rec_chosen *list, uint32_t n)
+{
+	struct record r = {.type = REC_CHOICE,
+			   .choice = {.at_ns = at_ns,
+				      .threads = 14,
+				      .chosen_threads = n ? 2 : 14,
+				      .nr_chosen = n,
+				      .chosen = list}};
+
+	return model_feed(m, &r);
+}
+
+static void test_a_choice_begins_anew(void **state)
+{
+	const struct rec_chosen list[] = {{.id = 8}, {.id = 20, .is_process = 1}};
+	struct model *m = model_new();
+	struct record tick = {.type = REC_TICK, .tick = {.end_ns = SECOND}};
+	const struct op *op;
+
+	assert_int_equal(feed_op(m, 1, LAYER_SYSCALL, "syscall:read"), 0);
+	assert_int_equal(feed_calls(m, 1, 0, 1000, 500, SECOND), 0);
+	assert_int_equal(model_feed(m, &tick), 0);
+	assert_int_equal(model_op_peaks(m, 1)->nr_peaks, 1);
+	/* a time before the last slice contradicts it */
+	assert_int_equal(choose(m, SECOND / 2, list, 2), -EINVAL);
+	assert_int_equal(model_choice(m)->nr, 0);
+
+	assert_int_equal(choose(m, SECOND, list, 2), 0);
+	op = model_op_peaks(m, 1);
+	assert_int_equal(op->total.calls, 0);
+	assert_int_equal(op->seen_calls, 0);
+	assert_int_equal(op->nr_slices, 0);
+	assert_int_equal(op->nr_peaks, 0);
+	assert_int_equal(op->since_ns, SECOND);
+	assert_string_equal(op->name, "syscall:read");
+	assert_true(thread_choice_has(model_choice(m), 7, 8));
+	assert_false(thread_choice_has(model_choice(m), 7, 20)); /* a thread with such an id */
+	assert_true(thread_choice_has(model_choice(m), 20, 21));
+	assert_false(thread_choice_has_process(model_choice(m), 8));
+	assert_int_equal(model_choice(m)->chosen_threads, 2);
+	assert_string_equal(event_log_at(model_event_log(m), 0)->text,
+			    "profiles began anew: only calls of 2 of 14 threads count");
+
+	assert_int_equal(feed_calls(m, 1, 1, 4000, 30, SECOND), 0);
+	tick.tick = (struct rec_tick){.slice = 1, .start_ns = SECOND, .end_ns = 2 * SECOND};
+	assert_int_equal(model_feed(m, &tick), 0);
+	assert_int_equal(model_op_peaks(m, 1)->total.calls, 30);
+	assert_int_equal(model_op_peaks(m, 1)->peaks[0].calls, 30);
+
+	/* an operation that is new since then; and all threads again */
+	assert_int_equal(feed_op(m, 2, LAYER_SYSCALL, "syscall:write"), 0);
+	assert_int_equal(model_op_by_number(m, 2)->since_ns, SECOND);
+	assert_int_equal(choose(m, 2 * SECOND, NULL, 0), 0);
+	assert_int_equal(model_choice(m)->nr, 0);
+	assert_int_equal(model_op_by_number(m, 1)->total.calls, 0);
+	assert_int_equal(model_op_by_number(m, 2)->since_ns, 2 * SECOND);
+	model_free(m);
+}
+
 static void test_there_is_a_maximum(void **state)
 {
 	struct threads t = {0};
@@ -122,6 +183,7 @@ int main(void)
 	    cmocka_unit_test(test_times),
 	    cmocka_unit_test(test_waits),
 	    cmocka_unit_test(test_operations),
+	    cmocka_unit_test(test_a_choice_begins_anew),
 	    cmocka_unit_test(test_there_is_a_maximum),
 	};
 

@@ -179,6 +179,25 @@ static void live_descent(struct live *l)
 	live_waits_source(&l->waits, l->screen, l->front, l->replay);
 }
 
+static void choose_thread(struct live *l, uint32_t pid, uint32_t tid)
+{
+	bool all;
+
+	if (front_over(l->front)) {
+		screen_message(l->screen, NOTE_WARNING, "the target has ended");
+		return;
+	}
+	if (front_choose(l->front, pid, tid, &all))
+		screen_message(l->screen, NOTE_ERROR,
+			       "no more threads can be chosen; choose their process instead");
+	else if (all)
+		screen_message(l->screen, NOTE_INFO,
+			       "all profiles begin anew, with the calls of all threads");
+	else
+		screen_message(l->screen, NOTE_INFO,
+			       "all profiles begin anew, only with calls of the threads marked *");
+}
+
 static void live_action(struct live *l, const struct screen_action *a)
 {
 	if (l->replay && replay_screen_action(l->replay, l->screen, a))
@@ -246,6 +265,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 	case SCREEN_THREADS:
 		if (l->front && !front_over(l->front))
 			front_walk(l->front, !a->flag);
+		break;
+	case SCREEN_CHOOSE_THREAD:
+		choose_thread(l, a->pid, a->tid);
 		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;

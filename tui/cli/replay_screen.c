@@ -34,6 +34,7 @@ bool replay_screen_action(struct replay *r, struct screen *s, const struct scree
 	case SCREEN_LAYERS:
 	case SCREEN_SNAPSHOT_WRITE:
 	case SCREEN_OPEN_CALLS:
+	case SCREEN_CHOOSE_THREAD:
 		screen_message(s, NOTE_WARNING,
 			       "not available in a saved session: the target cannot be probed");
 		return true;

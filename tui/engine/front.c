@@ -272,6 +272,31 @@ void front_layers(struct front *f, uint32_t layers)
 	front_request(f, &rec);
 }
 
+int front_choose(struct front *f, uint32_t pid, uint32_t tid, bool *all)
+{
+	struct record rec = {.type = REQ_CHOICE};
+	const struct rec_chosen one = {.id = tid ? tid : pid, .is_process = !tid};
+	struct rec_chosen *list = f->chosen;
+	uint32_t i = 0;
+
+	while (pid && i < f->nr_chosen &&
+	       (list[i].id != one.id || list[i].is_process != one.is_process))
+		i++;
+	if (!pid)
+		f->nr_chosen = 0;
+	else if (i < f->nr_chosen)
+		list[i] = list[--f->nr_chosen];
+	else if (i < FRONT_CHOSEN)
+		list[f->nr_chosen++] = one;
+	else
+		return -E2BIG;
+	*all = !f->nr_chosen;
+	rec.choice.nr_chosen = f->nr_chosen;
+	rec.choice.chosen = list;
+	front_request(f, &rec);
+	return 0;
+}
+
 uint32_t front_layers_now(const struct front *f)
 {
 	return f->layers;

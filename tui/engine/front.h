@@ -96,6 +96,12 @@ int front_failure(const struct front *f, const char **line);
 void front_watch(struct front *f, const struct op_spec *op);
 void front_unwatch(struct front *f, uint32_t op);
 void front_layers(struct front *f, uint32_t layers);
+/*
+ * Count only the calls of this thread and of others that were chosen so (`tid` 0: of the process),
+ * or no longer if it was chosen already. `pid` 0: choose all threads. The profiles begin anew.
+ * *all: the calls of all threads count now. Returns 0 or -E2BIG.
+ */
+int front_choose(struct front *f, uint32_t pid, uint32_t tid, bool *all);
 uint32_t front_layers_now(const struct front *f);
 /* Remove and return the oldest message to the user; NULL: there is none. Valid until the next call.
  */

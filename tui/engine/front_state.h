@@ -36,6 +36,7 @@ enum {
 	FRONT_MAX_MODULES = 4096,
 	FRONT_MAX_MAPPINGS = 65536,
 	FRONT_MAX_WATCHES = 64,
+	FRONT_CHOSEN = 256,
 	FRONT_MAX_STACKS = 64, /* stacks being unwound by the parser */
 	FRONT_MAX_SNAPSHOTS = 1024,
 	SNAPSHOT_ROUNDS =
@@ -200,9 +201,11 @@ struct front {
 	uint32_t next_round;		   /* of snapshots */
 	bool all_layers;
 	uint32_t layers; /* mask of the layers measured now */
-	bool go_at_once; /* start measuring before all functions are found */
-	bool going;	 /* REQ_GO was sent: the command runs, measuring has begun */
-	bool over;	 /* the stream has ended */
+	uint32_t nr_chosen;
+	struct rec_chosen chosen[FRONT_CHOSEN]; /* threads whose calls count; none: all */
+	bool go_at_once;			/* start measuring before all functions are found */
+	bool going; /* REQ_GO was sent: the command runs, measuring has begun */
+	bool over;  /* the stream has ended */
 };
 
 /* Create a front without a collector and a parser. NULL: out of memory. Free it with front_free().

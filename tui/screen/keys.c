@@ -116,6 +116,9 @@ static const struct binding built_in[] = {
     {KEYMAP_DESCENT, 'a', 0, REQUEST_ASK_AGAIN},
     {KEYMAP_DESCENT, 'd', 0, REQUEST_CODE},
 
+    {KEYMAP_THREADS, ' ', 0, REQUEST_CHOOSE_THREAD},
+    {KEYMAP_THREADS, 'U', 0, REQUEST_ALL_THREADS},
+
     {KEYMAP_REPLAY, 't', 0, REQUEST_STEP},
     {KEYMAP_REPLAY, 'T', 0, REQUEST_STEP_BACK},
     {KEYMAP_REPLAY, 'b', 0, REQUEST_JUMP},
@@ -218,8 +221,8 @@ const char *keys_title(enum keymap map)
 	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
 	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heat map and peaks",
 	    [KEYMAP_DESCENT] = "Descent",	[KEYMAP_PAGER] = "Text",
-	    [KEYMAP_REPLAY] = "Replay",		[KEYMAP_PROMPT] = "Prompt",
-	    [KEYMAP_MENU] = "Layers menu",
+	    [KEYMAP_THREADS] = "Threads",	[KEYMAP_REPLAY] = "Replay",
+	    [KEYMAP_PROMPT] = "Prompt",		[KEYMAP_MENU] = "Layers menu",
 	};
 
 	return (unsigned int)map < KEYMAP_MAX ? titles[map] : "";

@@ -19,6 +19,7 @@ enum keymap {
 	KEYMAP_OPERATIONS,
 	KEYMAP_OPERATION,
 	KEYMAP_DESCENT,
+	KEYMAP_THREADS,
 	KEYMAP_PAGER,  /* help, information */
 	KEYMAP_REPLAY, /* in every view of a replay */
 	KEYMAP_PROMPT,

@@ -49,6 +49,9 @@
 	REQUEST(LAYERS, "layers", "Choose the layers to measure")                                  \
 	REQUEST(SPAN, "span", "Switch between figures of the whole run and of the last slice")     \
 	REQUEST(REVERSE, "reverse", "Reverse the sort order")                                      \
+	REQUEST(CHOOSE_THREAD, "choose-thread",                                                    \
+		"Count only calls of this thread and others chosen so")                            \
+	REQUEST(ALL_THREADS, "all-threads", "Count the calls of all threads again")                \
 	REQUEST(KERNEL_THREADS, "kernel-threads", "Show or hide kernel threads")                   \
 	GROUP("Detail")                                                                            \
 	REQUEST(EXPAND, "expand", "Show the details or children of the selected line")             \

@@ -147,12 +147,15 @@ enum screen_action_type {
 			 */
 	SCREEN_OPEN_CALLS, /* op: take stacks of its open calls; answer: screen_show_open(), or a
 			      message */
+	/* pid, tid (0: the process): count only the calls of this thread, or no longer; pid 0: of
+	   all threads. The model says what is chosen */
+	SCREEN_CHOOSE_THREAD,
 };
 
 struct screen_action {
 	enum screen_action_type type;
 	const char *text; /* "" if none; valid until the next screen_next_action() */
-	uint32_t pid;
+	uint32_t pid, tid;
 	uint32_t op;
 	int peak;
 	uint32_t line;

@@ -2,6 +2,7 @@
 #include "tui/screen/statusline.h"
 
 #include "analysis/base/format.h"
+#include "analysis/latency/threads.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/theme.h"
 
@@ -88,6 +89,14 @@ static void update_calls(struct status *st, struct model *m)
 		st->seen = 1;
 }
 
+static void update_threads(struct status *st, const struct thread_choice *c)
+{
+	st->threads[0] = '\0';
+	if (c->nr)
+		snprintf(st->threads, sizeof(st->threads), " %u of %u threads ", c->chosen_threads,
+			 c->threads);
+}
+
 void status_update(struct status *st, struct model *m)
 {
 	const struct rec_meta *meta = model_meta(m);
@@ -98,6 +107,7 @@ void status_update(struct status *st, struct model *m)
 	update_target(st, m);
 	update_cost(st, model_cost(m));
 	update_calls(st, m);
+	update_threads(st, model_choice(m));
 	st->lost = loss ? loss->records + loss->samples + loss->stacks + loss->activations : 0;
 	st->tainted_ns = loss ? loss->tainted_ns : 0;
 	if (!st->replay)
@@ -123,7 +133,7 @@ struct part {
 	bool off;
 };
 
-enum { STATE, COST, SEEN, LOST, TARGET, HOST, CLOCK, VIEW, NR_PARTS };
+enum { STATE, COST, SEEN, LOST, TARGET, THREADS, HOST, CLOCK, VIEW, NR_PARTS };
 
 static void state_part(const struct status *st, struct part *p)
 {
@@ -159,6 +169,8 @@ static void make_parts(const struct status *st, const char *view, struct part *p
 	p[HOST].rank = 5;
 	snprintf(p[TARGET].text, sizeof(p->text), "%s", st->target);
 	p[TARGET].rank = 3;
+	snprintf(p[THREADS].text, sizeof(p->text), "%s", st->threads);
+	p[THREADS].role = ROLE_PAUSED;
 	if (st->target[0]) {
 		snprintf(p[COST].text, sizeof(p->text), "cost %s",
 			 st->cost < 0 ? "?" : format_percent(st->cost).s);
@@ -206,7 +218,8 @@ static void drop_parts(const struct grid *g, struct part *p, const char *target_
 
 void status_draw(const struct status *st, const char *view, struct grid *g, int y)
 {
-	static const int left[] = {HOST, TARGET, STATE, CLOCK, VIEW}, right[] = {LOST, SEEN, COST};
+	static const int left[] = {HOST, TARGET, THREADS, STATE, CLOCK, VIEW},
+			 right[] = {LOST, SEEN, COST};
 	struct part p[NR_PARTS] = {0};
 	unsigned int i;
 	int x = 1;

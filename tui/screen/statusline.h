@@ -20,7 +20,8 @@ struct status {
 	char target_short[32]; /* the same with a shortened name, so that the pid is visible */
 	bool ended;	       /* every target is gone */
 	bool paused, replay;
-	bool choosing; /* the user chooses the target */
+	char threads[48]; /* "2 of 14 threads" if only their calls are counted; else "" */
+	bool choosing;	  /* the user chooses the target */
 	bool replay_running;
 	uint64_t at_ns, total_ns; /* position and length of the session; total 0: live */
 	double cost;		  /* probe time / CPU time of the targets, now; < 0 unknown */

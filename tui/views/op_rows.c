@@ -58,7 +58,7 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	uint64_t elapsed_ns = model_elapsed_ns(m);
 	struct buf name;
 	const struct profile *p = last_slice ? &op->recent : &op->total;
-	uint64_t span_ns = elapsed_ns;
+	uint64_t span_ns = elapsed_ns - op->since_ns;
 
 	memset(row, 0, sizeof(*row));
 	if (op->nr_slices) {

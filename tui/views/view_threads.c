@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The threads of the targets, the busiest first; with several targets grouped by process. While the
- * view is open the collector follows all threads.
+ * view is open the collector follows all threads. One or several can be chosen: then only their
+ * calls are counted, in all views.
  */
 #include "analysis/base/format.h"
 #include "analysis/latency/threads.h"
@@ -16,6 +17,7 @@ struct thread_row {
 	uint32_t op; /* in which it spends most time; 0: not known */
 	char op_name[64];
 	unsigned int threads; /* of a process */
+	bool chosen;
 	double cpu, runqueue; /* shares of its time; of a process the sums; < 0: not known */
 };
 
@@ -23,8 +25,9 @@ struct view_threads {
 	struct view view;
 	struct thread_row *row;
 	size_t nr, cap, nr_threads;
-	bool too_many;
-	uint32_t selected; /* tid; 0: the first row */
+	bool too_many, some_chosen;
+	/* the selected row; pid 0: the first row */
+	uint32_t selected_pid, selected;
 	struct list list;
 	char found[256];
 };
@@ -49,7 +52,8 @@ static void fill_row(struct thread_row *row, const struct thread_state *t, struc
 				   .tid = t->tid,
 				   .cpu = share(t->cpu_ns, t->wall_ns),
 				   .runqueue = share(t->runqueue_ns, t->wall_ns),
-				   .op = op ? op->op : 0};
+				   .op = op ? op->op : 0,
+				   .chosen = thread_choice_has(model_choice(m), t->pid, t->tid)};
 	sanitise(row->name, sizeof(row->name), t->comm);
 	sanitise(row->wait, sizeof(row->wait), t->wait);
 	if (op)
@@ -83,7 +87,9 @@ static void add_to_process(struct view_threads *w, const struct thread_row *thre
 	while (row < w->row + w->nr && (row->tid || row->pid != thread->pid))
 		row++;
 	if (row == w->row + w->nr) {
-		*row = (struct thread_row){.pid = thread->pid};
+		*row = (struct thread_row){
+		    .pid = thread->pid,
+		    .chosen = thread_choice_has_process(model_choice(m), thread->pid)};
 		for (size_t i = 0; i < model_nr_targets(m); i++)
 			if (model_target(m, i)->pid == thread->pid)
 				sanitise(row->name, sizeof(row->name), model_target(m, i)->comm);
@@ -119,6 +125,7 @@ static void threads_tick(struct view *v)
 	w->nr = 0;
 	w->nr_threads = t->nr;
 	w->too_many = t->too_many;
+	w->some_chosen = model_choice(m)->nr > 0;
 	/* the processes first, as they are searched */
 	for (size_t i = 0; i < t->nr && has_processes(t); i++) {
 		fill_row(&one, &t->list[i], m);
@@ -129,10 +136,10 @@ static void threads_tick(struct view *v)
 	if (w->nr)
 		qsort(w->row, w->nr, sizeof(*w->row), compare_rows);
 	list_resize(&w->list, (int)w->nr);
-	if (!w->selected)
+	if (!w->selected_pid)
 		list_select(&w->list, 0);
-	for (size_t i = 0; i < w->nr && w->selected; i++)
-		if (w->row[i].tid == w->selected)
+	for (size_t i = 0; i < w->nr && w->selected_pid; i++)
+		if (w->row[i].pid == w->selected_pid && w->row[i].tid == w->selected)
 			list_select(&w->list, (int)i);
 }
 
@@ -184,6 +191,8 @@ static void draw_row(const struct view_threads *w, const struct thread_row *row,
 		grid_put(g, r.x, r.y, 1, ROLE_SELECTED, ">");
 		grid_cursor(g, r.x, r.y);
 	}
+	if (row->chosen)
+		grid_put(g, r.x + 1, r.y, 1, ROLE_MATCH, "*");
 	grid_printf(g, r.x + 2, r.y, TID_W, role, "%*u", row->tid ? TID_W : TID_W - 1,
 		    row->tid ? row->tid : row->pid);
 	if (c.name >= 0)
@@ -239,9 +248,10 @@ static void threads_draw(const struct view *v, struct grid *g, struct rect r)
 	}
 	if (foot)
 		grid_printf(g, r.x + 2, r.y + r.h - 1, r.w - 2, ROLE_DIM,
-			    "%zu %s, the busiest first%s", w->nr_threads,
+			    "%zu %s, the busiest first%s%s", w->nr_threads,
 			    w->nr_threads == 1 ? "thread" : "threads",
-			    w->too_many ? "; there are more" : "");
+			    w->too_many ? "; there are more" : "",
+			    w->some_chosen ? "; only calls of those marked * are counted" : "");
 }
 
 static int threads_height(const struct view *v, int cols)
@@ -253,7 +263,39 @@ static int threads_height(const struct view *v, int cols)
 
 static void keep_selection(struct view_threads *w)
 {
-	w->selected = w->list.selected ? w->row[w->list.selected].tid : 0;
+	const struct thread_row *row = w->list.selected ? &w->row[w->list.selected] : NULL;
+
+	w->selected_pid = row ? row->pid : 0;
+	w->selected = row ? row->tid : 0;
+}
+
+/* Count only the calls of the selected thread too, or no longer; without `row`: of all threads. */
+static void choose(struct view_threads *w, const struct thread_row *row)
+{
+	if (row) {
+		w->selected_pid = row->pid; /* the rows change their order */
+		w->selected = row->tid;
+	}
+	screen_act(w->view.screen, (struct screen_action){.type = SCREEN_CHOOSE_THREAD,
+							  .pid = row ? row->pid : 0,
+							  .tid = row ? row->tid : 0});
+}
+
+static bool threads_offers(const struct view *v, enum request request)
+{
+	const struct view_threads *w = (const struct view_threads *)v;
+	const struct thread_row *row = w->list.n ? &w->row[w->list.selected] : NULL;
+
+	switch (request) {
+	case REQUEST_OPEN:
+		return row && row->op;
+	case REQUEST_CHOOSE_THREAD:
+		return row && !v->screen->options.replay;
+	case REQUEST_ALL_THREADS:
+		return w->some_chosen && !v->screen->options.replay;
+	default:
+		return true;
+	}
 }
 
 static bool threads_request(struct view *v, enum request request, int key)
@@ -272,6 +314,14 @@ static bool threads_request(struct view *v, enum request request, int key)
 		else
 			screen_message(v->screen, NOTE_INFO,
 				       "no operation of this thread is known");
+		return true;
+	case REQUEST_CHOOSE_THREAD:
+		if (row)
+			choose(w, row);
+		return true;
+	case REQUEST_ALL_THREADS:
+		if (w->some_chosen)
+			choose(w, NULL);
 		return true;
 	case REQUEST_THREADS: /* the key that opened the view closes it */
 		return screen_request(v->screen, REQUEST_CLOSE);
@@ -312,16 +362,22 @@ static bool threads_find(struct view *v, const char *text, int direction)
 }
 
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "operation"}, {REQUEST_SEARCH, "find"}, {REQUEST_PAUSE, "pause"},
-    {REQUEST_HELP, "help"},	 {REQUEST_CLOSE, "close"}, {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "operation"},
+    {REQUEST_CHOOSE_THREAD, "only this thread"},
+    {REQUEST_ALL_THREADS, "all threads"},
+    {REQUEST_SEARCH, "find"},
+    {REQUEST_HELP, "help"},
+    {REQUEST_CLOSE, "close"},
+    {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {
     .name = "threads",
-    .keymap = KEYMAP_PAGER,
+    .keymap = KEYMAP_THREADS,
     .hints = hints,
     .close = threads_close,
     .draw = threads_draw,
+    .offers = threads_offers,
     .request = threads_request,
     .click = threads_click,
     .tick = threads_tick,
