@@ -187,12 +187,30 @@ INLINE void stop_end(struct pt_descent *d, struct pt_thread *t, u64 now)
 	t->preempt_ns += until - t->off_since;
 }
 
+/* Count a wait for a CPU that has ended, and sample it. */
+INLINE void runqueue_count(struct pt_control *c, struct pt_thread *t, u32 tid, u64 ns)
+{
+	struct pt_record_sample *r;
+	u32 slot = c->slot_runqueue;
+
+	if (!slot || slot >= PT_SLOTS || t->wake_outside || !counts_still(c, t->wake_since) ||
+	    !gate_is_open(c, GATE_RUNQUEUE, t->wake_since))
+		return;
+	ns = hist_count(c, slot, ns);
+	r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
+	if (!r)
+		return;
+	r->known = KNOWN_ARG0 * 3;
+	r->args[0] = t->wait == PT_WAIT_PREEMPTED;
+	r->args[1] = bpf_get_smp_processor_id();
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
 INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 {
-	u32 tid = next->pid, slot = c->slot_runqueue;
+	u32 tid = next->pid;
 	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
 	struct pt_descent *d = descent_of(c, next);
-	struct pt_record_sample *r;
 	u64 ns;
 
 	if (!t)
@@ -223,17 +241,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	wait_end(d, t, tid, ns, now);
 	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
 		fill_quota(&d->record.waits, quota_group(next));
-	if (slot && slot < PT_SLOTS && !t->wake_outside && counts_still(c, t->wake_since) &&
-	    gate_is_open(c, GATE_RUNQUEUE, t->wake_since)) {
-		ns = hist_count(c, slot, ns);
-		r = sample_begin(c, slot, t->tgid, tid, t->wake_since, ns);
-		if (r) {
-			r->known = KNOWN_ARG0 * 3;
-			r->args[0] = t->wait == PT_WAIT_PREEMPTED;
-			r->args[1] = bpf_get_smp_processor_id();
-			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-		}
-	}
+	runqueue_count(c, t, tid, ns);
 	t->wake_since = 0;
 }
 

@@ -89,6 +89,14 @@ INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+INLINE void lock_wait_count(struct pt_control *c, struct pt_thread *t, u64 id, u64 ns, long ret)
+{
+	if (c->slot_lock >= PT_SLOTS || !counts_still(c, t->sys_start))
+		return;
+	ns = hist_count(c, c->slot_lock, ns);
+	call_sample(c, t, c->slot_lock, id, ns, ret);
+}
+
 /* Close the phase that this call's end closes. If the same call begins and ends phases, its
  * begin must have been seen. */
 INLINE void syscall_phase(struct pt_control *c, struct pt_thread *t, u64 nr, u32 tgid)
@@ -128,11 +136,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 			}
 		}
 	}
-	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t) &&
-	    c->slot_lock < PT_SLOTS && counts_still(c, t->sys_start)) {
-		ns = hist_count(c, c->slot_lock, now - t->sys_start);
-		call_sample(c, t, c->slot_lock, id, ns, ret);
-	}
+	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_LOCK) && waited_for_lock(t))
+		lock_wait_count(c, t, id, now - t->sys_start, ret);
 	if (t->sys_open &&
 	    ((t->sys_nr == SYS_MMAP || t->sys_nr == SYS_MPROTECT) && (t->sys_args[2] & PROT_CODE)))
 		record_send(c, PT_RECORD_MAPPED, 0, id >> 32, tid, t->sys_args[0]);

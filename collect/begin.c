@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "collect/privileges.h"
@@ -36,6 +38,17 @@ void begin_load_refused(struct collector *c, int err)
  * attached until the collector gets a CPU, and loading the BPF programs takes seconds. Respect
  * a nice value that the user set explicitly. A started command gets nice value 0 again.
  */
+void begin_process(void)
+{
+	prctl(PR_SET_NAME, "peaktop-collect");
+	/* the front handles Ctrl-C and a lost terminal; when it ends, the socket closes */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTSTP, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+}
+
 void begin_hurry(struct collector *c)
 {
 	if (getpriority(PRIO_PROCESS, 0) == 0)

@@ -8,6 +8,8 @@
 
 struct collector;
 
+/* Name this process, and ignore the signals of the terminal. */
+void begin_process(void);
 /* Raise the priority of this process, unless the user has set a nice value. */
 void begin_hurry(struct collector *c);
 /* Send REC_REFUSED with the reason why the BPF programs cannot be loaded. */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool chosen_has(const struct collector *c, uint32_t tgid, uint32_t tid)
+/* True if the user wants the calls of this thread. */
+static bool chosen_has(const struct collector *c, uint32_t tgid, uint32_t tid)
 {
 	for (uint32_t i = 0; i < c->chosen.nr; i++) {
 		const struct rec_chosen *one = &c->chosen.list[i];

@@ -23,9 +23,7 @@ struct chosen {
  * threads.
  */
 void chosen_request(struct collector *c, const struct rec_choice *req);
-/* True if the user wants the calls of this thread. */
-bool chosen_has(const struct collector *c, uint32_t tgid, uint32_t tid);
-/* True if an open call is to be shown that began at `start`. */
+/* True if an open call of this thread is to be shown that began at `start`. */
 bool chosen_shows(const struct collector *c, uint32_t tgid, uint32_t tid, uint64_t start);
 void chosen_release(struct collector *c);
 

@@ -565,13 +565,7 @@ int collector_run(int fd, const struct collector_options *options)
 	struct loop l = {.c = c};
 	int status;
 
-	prctl(PR_SET_NAME, "peaktop-collect");
-	/* the front handles Ctrl-C and a lost terminal; when it ends, the socket closes */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTSTP, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTTOU, SIG_IGN);
+	begin_process();
 	if (!c)
 		return 1;
 	c->options = options;

@@ -60,6 +60,9 @@ void slots_begin(struct collector *c);
 void slice_end(struct collector *c, bool last);
 /* Send a note if the budget was exceeded. */
 void cost_note(struct collector *c);
+/* Send REC_COST at the end of a slice; send REC_LOSS. */
+void cost_send(struct collector *c, uint64_t now);
+void loss_send(struct collector *c);
 /* Refill the sampling tokens of all operations. */
 void tokens_refill(struct collector *c);
 /* Keep a sample until the end of the slice. */

@@ -491,20 +491,6 @@ static const struct field rec_thread_fields[] = {
 };
 LAYOUT(rec_thread);
 
-static const struct field rec_chosen_fields[] = {
-	U32(rec_chosen, id),
-	U32(rec_chosen, is_process),
-};
-LAYOUT(rec_chosen);
-
-static const struct field rec_choice_fields[] = {
-	U64(rec_choice, at_ns),
-	U32(rec_choice, threads),
-	U32(rec_choice, chosen_threads),
-	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout),
-};
-LAYOUT(rec_choice);
-
 static const struct field rec_new_return_fields[] = {
 	U32(rec_new_return, op),
 	U32(rec_new_return, pid),
@@ -597,8 +583,6 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_WALK] = &rec_walk_layout,
 	    [REC_THREAD_SNAPSHOT] = &rec_thread_snapshot_layout,
 	    [REC_THREAD] = &rec_thread_layout,
-	    [REC_CHOICE] = &rec_choice_layout,
-	    [REQ_CHOICE] = &rec_choice_layout,
 	    [REC_NEW_RETURN] = &rec_new_return_layout,
 	    [REC_FILE] = &rec_file_layout,
 	    [REC_BYE] = &rec_bye_layout,

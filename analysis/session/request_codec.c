@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The layouts of the front's requests. */
+/* The layouts of the front's requests, and of the record that repeats one. */
 #include "analysis/session/field_table.h"
 #include "analysis/session/frame.h"
 #include "analysis/session/record_codec.h"
@@ -97,6 +97,19 @@ static const struct field req_thread_snapshots_fields[] = {
 	U32(req_thread_snapshots, stop),
 };
 LAYOUT(req_thread_snapshots);
+static const struct field rec_chosen_fields[] = {
+	U32(rec_chosen, id),
+	U32(rec_chosen, is_process),
+};
+LAYOUT(rec_chosen);
+
+static const struct field rec_choice_fields[] = {
+	U64(rec_choice, at_ns),
+	U32(rec_choice, threads),
+	U32(rec_choice, chosen_threads),
+	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout),
+};
+LAYOUT(rec_choice);
 // clang-format on
 
 /* The layout of requests without fields. */
@@ -119,6 +132,8 @@ const struct struct_layout *request_layout(unsigned int type)
 	    [REQ_THREAD_SNAPSHOTS] = &req_thread_snapshots_layout,
 	    [REQ_LEARN] = &req_learn_layout,
 	    [REQ_WAITS] = &req_waits_layout,
+	    [REC_CHOICE] = &rec_choice_layout,
+	    [REQ_CHOICE] = &rec_choice_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

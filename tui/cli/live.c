@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tui/cli/command_line.h"
+#include "tui/cli/live_write.h"
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/target.h"
 #include "tui/cli/verbs.h"
@@ -99,44 +100,6 @@ static void picked(struct live *l, uint32_t pid)
 {
 	front_pick(l->front, pid);
 	screen_show(l->screen, SCREEN_OPERATIONS);
-}
-
-static void write_text(struct live *l, const char *path)
-{
-	struct buf b;
-	char line[512];
-	FILE *f;
-	int err;
-
-	buf_init(&b, 1 << 20);
-	err = screen_text(l->screen, &b);
-	f = err ? NULL : fopen(path, "wxe");
-	if (f) {
-		fwrite(b.data ? b.data : "", 1, b.len, f);
-		err = fclose(f) ? errno : 0;
-	} else if (!err) {
-		err = errno;
-	}
-	if (err)
-		snprintf(line, sizeof(line), "cannot write %s: %s", path,
-			 strerror(err < 0 ? -err : err));
-	else
-		snprintf(line, sizeof(line), "view written to %s", path);
-	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
-	buf_release(&b);
-}
-
-static void write_snapshot(struct live *l, const char *path)
-{
-	char line[512];
-	int err = l->front ? front_snapshot(l->front, path) : -ENODATA;
-
-	if (err)
-		snprintf(line, sizeof(line), "cannot write %s: %s", path, strerror(-err));
-	else
-		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
-			 path);
-	screen_message(l->screen, err ? NOTE_ERROR : NOTE_INFO, line);
 }
 
 static void live_suspend(struct live *l)
@@ -233,10 +196,10 @@ static void live_action(struct live *l, const struct screen_action *a)
 		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
 		break;
 	case SCREEN_SNAPSHOT_WRITE:
-		write_snapshot(l, a->text);
+		live_write_snapshot(l->screen, l->front, a->text);
 		break;
 	case SCREEN_VIEW_TEXT_WRITE:
-		write_text(l, a->text);
+		live_write_text(l->screen, a->text);
 		break;
 	case SCREEN_DESCEND:
 		live_descent(l);

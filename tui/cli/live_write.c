@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/live_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/base/buf.h"
+#include "tui/engine/front.h"
+#include "tui/screen/screen.h"
+
+void live_write_text(struct screen *s, const char *path)
+{
+	struct buf b;
+	char line[512];
+	FILE *out;
+	int err;
+
+	buf_init(&b, 1 << 20);
+	err = screen_text(s, &b);
+	out = err ? NULL : fopen(path, "wxe");
+	if (out) {
+		fwrite(b.data ? b.data : "", 1, b.len, out);
+		err = fclose(out) ? errno : 0;
+	} else if (!err) {
+		err = errno;
+	}
+	if (err)
+		snprintf(line, sizeof(line), "cannot write %s: %s", path,
+			 strerror(err < 0 ? -err : err));
+	else
+		snprintf(line, sizeof(line), "view written to %s", path);
+	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
+	buf_release(&b);
+}
+
+void live_write_snapshot(struct screen *s, struct front *f, const char *path)
+{
+	char line[512];
+	int err = f ? front_snapshot(f, path) : -ENODATA;
+
+	if (err)
+		snprintf(line, sizeof(line), "cannot write %s: %s", path, strerror(-err));
+	else
+		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
+			 path);
+	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
+}
