@@ -25,40 +25,99 @@ const struct event *event_log_at(const struct event_log *log, size_t i)
 	return i < event_log_nr(log) ? newest(log, i) : NULL;
 }
 
+static bool is_recent(const struct event *e, const struct event *event)
+{
+	return event->at_ns < e->last_ns + EVENT_REPEATS_NS;
+}
+
 /* Returns the earlier occurrence of an event, if it is recent enough to be counted there. */
 static struct event *find_same(const struct event_log *log, const struct event *event)
 {
-	if (event->kind != EVENT_FUSE && event->kind != EVENT_WARNING)
+	bool moved = event->kind == EVENT_PEAK_MOVED && event->peak;
+
+	if (event->kind != EVENT_FUSE && event->kind != EVENT_WARNING && !moved)
 		return NULL;
 	for (size_t i = 0; i < event_log_nr(log); i++) {
 		struct event *e = newest(log, i);
 
 		if (e->kind == event->kind && e->op == event->op && e->peak == event->peak &&
-		    !strcmp(e->text, event->text))
-			return event->at_ns < e->last_ns + EVENT_REPEATS_NS ? e : NULL;
+		    (moved || !strcmp(e->text, event->text)))
+			return is_recent(e, event) ? e : NULL;
 	}
 	return NULL;
 }
 
-void event_log_add(struct event_log *log, const struct event *event)
+/* True if both say of the same peak that it came or went. */
+static bool same_peak(const struct event *e, const struct event *event)
 {
-	struct event *e = find_same(log, event);
+	bool comes_or_goes = e->kind == EVENT_PEAK_APPEARED || e->kind == EVENT_PEAK_VANISHED ||
+			     e->kind == EVENT_PEAK_FLICKERS;
+
+	return comes_or_goes && e->place && e->op == event->op && is_recent(e, event) &&
+	       abs((int)e->place - (int)event->place) < EVENT_SAME_PLACE;
+}
+
+/* Removes the line at position `i` from the newest. */
+static void line_remove(struct event_log *log, size_t i)
+{
+	for (; i > 0; i--)
+		*newest(log, i) = *newest(log, i - 1);
+	log->added--;
+}
+
+/* If the peak has come and gone several times, makes its lines one: changes *event, which is
+ * to be added, and removes them. */
+static void flicker(struct event_log *log, struct event *event)
+{
+	unsigned int lines = 0, flickers = 0;
+
+	if (!event->place ||
+	    (event->kind != EVENT_PEAK_APPEARED && event->kind != EVENT_PEAK_VANISHED))
+		return;
+	for (size_t i = 0; i < event_log_nr(log); i++) {
+		const struct event *e = newest(log, i);
+
+		lines += same_peak(e, event);
+		flickers += same_peak(e, event) && e->kind == EVENT_PEAK_FLICKERS;
+	}
+	if (lines < EVENT_FLICKER_LINES && !flickers)
+		return;
+	event->times = event->kind == EVENT_PEAK_APPEARED;
+	event->last_ns = event->at_ns;
+	for (size_t i = event_log_nr(log); i-- > 0;) {
+		const struct event *e = newest(log, i);
+
+		if (!same_peak(e, event))
+			continue;
+		event->times += e->kind == EVENT_PEAK_VANISHED ? 0 : e->times;
+		event->at_ns = e->at_ns < event->at_ns ? e->at_ns : event->at_ns;
+		line_remove(log, i);
+	}
+	event->kind = EVENT_PEAK_FLICKERS;
+}
+
+struct event *event_log_add(struct event_log *log, const struct event *event)
+{
+	struct event *e = find_same(log, event), new = *event;
 
 	if (e) {
 		e->times++;
+		e->place = event->place;
 		if (event->at_ns > e->last_ns)
 			e->last_ns = event->at_ns;
-		return;
+		return e;
 	}
 	if (!log->ring)
 		log->ring = calloc(EVENT_LOG_MAX, sizeof(*log->ring));
 	if (!log->ring)
-		return;
+		return NULL;
+	new.last_ns = new.at_ns;
+	new.times = 1;
+	flicker(log, &new);
+	new.number = ++log->numbers;
 	e = &log->ring[log->added++ % EVENT_LOG_MAX];
-	*e = *event;
-	e->number = log->added;
-	e->last_ns = e->at_ns;
-	e->times = 1;
+	*e = new;
+	return e;
 }
 
 const char *event_kind_name(enum event_kind kind)
@@ -71,6 +130,7 @@ const char *event_kind_name(enum event_kind kind)
 	    [EVENT_PEAK_APPEARED] = "peak appeared",
 	    [EVENT_PEAK_MOVED] = "peak moved",
 	    [EVENT_PEAK_VANISHED] = "peak vanished",
+	    [EVENT_PEAK_FLICKERS] = "peak",
 	    [EVENT_BURSTS] = "bursts",
 	    [EVENT_FUSE] = "fuse blown",
 	    [EVENT_LOSS] = "loss",

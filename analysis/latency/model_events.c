@@ -18,10 +18,11 @@ enum {
  */
 static const double bursts_share = 0.95;
 
-static void add(struct model *m, struct event *e, const char *fmt, ...)
+static struct event *add(struct model *m, struct event *e, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void add(struct model *m, struct event *e, const char *fmt, ...)
+/* Returns the line of the event; NULL: none. */
+static struct event *add(struct model *m, struct event *e, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -30,7 +31,7 @@ static void add(struct model *m, struct event *e, const char *fmt, ...)
 	va_end(ap);
 	if (!e->at_ns)
 		e->at_ns = m->elapsed_ns;
-	event_log_add(&m->events.log, e);
+	return event_log_add(&m->events.log, e);
 }
 
 static const char *label_of(const struct model *m, uint32_t op)
@@ -231,19 +232,28 @@ static void peak_event(struct model *m, const struct op_state *op, const struct 
 				    false},
 	    [PEAK_CHANGE_RETURNED] = {EVENT_PEAK_APPEARED, ": calls again after ", true},
 	};
-	struct event e = {.op = op->pub.op, .peak = change->id};
+	struct event e = {.op = op->pub.op, .peak = change->id, .place = change->mode}, *line;
 	struct text at = format_time(bucket_middle_ns(change->mode));
 
 	if (change->change == PEAK_CHANGE_MOVED) {
 		e.kind = EVENT_PEAK_MOVED;
-		add(m, &e, "%.*s: peak moved from %s to %s", NAME_SHOWN, op->pub.shown,
-		    format_time(bucket_middle_ns(change->from)).s, at.s);
+		e.from = change->from;
+		line = add(m, &e, "%.*s: peak moved from %s to %s", NAME_SHOWN, op->pub.shown,
+			   format_time(bucket_middle_ns(change->from)).s, at.s);
+		if (line && line->times > 1)
+			snprintf(line->text, sizeof(line->text),
+				 "%.*s: peak moves: from %s at first to %s now", NAME_SHOWN,
+				 op->pub.shown, format_time(bucket_middle_ns(line->from)).s, at.s);
 		return;
 	}
 	e.kind = table[change->change].kind;
-	add(m, &e, "%.*s: peak at %s%s%s", NAME_SHOWN, op->pub.shown, at.s,
-	    table[change->change].text,
-	    table[change->change].silence ? format_time(change->silent_ns).s : "");
+	line = add(m, &e, "%.*s: peak at %s%s%s", NAME_SHOWN, op->pub.shown, at.s,
+		   table[change->change].text,
+		   table[change->change].silence ? format_time(change->silent_ns).s : "");
+	if (line && line->kind == EVENT_PEAK_FLICKERS)
+		snprintf(line->text, sizeof(line->text), "%.*s: peak at %s comes and goes%s",
+			 NAME_SHOWN, op->pub.shown, at.s,
+			 e.kind == EVENT_PEAK_APPEARED ? "; it is there now" : "");
 }
 
 /* If all peaks vanish at once the program has stopped calling: that is one event. */

@@ -125,6 +125,86 @@ static void test_repeats_are_counted(void **state)
 	event_log_release(&log);
 }
 
+static void test_a_peak_that_comes_and_goes_is_one_line(void **state)
+{
+	struct event_log log = {0};
+	struct event e = {.op = 1, .place = 100}, other = {.op = 1, .place = 130};
+	const struct event *line;
+
+	other.kind = EVENT_PEAK_APPEARED;
+	other.at_ns = SECOND;
+	event_log_add(&log, &other);
+	/* its id and its place change a little each time */
+	for (unsigned int i = 0; i < 12; i++) {
+		e.kind = i % 2 ? EVENT_PEAK_VANISHED : EVENT_PEAK_APPEARED;
+		e.at_ns = (2 + 10 * i) * SECOND;
+		e.place = 100 + i % 3;
+		e.peak = 1 + (int)i / 2;
+		line = event_log_add(&log, &e);
+		assert_int_equal(line->kind,
+				 i < EVENT_FLICKER_LINES ? e.kind : EVENT_PEAK_FLICKERS);
+	}
+	assert_int_equal(event_log_nr(&log), 2);
+	line = event_log_at(&log, 0);
+	assert_int_equal(line->times, 6); /* appearances */
+	assert_int_equal(line->at_ns, 2 * SECOND);
+	assert_int_equal(line->last_ns, 112 * SECOND);
+	assert_int_equal(event_log_at(&log, 1)->place, 130);
+	/* after a minute without it, this is news again */
+	e.kind = EVENT_PEAK_APPEARED;
+	e.at_ns = 112 * SECOND + EVENT_REPEATS_NS;
+	assert_int_equal(event_log_add(&log, &e)->kind, EVENT_PEAK_APPEARED);
+	assert_int_equal(event_log_nr(&log), 3);
+	event_log_release(&log);
+}
+
+static void test_a_peak_that_moves_on_is_one_line(void **state)
+{
+	struct event_log log = {0};
+	struct event e = {.kind = EVENT_PEAK_MOVED, .op = 1, .peak = 4, .from = 80};
+
+	for (unsigned int i = 1; i <= 5; i++) {
+		e.at_ns = i * 5 * SECOND;
+		e.place = 80 + 4 * i;
+		e.from = e.place - 4;
+		event_log_add(&log, &e);
+	}
+	assert_int_equal(event_log_nr(&log), 1);
+	assert_int_equal(event_log_at(&log, 0)->times, 5);
+	assert_int_equal(event_log_at(&log, 0)->from, 80);
+	assert_int_equal(event_log_at(&log, 0)->place, 100);
+	event_log_release(&log);
+}
+
+/* Lines are removed from the middle of a full ring, too. */
+static void test_lines_are_removed_in_a_full_ring(void **state)
+{
+	struct event_log log = {0};
+	struct event e = {.op = 1}, warning = {.kind = EVENT_WARNING};
+	size_t n;
+
+	for (unsigned int i = 0; i < EVENT_LOG_MAX + 100; i++) {
+		warning.at_ns = i * MS;
+		snprintf(warning.text, sizeof(warning.text), "number %u", i);
+		event_log_add(&log, &warning);
+		if (i % 100)
+			continue;
+		e.kind = i % 200 ? EVENT_PEAK_VANISHED : EVENT_PEAK_APPEARED;
+		e.at_ns = warning.at_ns;
+		e.place = 50;
+		event_log_add(&log, &e);
+	}
+	n = 0;
+	for (size_t i = 0; i < event_log_nr(&log); i++) {
+		n += event_log_at(&log, i)->kind == EVENT_PEAK_FLICKERS;
+		if (i)
+			assert_true(event_log_at(&log, i)->number <
+				    event_log_at(&log, i - 1)->number);
+	}
+	assert_int_equal(n, 1);
+	event_log_release(&log);
+}
+
 static void test_every_kind_has_a_name(void **state)
 {
 	for (int i = 0; i < EVENT_KINDS; i++)
@@ -409,6 +489,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ring_is_bounded),
 	    cmocka_unit_test(test_repeats_are_counted),
+	    cmocka_unit_test(test_a_peak_that_comes_and_goes_is_one_line),
+	    cmocka_unit_test(test_a_peak_that_moves_on_is_one_line),
+	    cmocka_unit_test(test_lines_are_removed_in_a_full_ring),
 	    cmocka_unit_test(test_every_kind_has_a_name),
 	    cmocka_unit_test_setup_teardown(test_life_of_processes, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_fuses_warnings_and_marks, setup, teardown),
