@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/begin.h"
@@ -144,15 +141,20 @@ static void layers_begin(struct loop *l)
 static void pick_target(struct loop *l, uint32_t pid)
 {
 	struct collector *c = l->c;
+	int err;
 
 	if (!l->waiting)
 		return;
+	err = target_check((pid_t)pid);
+	if (err) {
+		target_refused(c, REFUSED_TARGET, (pid_t)pid, err);
+		return;
+	}
 	c->start_ns = now_ns();
 	send_meta(c);
 	c->loop.error = target_add(c, (pid_t)pid, true, 0);
 	if (c->loop.error) {
-		send_refused(c, 0, 0, c->loop.error, "pid %u: %s", pid,
-			     target_why_not(c->loop.error));
+		target_refused(c, 0, (pid_t)pid, c->loop.error);
 		c->loop.stopping = true;
 	}
 	l->waiting = false;
@@ -554,7 +556,7 @@ static int begin(struct collector *c)
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
 		err = target_add(c, o->pids[i], true, 0);
 		if (err)
-			send_refused(c, 0, 0, err, "pid %d: %s", o->pids[i], target_why_not(err));
+			target_refused(c, 0, o->pids[i], err);
 	}
 	return err;
 }

@@ -272,6 +272,16 @@ int target_open(struct target *t, pid_t pid)
 	return err;
 }
 
+int target_check(pid_t pid)
+{
+	struct target t;
+	int err = target_open(&t, pid);
+
+	if (!err)
+		target_release(&t);
+	return err;
+}
+
 bool target_started_at(const struct target *t, uint64_t since_boot_ns)
 {
 	return t->started_ns ==

@@ -40,6 +40,8 @@ const char *target_forbidden_by(void);
  * the invoking user, -EINVAL a thread that is not a process.
  */
 int target_open(struct target *t, pid_t pid);
+/* The same check without opening it. */
+int target_check(pid_t pid);
 /* Read name, program, user and number of threads again (after exec). Returns 0 or a negative
  * errno. */
 int target_refresh(struct target *t);

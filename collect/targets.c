@@ -46,7 +46,8 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 	return kernel_side_target_add(c->kernel, (uint32_t)pid);
 }
 
-const char *target_why_not(int err)
+/* The reason for an error of target_add(), in words for the user. */
+static const char *target_why_not(int err)
 {
 	switch (err) {
 	case -ESRCH:
@@ -69,6 +70,11 @@ const char *target_why_not(int err)
 	default:
 		return strerror(-err);
 	}
+}
+
+void target_refused(struct collector *c, uint32_t epoch, pid_t pid, int err)
+{
+	send_refused(c, epoch, 0, err, "pid %d: %s", pid, target_why_not(err));
 }
 
 static void target_forget(struct collector *c, unsigned int i, const struct record *end)

@@ -23,11 +23,11 @@ struct target_table {
 /*
  * Add a target. `born_ns`: the start of the process according to the kernel, ns since boot; 0:
  * not known. If another process has the pid by now, -ESRCH. Returns 0 or a negative errno,
- * which target_why_not() explains.
+ * which target_refused() explains.
  */
 int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns);
-/* The reason for an error of target_add(), in words for the user. */
-const char *target_why_not(int err);
+/* Send REC_REFUSED for a process that cannot be a target. */
+void target_refused(struct collector *c, uint32_t epoch, pid_t pid, int err);
 /* The target with this pid; NULL: none. */
 struct target *target_by_pid(struct collector *c, uint32_t pid);
 /* The target at this index has ended. */

@@ -339,6 +339,10 @@ struct rec_ack {
 	uint64_t at_ns;
 };
 
+/* Epoch of a REC_REFUSED: REQ_TARGET was refused, and another process may be named. Such a record
+ * is not saved. */
+#define REFUSED_TARGET UINT32_MAX
+
 struct rec_refused {
 	uint32_t epoch;
 	uint32_t op;

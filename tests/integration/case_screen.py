@@ -146,6 +146,32 @@ def chosen_thread():
         equal("exit status", left_screen(t, s), 0)
 
 
+@case("a process that not even root may measure: the picker says why and stays; another one can be picked")
+def refused_pick():
+    try:
+        other = Target("elf32", wait=False)
+    except OSError:
+        raise Skip("this kernel runs no 32-bit programs")
+    t = Target("demo", 300)
+    t.go()
+    s = Screen(PEAKTOP, width=100, height=30)
+    s.shows("kernel threads")
+    s.keys(str(other.pid))
+    s.shows(re.compile(r"^> *%d " % other.pid, re.M))
+    s.keys("Enter")
+    s.shows("pid %d: " % other.pid, 30)
+    s.shows("32-bit")
+    s.shows(re.compile(r"^> *%d " % other.pid, re.M))  # the picker, as it was
+    s.keys("C-w")
+    s.keys(str(t.pid))
+    s.shows(re.compile(r"^> *%d " % t.pid, re.M))
+    s.keys("Enter")
+    s.shows("LIVE", 30)
+    s.shows("nanosleep", 30)
+    s.keys("q")
+    equal("exit status", left_screen(t, s), 0)
+
+
 @case("the configuration: columns, order, keys; a wrong line is named; the file of another user is not read")
 def configuration():
     directory = scratch()

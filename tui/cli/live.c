@@ -49,6 +49,7 @@ struct live {
 	bool opened; /* the only function was opened, or a key was pressed: do not open it any more
 		      */
 	bool quit, lost, dirty;
+	bool picking;	 /* a process was picked; the collector has not answered yet */
 	bool says_state; /* on SIGUSR1 print the state to stderr, which is not the terminal */
 	int status;
 	char goodbye[512]; /* printed after the terminal is restored */
@@ -96,9 +97,32 @@ static bool live_attach(struct live *l, bool pick)
 	return true;
 }
 
-static void picked(struct live *l, uint32_t pid)
+static void pick(struct live *l, uint32_t pid)
 {
+	char line[64];
+
+	if (l->picking)
+		return;
+	snprintf(line, sizeof(line), "asking for process %u...", pid);
+	screen_message(l->screen, NOTE_INFO, line);
 	front_pick(l->front, pid);
+	l->picking = true;
+}
+
+/* The picker stays until the collector has accepted the process. */
+static void live_picking(struct live *l)
+{
+	const char *why = front_pick_refused(l->front);
+
+	if (!l->picking || (!why && !model_nr_targets(front_model(l->front))))
+		return;
+	l->picking = false;
+	l->dirty = true;
+	if (why) {
+		screen_message(l->screen, NOTE_ERROR, why);
+		return;
+	}
+	screen_message(l->screen, NOTE_INFO, "");
 	screen_show(l->screen, SCREEN_OPERATIONS);
 }
 
@@ -177,7 +201,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		l->dirty = true;
 		break;
 	case SCREEN_PICK_TARGET:
-		picked(l, a->pid);
+		pick(l, a->pid);
 		break;
 	case SCREEN_REFRESH_PROCESSES:
 		l->processes_at = 0;
@@ -350,6 +374,7 @@ static void live_front(struct live *l)
 
 	while ((line = front_next_message(l->front)))
 		screen_message(l->screen, NOTE_WARNING, line);
+	live_picking(l);
 	open_only_function(l);
 	if (live_open_turn(&l->open_calls))
 		l->dirty = true;

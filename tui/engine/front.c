@@ -261,7 +261,13 @@ void front_pick(struct front *f, uint32_t pid)
 	struct record rec = {.type = REQ_TARGET};
 
 	rec.req_target.pid = pid;
+	f->said.pick_refused[0] = '\0';
 	front_request(f, &rec);
+}
+
+const char *front_pick_refused(const struct front *f)
+{
+	return f->said.pick_refused[0] ? f->said.pick_refused : NULL;
 }
 
 void front_layers(struct front *f, uint32_t layers)

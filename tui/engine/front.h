@@ -67,8 +67,11 @@ void front_free(struct front *f);
  */
 int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms);
 
-/* Set the target that the user picked (front_options.pick). */
+/* Set the target that the user picked (front_options.pick). The model has it once the collector has
+ * accepted it. */
 void front_pick(struct front *f, uint32_t pid);
+/* Why the collector refused the last one, which may be followed by another; NULL: it did not. */
+const char *front_pick_refused(const struct front *f);
 
 struct model *front_model(struct front *f);
 /* Ask the collector to end in order; then call front_turn() until it returns -ENOTCONN. */

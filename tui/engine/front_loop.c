@@ -23,6 +23,11 @@ int refused_status(int error)
 
 static int take_record(struct front *f, const struct record *rec, int fd)
 {
+	if (rec->type == REC_REFUSED && rec->refused.epoch == REFUSED_TARGET) {
+		snprintf(f->said.pick_refused, sizeof(f->said.pick_refused), "%s",
+			 rec->refused.reason);
+		return 0;
+	}
 	if (rec->type == REC_WITNESS)
 		driver_witness(f->stream.driver, &rec->witness);
 	else if ((int)rec->type < REC_SAVED_MAX)

@@ -151,6 +151,7 @@ struct front_said {
 	char **messages;
 	size_t nr_messages;
 	char *message_out;
+	char pick_refused[640];	    /* why the picked process was refused; "": it was not */
 	unsigned int parser_deaths; /* deaths that were already reported */
 };
 
