@@ -12,8 +12,13 @@
 static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
 /* Interrupts are measured from the start of their handler to its end: entry and exit are added. */
 static const double per_interrupts_ns = 25e3;
+/*
+ * A call that was preempted more often may owe them at most this share of its own time. Otherwise
+ * many preemptions would make a long call one of any shorter peak.
+ */
+static const double most_cost = 0.75;
 enum {
-	MAX_PREEMPTIONS = 4, /* preemptions of one call for which such a cost is allowed */
+	FEW_PREEMPTIONS = 4, /* preemptions of one call whose cost may be all of its own time */
 	MAX_FAULTS = 4,	     /* a call with more page faults caused them by its own work */
 	/* page faults: the other peak must have this many times the calls */
 	MUCH_SMALLER = 12,
@@ -34,10 +39,11 @@ static const double min_wait = 0.02;
  */
 static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
 /*
- * The rest of a peak, without the calls that belong to others, is a peak of its own if it has this
- * share of the calls or this share of the time.
+ * The rest of a peak, without the calls that belong to others, is a peak of its own if it has these
+ * shares of the calls, of the time and of the peak. If it has fewer calls, it needs a share of the
+ * time without the waits.
  */
-static const double rest_calls = 0.005, rest_time = 0.03, rest_share = 0.05;
+static const double rest_calls = 0.005, rest_time = 0.03, rest_share = 0.05, rest_own_time = 0.1;
 /*
  * The speed of a CPU varies (frequency, the other thread of its core): two peaks of computation
  * that differ by less than `speed` are one. Cold caches add microseconds to some calls: a peak of
@@ -57,6 +63,7 @@ struct peaks_known {
 	struct bucket_range core[PEAKS_TRACKED]; /* ranges without the tails, in which calls of
 						    other peaks may lie */
 	double sleeps[PEAKS_TRACKED];		 /* mean number of sleeps of a call */
+	double own_ns; /* time of all sampled calls without the waits, weighted */
 	const struct shadow_verdict *verdict;
 };
 
@@ -71,6 +78,8 @@ struct tally {
 	/* weight of the calls of other peaks, by the cause of their delay */
 	double faults, waits, interrupts;
 	double own;		/* weight of its own calls that met no interrupt */
+	double own_ns;		/* their time without the waits */
+	unsigned int nr_own;	/* number of these samples */
 	double oncpu, oncpu_of; /* where known: time on a CPU or waiting for one, and latency */
 	/* calls that belong to no peak: sum of log2 of their own time, and weight */
 	double log_own, moved;
@@ -83,6 +92,14 @@ struct own {
 	bool moved, faults, waits, interrupts;
 };
 
+/* Returns the most that preemptions may have added to `own`, the time without the waits. */
+static double preemption_cost(unsigned int preemptions, double own)
+{
+	double few = per_preemption_ns * fmin(preemptions, FEW_PREEMPTIONS);
+
+	return fmax(few, fmin(per_preemption_ns * preemptions, most_cost * own));
+}
+
 static struct own own_time(const struct call_sample *c)
 {
 	double latency = (double)c->latency_ns, wait = 0;
@@ -93,13 +110,11 @@ static struct own own_time(const struct call_sample *c)
 		wait = fmin((double)c->runqueue_ns, latency);
 	if (c->known & SAMPLE_SWITCHES)
 		preemptions = call_preemptions(c);
-	if (preemptions > MAX_PREEMPTIONS)
-		preemptions = MAX_PREEMPTIONS;
 	o.waits = !preemptions && wait > min_wait * latency;
 	o.moved = preemptions || o.waits;
 	if (o.moved) {
 		o.high -= wait;
-		o.low = o.high - per_preemption_ns * preemptions - (o.waits ? per_wait_ns : 0);
+		o.low = o.high - preemption_cost(preemptions, o.high) - (o.waits ? per_wait_ns : 0);
 		/* the wait of a preempted call is not always known */
 		if (preemptions && !(c->known & SAMPLE_RUNQUEUE))
 			o.low = 0;
@@ -194,6 +209,13 @@ static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
 	return false;
 }
 
+static void add_own(struct tally *t, double weight, const struct own *o)
+{
+	t->own += weight;
+	t->own_ns += weight * o->high;
+	t->nr_own++;
+}
+
 static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
 		const struct call_sample *c, double weight)
 {
@@ -220,7 +242,7 @@ static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
 		if (may_be_interrupted(k->span, self, c))
 			t->interrupted += weight;
 		else
-			t->own += weight;
+			add_own(t, weight, &o);
 		return;
 	}
 	t->faults += o.faults ? weight : 0;
@@ -237,16 +259,30 @@ static enum peak_fold reason(const struct tally *t, double others)
 	return 2 * t->interrupts > others ? PEAK_INTERRUPTED : PEAK_PREEMPTED;
 }
 
-static void judge(const struct tally *t, const struct peak_span *span, unsigned int n,
-		  unsigned int self, struct shadow_verdict *out)
+/*
+ * Returns true if the own calls of a peak are a peak, although the rest of its calls belongs to
+ * others: they are not rare, or they are rare and hold much of the time that is the program's own.
+ */
+static bool has_own_peak(const struct tally *t, const struct peaks_known *k, unsigned int self)
 {
-	double others = 0, best = 0, calls = 0, time = 0, rest;
+	double calls = 0, time = 0, rest = t->own / t->weight;
+
+	for (unsigned int i = 0; i < k->n; i++) {
+		calls += (double)k->span[i].calls;
+		time += all_time(&k->span[i]);
+	}
+	if (rest < rest_share || rest * all_time(&k->span[self]) < rest_time * time)
+		return false;
+	return rest * (double)k->span[self].calls >= rest_calls * calls ||
+	       (t->nr_own >= HIDDEN_CALLS && t->own_ns >= rest_own_time * k->own_ns);
+}
+
+static void judge(const struct tally *t, const struct peaks_known *k, unsigned int self,
+		  struct shadow_verdict *out)
+{
+	double others = 0, best = 0;
 	int of = -1;
 
-	for (unsigned int i = 0; i < n; i++) {
-		calls += (double)span[i].calls;
-		time += all_time(&span[i]);
-	}
 	for (unsigned int i = 0; i < self; i++) {
 		others += t->lands[i];
 		if (t->lands[i] > best) {
@@ -258,9 +294,7 @@ static void judge(const struct tally *t, const struct peak_span *span, unsigned 
 	if (of < 0 || t->nr < MIN_SAMPLES || others <= min_share_all * t->weight ||
 	    others <= min_share * (t->weight - t->interrupted))
 		return;
-	rest = t->own / t->weight;
-	if (rest >= rest_share && (rest * (double)span[self].calls >= rest_calls * calls) &&
-	    rest * all_time(&span[self]) >= rest_time * time)
+	if (has_own_peak(t, k, self))
 		return;
 	out->of = of;
 	out->why = reason(t, others);
@@ -389,13 +423,15 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 		out[i] = (struct shadow_verdict){-1, PEAK_LISTED};
 	}
 	add_sleeps(&known, call, weight, nr_calls);
+	for (unsigned int c = 0; c < nr_calls; c++)
+		known.own_ns += weight[c] * own_time(call[c]).high;
 	for (unsigned int i = 0; i < n; i++) {
 		for (unsigned int c = 0; c < nr_calls; c++) {
 			bucket = pt_bucket(call[c]->latency_ns);
 			if (bucket >= span[i].range.low && bucket < span[i].range.high)
 				add(&tally[i], &known, i, call[c], weight[c]);
 		}
-		judge(&tally[i], span, n, i, &out[i]);
+		judge(&tally[i], &known, i, &out[i]);
 	}
 	join_orphans(tally, n, out);
 	choose_leaders(span, n, out);
