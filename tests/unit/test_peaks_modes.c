@@ -19,7 +19,8 @@ struct score {
 	unsigned int right[2], all[2]; /* quiet, loaded */
 };
 
-static struct score scores[] = {{.set = "train"}, {.set = "test"}, {.set = "final"}, {.set = "held"}};
+static struct score scores[] = {
+    {.set = "train"}, {.set = "test"}, {.set = "final"}, {.set = "held"}};
 
 struct program {
 	struct model *m;
