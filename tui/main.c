@@ -9,6 +9,7 @@
 #include "tui/cli/complete.h"
 #include "tui/cli/config.h"
 #include "tui/cli/live.h"
+#include "tui/cli/option_table.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
 
@@ -73,6 +74,13 @@ int main(int argc, char **argv)
 		complete_print(argc - 2, argv + 2, stdout);
 		return 0;
 	}
+	if (argc > 1 && !verb_exists(argv[1])) {
+		fprintf(stderr,
+			"peaktop: %s: this version does not have this verb yet; see peaktop --help "
+			"for those that it has\n",
+			argv[1]);
+		return EXIT_USAGE;
+	}
 	survive_questions();
 	front_use_collector(&entry);
 	config_init(&config);
@@ -111,8 +119,6 @@ int main(int argc, char **argv)
 	case VERB_DOCTOR:
 		return options_have_target(&o) ? verb_coverage(&o) : verb_doctor(&o);
 	default:
-		fprintf(stderr, "peaktop: resume and diff are not available in this version; use "
-				"watch, descend, chains, critical, record, export or doctor\n");
-		return EXIT_USAGE;
+		return EXIT_USAGE; /* verb_exists() has refused the verbs that do not exist yet */
 	}
 }

@@ -53,6 +53,14 @@ def elf32():
     check(alive(t.pid), "the target died")
 
 
+@case("a verb that does not exist yet is refused in one line, whatever follows; -V takes nothing beside it")
+def missing_verbs():
+    for verb in ("diff", "resume"):
+        for args in ([], ["--help"], ["old", "new"]):
+            refused([verb, *args], (2,), verb, "does not have this verb yet")
+    refused(["-V", "extra"], (2,), "-V")
+
+
 @case("a function that does not exist: the nearest names are told")
 def missing():
     t = Target("demo", 60)

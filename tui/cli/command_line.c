@@ -466,6 +466,9 @@ int options_parse_from(struct options *o, const struct options *defaults, int ar
 	}
 	optind = first;
 	err = options_take(o, argc, argv, error, error_size);
+	if (!err && o->version && (optind < argc || o->command))
+		return options_fail(error, error_size,
+				    "-V prints the version and takes nothing beside it");
 	if (err || o->help || o->version)
 		return err;
 	err = arguments_take(o, argc, argv, error, error_size);

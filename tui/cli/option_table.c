@@ -315,6 +315,15 @@ const char *option_form_name(enum form form)
 	return names[form];
 }
 
+bool verb_exists(const char *word)
+{
+	for (size_t i = 0; i < nr_verb_rows; i++) {
+		if (*word && !strcmp(verb_rows[i].word, word))
+			return verb_rows[i].help || !verb_rows[i].synopsis[0];
+	}
+	return true;
+}
+
 /* Is this verb one of those that this version lacks? */
 static bool is_missing(enum form form)
 {

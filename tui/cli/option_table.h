@@ -96,6 +96,8 @@ extern const size_t nr_verb_rows;
 extern const char *const option_group_names[NR_OPTION_GROUPS];
 
 const struct verb_row *verb_row_of(enum verb verb);
+/* False for the name of a verb that this version does not have yet; true for any other word. */
+bool verb_exists(const char *word);
 /* The verb with the most similar name; NULL if none is similar (analysis/base/edit_distance.h). */
 const char *verb_near(const char *word);
 /* The first option with this id. */
