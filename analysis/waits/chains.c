@@ -129,7 +129,7 @@ void chains_segment(struct waits *w, const struct segment *s)
 {
 	struct segment copy = *s;
 
-	if (w->config.no_chains)
+	if (w->config.no_chains || w->config.calls_only)
 		return;
 	if (s->state == SEGMENT_SLEEP) {
 		sleep_over(w, &copy);

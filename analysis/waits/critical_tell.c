@@ -116,13 +116,30 @@ static void next_paths(struct waits *w, uint32_t machine, struct waits_critical 
 	qsort(out->next, out->nr_next, sizeof(out->next[0]), by_speedup);
 }
 
-int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_critical *out)
+/* The sum over the calls that were followed; all that is known of a state is its time on the path.
+ */
+static int critical_of_calls(struct waits *w, struct waits_critical *out)
+{
+	int err = w->calls.path.states ? critical_sum_add(&out->path, &w->calls.path) : -ENOENT;
+
+	for (uint32_t i = 0; !err && i < out->path.nr_states; i++) {
+		out->path.states[i].ns = out->path.states[i].critical_ns;
+		out->path.states[i].slack_ns = UINT64_MAX;
+	}
+	if (!err) {
+		out->path.silent_state = UINT32_MAX;
+		warnings(w, out);
+	}
+	return err;
+}
+
+static int critical_of_threads(struct waits *w, uint32_t tid, uint64_t start_ns,
+			       struct waits_critical *out)
 {
 	uint32_t end = tid ? tasks_find(&w->tasks, tid, start_ns) : NO_TASK, machine = 0;
 	struct critical_path now = {0};
 	int ret = 0;
 
-	memset(out, 0, sizeof(*out));
 	if (!w->feed || (tid && end < FIRST_TASK))
 		return -ENOENT;
 	if (!end)
@@ -150,6 +167,13 @@ int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct wait
 		next_paths(w, machine, out);
 	warnings(w, out);
 	return 0;
+}
+
+int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_critical *out)
+{
+	memset(out, 0, sizeof(*out));
+	return w->config.calls_only ? critical_of_calls(w, out)
+				    : critical_of_threads(w, tid, start_ns, out);
 }
 
 static int by_critical(const void *a, const void *b)

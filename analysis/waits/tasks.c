@@ -64,6 +64,16 @@ uint32_t tasks_find_tid(const struct tasks *t, uint32_t tid)
 	return NO_TASK;
 }
 
+uint32_t tasks_find_at(const struct tasks *t, uint32_t tid, uint64_t at_ns)
+{
+	for (uint32_t i = *bucket(t->by_tid, t->mask, tid); i; i = t->task[i].next) {
+		if (t->task[i].tid == tid && t->task[i].birth_ns <= at_ns &&
+		    (!t->task[i].dead_ns || t->task[i].dead_ns >= at_ns))
+			return i;
+	}
+	return NO_TASK;
+}
+
 static void chain(struct tasks *t, uint32_t i)
 {
 	uint32_t *first = bucket(t->by_tid, t->mask, t->task[i].tid);

@@ -103,6 +103,8 @@ void tasks_release(struct tasks *t);
 uint32_t tasks_find(const struct tasks *t, uint32_t tid, uint64_t start_ns);
 /* The one that lives under this tid. */
 uint32_t tasks_find_tid(const struct tasks *t, uint32_t tid);
+/* The one that lived under this tid at this time. */
+uint32_t tasks_find_at(const struct tasks *t, uint32_t tid, uint64_t at_ns);
 /* Found or made. An older task that lived under this tid is dead by `now`: its end was missed. */
 uint32_t tasks_make(struct tasks *t, uint32_t tid, uint64_t start_ns, uint64_t now);
 void tasks_set_pid(struct tasks *t, uint32_t task, uint32_t pid);

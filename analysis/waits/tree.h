@@ -75,6 +75,9 @@ struct walker {
 /* One segment, between lo and hi, below `parent`. */
 void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
 		  uint64_t hi, unsigned int depth, unsigned int notes);
+/* What a task did between lo and hi. */
+void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int depth, unsigned int notes);
 /* What ended the sleep `s`, over a part of it. */
 void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 		const struct wait_cause *cause, uint64_t lo, uint64_t hi, unsigned int depth);

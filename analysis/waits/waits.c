@@ -103,6 +103,7 @@ void waits_free(struct waits *w)
 	tasks_release(&w->tasks);
 	chains_free(w->chains);
 	critical_feed_free(w->feed);
+	calls_release(w);
 	free(w);
 }
 
@@ -246,6 +247,10 @@ int waits_feed(struct waits *w, const struct record *rec)
 	switch (rec->type) {
 	case REC_TRACE:
 		return traces_add(w->traces, &rec->trace);
+	case REC_SAMPLE:
+		ret = calls_add(w, &rec->sample);
+		calls_settle(w, false);
+		return ret;
 	case REC_OBJECT:
 		return add_object(w, &rec->object);
 	case REC_NAME:
@@ -259,6 +264,7 @@ int waits_feed(struct waits *w, const struct record *rec)
 		return 0;
 	if (rec->type == REC_WINDOW && rec->window.edge == WINDOW_BEGIN) {
 		drain(w, true);
+		calls_settle(w, true);
 		reorder_restart(w->reorder);
 		w->fed_window_ns = e.at_ns;
 	}
@@ -276,6 +282,7 @@ int waits_feed(struct waits *w, const struct record *rec)
 void waits_flush(struct waits *w)
 {
 	drain(w, true);
+	calls_settle(w, true);
 }
 
 void waits_stats(const struct waits *w, struct waits_stats *out)

@@ -33,6 +33,11 @@ struct waits_config {
 			     100 us, as the RSP paper does; else it is clipped to its parent */
 	bool no_chains;	  /* only segments and the critical path */
 	bool no_critical; /* no critical path */
+	/* Chains and critical path of sampled calls (REC_SAMPLE) instead of whole threads. See
+	 * waits_limit_calls(). */
+	bool calls_only;
+	uint32_t calls_of;		      /* their operation */
+	uint64_t calls_low_ns, calls_high_ns; /* low <= latency < high */
 };
 
 enum segment_state {
@@ -95,6 +100,18 @@ struct waits_stats {
 	uint64_t sleeps[ENDERS]; /* of targets, by who ended them */
 };
 void waits_stats(const struct waits *w, struct waits_stats *out);
+
+/* With calls_only: follow these calls from now on. */
+void waits_limit_calls(struct waits *w, uint32_t op, uint64_t low_ns, uint64_t high_ns);
+struct waits_calls {
+	uint32_t op; /* 0: waits are not limited to calls */
+	uint64_t low_ns, high_ns;
+	uint64_t sampled;  /* calls of which a sample came */
+	uint64_t followed; /* of these: lay within a window */
+	uint64_t outside;  /* of these: did not, or not all of it */
+	uint64_t ns;	   /* of those that were followed */
+};
+void waits_calls(const struct waits *w, struct waits_calls *out);
 
 struct waits_account {
 	uint64_t ns[ACCOUNTS];

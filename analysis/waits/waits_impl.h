@@ -3,6 +3,7 @@
 #ifndef PEAKTOP_WAITS_IMPL_H
 #define PEAKTOP_WAITS_IMPL_H
 
+#include "analysis/waits/critical.h"
 #include "analysis/waits/keyed.h"
 #include "analysis/waits/reorder.h"
 #include "analysis/waits/tasks.h"
@@ -66,6 +67,18 @@ struct pending_sleep {
 	uint32_t parts;
 };
 
+/* A sampled call that waits for all events before its return. */
+struct pending_call {
+	uint64_t entry_ns, return_ns;
+	uint32_t tid;
+};
+struct calls {
+	struct pending_call *pending;
+	uint32_t nr;
+	struct waits_calls stats;
+	struct critical_path path; /* the sum over all calls */
+};
+
 struct waits {
 	struct waits_config config;
 	struct reorder *reorder;
@@ -94,6 +107,7 @@ struct waits {
 	struct waits_stats stats;
 	struct chains *chains;
 	struct critical_feed *feed;
+	struct calls calls;
 };
 
 static inline struct wait_task *task_at(const struct waits *w, uint32_t task)
@@ -155,6 +169,12 @@ const struct wait_cause *waits_context(const struct waits *w, uint32_t number);
 void lock_released(struct waits *w, uint64_t lock, uint32_t waker, uint64_t now);
 /* The release of this lock before the one that was number `after` (0: the newest); NULL: none. */
 const struct release *lock_release(struct waits *w, uint64_t lock, uint64_t *after);
+
+/* ---- calls.c */
+int calls_add(struct waits *w, const struct rec_sample *s);
+/* Tell those calls that can be told; `all`: the others will never be. */
+void calls_settle(struct waits *w, bool all);
+void calls_release(struct waits *w);
 
 /* ---- chains.c: which segments of a target are told, and when */
 /* A segment of a target is over. */

@@ -134,8 +134,8 @@ static const struct segment *open_segment(const struct wait_task *t, struct segm
 	return open->state == SEGMENT_NONE || open->state == SEGMENT_GONE ? NULL : open;
 }
 
-static void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
-		      unsigned int depth, unsigned int notes)
+void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int depth, unsigned int notes)
 {
 	const struct wait_task *t = task_at(k->w, task);
 	const struct segment *s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The critical path of simulated programs, of single calls; folded stacks; kinds of sleeps. */
+#include <errno.h>
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,6 +177,63 @@ static void test_call_path(void **state)
 	critical_path_release(&sum);
 }
 
+static void put_sample(uint32_t op, uint64_t start_ns, uint64_t latency_ns)
+{
+	struct record rec = {.type = REC_SAMPLE};
+
+	rec.sample = (struct rec_sample){
+	    .op = op, .tid = sim.task[0].tid, .start_ns = start_ns, .latency_ns = latency_ns};
+	assert_int_equal(waits_feed(waits, &rec), 0);
+}
+
+/* Chains and critical path of sampled calls only: of one operation, within a range of latencies,
+ * and within a window. */
+static void test_calls_only(void **state)
+{
+	static const struct sim_op caller[] = {
+	    {RUN, 1 * MS}, {POST, 1}, {WAIT, 2, HOW_UNIX}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op worker[] = {
+	    {RUN, 3 * MS}, {WAIT, 1, HOW_UNIX}, {RUN, 4 * MS}, {IO, OBJECT_NR_COLD, 1 * MS, 5 * MS},
+	    {POST, 2},	   {RUN, 9 * MS},	{EXIT}};
+	static const struct waits_config config = {
+	    .calls_only = true, .calls_of = 7, .calls_low_ns = 1 * MS, .calls_high_ns = 1000 * MS};
+	struct waits_calls calls;
+	struct waits_critical c;
+	uint64_t begin;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "caller", TARGET, 1, caller);
+	sim_task(&sim, "worker", 0, 2, worker);
+	sim_task(&sim, "innocent", 0, 0, innocent_script);
+	begin = sim.now;
+	sim_play(40 * MS, 3);
+	feed_all(&config);
+	assert_int_equal(account.total_ns, 0);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), -ENOENT);
+	put_sample(7, begin + MS / 2, 13 * MS + MS / 2);
+	put_sample(8, begin + MS / 2, 13 * MS); /* another operation */
+	put_sample(7, begin + MS / 2, MS / 2);	/* too fast */
+	put_sample(7, begin - MS, 5 * MS);	/* began before the window */
+	put_sample(7, begin + 39 * MS, 9 * MS); /* ended after it */
+	waits_flush(waits);
+	take_answers();
+	waits_calls(waits, &calls);
+	assert_int_equal(calls.sampled, 3);
+	assert_int_equal(calls.followed, 1);
+	assert_int_equal(calls.outside, 2);
+	assert_int_equal(calls.ns, 13 * MS + MS / 2);
+	assert_int_equal(account.total_ns, calls.ns);
+	expect("caller", ACCOUNT_RUN_UNSAMPLED, 1.5);
+	expect("caller>worker", ACCOUNT_RUN_UNSAMPLED, 6);
+	expect("caller>worker>/usr/share/cold", ACCOUNT_DEVICE, 5);
+	expect_absent("innocent");
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near((double)c.path.length_ns / 1e6, 13.5);
+	near(critical_ms(&c.path, "worker", "running"), 6.5);
+	assert_int_equal(c.nr_next, 0);
+	waits_critical_release(&c);
+}
+
 static void test_folded(void **state)
 {
 	static const struct sim_op a[] = {{RUN, 1 * MS}, {POST, 1}, {WAIT, 2, HOW_PIPE}, {EXIT}};
@@ -316,10 +374,9 @@ static void test_idle_worker(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_pass_and_disk), CASE(test_deficit),
-	    CASE(test_back_pressure), CASE(test_call_path),
-	    CASE(test_folded),	      CASE(test_timeline),
-	    CASE(test_idle_worker),   cmocka_unit_test(test_kinds),
+	    CASE(test_pass_and_disk), CASE(test_deficit),     CASE(test_back_pressure),
+	    CASE(test_call_path),     CASE(test_calls_only),  CASE(test_folded),
+	    CASE(test_timeline),      CASE(test_idle_worker), cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

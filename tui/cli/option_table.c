@@ -50,8 +50,9 @@ ROW("container", 0, "ID|NAME", TARGET, TARGETS,
 ROW("replay", 'r', "FILE", TARGET, FILES | F(EXPORT),
     "show a saved session instead of a process; this needs no privileges", .id = OPT_FILE),
 
-ROW("of", 'f', "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(OPEN) | F(RECORD),
-    "measure this operation; may be repeated (default: syscalls)", .id = OPT_OP),
+ROW("of", 'f', "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(OPEN) | CHAINS | F(WAITS_FILE) | F(RECORD),
+    "measure this operation; may be repeated (default: syscalls); chains and critical: only its "
+    "calls", .id = OPT_OP),
 ROW("begin", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
     "count only what begins after a call of this operation began and before a call of --end ended",
     .id = OPT_BEGIN),
@@ -69,9 +70,9 @@ ROW("max-overhead", 0, "PERCENT", MEASURE, LIVE,
     "limit for the time that probes take from the target, in percent of its CPU time or of one "
     "CPU, whichever is larger (1; 100 = no limit)", NUMBER(max_overhead, 0.01, 100)),
 
-ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND),
+ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS | F(WAITS_FILE),
     "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "
-    "the peak with the largest share of the time", .id = OPT_PEAK),
+    "the peak with the largest share of the time; chains and critical: all calls", .id = OPT_PEAK),
 ROW("slowest", 0, "PERCENT", DESCENT, F(DESCEND),
     "explain the slowest calls, this percentage of all calls, instead of a peak",
     NUMBER(question.slowest, 1e-6, 100)),
@@ -170,7 +171,7 @@ const struct verb_row verb_rows[] = {
     {"chains",
      VERB_CHAINS,
      F(CHAINS) | F(WAITS_FILE),
-     {"TARGET [-o FILE]", "-r FILE", NULL},
+     {"TARGET [--of OP [--peak P]] [-o FILE]", "-r FILE [--of OP [--peak P]]", NULL},
      "show for whom a process waits, through all processes",
      "Trace the waits of a process for some seconds. Print for whom each thread waited, for whom "
      "that one waited, and so on down to code that ran or a device that worked, and account for "
@@ -179,7 +180,7 @@ const struct verb_row verb_rows[] = {
     {"critical",
      VERB_CRITICAL,
      F(CRITICAL) | F(WAITS_FILE),
-     {"TARGET [-o FILE]", "-r FILE", NULL},
+     {"TARGET [--of OP [--peak P]] [-o FILE]", "-r FILE [--of OP [--peak P]]", NULL},
      "find the critical path of a process through all processes",
      "Trace the waits of a process for some seconds. Print what its longest path of runs and "
      "waits consists of, and what would be saved if a part of it took no time. With -r, read a "

@@ -31,21 +31,6 @@ struct run {
 	struct choose_progress progress;
 };
 
-/* The number of the operation that -f names; 0: it is not armed yet. */
-static uint32_t op_of(const struct run *r)
-{
-	struct model *m = front_model(r->front);
-
-	for (size_t i = 0; i < model_nr_ops(m); i++) {
-		const struct op *op = model_op(m, i);
-
-		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) &&
-		    !strcmp(op->requested, r->options->ops[0].text))
-			return op->op;
-	}
-	return 0;
-}
-
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
 static bool try_begin(struct run *r, uint64_t now)
 {
@@ -54,7 +39,7 @@ static bool try_begin(struct run *r, uint64_t now)
 	int err;
 
 	if (!r->report.op)
-		r->report.op = op_of(r);
+		r->report.op = verb_op_of(r->report.model, r->options);
 	if (!r->report.op)
 		return true;
 	err = choose_descent(r->report.model, r->report.op, &r->options->question, waited, &ask);

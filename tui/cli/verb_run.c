@@ -164,6 +164,18 @@ void verb_messages(struct front *f)
 		verb_complain(line);
 }
 
+uint32_t verb_op_of(struct model *m, const struct options *o)
+{
+	for (size_t i = 0; i < model_nr_ops(m); i++) {
+		const struct op *op = model_op(m, i);
+
+		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) &&
+		    !strcmp(op->requested, o->ops[0].text))
+			return op->op;
+	}
+	return 0;
+}
+
 void verb_end(struct front *f)
 {
 	if (front_over(f))

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verbs chains and critical: for whom the target waits. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/descent/choose.h"
+#include "analysis/descent/descent.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output_waits.h"
 
-enum { DEFAULT_FOR_S = 5, NAMES_MS = 500, END_MS = 10000, SETTLE_MS = 20000 };
+enum { DEFAULT_FOR_S = 5, NAMES_MS = 500, END_MS = 10000, SETTLE_MS = 20000, SLICES = 2 };
 #define MS 1000000ull
+
+/* Which calls --of and --peak mean. */
+struct waits_call_choice {
+	bool made;
+	bool no_such_peak;
+	uint64_t since_ns; /* when probes were in place; 0: not yet */
+	uint32_t op;
+	uint64_t low_ns, high_ns;
+};
 
 struct run {
 	struct front *front;
@@ -20,6 +32,7 @@ struct run {
 	uint64_t began_ns;		/* when the collector began to trace; 0: not yet */
 	uint64_t names_ns, reported_ns; /* last request for names, last line of --json-lines */
 	int output_error;		/* negative errno of a failed write; 0: none */
+	struct waits_call_choice choice;
 };
 
 static struct wait_report report_of(const struct run *r)
@@ -59,12 +72,72 @@ static void print_state(void *ctx)
 		output_chains_text(&report, &oo, stderr);
 }
 
+static bool names_peak(const struct options *o)
+{
+	return o->question.peak || o->question.peak_high_ns;
+}
+
+/* False: there is no such peak. */
+static bool choose(struct waits_call_choice *c, struct model *m, const struct options *o,
+		   double waited_s)
+{
+	struct rec_descent ask;
+	int err;
+
+	if (!c->op)
+		c->op = verb_op_of(m, o);
+	if (!c->op || c->made)
+		return true;
+	c->high_ns = UINT64_MAX;
+	if (names_peak(o)) {
+		err = choose_descent(m, c->op, &o->question, waited_s, &ask);
+		c->no_such_peak = err == -ENOENT;
+		if (err)
+			return err == -EAGAIN;
+		c->low_ns = ask.low_ns;
+		c->high_ns = ask.high_ns;
+	}
+	c->made = true;
+	return true;
+}
+
+/* With --peak: watch the operation until its peaks are known. False: there is nothing to wait for
+ * any more. */
+static bool choose_turn(void *ctx, int ticks, uint64_t now)
+{
+	struct run *r = ctx;
+	struct waits_call_choice *c = &r->choice;
+	const char *line;
+
+	if (r->loop.interrupted || front_failure(r->front, &line) || front_nothing_to_do(r->front))
+		return false;
+	if (front_ready(r->front) && !c->since_ns)
+		c->since_ns = now;
+	if (!c->since_ns || ticks <= 0)
+		return true;
+	return choose(c, front_model(r->front), r->options, (double)(now - c->since_ns) / 1e9) &&
+	       !c->made && now - c->since_ns < (uint64_t)(r->options->question.timeout_s * 1e9);
+}
+
+/* Tell the analysis which calls to follow as soon as their operation has a number. */
+static void limit_calls(struct run *r)
+{
+	struct waits_call_choice *c = &r->choice;
+
+	if (!r->options->nr_ops || (c->made && wait_driver_is_limited(front_waits(r->front))))
+		return;
+	if (choose(c, front_model(r->front), r->options, r->options->question.timeout_s) && c->made)
+		wait_driver_limit_calls(front_waits(r->front), c->op, c->low_ns, c->high_ns);
+}
+
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
 	const struct run *r = ctx;
 
 	buf_printf(text, "%s: %s", r->options->verb == VERB_CRITICAL ? "critical" : "chains",
-		   r->began_ns ? "observing who waits for whom" : "starting");
+		   r->began_ns		? "observing who waits for whom"
+		   : r->choice.since_ns ? "waiting for enough calls to choose the peak"
+					: "starting");
 	if (r->began_ns && r->for_s > 0)
 		progress_of_time(p, now - r->began_ns, (uint64_t)(r->for_s * 1e9));
 }
@@ -75,8 +148,10 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	struct wait_report report;
 	const char *line;
 
-	if (r->loop.interrupted || r->output_error || front_failure(r->front, &line))
+	if (r->loop.interrupted || r->output_error || front_failure(r->front, &line) ||
+	    (r->options->nr_ops && front_nothing_to_do(r->front)))
 		return false;
+	limit_calls(r);
 	if (!front_waits_begun(r->front))
 		return !front_waits_ended(r->front);
 	if (!r->began_ns)
@@ -110,11 +185,16 @@ static void run_end(struct run *r)
 {
 	uint64_t until = front_now_ns() + END_MS * MS;
 	struct progress p = {.text = "unwinding stacks and looking up names", .done = -1};
+	int slices = 0;
 
 	progress_show(&p, front_now_ns());
 	front_waits_end(r->front);
 	while (!front_waits_ended(r->front) && front_now_ns() < until)
 		verb_turn(r->front);
+	/* the samples of the last calls come at the end of a slice */
+	while (r->options->nr_ops && r->choice.made && slices < SLICES && !front_over(r->front) &&
+	       front_now_ns() < until)
+		slices += front_turn(r->front, NULL, 0, NAMES_MS);
 	if (wait_driver_waits(front_waits(r->front)))
 		waits_flush(wait_driver_waits(front_waits(r->front)));
 	until = front_now_ns() + SETTLE_MS * MS;
@@ -126,21 +206,61 @@ static void run_end(struct run *r)
 	progress_erase();
 }
 
-static bool is_observed(const struct wait_report *report)
+static bool is_answered(const struct wait_report *report, const struct options *o)
 {
 	struct waits_stats stats;
+	struct waits_calls calls;
 
 	if (!report->waits)
 		return false;
 	waits_stats(report->waits, &stats);
-	return stats.observed_ns > 0;
+	waits_calls(report->waits, &calls);
+	return stats.observed_ns > 0 && (!o->nr_ops || calls.followed);
 }
 
-static int answer_status(const struct wait_report *report, const struct options *o)
+/* Why no call of --of was followed. */
+static void explain_calls(const struct wait_report *report, const struct options *o,
+			  const struct waits_call_choice *c)
 {
-	if (is_observed(report))
+	struct waits_calls calls = {0};
+	const struct op *op = model_op_by_number(report->model, c->op);
+	char line[512];
+
+	if (report->waits)
+		waits_calls(report->waits, &calls);
+	if (c->no_such_peak)
+		snprintf(line, sizeof(line),
+			 "no answer: %s has no peak as --peak says; peaktop watch -f %s lists its "
+			 "peaks",
+			 o->ops[0].text, o->ops[0].text);
+	else if (!c->made && names_peak(o))
+		snprintf(line, sizeof(line),
+			 "no answer: %s had %llu calls, too few to choose the peak; give "
+			 "--peak as a range of latencies",
+			 o->ops[0].text, (unsigned long long)(op ? op->seen_calls : 0));
+	else if (!calls.sampled)
+		snprintf(line, sizeof(line),
+			 "no answer: no call of %s%s ended while waits were traced; try a longer "
+			 "--for",
+			 o->ops[0].text, names_peak(o) ? " with this latency" : "");
+	else
+		snprintf(line, sizeof(line),
+			 "no answer: none of the %llu sampled calls of %s lay within a window of "
+			 "observation; try a longer --for or a larger --max-overhead",
+			 (unsigned long long)calls.sampled, o->ops[0].text);
+	verb_complain(line);
+}
+
+static int answer_status(const struct wait_report *report, const struct options *o,
+			 const struct waits_call_choice *c)
+{
+	if (is_answered(report, o))
 		return EXIT_ANSWERED;
-	verb_complain(o->nr_files ? "no answer: this session has no records of waits; record some "
+	if (o->nr_ops && (report->waits || !o->nr_files))
+		explain_calls(report, o, c);
+	else
+		verb_complain(o->nr_files
+				  ? "no answer: this session has no records of waits; record some "
 				    "with peaktop chains TARGET -o FILE"
 				  : "no answer: the target ended, or peaktop was stopped, before a "
 				    "wait was observed; try a longer --for");
@@ -151,18 +271,39 @@ static int answer_status(const struct wait_report *report, const struct options 
 static struct waits_config config_of(const struct options *o)
 {
 	return (struct waits_config){.rsp_compat = o->rsp_compat,
+				     .calls_only = o->nr_ops > 0,
 				     .no_critical = o->verb == VERB_CHAINS && !o->output,
 				     .no_chains = o->verb == VERB_CRITICAL && !o->output};
+}
+
+/* Find out which calls --of and --peak mean, from the whole session. */
+static int choose_of_file(const struct options *o, struct waits_call_choice *c)
+{
+	struct replay *r = NULL;
+	int status = replay_whole(&r, o->files[0]);
+
+	if (status)
+		return status;
+	choose(c, replay_model(r), o, o->question.timeout_s);
+	replay_free(r);
+	return 0;
 }
 
 static int waits_of_file(const struct options *o)
 {
 	struct waits_config config = config_of(o);
+	struct waits_call_choice choice = {.made = false};
 	struct wait_report report;
 	struct replay *r = NULL;
 	bool damaged;
-	int err, status = replay_whole_waits(&r, o->files[0], &config);
+	int err, status = o->nr_ops ? choose_of_file(o, &choice) : 0;
 
+	if (status)
+		return status;
+	config.calls_of = choice.op;
+	config.calls_low_ns = choice.low_ns;
+	config.calls_high_ns = choice.high_ns;
+	status = replay_whole_waits(&r, o->files[0], &config);
 	if (status)
 		return status;
 	report = wait_report_of(r);
@@ -170,9 +311,27 @@ static int waits_of_file(const struct options *o)
 		waits_flush(report.waits);
 	err = print_answer(&report, o);
 	damaged = replay_damage(r)[0];
-	status = damaged ? EXIT_DAMAGED : answer_status(&report, o);
+	status = damaged ? EXIT_DAMAGED : answer_status(&report, o, &choice);
 	replay_free(r);
 	return err && !damaged ? output_status(err) : status;
+}
+
+/* One line about an option that these verbs cannot use; NULL: all can be. */
+static const char *refusal(const struct options *o)
+{
+	enum op_kind kind = o->ops[0].kind;
+
+	if (!o->nr_ops)
+		return names_peak(o) ? "--peak needs --of: name the operation whose peak is meant"
+				     : NULL;
+	if (o->nr_ops > 1)
+		return "--of was given more than once; chains and critical follow the calls of one "
+		       "operation";
+	return kind == OP_FUNCTION || kind == OP_OFFSET || kind == OP_SYSCALL
+		   ? NULL
+		   : "--of must be a function of the program or its libraries, or syscall:NAME, "
+		     "for "
+		     "chains and critical";
 }
 
 int verb_waits(struct options *o)
@@ -187,6 +346,10 @@ int verb_waits(struct options *o)
 	const char *line;
 	int status, err;
 
+	if (refusal(o)) {
+		verb_complain(refusal(o));
+		return EXIT_USAGE;
+	}
 	if (o->nr_files) {
 		progress_begin(o);
 		return waits_of_file(o);
@@ -200,7 +363,12 @@ int verb_waits(struct options *o)
 	wait_driver_configure(front_waits(r.front), &config);
 	r.loop.turn = run_begin;
 	verb_loop(&r.loop);
-	if (!front_over(r.front) && front_waits_begin(r.front)) {
+	if (names_peak(o)) {
+		r.loop.turn = choose_turn;
+		verb_loop(&r.loop);
+	}
+	if (!front_over(r.front) && (r.choice.made || !names_peak(o)) &&
+	    front_waits_begin(r.front)) {
 		r.loop.turn = run_turn;
 		verb_loop(&r.loop);
 	}
@@ -210,7 +378,7 @@ int verb_waits(struct options *o)
 	if (status)
 		verb_complain(line);
 	else
-		status = answer_status(&report, o);
+		status = answer_status(&report, o, &r.choice);
 	err = r.output_error;
 	if (!err && (!status || o->json || o->json_lines))
 		err = print_answer(&report, o);

@@ -60,6 +60,8 @@ void verb_loop(struct verb_loop *l);
 /* One turn of the front outside of the loop. If the stream is over, only the parser gets a turn. */
 void verb_turn(struct front *f);
 
+/* The number of the operation that the first --of names; 0: it is not armed yet. */
+uint32_t verb_op_of(struct model *m, const struct options *o);
 /* Print the front's messages. */
 void verb_messages(struct front *f);
 /* End a measurement in order and print its last messages. */

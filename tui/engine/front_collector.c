@@ -34,6 +34,7 @@ static uint32_t layers_of(const struct front_options *fo)
 	    1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
+	bool chains;
 
 	/*
 	 * The walk and --open need neither probes nor tracepoints: they read thread states with
@@ -41,8 +42,9 @@ static uint32_t layers_of(const struct front_options *fo)
 	 */
 	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
 		return 0;
-	/* traced by REQ_WAITS */
-	if (o->verb == VERB_CHAINS || o->verb == VERB_CRITICAL)
+	/* traced by REQ_WAITS; of --of only the calls are wanted */
+	chains = o->verb == VERB_CHAINS || o->verb == VERB_CRITICAL;
+	if (chains && !o->nr_ops)
 		return 0;
 	if (fo->all_layers || !o->nr_ops)
 		return all;
@@ -63,7 +65,7 @@ static uint32_t layers_of(const struct front_options *fo)
 			break;
 		default:
 			/* on-CPU time and run-queue delay of calls are measured at the scheduler */
-			mask |= 1u << LAYER_RUNQUEUE;
+			mask |= chains ? 0 : 1u << LAYER_RUNQUEUE;
 		}
 	}
 	return mask;

@@ -97,6 +97,7 @@ static void feed(struct front *f, const struct record *from)
 		front_message(f, "out of memory: later records are ignored");
 	record_append(f, &rec);
 	driver_take(f->stream.driver, &rec);
+	wait_driver_take(f->stream.waits, &rec);
 	walker_take(f->stream.walker, &rec);
 	open_calls_feed(f->stream.open_calls, &rec);
 }

@@ -76,7 +76,9 @@ bool front_waits_ended(const struct front *f)
 
 bool waits_are_due(const struct front *f)
 {
+	/* with --peak, the peak has to be found first */
 	return (f->options->verb == VERB_CHAINS || f->options->verb == VERB_CRITICAL) &&
+	       !f->options->question.peak && !f->options->question.peak_high_ns &&
 	       (!f->waits || (!f->waits->begun && !f->waits->ended));
 }
 

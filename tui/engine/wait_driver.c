@@ -49,6 +49,20 @@ void wait_driver_configure(struct wait_driver *w, const struct waits_config *con
 	w->config = *config;
 }
 
+void wait_driver_limit_calls(struct wait_driver *w, uint32_t op, uint64_t low_ns, uint64_t high_ns)
+{
+	w->config.calls_of = op;
+	w->config.calls_low_ns = low_ns;
+	w->config.calls_high_ns = high_ns;
+	if (w->waits)
+		waits_limit_calls(w->waits, op, low_ns, high_ns);
+}
+
+bool wait_driver_is_limited(const struct wait_driver *w)
+{
+	return w->config.calls_of != 0;
+}
+
 bool is_wait_record(enum record_type type)
 {
 	return type >= REC_WINDOW && type <= REC_PAST;
@@ -63,6 +77,11 @@ static void say_short_of_memory(struct wait_driver *w)
 
 void wait_driver_take(struct wait_driver *w, const struct record *rec)
 {
+	if (rec->type == REC_SAMPLE && w->config.calls_only && w->waits) {
+		if (waits_feed(w->waits, rec))
+			say_short_of_memory(w);
+		return;
+	}
 	if (!is_wait_record(rec->type))
 		return;
 	if (!w->waits)

@@ -20,6 +20,11 @@ void wait_driver_free(struct wait_driver *w);
 /* How to analyse the waits; has an effect only before the first record about waits. */
 void wait_driver_configure(struct wait_driver *w, const struct waits_config *config);
 
+/* With config.calls_only: follow these calls (waits_limit_calls()). */
+void wait_driver_limit_calls(struct wait_driver *w, uint32_t op, uint64_t low_ns, uint64_t high_ns);
+
+bool wait_driver_is_limited(const struct wait_driver *w);
+
 /* True for the records of record_waits.h. */
 bool is_wait_record(enum record_type type);
 /* Call this for every record of the stream that a session file can hold, in stream order. */

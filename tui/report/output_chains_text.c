@@ -29,6 +29,17 @@ static void put_accounting(struct buf *out, const struct waits_account *a)
 	buf_printf(out, ", %s as the RSP paper counts\n", format_percent(a->rsp).s);
 }
 
+static void put_calls(struct buf *out, const struct wait_report *r, unsigned int columns)
+{
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	wait_calls_words(&line, r);
+	if (line.len && !line.err)
+		words_wrap(out, line.data, columns, "Calls:    ", 10);
+	buf_release(&line);
+}
+
 static void put_observed(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o)
 {
@@ -42,6 +53,7 @@ static void put_observed(struct buf *out, const struct wait_report *r,
 		buf_printf(&line, "; the host took %s from the CPUs meanwhile",
 			   format_time(s.steal_ns).s);
 	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Observed: ", 10);
+	put_calls(out, r, output_columns(o));
 	buf_reset(&line);
 	for (unsigned int i = 0; wait_doubt(&line, r, &s, i); i++) {
 		words_wrap(out, line.data, output_columns(o), "  ", 4);

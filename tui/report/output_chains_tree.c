@@ -6,7 +6,7 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
-#include "tui/report/output_waits.h"
+#include "tui/report/output_chains_tree.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
@@ -21,21 +21,6 @@ enum {
 	CPU_USERS = 3, /* tasks named that had the CPU */
 };
 #define LEAST 0.01 /* chains with a smaller share are counted together */
-
-struct printer {
-	const struct wait_report *r;
-	const struct waits_chains *chains;
-	struct buf *out;
-	unsigned int columns;
-	/* Waits of a task for a CPU below the same layer are one line. By node: the node whose line
-	 * it is on (its own number: itself), and the time of this line. */
-	uint32_t *line;
-	uint64_t *ns;
-	uint64_t whole;	    /* of which the shares are taken: the time of the present thread */
-	uint32_t *children; /* indices, grouped by parent, largest first */
-	uint32_t *first;    /* of node i: its children are children[first[i] .. first[i + 1]);
-			       those of node nr are the outermost layers */
-};
 
 static double share_of(const struct printer *p, uint64_t ns)
 {
@@ -65,14 +50,13 @@ static void put_stack(const struct printer *p, const struct waits_layer *l, unsi
 
 /* ---- the tree */
 
-static bool is_other_task(const struct waits_node *n, const struct waits_node *parent)
+bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent)
 {
 	return n->layer.tid &&
 	       (!parent || parent->layer.tid != n->layer.tid || parent->layer.pid != n->layer.pid);
 }
 
-/* "redis-server 1234 ", or "412 tasks named curl: ". */
-static void put_task(struct buf *out, const struct waits_layer *l)
+void chains_put_task(struct buf *out, const struct waits_layer *l)
 {
 	if (l->tasks > 1)
 		buf_printf(out, "%u tasks named ", l->tasks);
@@ -107,8 +91,7 @@ struct cpu_user {
 	uint64_t ns;
 };
 
-/* Who had the CPUs that a task waited for: all nodes on the line of `i`. Returns how often. */
-static uint64_t put_cpu_users(struct buf *out, const struct printer *p, uint32_t i)
+uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i)
 {
 	uint32_t group = group_of(p->chains, i), nr = 0;
 	struct cpu_user users[MAX_CPU_USERS];
@@ -144,7 +127,7 @@ static uint64_t put_cpu_users(struct buf *out, const struct printer *p, uint32_t
 	return count;
 }
 
-static bool is_joined(const struct printer *p, uint32_t i)
+bool chains_is_joined(const struct printer *p, uint32_t i)
 {
 	return p->ns[i] != p->chains->nodes[i].total_ns;
 }
@@ -159,11 +142,11 @@ static void put_node(const struct printer *p, uint32_t i, unsigned int depth)
 
 	buf_init(&line, MAX_OUTPUT);
 	buf_init(&first, MAX_OUTPUT);
-	if (depth && is_other_task(n, parent))
-		put_task(&line, &n->layer);
-	if (is_joined(p, i)) {
+	if (depth && chains_is_other_task(n, parent))
+		chains_put_task(&line, &n->layer);
+	if (chains_is_joined(p, i)) {
 		buf_puts(&line, "waiting for a CPU");
-		count = put_cpu_users(&line, p, i);
+		count = chains_put_cpu_users(&line, p, i);
 	} else {
 		wait_layer_words(&line, n);
 	}
@@ -176,8 +159,7 @@ static void put_node(const struct printer *p, uint32_t i, unsigned int depth)
 	put_stack(p, &n->layer, indent + 2);
 }
 
-/* The line of a hand-off names the task below it. */
-static bool is_handoff(const struct printer *p, uint32_t i)
+bool chains_is_handoff(const struct printer *p, uint32_t i)
 {
 	return p->chains->nodes[i].layer.notes & NOTE_HANDOFF;
 }
@@ -193,7 +175,7 @@ static void put_subtree(const struct printer *p, uint32_t root)
 
 	put_node(p, root, 0);
 	open[0].at = p->first[root];
-	open[0].end = is_handoff(p, root) ? open[0].at : p->first[root + 1];
+	open[0].end = chains_is_handoff(p, root) ? open[0].at : p->first[root + 1];
 	open[0].rest = 0;
 	for (;;) {
 		uint32_t i;
@@ -216,7 +198,7 @@ static void put_subtree(const struct printer *p, uint32_t root)
 			continue;
 		}
 		put_node(p, i, depth + 1);
-		if (depth + 1 == sizeof(open) / sizeof(open[0]) || is_handoff(p, i))
+		if (depth + 1 == sizeof(open) / sizeof(open[0]) || chains_is_handoff(p, i))
 			continue;
 		depth++;
 		open[depth].at = p->first[i];
@@ -247,7 +229,7 @@ static void cpu_waits_join(struct printer *p, uint32_t from, uint32_t to)
 	for (uint32_t k = from; k < to; k++) {
 		uint32_t i = p->children[k], at = 0;
 
-		if (nodes[i].layer.state != CHAIN_RUNNABLE || is_handoff(p, i))
+		if (nodes[i].layer.state != CHAIN_RUNNABLE || chains_is_handoff(p, i))
 			continue;
 		while (at < nr && !is_same(&nodes[leaders[at]].layer, &nodes[i].layer))
 			at++;
@@ -337,28 +319,12 @@ static void put_thread(struct printer *p, const struct thread *t)
 	}
 }
 
-/* By node: its time that is not rest, with the layers below. NULL: out of memory. */
-static uint64_t *busy_times(const struct waits_chains *c)
-{
-	uint64_t *busy = calloc(c->nr + 1, sizeof(*busy));
-
-	for (uint32_t i = c->nr; busy && i--;) {
-		const struct waits_node *n = &c->nodes[i];
-
-		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] += wait_is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
-		if (n->parent != i)
-			busy[n->parent] += busy[i];
-	}
-	return busy;
-}
-
 /* The threads with their times, those that did most first. NULL: out of memory. */
 static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 {
 	uint32_t nr = p->chains->nr, most = p->first[nr + 1] - p->first[nr], found = 0;
 	struct thread *threads = calloc(most + 1, sizeof(*threads));
-	uint64_t *busy = busy_times(p->chains);
+	uint64_t *busy = chains_busy_times(p->chains);
 
 	if (!threads || !busy) {
 		free(threads);
@@ -422,99 +388,6 @@ static int put_threads(struct printer *p)
 	return 0;
 }
 
-/* ---- the sentence that comes first */
-
-/* The line below `group` with most of the time that is not rest; nr: there is none. */
-static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group)
-{
-	uint32_t best = p->chains->nr;
-
-	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
-		uint32_t i = p->children[k];
-
-		if (p->line[i] == i && busy[i] && (best == p->chains->nr || busy[i] > busy[best]))
-			best = i;
-	}
-	return best;
-}
-
-/*
- * The largest wait or run: from the outermost layer with most time that is not rest down, as long
- * as one layer below has more than half of the time. nr: there is none. *ns is its time.
- */
-static uint32_t leading(const struct printer *p, uint64_t *ns)
-{
-	uint32_t nr = p->chains->nr, best, below;
-	uint64_t *busy = busy_times(p->chains);
-
-	*ns = 0;
-	if (!busy)
-		return nr;
-	for (uint32_t i = 0; i < nr; i++)
-		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
-	best = busiest(p, busy, nr);
-	while (best < nr && !is_joined(p, best) && !is_handoff(p, best)) {
-		below = busiest(p, busy, best);
-		if (below == nr || 2 * busy[below] <= busy[best])
-			break;
-		best = below;
-	}
-	*ns = best < nr ? busy[best] : 0;
-	free(busy);
-	return best;
-}
-
-static void put_chain_words(struct buf *out, const struct printer *p, uint32_t node)
-{
-	const struct waits_chains *c = p->chains;
-	uint32_t path[64], depth = 0;
-
-	for (uint32_t i = node; depth < 64; i = c->nodes[i].parent) {
-		path[depth++] = i;
-		if (c->nodes[i].parent == i)
-			break;
-	}
-	for (uint32_t k = depth; k--;) {
-		const struct waits_node *n = &c->nodes[path[k]],
-					*parent = k + 1 < depth ? &c->nodes[path[k + 1]] : NULL;
-
-		/* Long chains: the target, and the last three layers. */
-		if (depth > 5 && k + 2 < depth && k > 2)
-			continue;
-		buf_puts(out, parent ? " > " : "");
-		if (is_other_task(n, parent))
-			put_task(out, &n->layer);
-		if (is_joined(p, path[k])) {
-			buf_puts(out, "waiting for a CPU");
-			put_cpu_users(out, p, path[k]);
-		} else {
-			wait_layer_words(out, n);
-		}
-	}
-}
-
-static void put_sentence(const struct printer *p, const struct waits_account *a)
-{
-	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
-	uint64_t ns;
-	uint32_t best = leading(p, &ns);
-	struct buf line;
-
-	buf_init(&line, MAX_OUTPUT);
-	if (idle)
-		buf_printf(&line, "%s of the time idle or in a timed sleep",
-			   format_percent((double)idle / (double)a->total_ns).s);
-	if (best < p->chains->nr) {
-		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",
-			   format_percent((double)ns / (double)a->total_ns).s);
-		put_chain_words(&line, p, best);
-	}
-	if (!line.len)
-		wait_rest_words(&line, a);
-	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
-	buf_release(&line);
-}
-
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
 		   const struct waits_account *account, unsigned int columns)
 {
@@ -522,7 +395,7 @@ int wait_tree_text(struct buf *out, const struct wait_report *r, const struct wa
 	int err = children_sort(&p);
 
 	if (!err) {
-		put_sentence(&p, account);
+		chains_put_sentence(&p, account);
 		buf_puts(out, "\n share    time times  chain: share of the thread's time, largest "
 			      "first\n");
 		err = put_threads(&p);

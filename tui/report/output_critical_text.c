@@ -173,6 +173,10 @@ static void put_doubts(struct buf *out, const struct wait_report *r, const struc
 	buf_reset(&line);
 	wait_observed_words(&line, r, o, &s);
 	words_wrap(out, line.err ? "" : line.data, output_columns(o), "Observed: ", 10);
+	buf_reset(&line);
+	wait_calls_words(&line, r);
+	if (line.len && !line.err)
+		words_wrap(out, line.data, output_columns(o), "Calls:    ", 10);
 	buf_release(&line);
 }
 

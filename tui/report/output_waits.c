@@ -269,6 +269,26 @@ void wait_observed_words(struct buf *out, const struct wait_report *r,
 		   s->windows == 1 ? "window" : "windows");
 }
 
+void wait_calls_words(struct buf *out, const struct wait_report *r)
+{
+	struct waits_calls c = {0};
+	const struct op *op;
+
+	if (r->waits)
+		waits_calls(r->waits, &c);
+	op = model_op_by_number(r->model, c.op);
+	if (!op)
+		return;
+	buf_printf(out, "this is about %s of %s sampled calls of ", format_count(c.followed).s,
+		   format_count(c.sampled).s);
+	words_op_name(out, r->model, op);
+	if (c.high_ns != UINT64_MAX)
+		buf_printf(out, " that took %s", format_range(c.low_ns, c.high_ns).s);
+	buf_printf(out, ", %s in all", format_time(c.ns).s);
+	if (c.outside)
+		buf_puts(out, "; the others did not lie within a window of observation");
+}
+
 const char wait_no_window[] =
     "no window of observation is open yet. Waits are traced in windows of 1 s or longer; each "
     "begins when the budget (--max-overhead, by default 1%) pays for it. With --max-overhead 100 "

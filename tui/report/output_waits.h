@@ -63,6 +63,10 @@ void wait_observed_words(struct buf *out, const struct wait_report *r,
 void wait_nothing_words(struct buf *out, const struct wait_report *r, const char *text,
 			unsigned int columns);
 extern const char wait_no_window[];
+/* How many calls of --of were followed: "12 of 15 sampled calls of fsync, ...". Nothing without
+ * --of.
+ */
+void wait_calls_words(struct buf *out, const struct wait_report *r);
 /* The share of the whole measurement in which waits were observed, 0..1. */
 double wait_share_observed(const struct wait_report *r, const struct output_options *o,
 			   const struct waits_stats *stats);

@@ -52,6 +52,10 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 	if (r->waits)
 		waits_stats(r->waits, &stats);
 	buf_init(&b, MAX_WORDS);
+	wait_calls_words(&b, r);
+	if (b.len)
+		json_append(notes, json_stringn(b.data, b.len), failed);
+	buf_reset(&b);
 	for (unsigned int i = 0; wait_doubt(&b, r, &stats, i); i++) {
 		json_append(notes, json_stringn(b.data, b.len), failed);
 		buf_reset(&b);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tree of chains and the sentence above it share. Private to tui/report. */
+#ifndef PEAKTOP_OUTPUT_CHAINS_TREE_H
+#define PEAKTOP_OUTPUT_CHAINS_TREE_H
+
+#include "tui/report/output_waits.h"
+
+struct printer {
+	const struct wait_report *r;
+	const struct waits_chains *chains;
+	struct buf *out;
+	unsigned int columns;
+	/* Waits of a task for a CPU below the same layer are one line. By node: the node whose line
+	 * it is on (its own number: itself), and the time of this line. */
+	uint32_t *line;
+	uint64_t *ns;
+	uint64_t whole;	    /* of which the shares are taken: the time of the present thread */
+	uint32_t *children; /* indices, grouped by parent, largest first */
+	uint32_t *first;    /* of node i: its children are children[first[i] .. first[i + 1]);
+			       those of node nr are the outermost layers */
+};
+
+/* True if the layer is about another task than the one above it; `parent` NULL: it is outermost. */
+bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent);
+/* True if the line of node `i` joins several waits for a CPU. */
+bool chains_is_joined(const struct printer *p, uint32_t i);
+/* The line of a hand-off names the task below it. */
+bool chains_is_handoff(const struct printer *p, uint32_t i);
+/* "redis-server 1234 ", or "412 tasks named curl: ". */
+void chains_put_task(struct buf *out, const struct waits_layer *l);
+/* Who had the CPUs that a task waited for: all nodes on the line of `i`. Returns how often. */
+uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i);
+/* By node: its time that is not rest, with the layers below. NULL: out of memory. */
+uint64_t *chains_busy_times(const struct waits_chains *c);
+/* The sentence about the largest wait or run (output_chains_sentence.c). */
+void chains_put_sentence(const struct printer *p, const struct waits_account *a);
+
+#endif
