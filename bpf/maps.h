@@ -24,12 +24,13 @@ struct irq_context {
 	u64 left;    /* when the last one ended that was no soft interrupt */
 	u32 vectors; /* 1: an interrupt from another CPU was seen, so this kernel reports them */
 	u64 total; /* ns in interrupts since the last context switch; only while waits are traced */
+	u64 before;   /* `total` at the last context switch */
+	u32 followed; /* 1: the current task may be followed; set at each switch of a window */
 	/*
 	 * What runs on top of the task, the outermost first, while waits are traced: the contexts
 	 * of enum bracket_kind, with the function of a timer or the address of a request.
 	 */
-	u64 before; /* `total` at the last context switch */
-	u32 brackets, room;
+	u32 brackets;
 	u16 bracket[PT_BRACKETS];
 	u64 of[PT_BRACKETS];
 };

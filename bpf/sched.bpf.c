@@ -6,13 +6,8 @@
 #include "bpf/stack.h"
 #include "bpf/waits_sched.h"
 
-INLINE void irq_forget(void)
+INLINE void irq_forget(struct irq_context *irq)
 {
-	u32 zero = 0;
-	struct irq_context *irq = bpf_map_lookup_elem(&irqs, &zero);
-
-	if (!irq)
-		return;
 	irq->depth = irq->left = 0;
 	irq->brackets = 0;
 	irq->before = irq->total;
@@ -249,15 +244,17 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct pt_control *c = the_control();
+	struct irq_context *irq = irq_here();
 	bool out, in;
 	u64 now;
 
-	if (!c)
+	if (!c || !irq)
 		return 0;
 	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
-	irq_forget();
+	irq_forget(irq);
 	if (waits_on(c)) {
-		if (follow_bit(prev->pid) || follow_bit(next->pid))
+		irq->followed = follow_bit(next->pid);
+		if (irq->followed || follow_bit(prev->pid))
 			waits_switched(ctx, c, preempt, prev, next);
 		else
 			others_count();
@@ -281,29 +278,36 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Record the waker here, because sched_wakeup may fire on another CPU. */
+/*
+ * Record the waker here, because sched_wakeup may fire on another CPU. For tasks that are not
+ * followed the program calls no helper: a call costs as much as all the rest.
+ */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
-	u64 id = bpf_get_current_pid_tgid();
 	struct pt_control *c = the_control();
-	struct irq_context *irq;
-	u32 tid = p->pid, zero = 0;
+	struct irq_context *irq = irq_here();
 	struct pt_thread *t;
+	u32 tid = p->pid;
+	u64 id;
 
+	if (!c || !irq)
+		return 0;
 	if (waits_on(c)) {
-		if (follow_bit(p->pid))
+		if (follow_bit(tid))
 			waits_woken(ctx, c, p);
-		else
+		else if (irq->followed)
 			stranger_woken(c, bpf_get_current_task_btf());
+		else
+			others_count();
 	}
-	if (!c || !c->descend_slot || !is_target(c, p->tgid))
+	if (!c->descend_slot || !is_target(c, p->tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)
 		return 0;
-	irq = bpf_map_lookup_elem(&irqs, &zero);
-	t->waker_irq = irq && irq->depth ? irq->number + 1 : 0;
+	id = bpf_get_current_pid_tgid();
+	t->waker_irq = irq->depth ? irq->number + 1 : 0;
 	t->waker_tid = (u32)id;
 	t->waker_tgid = id >> 32;
 	bpf_get_current_comm(t->waker_comm, PT_COMM);
@@ -315,12 +319,16 @@ int BPF_PROG(on_waking, struct task_struct *p)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address)
 {
-	u64 id = bpf_get_current_pid_tgid();
 	struct pt_control *c = the_control();
-	u32 tid = (u32)id;
 	struct pt_thread *t;
+	u64 id;
+	u32 tid;
 
-	if (!c || !c->descend_slot || !is_target(c, id >> 32))
+	if (!c || !c->descend_slot)
+		return 0;
+	id = bpf_get_current_pid_tgid();
+	tid = (u32)id;
+	if (!is_target(c, id >> 32))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (t)
