@@ -229,24 +229,31 @@ static const struct option_row *option_with_value(const char *word)
 	return NULL;
 }
 
+/* A process by its name, or by the begin of it. */
 struct named {
 	const char *name;
 	pid_t pid;
+	bool exact;
 };
 
 static void find_named(void *ctx, const struct picker_process *list, size_t nr)
 {
 	struct named *n = ctx;
 
-	for (size_t i = 0; i < nr && !n->pid; i++) {
-		if (list[i].permitted && !strncmp(list[i].comm, n->name, 15))
-			n->pid = (pid_t)list[i].pid;
+	for (size_t i = 0; i < nr; i++) {
+		bool exact = !strncmp(list[i].comm, n->name, 15);
+
+		if (!list[i].permitted || list[i].kernel || n->exact ||
+		    (!exact && (n->pid || strncmp(list[i].comm, n->name, strlen(n->name)) != 0)))
+			continue;
+		n->exact = exact;
+		n->pid = (pid_t)list[i].pid;
 	}
 }
 
 static pid_t target_pid(const struct completion *c)
 {
-	struct named n = {NULL, 0};
+	struct named n = {0};
 
 	for (int i = 0; i + 1 < c->n; i++) {
 		const struct option_row *row = option_with_value(c->words[i]);

@@ -259,23 +259,52 @@ static void draw_empty(const struct view_operations *o, struct grid *g, struct r
 	grid_put_cut(g, r.x + 2, r.y, r.w - 2, ROLE_DIM, text);
 }
 
-/* Draw the line under the table: the period of the figures, filter, layers, the latest note. */
-static void draw_foot(const struct view_operations *o, struct grid *g, int y, int w)
+/* The line under the table without the note: the period of the figures, filter. */
+static void foot_text(const struct view_operations *o, const struct grid *g, char *text, size_t n)
 {
 	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
-	char text[768];
-	int x;
+	int at = snprintf(text, n, "%d of %zu %s %s", o->list.n, o->rows.nr, dot,
+			  o->rows.last_slice ? "last slice" : "whole run");
 
-	snprintf(text, sizeof(text), "%d of %zu %s %s", o->list.n, o->rows.nr, dot,
-		 o->rows.last_slice ? "last slice" : "whole run");
-	x = 2 + grid_put(g, 2, y, w - 2, ROLE_DIM, text);
-	if (o->rows.filter[0]) {
-		snprintf(text, sizeof(text), " %s filter: %s", dot, o->rows.filter);
-		x += grid_put(g, x, y, w - x, ROLE_TEXT, text);
+	if (o->rows.filter[0] && at > 0 && (size_t)at < n)
+		snprintf(text + at, n - (size_t)at, " %s filter: %s", dot, o->rows.filter);
+}
+
+/* True if the note does not fit on the line under the table. */
+static bool note_needs_a_line(const struct view_operations *o, const struct grid *g, int w)
+{
+	char text[512];
+
+	foot_text(o, g, text, sizeof(text));
+	return o->note[0] && grid_columns(g, text) + grid_columns(g, o->note) + 5 > w;
+}
+
+/* Draw the line under the table, and the latest note, which may have a line of its own. */
+static void draw_foot(const struct view_operations *o, struct grid *g, struct rect r)
+{
+	const char *i = " (i: all of it)";
+	char text[768];
+	int x, y = r.y, end = r.x + r.w;
+
+	foot_text(o, g, text, sizeof(text));
+	x = r.x + 2;
+	x += grid_put(g, x, y, end - x, o->rows.filter[0] ? ROLE_TEXT : ROLE_DIM, text);
+	if (!o->note[0])
+		return;
+	if (r.h > 1) {
+		x = r.x + 2;
+		y++;
+	} else {
+		x += grid_printf(g, x, y, end - x, ROLE_WARNING, " %s ",
+				 theme_glyph(GLYPH_DOT, g->ascii));
 	}
-	if (o->note[0]) {
-		snprintf(text, sizeof(text), " %s %s", dot, o->note);
-		grid_put_cut(g, x, y, w - x, ROLE_WARNING, text);
+	if (grid_columns(g, o->note) <= end - x) {
+		grid_put(g, x, y, end - x, ROLE_WARNING, o->note);
+	} else if (end - x > 2 * (int)strlen(i)) {
+		grid_put_cut(g, x, y, end - x - (int)strlen(i), ROLE_WARNING, o->note);
+		grid_put(g, end - (int)strlen(i), y, (int)strlen(i), ROLE_DIM, i);
+	} else {
+		grid_put_cut(g, x, y, end - x, ROLE_WARNING, o->note);
 	}
 }
 
@@ -300,7 +329,8 @@ void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 	struct list lines = {.n = nr_lines(o),
 			     .selected = line_of_row(o, o->list.selected),
 			     .top = line_of_row(o, o->list.top)};
-	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0;
+	int head = r.h >= 3 ? 1 : 0;
+	int foot = r.h < 6 ? 0 : r.h >= 12 && note_needs_a_line(o, g, r.w) ? 2 : 1;
 	int height = r.h - head - foot, top = list_top(&lines, height), busy = (int)o->rows.nr_busy;
 
 	if (head)
@@ -320,10 +350,10 @@ void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 			 i == o->list.selected);
 	}
 	if (foot)
-		draw_foot(o, g, r.y + r.h - 1, r.w);
+		draw_foot(o, g, (struct rect){r.x, r.y + r.h - foot, r.w, foot});
 }
 
 int view_ops_height(const struct view *v, int cols)
 {
-	return nr_lines((const struct view_operations *)v) + 2;
+	return nr_lines((const struct view_operations *)v) + 3;
 }
