@@ -97,6 +97,7 @@ static void commit(struct descent *d, const struct pick *p)
 	d->seen = (struct armed_profile){0};
 	for (i = 0; i < d->tree.nr_nodes; i++) {
 		memset(&d->tree.node[i].window, 0, sizeof(d->tree.node[i].window));
+		d->tree.node[i].own_longest_ns = 0;
 		fnode_sum_dropped(&d->tree, i);
 	}
 }

@@ -211,6 +211,19 @@ static double own_part(const struct descent *d, const struct own_times *own, enu
 }
 
 /*
+ * Returns true if a single call has most of the function's own time. Such a call does not speak for
+ * the others: without votes, its time is no cause of the peak.
+ */
+static bool is_own_of_one_call(const struct descent *d, const struct fnode *n,
+			       const struct own_times *own)
+{
+	double all = own->self * (double)n->window.armed;
+
+	return n->window.armed >= descent_decision_ops(d) && all > 0 &&
+	       (double)n->own_longest_ns > all / 2;
+}
+
+/*
  * Decides which candidates of the function itself are kept. Comes after the callees: the loop
  * around a callee belongs to the function if the callee is not followed. Returns true if the votes
  * of a candidate are near the threshold.
@@ -220,6 +233,7 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 	bool measured = fnode_is_measured(d, n->id), near = false;
 	struct own_times own;
 	double part;
+	bool by_time;
 	int i;
 
 	fnode_own_times(d, n->id, &own);
@@ -231,7 +245,9 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 		if (candidate_of_host((enum candidate)i))
 			continue;
 		part = own_part(d, &own, (enum candidate)i);
-		n->self_kept[i] |= measured && part >= KEEP_OWN;
+		by_time = measured && part >= KEEP_OWN &&
+			  (i != CANDIDATE_SELF || !is_own_of_one_call(d, n, &own));
+		n->self_kept[i] |= by_time;
 		near |= !(measured && (part >= KEEP_OWN || part < MIN_TIME)) &&
 			near_threshold(d, n->own[i], largest);
 	}

@@ -171,6 +171,7 @@ static void forget_counts(struct descent *d)
 		memset(n->self_kept, 0, sizeof(n->self_kept));
 		memset(n->own, 0, sizeof(n->own));
 		n->maxcount = n->votes = n->own_ns = n->loop_ns = n->longest_ns = 0;
+		n->own_longest_ns = 0;
 		memset(&n->all, 0, sizeof(n->all));
 		memset(&n->window, 0, sizeof(n->window));
 		memset(&n->dropped, 0, sizeof(n->dropped));

@@ -130,6 +130,7 @@ struct fnode {
 	unsigned int decisions;
 	/* own code and loops, summed over the calls in which CANDIDATE_SELF got a vote */
 	uint64_t own_ns, loop_ns;
+	uint64_t own_longest_ns; /* own code in one call, at most, since a set was last armed */
 	struct sums all, window;
 	uint64_t longest_ns;
 	struct dropped dropped;

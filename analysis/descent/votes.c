@@ -342,6 +342,8 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 		if (!candidate_of_host((enum candidate)i) && s.candidate[i] > s.largest)
 			s.largest = s.candidate[i];
 	top = doubling(s.largest);
+	if (s.own > n->own_longest_ns)
+		n->own_longest_ns = s.own;
 	if (!node)
 		vote_for_host(n, &s, top);
 	if (!top && node)

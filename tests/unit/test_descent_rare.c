@@ -180,6 +180,54 @@ static void test_who_calls_the_kernel_may_be_busy(void **state)
 	bench_end(&b);
 }
 
+/* Twenty calls in which a takes 9.9 ms, and f0 itself takes `own` in every call and `once` in one.
+ */
+static void measure_own_time(struct bench *b, uint64_t own, uint64_t once)
+{
+	struct record rec = ask_record(true);
+
+	bench_begin(b);
+	site(b, '0', 'a');
+	rec.descent.high_ns = 1000 * MS;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+	profile(b, 100, 10 * MS);
+	assert_non_null(armed(b, "a"));
+	for (int i = 0; i < 60 && !b->done; i++)
+		CALL(b, 9900 * US + own + (i % 20 == 7 ? once : 0), P("a", 9900 * US));
+}
+
+/* Own code that each call spends gets no vote beside a, but a path for its time. */
+static void test_own_time_of_all_calls(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	measure_own_time(&b, 4900 * US, 0);
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_true(r.explained > 0.95);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* As much own time, but of one call in twenty: it is no cause of the peak, and the answer is only
+ * a partial one. */
+static void test_own_time_of_one_call(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	measure_own_time(&b, 100 * US, 190 * MS);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_PARTLY);
+	assert_int_equal(r.nr_paths, 1);
+	assert_true(r.explained < 0.6);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +237,8 @@ int main(void)
 	    cmocka_unit_test(test_a_busy_host_delays_nothing),
 	    cmocka_unit_test(test_who_calls_the_kernel_is_an_end),
 	    cmocka_unit_test(test_who_calls_the_kernel_may_be_busy),
+	    cmocka_unit_test(test_own_time_of_all_calls),
+	    cmocka_unit_test(test_own_time_of_one_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
