@@ -233,12 +233,19 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 	if (!profile_range_calls(&op->total, tail_of(best)))
 		return 0;
 	/*
-	 * If the latency is in the tail of a peak, leave out the faster calls. If it is near the
-	 * mode, leave out a large tail.
+	 * If the latency is in the tail of a peak, leave out the faster calls: those nearer to the
+	 * mode, and those of less than half of the latency. If it is near the mode, leave out a
+	 * large tail.
 	 */
 	at = pt_bucket(q->low_ns);
 	middle = (pt_bucket(best->mode_ns) + at) / 2;
+	if (middle + PT_RESOLUTION < at)
+		middle = at - PT_RESOLUTION;
 	if (at >= tail_begin(best)) {
+		/* with more calls, the latency may turn out to be a peak of its own */
+		if (!q->last_chance && seen(op, profile_range_calls(&op->total, tail_of(best))) <
+					   fewer(q, TAIL_CALLS, STABLE_CALLS))
+			return -EAGAIN;
 		out->basis = CHOSEN_RANGE;
 		out->low_ns = bucket_low_ns(middle > tail_begin(best) ? middle : tail_begin(best),
 					    PT_RESOLUTION);

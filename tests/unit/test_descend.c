@@ -204,6 +204,37 @@ static void swallowed(void **state)
 	assert_true(a.low_ns > 100 * US && a.low_ns <= 14 * MS && a.high_ns == 20 * MS);
 }
 
+/*
+ * A latency in the tail of a peak: with few calls there, wait for more, because it may be a peak of
+ * its own. Then leave out what is shorter than half of it.
+ */
+static void latency_in_a_tail(void **state)
+{
+	struct choose_question q = {
+	    .start_ops = 100, .waited_s = 2, .low_ns = 30 * MS, .high_ns = 30 * MS};
+	struct peak p = {.range = {pt_bucket(1 * MS), pt_bucket(50 * MS)},
+			 .low_ns = 1 * MS,
+			 .high_ns = 50 * MS,
+			 .mode_ns = 2500 * US,
+			 .share_of_calls = 1,
+			 .share_of_time = 1};
+	struct op op = {.nr_peaks = 1, .peaks = &p, .share_seen = 1};
+	struct choose_answer a;
+
+	for (int i = 0; i < 200; i++)
+		profile_add(&op.total, 2500 * US);
+	for (int i = 0; i < 12; i++)
+		profile_add(&op.total, 30 * MS);
+	p.calls = op.seen_calls = op.total.calls;
+	assert_int_equal(choose_calls(&op, &q, &a), -EAGAIN);
+	for (int i = 0; i < 12; i++)
+		profile_add(&op.total, 30 * MS);
+	p.calls = op.seen_calls = op.total.calls;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_int_equal(a.basis, CHOSEN_RANGE);
+	assert_true(a.low_ns > 13 * MS && a.low_ns < 30 * MS && a.high_ns == 50 * MS);
+}
+
 /* Each end of a range has its own unit; only one without any takes that of the other. */
 static void range_of_latencies(void **state)
 {
@@ -784,6 +815,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
 	    cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
 	    cmocka_unit_test(swallowed),
+	    cmocka_unit_test(latency_in_a_tail),
 	    cmocka_unit_test_setup_teardown(too_early, setup, teardown),
 	    cmocka_unit_test(range_of_latencies),
 	    cmocka_unit_test_setup_teardown(largest_by_default, setup, teardown),
