@@ -399,8 +399,9 @@ NOINLINE int brackets_read(struct pt_control *c, struct brackets *b, u64 now)
 
 /* ---- stacks */
 
-/* The number of the current kernel stack. It is sent before its first use. */
-NOINLINE u32 kernel_trace(void *ctx, struct pt_control *c, u64 now)
+/* The number of the current kernel stack. It is sent before its first use. `sampled`:
+ * PT_SAMPLED_TRACE, or 0. */
+NOINLINE u32 kernel_trace(void *ctx, struct pt_control *c, u32 sampled, u64 now)
 {
 	u64 hash = 14695981039346656037ull, nr;
 	u32 zero = 0, trace, window = c->waits.window, *sent;
@@ -421,6 +422,7 @@ NOINLINE u32 kernel_trace(void *ctx, struct pt_control *c, u64 now)
 	}
 	trace = (u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1);
 	trace += !trace;
+	trace |= sampled;
 	sent = bpf_map_lookup_elem(&traces, &trace);
 	if (sent)
 		return trace;

@@ -65,12 +65,12 @@ NOINLINE u32 followed_trace(void *ctx, struct pt_control *c, struct pt_follow *f
 	room = bpf_map_lookup_elem(&place_room, &zero);
 	stack = bpf_map_lookup_elem(&waits_stack, &zero);
 	if (!room || !stack || f->flags & (IS_KERNEL | IS_URING) || (s64)regs->orig_ax < 0)
-		return kernel_trace(ctx, c, now);
+		return kernel_trace(ctx, c, 0, now);
 	/* the context lies on the kernel stack */
 	*(volatile u64 *)&f->stack_at = (u64)ctx;
 	if (bpf_probe_read_kernel(room->word, sizeof(room->word),
 				  (void *)*(volatile u64 *)&f->stack_at))
-		return kernel_trace(ctx, c, now);
+		return kernel_trace(ctx, c, 0, now);
 	key = (regs->orig_ax << 52 ^ regs->di << 32 ^ regs->sp) * 1099511628211ull;
 	key ^= regs->ip ^ (u64)wakes << 63;
 	known = bpf_map_lookup_elem(&places, &key);
@@ -78,7 +78,7 @@ NOINLINE u32 followed_trace(void *ctx, struct pt_control *c, struct pt_follow *f
 		known->hits++;
 		return known->trace;
 	}
-	trace = kernel_trace(ctx, c, now);
+	trace = kernel_trace(ctx, c, 0, now);
 	/* tasks sleep in many places here: learning them would cost more than it saves */
 	if (known && ++known->misses > 8 && known->misses > known->hits / 4)
 		return trace;

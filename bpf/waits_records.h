@@ -23,6 +23,9 @@ enum {
 	PT_BRACKETS = 8,    /* interrupts and the like on top of each other; a power of two */
 	PT_USER_TRACE = 1 << 30,
 };
+/* Added to the number of a stack that a clock sampled: TRACE_SAMPLED of
+ * analysis/session/record_waits.h. */
+#define PT_SAMPLED_TRACE (1u << 31)
 
 enum pt_waits_kind {
 	PT_WAITS_TASK = 1,
@@ -36,6 +39,7 @@ enum pt_waits_kind {
 	PT_WAITS_USER_STACK, /* the raw stack of user code */
 	PT_WAITS_NAME,	     /* the number of a handler */
 	PT_WAITS_OBJECT,
+	PT_WAITS_SAMPLE,
 };
 
 /* Begins as struct pt_record does. */
@@ -63,6 +67,13 @@ struct pt_waits_switch {
 	pt_u64 prev_start, next_start;
 	pt_u32 prev_tid, next_tid;
 	pt_u32 state;
+	pt_u32 kernel_stack, user_stack;
+	pt_u32 irq_ns;
+};
+
+struct pt_waits_sample {
+	struct pt_waits_head head;
+	pt_u32 tid;
 	pt_u32 kernel_stack, user_stack;
 	pt_u32 irq_ns;
 };
@@ -143,6 +154,8 @@ struct pt_waits_control {
 	pt_u32 check;	    /* 1: tasks are restricted until the collector has checked them */
 	pt_s32 stacks_left; /* user stacks that may be sent until the collector refills this */
 	pt_u32 handlers, objects; /* numbers given so far */
+	pt_s32 samples_left;	  /* as stacks_left, of running tasks */
+	pt_u32 spare;
 	pt_u64 lost; /* records of no CPU, tasks and stacks for which there was no room */
 };
 

@@ -24,9 +24,8 @@ NOINLINE int user_stack_send(struct pt_control *c, struct task_struct *task, u32
 	u32 zero = 0;
 
 	r = bpf_map_lookup_elem(&waits_user_stack, &zero);
-	if (!r || c->waits.stacks_left <= 0)
+	if (!r)
 		return -1;
-	__sync_fetch_and_add(&c->waits.stacks_left, -1);
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return -1;
 	sp = r->regs[PT_REG_SP];
@@ -53,12 +52,25 @@ NOINLINE int user_stack_send(struct pt_control *c, struct task_struct *task, u32
 				  BPF_RB_NO_WAKEUP);
 }
 
+/* May one more stack be sent? Samples have an allowance of their own, because few are equal. */
+INLINE bool user_stack_take(struct pt_control *c, u32 sampled)
+{
+	if ((sampled ? c->waits.samples_left : c->waits.stacks_left) <= 0)
+		return false;
+	if (sampled)
+		__sync_fetch_and_add(&c->waits.samples_left, -1);
+	else
+		__sync_fetch_and_add(&c->waits.stacks_left, -1);
+	return true;
+}
+
 /*
  * The number of the current task's stack in user code; 0: not known. Stacks with the same
- * instruction, stack pointer and innermost words count as the same.
+ * instruction, stack pointer and innermost words count as the same. `sampled`: PT_SAMPLED_TRACE if
+ * a clock has interrupted the task, 0 if it falls asleep.
  */
 NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_struct *task,
-			u64 now)
+			u32 sampled, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 top[USER_TOP], hash;
@@ -71,14 +83,16 @@ NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_s
 		hash = (hash ^ top[i]) * 1099511628211ull;
 		hash ^= hash >> 29;
 	}
-	if (f->user_key == hash)
+	if (!sampled && f->user_key == hash)
 		return f->user_trace;
-	trace = ((u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1)) | PT_USER_TRACE;
+	trace = ((u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1)) | PT_USER_TRACE | sampled;
 	if (!bpf_map_lookup_elem(&traces, &trace)) {
-		if (user_stack_send(c, task, trace, now))
+		if (!user_stack_take(c, sampled) || user_stack_send(c, task, trace, now))
 			return 0;
 		bpf_map_update_elem(&traces, &trace, &window, BPF_ANY);
 	}
+	if (sampled)
+		return trace;
 	f->user_key = hash;
 	f->user_trace = trace;
 	return trace;
@@ -152,7 +166,7 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 		if (follow_is_open(c, out, prev)) {
 			waits_asleep(c, prev, true, now);
 			kernel = followed_trace(ctx, c, out, 0, now);
-			user = user_trace(c, out, prev, now);
+			user = user_trace(c, out, prev, 0, now);
 		}
 	}
 	if (any) {
@@ -216,8 +230,8 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 	else if (!b.hard)
 		waits_name(c, current, now);
 	if (current->pid && !b.hard && (by ? follow_is_open(c, by, current) : !c->waits.check))
-		kernel =
-		    by && !b.word ? followed_trace(ctx, c, by, 1, now) : kernel_trace(ctx, c, now);
+		kernel = by && !b.word ? followed_trace(ctx, c, by, 1, now)
+				       : kernel_trace(ctx, c, 0, now);
 	WAITS_RECORD(c, r, PT_WAITS_WAKING, now);
 	if (r) {
 		r->current_start = current->pid ? current->start_boottime : 0;

@@ -296,6 +296,11 @@ int kernel_side_share_program(const struct kernel_side *k)
 	return bpf_program__fd(k->skel->progs.on_share);
 }
 
+int kernel_side_run_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_run_sample);
+}
+
 static int tasks_link(struct kernel_side *k, uint32_t pid)
 {
 	union bpf_iter_link_info info = {.task = {.pid = pid}};

@@ -77,6 +77,8 @@ int kernel_side_break_program(const struct kernel_side *k);
 int kernel_side_sample_program(const struct kernel_side *k);
 int kernel_side_snapshot_program(const struct kernel_side *k);
 int kernel_side_share_program(const struct kernel_side *k);
+/* For attach_clock(): samples tasks whose waits are traced. */
+int kernel_side_run_program(const struct kernel_side *k);
 
 /*
  * Call `each` for every thread of the targets, or of the process `pid` if it is not 0. Returns

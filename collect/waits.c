@@ -17,7 +17,9 @@ enum {
 	WINDOW_MAX_S = 60,
 	HOPS_MAX = 16,
 	HOPS = 8,
-	STACKS = 8, /* user stacks per refill */
+	STACKS = 8,   /* user stacks per refill */
+	SAMPLES = 12, /* ... of running tasks */
+	SAMPLE_HZ = 199,
 	REFILL_MS = 50,
 };
 
@@ -39,6 +41,34 @@ static void window_send(struct collector *c, enum window_edge edge, uint32_t cpu
 	send_record(c, &rec);
 }
 
+/* A CPU without a clock is not an error: the runs there have the stacks of the sleeps after them.
+ */
+static void clocks_attach(struct collector *c)
+{
+	struct waits_tracing *w = c->waits;
+	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
+
+	for (uint32_t cpu = 0; cpu < cpus && cpu < WAITS_CLOCKS; cpu++) {
+		if (!attach_clock(&w->clocks[w->nr_clocks], kernel_side_run_program(c->kernel),
+				  (int)cpu, SAMPLE_HZ))
+			w->nr_clocks++;
+	}
+}
+
+static void clocks_release(struct waits_tracing *w)
+{
+	while (w->nr_clocks)
+		attachment_release(&w->clocks[--w->nr_clocks], false);
+}
+
+static void allow_stacks(struct collector *c)
+{
+	struct pt_waits_control *control = &kernel_side_control(c->kernel)->waits;
+
+	__atomic_store_n(&control->stacks_left, STACKS, __ATOMIC_RELAXED);
+	__atomic_store_n(&control->samples_left, SAMPLES, __ATOMIC_RELAXED);
+}
+
 static void window_open(struct collector *c, uint64_t now)
 {
 	struct waits_tracing *w = c->waits;
@@ -53,7 +83,7 @@ static void window_open(struct collector *c, uint64_t now)
 	kernel_waits_forget_tasks(c->kernel);
 	control->waits.hops = w->request.hops ? w->request.hops : HOPS;
 	control->waits.check = target_rights_matter();
-	control->waits.stacks_left = STACKS;
+	allow_stacks(c);
 	window_send(c, WINDOW_BEGIN, WAITS_NO_CPU, 0);
 	kernel_waits_window(c->kernel, ++w->window);
 	err = kernel_waits_follow(c->kernel,
@@ -63,6 +93,7 @@ static void window_open(struct collector *c, uint64_t now)
 			  "cannot list the threads of the targets: %s; waits are "
 			  "seen only of threads that run",
 			  strerror(-err));
+	clocks_attach(c);
 }
 
 static void window_close(struct collector *c, uint64_t now)
@@ -72,6 +103,7 @@ static void window_close(struct collector *c, uint64_t now)
 	uint32_t lost[PT_CPUS];
 	uint64_t lasted = now - w->opened_ns, cost;
 
+	clocks_release(w);
 	kernel_waits_window(c->kernel, 0);
 	waits_drain(c);
 	w->open = false;
@@ -171,8 +203,7 @@ void waits_turn(struct collector *c, uint64_t now)
 		return;
 	if (w->open && now - w->refill_ns >= REFILL_MS * MS) {
 		w->refill_ns = now;
-		__atomic_store_n(&kernel_side_control(c->kernel)->waits.stacks_left, STACKS,
-				 __ATOMIC_RELAXED);
+		allow_stacks(c);
 	}
 	if (!w->open && window_is_paid(c))
 		window_open(c, now);

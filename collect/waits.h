@@ -12,8 +12,11 @@
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
+#include "collect/attach.h"
 
 struct collector;
+
+enum { WAITS_CLOCKS = 256 };
 
 /* The state of the tracing. Private to collect/waits*.c. */
 struct waits_tracing {
@@ -26,6 +29,8 @@ struct waits_tracing {
 	uint64_t refill_ns;  /* when user stacks were last allowed */
 	uint64_t objects_ns; /* when sockets were last looked up, and how many since */
 	uint32_t objects;
+	struct attachment clocks[WAITS_CLOCKS]; /* they sample running tasks */
+	uint32_t nr_clocks;
 	bool full;		     /* a note about missing room was sent */
 	uint32_t given[PT_CPUS];     /* records of each CPU in this window */
 	uint32_t lost[PT_CPUS];	     /* ... and those that were lost before they were sent */

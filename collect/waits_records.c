@@ -22,6 +22,7 @@ _Static_assert(TASK_TARGET == 1 && TASK_FOLLOWED == 2 && TASK_KERNEL == 4 && TAS
 		   TASK_URING == 64 && TASK_HUB == 128 && TASK_RESTRICTED == 256 &&
 		   TASK_UNFOLLOWED == 512,
 	       "bpf/waits.h repeats enum task_flags");
+_Static_assert(TRACE_SAMPLED == PT_SAMPLED_TRACE, "bpf/waits_records.h repeats this");
 _Static_assert(BRACKET_HARD == 1 && BRACKET_SOFT == 2 && BRACKET_TIMER == 3 && BRACKET_CLOCK == 4 &&
 		   BRACKET_IPI == 5 && BRACKET_BLOCK == 6 && BRACKET_WORK == 7 &&
 		   BRACKET_URING == 8,
@@ -150,6 +151,20 @@ static void send_switch(struct collector *c, const struct pt_waits_switch *r, ui
 					   .kernel_stack = r->kernel_stack,
 					   .user_stack = r->user_stack,
 					   .irq_ns = r->irq_ns};
+	send_record(c, &rec);
+}
+
+static void send_sample(struct collector *c, const struct pt_waits_sample *r, uint32_t sequence)
+{
+	struct record rec = {.type = REC_RUN_SAMPLE};
+
+	rec.run_sample = (struct rec_run_sample){.at_ns = since_start(c, r->head.at),
+						 .sequence = sequence,
+						 .cpu = r->head.cpu,
+						 .tid = r->tid,
+						 .kernel_stack = r->kernel_stack,
+						 .user_stack = r->user_stack,
+						 .irq_ns = r->irq_ns};
 	send_record(c, &rec);
 }
 
@@ -405,6 +420,7 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 	    [PT_WAITS_USER_STACK] = offsetof(struct pt_waits_user_stack, stack),
 	    [PT_WAITS_NAME] = sizeof(struct pt_waits_name),
 	    [PT_WAITS_OBJECT] = sizeof(struct pt_waits_object),
+	    [PT_WAITS_SAMPLE] = sizeof(struct pt_waits_sample),
 	};
 	struct collector *c = ctx;
 	const char *name;
@@ -418,6 +434,9 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 		break;
 	case PT_WAITS_SWITCH:
 		send_switch(c, (const struct pt_waits_switch *)h, sequence_of(c->waits, h));
+		break;
+	case PT_WAITS_SAMPLE:
+		send_sample(c, (const struct pt_waits_sample *)h, sequence_of(c->waits, h));
 		break;
 	case PT_WAITS_ASLEEP:
 		send_asleep(c, (const struct pt_waits_asleep *)h, sequence_of(c->waits, h));

@@ -243,14 +243,20 @@ struct rec_signal {
 	uint32_t code;
 };
 
-/* Where a task was on its CPU. */
+/* Where a task was on its CPU when a clock ticked. */
 struct rec_run_sample {
 	uint64_t at_ns;
 	uint32_t sequence, cpu;
 	uint32_t tid;
 	uint32_t kernel_stack, user_stack; /* REC_TRACE; 0: none */
-	uint32_t spare;
+	uint32_t irq_ns;		   /* spent in interrupts since it got the CPU */
 };
+
+/*
+ * In the number of a stack that REC_RUN_SAMPLE names: the stack was taken anywhere in a function.
+ * Such stacks count as equal if they go through the same functions.
+ */
+#define TRACE_SAMPLED (1u << 31)
 
 enum trace_flags {
 	TRACE_KERNEL = 1 << 0,

@@ -159,6 +159,7 @@ static const struct field rec_run_sample_fields[] = {
 	U32(rec_run_sample, tid),
 	U32(rec_run_sample, kernel_stack),
 	U32(rec_run_sample, user_stack),
+	U32(rec_run_sample, irq_ns),
 };
 LAYOUT(rec_run_sample);
 

@@ -83,7 +83,8 @@ uint32_t state_of_segment(struct waits *w, const struct segment *s)
 	struct state_name name = name_of_task(w, s->task, type);
 	const struct trace *stack = NULL;
 
-	if (type == STATE_RUN && s->sampled)
+	/* most sampled stacks are unwound too late: the others alone would distort the shares */
+	if (type == STATE_RUN && s->sampled && !(s->user_stack & TRACE_SAMPLED))
 		stack = traces_find(w->traces, s->user_stack);
 	if (stack && stack->nr_frames) {
 		name.function.module = stack->frames[stack->nr_frames - 1].module;

@@ -285,6 +285,7 @@ static void on_sample(struct waits *w, const struct wait_event *e)
 	s->sampled = 1;
 	s->user_stack = r->user_stack;
 	s->kernel_stack = r->kernel_stack;
+	s->irq_ns = task_irq_ns(w, task, r->irq_ns);
 	task_turn(w, task, e->at_ns, SEGMENT_RUN);
 	s->sampled = 1;
 	s->user_stack = r->user_stack;

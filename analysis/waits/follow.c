@@ -166,6 +166,15 @@ static void leave_to_sleep(struct waits *w, uint32_t task, const struct wait_eve
 	now_ready(w, task, e->at_ns, READY_WOKEN, &t->early);
 }
 
+uint32_t task_irq_ns(struct waits *w, uint32_t task, uint32_t total)
+{
+	struct wait_task *t = task_at(w, task);
+	uint32_t since = total > t->irq_ns ? total - t->irq_ns : 0;
+
+	t->irq_ns = total;
+	return since;
+}
+
 void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint32_t next)
 {
 	const struct rec_switch *r = &e->switched;
@@ -181,7 +190,7 @@ void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint
 	} else if (s->state == SEGMENT_READY || (s->state == SEGMENT_RUN && t->cpu != e->cpu)) {
 		task_lose(w, task, e->lost ? e->lost_since_ns : s->from);
 	} else if (s->state == SEGMENT_RUN) {
-		s->irq_ns = r->irq_ns;
+		s->irq_ns = task_irq_ns(w, task, r->irq_ns);
 		if (!s->user_stack)
 			s->user_stack = r->user_stack;
 	}
@@ -217,6 +226,7 @@ void task_enter(struct waits *w, uint32_t task, const struct wait_event *e, uint
 	}
 	task_turn(w, task, e->at_ns, SEGMENT_RUN);
 	t->run_since = e->at_ns;
+	t->irq_ns = 0;
 	t->cpu = e->cpu;
 }
 

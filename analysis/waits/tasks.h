@@ -70,6 +70,7 @@ struct wait_task {
 	uint64_t early_ns;
 	struct wait_cause early;
 	uint64_t run_since;    /* of the CPU that it has */
+	uint32_t irq_ns;       /* in interrupts since it got the CPU, as of the last sample */
 	uint64_t woke_ns;      /* when it woke somebody last */
 	struct wait_cause job; /* of a worker: who queued what it executes now */
 	uint64_t job_ns;       /* when */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/waits/keyed.h"
 #include "analysis/waits/kinds.h"
 
 struct entry {
@@ -13,9 +14,18 @@ struct entry {
 	void *memory;
 };
 
+/* The number under which a sampled stack is kept: found by its own number, and by its content. */
+struct kept {
+	struct keyed_head head;
+	uint32_t number, spare;
+};
+enum { BY_NUMBER = 0, BY_CONTENT, KEPT_BY, KEPT_BITS = 15 };
+
 struct traces {
 	struct entry *entries; /* a ring */
-	uint32_t *bucket;      /* index + 1 */
+	struct keyed *kept;    /* KEPT_BY of them */
+	uint64_t nr_equal;
+	uint32_t *bucket; /* index + 1 */
 	uint32_t max, at, mask;
 };
 
@@ -32,7 +42,10 @@ struct traces *traces_new(uint32_t max)
 	t->mask = buckets - 1;
 	t->entries = calloc(max, sizeof(*t->entries));
 	t->bucket = calloc(buckets, sizeof(*t->bucket));
-	if (!t->entries || !t->bucket) {
+	t->kept = calloc(KEPT_BY, sizeof(*t->kept));
+	if (!t->entries || !t->bucket || !t->kept ||
+	    keyed_init(&t->kept[BY_NUMBER], KEPT_BITS, sizeof(struct kept)) ||
+	    keyed_init(&t->kept[BY_CONTENT], KEPT_BITS, sizeof(struct kept))) {
 		traces_free(t);
 		return NULL;
 	}
@@ -45,6 +58,9 @@ void traces_free(struct traces *t)
 		return;
 	for (uint32_t i = 0; t->entries && i < t->max; i++)
 		free(t->entries[i].memory);
+	for (unsigned int i = 0; t->kept && i < KEPT_BY; i++)
+		keyed_release(&t->kept[i]);
+	free(t->kept);
 	free(t->entries);
 	free(t->bucket);
 	free(t);
@@ -55,13 +71,31 @@ static uint32_t *bucket_of(const struct traces *t, uint32_t number)
 	return &t->bucket[(number * 0x9e3779b1u >> 8) & t->mask];
 }
 
-const struct trace *traces_find(const struct traces *t, uint32_t number)
+uint32_t traces_kept(const struct traces *t, uint32_t number)
+{
+	const struct kept *k =
+	    number & TRACE_SAMPLED ? keyed_find(&t->kept[BY_NUMBER], number) : NULL;
+
+	return number & TRACE_SAMPLED ? (k ? k->number : 0) : number;
+}
+
+uint64_t traces_nr_equal(const struct traces *t)
+{
+	return t->nr_equal;
+}
+
+static const struct trace *find(const struct traces *t, uint32_t number)
 {
 	for (uint32_t i = number ? *bucket_of(t, number) : 0; i; i = t->entries[i - 1].next) {
 		if (t->entries[i - 1].trace.number == number)
 			return &t->entries[i - 1].trace;
 	}
 	return NULL;
+}
+
+const struct trace *traces_find(const struct traces *t, uint32_t number)
+{
+	return find(t, traces_kept(t, number));
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -75,7 +109,10 @@ static uint64_t content_of(const struct rec_trace *rec)
 	uint64_t hash = rec->flags + 1;
 
 	for (uint32_t i = 0; i < rec->nr_frames; i++)
-		hash = mix(mix(hash, rec->frames[i].module), rec->frames[i].offset);
+		hash = mix(mix(hash, rec->frames[i].module),
+			   rec->trace & TRACE_SAMPLED && rec->frames[i].function
+			       ? rec->frames[i].function
+			       : rec->frames[i].offset);
 	for (const char *c = rec->kernel; *c; c++)
 		hash = mix(hash, (unsigned char)*c);
 	return hash ? hash : 1;
@@ -93,14 +130,29 @@ static void drop(struct traces *t, struct entry *e)
 	*e = (struct entry){0};
 }
 
+/* Note under which number a sampled stack is kept. True: an equal one is there. */
+static bool is_kept(struct traces *t, uint32_t number, uint64_t content)
+{
+	struct kept *by_content = keyed_make(&t->kept[BY_CONTENT], content),
+		    *by_number = keyed_make(&t->kept[BY_NUMBER], number);
+	const struct trace *same = by_content->number ? find(t, by_content->number) : NULL;
+
+	t->nr_equal++;
+	if (!same || same->content != content)
+		by_content->number = number;
+	by_number->number = by_content->number;
+	return by_content->number != number;
+}
+
 int traces_add(struct traces *t, const struct rec_trace *rec)
 {
 	size_t frames = rec->nr_frames * sizeof(*rec->frames), text = strlen(rec->kernel) + 1;
-	const struct trace *old = traces_find(t, rec->trace);
+	const struct trace *old = find(t, rec->trace);
+	uint64_t content = content_of(rec);
 	struct entry *e;
 	char *memory;
 
-	if (!rec->trace)
+	if (!rec->trace || (rec->trace & TRACE_SAMPLED && is_kept(t, rec->trace, content)))
 		return 0;
 	memory = malloc(frames + text);
 	if (!memory)
@@ -120,7 +172,7 @@ int traces_add(struct traces *t, const struct rec_trace *rec)
 	e->trace = (struct trace){.number = rec->trace,
 				  .flags = rec->flags,
 				  .hints = wait_hints(rec->kernel),
-				  .content = content_of(rec),
+				  .content = content,
 				  .kernel = memory + frames,
 				  .nr_frames = rec->nr_frames,
 				  .frames = (const struct rec_frame *)(const void *)memory};
@@ -133,5 +185,5 @@ uint64_t traces_content(const struct traces *t, uint32_t number)
 {
 	const struct trace *trace = traces_find(t, number);
 
-	return trace ? trace->content : number;
+	return trace ? trace->content : number & TRACE_SAMPLED ? 0 : number;
 }

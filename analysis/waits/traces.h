@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks by their numbers (REC_TRACE). Bounded: the one that came first makes room. */
+/*
+ * Stacks by their numbers (REC_TRACE). Bounded: the one that came first makes room. Sampled stacks
+ * (TRACE_SAMPLED) through the same functions are kept once.
+ */
 #ifndef PEAKTOP_WAIT_TRACES_H
 #define PEAKTOP_WAIT_TRACES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
@@ -10,7 +14,7 @@
 struct trace {
 	uint32_t number, flags; /* enum trace_flags */
 	uint32_t hints;		/* enum wait_hint, of the functions of the kernel */
-	uint64_t content;	/* equal stacks have equal ones */
+	uint64_t content;	/* equal stacks have equal ones; of a sampled one: its functions */
 	const char *kernel;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */
@@ -22,7 +26,12 @@ void traces_free(struct traces *t);
 int traces_add(struct traces *t, const struct rec_trace *rec);
 /* NULL: not known, or not any more. */
 const struct trace *traces_find(const struct traces *t, uint32_t number);
-/* Equal for equal stacks, and never 0 but for number 0. */
+/* The number under which this stack is kept: that of an equal one that came before, else its own.
+ * 0 for a sampled stack that is not known: it may come later. */
+uint32_t traces_kept(const struct traces *t, uint32_t number);
+/* How many stacks are known by traces_kept() only. */
+uint64_t traces_nr_equal(const struct traces *t);
+/* Equal for equal stacks, and 0 for number 0 and for a sampled stack that is not known. */
 uint64_t traces_content(const struct traces *t, uint32_t number);
 
 #endif

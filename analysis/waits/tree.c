@@ -118,3 +118,52 @@ void chains_emit(struct chains *c, uint32_t node, uint64_t from, uint64_t to,
 	n->count += n->episode != c->episode;
 	n->episode = c->episode;
 }
+
+/* The node of the new tree for what is at `old`, whose parent has the new index `parent`. */
+static uint32_t join_node(struct waits *w, uint32_t parent, const struct tree_node *old)
+{
+	struct chains *c = w->chains;
+	struct layer_key key = old->key;
+	uint32_t node;
+	struct tree_node *n;
+
+	key.user = traces_kept(w->traces, key.user);
+	key.kernel = traces_kept(w->traces, key.kernel);
+	node = chains_child(c, parent, &key, old->first_ns);
+	n = &c->nodes[node];
+	n->count += old->count;
+	n->hint = n->hint ? n->hint : old->hint;
+	n->episode = old->episode;
+	for (unsigned int a = 0; a < ACCOUNTS; a++)
+		n->ns[a] += old->ns[a];
+	return node;
+}
+
+void chains_join_equal(struct waits *w)
+{
+	struct chains *c = w->chains;
+	uint64_t equal = traces_nr_equal(w->traces);
+	struct tree_node *old = c->nodes;
+	uint32_t nr = c->nr, *to;
+
+	if (equal == c->joined_at || (equal - c->joined_at < w->config.max_traces / 2 &&
+				      (nr < c->max / 4 * 3 || nr - c->joined_nr < c->max / 8)))
+		return;
+	to = calloc(nr, sizeof(*to));
+	c->nodes = calloc(c->max, sizeof(*c->nodes));
+	if (!to || !c->nodes) {
+		free(to);
+		free(c->nodes);
+		c->nodes = old;
+		return;
+	}
+	memset(c->bucket, 0, (c->mask + 1) * sizeof(*c->bucket));
+	c->nodes[0] = old[0];
+	c->nr = 1;
+	for (uint32_t i = 1; i < nr; i++)
+		to[i] = join_node(w, to[old[i].parent], &old[i]);
+	c->joined_at = equal;
+	c->joined_nr = c->nr;
+	free(to);
+	free(old);
+}

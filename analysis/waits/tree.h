@@ -38,6 +38,8 @@ struct chains {
 	struct identity *identities; /* from 1 */
 	uint32_t nr_identities, max_identities;
 	uint64_t ns[ACCOUNTS], no_room_ns;
+	uint64_t joined_at; /* traces_nr_equal() when equal nodes were joined last */
+	uint32_t joined_nr; /* ... and how many nodes were left */
 	uint64_t episode;
 	enum waits_group group;
 };
@@ -48,6 +50,9 @@ void chains_free(struct chains *c);
 uint32_t chains_identity(struct waits *w, uint32_t task);
 /* The node of this layer below `parent`; where there is no room, `parent` itself. */
 uint32_t chains_child(struct chains *c, uint32_t parent, const struct layer_key *key, uint64_t at);
+/* Join nodes whose sampled stacks have turned out to be equal, if it is time. Indices of nodes
+ * change. */
+void chains_join_equal(struct waits *w);
 void chains_emit(struct chains *c, uint32_t node, uint64_t from, uint64_t to,
 		 enum wait_account account);
 

@@ -276,6 +276,7 @@ int waits_feed(struct waits *w, const struct record *rec)
 	if (e.lost)
 		gap_add(w, e.lost_since_ns ? e.lost_since_ns : w->fed_window_ns, e.at_ns, e.lost);
 	drain(w, rec->type == REC_WINDOW && rec->window.edge == WINDOW_END);
+	chains_join_equal(w);
 	return 0;
 }
 

@@ -144,6 +144,8 @@ void task_turn(struct waits *w, uint32_t task, uint64_t now, enum segment_state 
 /* Only the end; the segment goes to the ring and to the chains. */
 void task_close(struct waits *w, uint32_t task, uint64_t now);
 void segment_store(struct waits *w, const struct segment *s);
+/* Its time in interrupts since the last sample, or since it got the CPU; `total`: since then. */
+uint32_t task_irq_ns(struct waits *w, uint32_t task, uint32_t total);
 /* It leaves the CPU at `now` and sleeps, or is runnable: `next` took the CPU. */
 void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint32_t next);
 /* It was asleep when the window began: in what. */

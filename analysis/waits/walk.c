@@ -26,14 +26,22 @@ static enum layer_state layer_of(const struct segment *s)
 					   : CHAIN_SLEEP;
 }
 
+/* A stack by the number of one that is equal to it, if it is known by now. */
+static uint32_t number_of(const struct waits *w, uint32_t trace)
+{
+	uint32_t kept = traces_kept(w->traces, trace);
+
+	return kept ? kept : trace;
+}
+
 /* The layer of a task in this segment. */
 uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, unsigned int notes)
 {
 	struct waits *w = k->w;
 	struct layer_key key = {.identity = chains_identity(w, s->task),
 				.notes = (uint16_t)notes,
-				.user = s->user_stack,
-				.kernel = s->kernel_stack,
+				.user = number_of(w, s->user_stack),
+				.kernel = number_of(w, s->kernel_stack),
 				.syscall = s->syscall,
 				.state = (uint8_t)layer_of(s)};
 

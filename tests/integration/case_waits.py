@@ -88,6 +88,22 @@ def child():
     check(category(document, "timed out") < category(document, "deliberate sleep") / 10, document["accounting"])
 
 
+@case("what a child computes while its parent waits: the function in which samples find it")
+def samples():
+    status, program = run_peaktop("chains", "--json", "--follow", "--max-overhead", 100, "--", *waits("pass", 300), seconds=100)
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    document = program.document()
+    computes = [c for c in document["chains"] if c["category"] == "sampled run" and len(c["layers"]) > 1 and
+                c["layers"][0]["comm"] == "waits" and c["layers"][1]["comm"] == "waits-child" and
+                "burn_ms" in [f["function"] for f in c["layers"][-1]["frames"]]]
+    check(computes, told(document))
+    # it runs nowhere else for long
+    check(sum(c["count"] for c in computes) >= 3, computes)
+    # samples of one function are one line, whatever line of it they hit
+    lines = [f for c in computes for f in c["layers"][-1]["frames"] if f["function"] == "burn_ms" and "line" in f]
+    equal("lines of sampled functions", lines, [])
+
+
 @case("a sleep on purpose is ended by its own timer, and by no task")
 def purpose():
     document = chains(*waits("sleep", ROUNDS))

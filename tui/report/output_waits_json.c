@@ -71,7 +71,7 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 /* ---- chains */
 
 static void put_user_frame(json_t *frames, const struct wait_report *r, const struct rec_frame *f,
-			   bool innermost, bool *failed)
+			   bool innermost, bool sampled, bool *failed)
 {
 	struct rec_code place = driver_frame_place(f, innermost);
 	const struct driver_symbol *function = driver_symbol(r->names, f->module, f->function),
@@ -87,7 +87,8 @@ static void put_user_frame(json_t *frames, const struct wait_report *r, const st
 	put_buf(o, "function", &b, failed);
 	buf_release(&b);
 	json_put_text(o, "module", driver_module(r->names, f->module), failed);
-	if (line && line->file[0]) {
+	/* samples of one function are one layer, whatever line they fell on */
+	if (!sampled && line && line->file[0]) {
 		json_put_text(o, "file", line->file, failed);
 		if (line->line)
 			json_put_u64(o, "line", line->line, failed);
@@ -129,7 +130,8 @@ static json_t *layer_json(const struct wait_report *r, const struct waits_node *
 	put_buf(o, "detail", &b, failed);
 	buf_release(&b);
 	for (uint32_t i = 0; l->user && i < l->user->nr_frames; i++)
-		put_user_frame(frames, r, &l->user->frames[i], i + 1 == l->user->nr_frames, failed);
+		put_user_frame(frames, r, &l->user->frames[i], i + 1 == l->user->nr_frames,
+			       l->user->number & TRACE_SAMPLED, failed);
 	if (l->kernel)
 		put_kernel_frames(frames, l->kernel->kernel, failed);
 	json_put(o, "frames", frames, failed);
