@@ -436,7 +436,10 @@ static void on_the_screen(void **state)
 	static const char script[] =
 	    "end\nsize 80 30\nkey W\nwait 1\nexpect A 500: 120 ms\nexpect     C 502 running\n"
 	    "expect unsampled run\nreject innocent\nkey q\nkey X\nwait 1\nexpect critical path: \n"
-	    "expect C: running\nkey q\nreject critical path: ";
+	    "expect C: running\nkey q\nreject critical path: \nkey o\nwait 1\n"
+	    "expect this session has no stacks of all threads\nkey W\nwait 1\n"
+	    "expect A 500: 120 ms\nkey q\nexpect no stacks of all threads\nkey q\n"
+	    "reject no stacks of all threads";
 	struct options options = {.resolution = 4};
 	struct buf out;
 	int err;

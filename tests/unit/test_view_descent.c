@@ -338,6 +338,21 @@ static void test_code(void **state)
 	harness_free(h);
 }
 
+/* W opens the chains at the first line that names the selected function, once there is one. */
+static void test_chains_of_the_path(void **state)
+{
+	struct harness *h = opened_with(&answer, NULL);
+
+	harness_run(h, "key W\nexpect tracing for whom the target waits");
+	screen_set_waits(h->screen, SCREEN_WAITS_CHAINS, "first\nredis 1: running\n");
+	harness_run(h, "wait 1\nexpect  first\nreject >");
+	screen_set_waits(h->screen, SCREEN_WAITS_CHAINS,
+			 "first\nredis 1: running\nsleeping in clock_nanosleep\nclock_nanosleep\n");
+	harness_run(h, "wait 1\nexpect >sleeping in clock_nanosleep\nexpect  clock_nanosleep");
+	harness_run(h, "key q\nexpect usleep");
+	harness_free(h);
+}
+
 static void test_what_is_not_known(void **state)
 {
 	struct screen_descent_node some[3] = {nodes[0], nodes[5], nodes[7]};
@@ -512,6 +527,7 @@ int main(void)
 	    cmocka_unit_test(test_source),
 	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_source_of_a_line_far_down),
+	    cmocka_unit_test(test_chains_of_the_path),
 	    cmocka_unit_test(test_what_is_not_known),
 	    cmocka_unit_test(test_expand_and_collapse),
 	    cmocka_unit_test(test_costliest),

@@ -247,11 +247,11 @@ static void live_action(struct live *l, const struct screen_action *a)
 		live_waits_begin(&l->waits, (enum screen_waits)a->flag);
 		break;
 	case SCREEN_WAITS_STOP:
-		live_waits_end(&l->waits);
+		live_waits_end(&l->waits, (enum screen_waits)a->flag);
 		break;
 	case SCREEN_THREADS:
-		if (l->front && !front_over(l->front))
-			front_walk(l->front, !a->flag);
+		live_descent(l);
+		(a->flag ? live_snapshots_begin : live_snapshots_end)(&l->waits);
 		break;
 	case SCREEN_CHOOSE_THREAD:
 		choose_thread(l, a->pid, a->tid);

@@ -60,7 +60,7 @@ static void script_action(void *ctx, const struct screen_action *a)
 		else if (a->type == SCREEN_WAITS)
 			live_waits_begin(&x->waits, (enum screen_waits)a->flag);
 		else if (a->type == SCREEN_WAITS_STOP)
-			live_waits_end(&x->waits);
+			live_waits_end(&x->waits, (enum screen_waits)a->flag);
 	}
 	scripted_turn(x);
 }

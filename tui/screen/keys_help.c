@@ -30,6 +30,7 @@ static bool reaches(enum keymap view, const struct binding *b)
 		return b->request != REQUEST_WATCH && b->request != REQUEST_LAYERS &&
 		       b->request != REQUEST_EVENTS && b->request != REQUEST_THREADS &&
 		       b->request != REQUEST_CHAINS && b->request != REQUEST_CRITICAL &&
+		       b->request != REQUEST_WALK &&
 		       (b->key < ' ' || b->key > '~' || strchr("q?/", b->key));
 	return true;
 }

@@ -34,6 +34,7 @@
 	REQUEST(EVENTS, "events", "Show the event log")                                            \
 	REQUEST(CHAINS, "chains", "Show for whom the target waits")                                \
 	REQUEST(CRITICAL, "critical", "Show the critical path of the target")                      \
+	REQUEST(WALK, "walk", "Show where the threads spend their time")                           \
 	REQUEST(THREADS, "threads", "Show the threads: on CPU, waiting, in which operation")       \
 	REQUEST(PAUSE, "pause", "Freeze the view; measuring continues")                            \
 	REQUEST(REPAINT, "repaint", "Redraw the screen")                                           \

@@ -246,6 +246,9 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_CHAINS:
 		screen_push(s, s->views->waits(s, SCREEN_WAITS_CHAINS));
 		return true;
+	case REQUEST_WALK:
+		screen_push(s, s->views->waits(s, SCREEN_WAITS_WALK));
+		return true;
 	case REQUEST_CRITICAL:
 		screen_push(s, s->views->waits(s, SCREEN_WAITS_CRITICAL));
 		return true;

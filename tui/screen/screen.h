@@ -111,8 +111,13 @@ void screen_draw(const struct screen *s, struct grid *grid);
  * negative errno. */
 int screen_text(const struct screen *s, struct buf *out);
 
-/* What a view of waits shows. */
-enum screen_waits { SCREEN_WAITS_CHAINS = 0, SCREEN_WAITS_CRITICAL };
+/* What a view of waits shows. SCREEN_WAITS_WALK: where the threads spend their time. */
+enum screen_waits {
+	SCREEN_WAITS_CHAINS = 0,
+	SCREEN_WAITS_CRITICAL,
+	SCREEN_WAITS_WALK,
+	NR_SCREEN_WAITS
+};
 
 enum screen_action_type {
 	SCREEN_NONE = 0,
@@ -142,7 +147,7 @@ enum screen_action_type {
 	SCREEN_SOURCE,
 	SCREEN_CODE,  /* module, offset; answer: screen_show_code(), or a message */
 	SCREEN_WAITS, /* flag: enum screen_waits; answer: screen_set_waits(), again and again */
-	SCREEN_WAITS_STOP, /* a view of waits was closed */
+	SCREEN_WAITS_STOP, /* flag: enum screen_waits; such a view was closed */
 	SCREEN_THREADS, /* flag: 1: follow all threads (REC_THREAD and their snapshots), 0: no more
 			 */
 	SCREEN_OPEN_CALLS, /* op: take stacks of its open calls; answer: screen_show_open(), or a

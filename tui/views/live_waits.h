@@ -12,6 +12,7 @@
 #include "tui/engine/front.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
+#include "tui/engine/walker.h"
 #include "tui/screen/screen.h"
 
 struct live_waits {
@@ -20,8 +21,10 @@ struct live_waits {
 	struct model *model;
 	const struct descent_driver *names;
 	struct wait_driver *waits;
-	unsigned int open; /* number of views that show waits */
-	bool shown[2];	   /* by enum screen_waits: at least one view shows it */
+	struct walker *walker;
+	unsigned int open;		     /* number of views that show waits */
+	unsigned int snapshots;		     /* number of views that need snapshots of threads */
+	unsigned int views[NR_SCREEN_WAITS]; /* number of views, by what they show */
 	uint64_t next_ns;
 };
 
@@ -30,7 +33,10 @@ struct live_waits {
 void live_waits_source(struct live_waits *l, struct screen *s, struct front *f, struct replay *r);
 /* Answer SCREEN_WAITS and SCREEN_WAITS_STOP. */
 void live_waits_begin(struct live_waits *l, enum screen_waits what);
-void live_waits_end(struct live_waits *l);
+void live_waits_end(struct live_waits *l, enum screen_waits what);
+/* A view begins or ceases to need snapshots of all threads (SCREEN_THREADS). */
+void live_snapshots_begin(struct live_waits *l);
+void live_snapshots_end(struct live_waits *l);
 /* Call every turn. True: there is new text. */
 bool live_waits_turn(struct live_waits *l, uint64_t now_ns);
 

@@ -238,6 +238,20 @@ static void show_code(struct view_descent *v)
 		show_place(v, node_at(v, (uint32_t)i), SCREEN_CODE);
 }
 
+/* Open the chains where they name the selected function. */
+static void show_chains(struct view_descent *v)
+{
+	static const char call[] = "syscall:";
+	struct view *chains = view_waits_new(v->view.screen, SCREEN_WAITS_CHAINS);
+	int i = v->pane == DESCENT_PATHS && v->paths.selected < v->paths.n
+		    ? index_of(v, v->copy->paths[v->paths.selected].node)
+		    : selected_index(v);
+	const char *name = i >= 0 ? node_at(v, (uint32_t)i)->name : "";
+
+	view_waits_seek(chains, name + (strncmp(name, call, strlen(call)) ? 0 : strlen(call)));
+	screen_push(v->view.screen, chains);
+}
+
 static void ask_again(struct view_descent *v)
 {
 	struct screen *s = v->view.screen;
@@ -312,6 +326,9 @@ static bool descent_request(struct view *view, enum request request, int key)
 		return true;
 	case REQUEST_CODE:
 		show_code(v);
+		return true;
+	case REQUEST_CHAINS:
+		show_chains(v);
 		return true;
 	default:
 		return false;

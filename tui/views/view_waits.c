@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The views of chains and of the critical path: text that is computed again every second. */
+/* The views of chains, of the critical path and of a walk: text that is computed again every
+ * second.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +15,7 @@ struct view_waits {
 	struct pager pager; /* first: the pager's methods take a view_waits */
 	enum screen_waits what;
 	struct buf next; /* shown from the next tick on, "" for nothing new */
+	char seek[128];	 /* selected once it is in the text; "" */
 };
 
 enum { MAX_TEXT = 1 << 20, TREE_TEXT = 22 /* columns of figures before the tree */ };
@@ -20,7 +24,8 @@ static void waits_close(struct view *v)
 {
 	struct view_waits *w = (struct view_waits *)v;
 
-	screen_act(v->screen, (struct screen_action){.type = SCREEN_WAITS_STOP});
+	screen_act(v->screen,
+		   (struct screen_action){.type = SCREEN_WAITS_STOP, .flag = (int)w->what});
 	buf_release(&w->next);
 	pager_close(v);
 }
@@ -53,31 +58,20 @@ static void waits_tick(struct view *v)
 		text += n + (text[n] == '\n');
 	}
 	buf_reset(&w->next);
+	if (w->seek[0] && pager_find(v, w->seek, 0))
+		w->seek[0] = '\0';
 }
 
-static const struct view_methods chains_methods = {
-    .name = "chains",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = waits_close,
-    .draw = pager_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .tick = waits_tick,
-    .height = pager_height,
-    .find = pager_find,
-};
-static const struct view_methods critical_methods = {
-    .name = "critical-path",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = waits_close,
-    .draw = pager_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .tick = waits_tick,
-    .height = pager_height,
-    .find = pager_find,
+#define METHODS(of)                                                                                \
+	{                                                                                          \
+		.name = (of), .keymap = KEYMAP_PAGER, .hints = pager_hints, .close = waits_close,  \
+		.draw = pager_draw, .offers = pager_offers, .request = pager_request,              \
+		.tick = waits_tick, .height = pager_height, .find = pager_find                     \
+	}
+static const struct view_methods methods[NR_SCREEN_WAITS] = {
+    [SCREEN_WAITS_CHAINS] = METHODS("chains"),
+    [SCREEN_WAITS_CRITICAL] = METHODS("critical-path"),
+    [SCREEN_WAITS_WALK] = METHODS("walk"),
 };
 
 struct view *view_waits_new(struct screen *s, enum screen_waits what)
@@ -86,13 +80,21 @@ struct view *view_waits_new(struct screen *s, enum screen_waits what)
 
 	if (!w)
 		return NULL;
-	pager_init(&w->pager, s,
-		   what == SCREEN_WAITS_CRITICAL ? &critical_methods : &chains_methods);
+	pager_init(&w->pager, s, &methods[what]);
 	w->what = what;
 	buf_init(&w->next, MAX_TEXT);
-	buf_puts(&w->next, "tracing for whom the target waits");
+	buf_puts(&w->next, what == SCREEN_WAITS_WALK ? "sampling the stacks of all threads"
+						     : "tracing for whom the target waits");
 	screen_act(s, (struct screen_action){.type = SCREEN_WAITS, .flag = (int)what});
 	return &w->pager.view;
+}
+
+void view_waits_seek(struct view *v, const char *text)
+{
+	struct view_waits *w = (struct view_waits *)v;
+
+	if (v)
+		snprintf(w->seek, sizeof(w->seek), "%s", text);
 }
 
 void screen_set_waits(struct screen *s, enum screen_waits what, const char *text)
@@ -100,9 +102,7 @@ void screen_set_waits(struct screen *s, enum screen_waits what, const char *text
 	for (struct view *v = s->top; v; v = v->below) {
 		struct view_waits *w = (struct view_waits *)v;
 
-		if (v->methods != &chains_methods && v->methods != &critical_methods)
-			continue;
-		if (w->what != what)
+		if (v->methods != &methods[what])
 			continue;
 		buf_reset(&w->next);
 		buf_puts(&w->next, text);

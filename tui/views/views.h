@@ -18,6 +18,8 @@ struct view *view_information_new(struct screen *s);
 struct view *view_events_new(struct screen *s);
 struct view *view_threads_new(struct screen *s);
 struct view *view_waits_new(struct screen *s, enum screen_waits what);
+/* Select the first line with this text as soon as there is one. `v` may be NULL. */
+void view_waits_seek(struct view *v, const char *text);
 
 /*
  * Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
