@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/descent/path_waits.h"
+
 struct pending {
 	uint64_t at_ns;
 	struct hop hop; /* count 0: the entry is free */
@@ -173,36 +175,6 @@ void hops_feed(struct hops *h, uint32_t op, const struct record *rec)
 		take_call(h, &rec->call);
 }
 
-/*
- * Returns true if frame `i` of the path entered the next one by a tail call: then the stack has no
- * frame of it.
- */
-static bool has_jumped(const struct descent_result *r, const struct descent_path *p, unsigned int i)
-{
-	return i + 1 < p->nr_frames && !r->nodes[p->frames[i + 1]].ret;
-}
-
-/* Returns true if the stack goes through the functions of the path, in their order. */
-static bool goes_through(const struct hop *h, const struct descent_result *r,
-			 const struct descent_path *p)
-{
-	uint32_t at = 0;
-
-	for (unsigned int i = 0; i < p->nr_frames; i++) {
-		struct rec_code f = r->nodes[p->frames[i]].function;
-
-		/* skip callees that are not known */
-		if (!f.module || has_jumped(r, p, i))
-			continue;
-		while (at < h->nr_frames &&
-		       (h->frame[at].module != f.module || h->frame[at].function != f.offset))
-			at++;
-		if (at++ >= h->nr_frames)
-			return false;
-	}
-	return true;
-}
-
 const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
 			    const struct descent_path *p)
 {
@@ -212,7 +184,7 @@ const struct hop *hops_find(const struct hops *h, const struct descent_result *r
 	for (unsigned int i = 0; i < h->nr; i++) {
 		cause_of_sleep(&h->hop[i]->sleep, &cause);
 		if (cause.kind == p->cause.kind && (!best || h->hop[i]->ns > best->ns) &&
-		    goes_through(h->hop[i], r, p))
+		    path_goes_through(h->hop[i]->frame, h->hop[i]->nr_frames, r, p))
 			best = h->hop[i];
 	}
 	return best;

@@ -15,7 +15,9 @@
 #include "tui/cli/verb_open.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/descent_tracing.h"
 #include "tui/engine/replay.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/report/output_descend.h"
 
 enum { NAMES_MS = 20000 };
@@ -29,6 +31,7 @@ struct run {
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
 	struct choose_progress progress;
+	struct descent_tracing tracing;
 };
 
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
@@ -121,9 +124,22 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 			   o->question.start_ops);
 		return;
 	}
+	if (r->tracing.stage) {
+		buf_puts(text, "tracing for whom these calls wait");
+		return;
+	}
 	descent_progress(driver_descent(r->driver), &d);
 	buf_printf(text, "finding the cause: measured %s calls of the peak, probed %u %s",
 		   format_count(d.calls_used).s, d.rounds, d.rounds == 1 ? "time" : "times");
+}
+
+/* The descent is over: find for whom its calls wait. False: there is nothing left to do. */
+static bool trace_waits(struct run *r, uint64_t now)
+{
+	uint64_t end = r->began_ns + (uint64_t)(r->options->question.timeout_s * 1e9);
+
+	r->report.waits = wait_driver_of_descent(front_waits(r->front));
+	return descent_tracing_turn(&r->tracing, r->front, now, end > now ? end - now : 0);
 }
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
@@ -140,8 +156,10 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		return false;
 	if (driver_asked(r->driver)) {
 		driver_names(r->driver);
-		if (!print_progress(r) || driver_over(r->driver))
+		if (!print_progress(r))
 			return false;
+		if (driver_over(r->driver))
+			return trace_waits(r, now);
 		if (ticks > 0)
 			begin_again(r, now);
 	}
@@ -159,9 +177,12 @@ static void run_end(struct run *r)
 	front_settle(r->front);
 	verb_messages(r->front);
 	driver_stop(r->driver);
-	while (!driver_names(r->driver) && front_now_ns() < until)
+	descent_tracing_stop(&r->tracing, r->front);
+	while ((!driver_names(r->driver) || !wait_driver_names(front_waits(r->front))) &&
+	       front_now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
+	r->report.waits = wait_driver_of_descent(front_waits(r->front));
 	progress_erase();
 }
 
@@ -301,6 +322,8 @@ static int descend_live(struct options *o)
 	if (status)
 		return status;
 	r.driver = front_driver(r.front);
+	wait_driver_configure(front_waits(r.front),
+			      &(struct waits_config){.no_chains = true, .no_critical = true});
 	r.report = (struct descend_report){.model = front_model(r.front),
 					   .driver = r.driver,
 					   .wanted_peak = o->question.peak,
@@ -364,8 +387,10 @@ struct descend_report descend_report_of(struct replay *r)
 {
 	const struct rec_descent *ask = driver_asked(replay_driver(r));
 
-	return (struct descend_report){
-	    .model = replay_model(r), .driver = replay_driver(r), .op = ask ? ask->op : 0};
+	return (struct descend_report){.model = replay_model(r),
+				       .driver = replay_driver(r),
+				       .op = ask ? ask->op : 0,
+				       .waits = wait_driver_of_descent(replay_waits(r))};
 }
 
 int verb_descend(struct options *o)

@@ -22,6 +22,7 @@ struct stored_trace {
 };
 
 struct front_waits {
+	unsigned int users;		   /* who have begun and not ended the tracing */
 	uint32_t begin_epoch, end_epoch;   /* of the requests; 0: not sent */
 	bool begun, ended;		   /* they were acknowledged */
 	struct stored_trace *first, *last; /* not sent to the parser yet */
@@ -51,6 +52,7 @@ bool front_waits_begin(struct front *f)
 		f->waits = calloc(1, sizeof(*f->waits));
 	if (!f->waits)
 		return false;
+	f->waits->users++;
 	modules_want(f);
 	f->waits->begun = f->waits->ended = false;
 	f->waits->end_epoch = 0;
@@ -60,6 +62,8 @@ bool front_waits_begin(struct front *f)
 
 void front_waits_end(struct front *f)
 {
+	if (f->waits && f->waits->users && --f->waits->users)
+		return;
 	if (f->waits && !f->waits->end_epoch)
 		f->waits->end_epoch = waits_request(f, 1);
 }
@@ -98,7 +102,7 @@ bool waits_refused(struct front *f, const struct rec_refused *r)
 	f->waits->ended = true;
 	if (f->options->verb == VERB_CHAINS || f->options->verb == VERB_CRITICAL)
 		front_fail(f, refused_status(r->error), "%s", r->reason);
-	else
+	else if (f->options->verb != VERB_DESCEND) /* a note says it */
 		front_message(f, "%s", r->reason);
 	return true;
 }

@@ -13,6 +13,10 @@ struct wait_driver {
 	struct name_requests *requests; /* NULL for a replay */
 	struct waits_config config;
 	struct waits *waits; /* NULL before the first record about waits */
+	/* Of the calls that the descent is about; NULL before the first record about waits since
+	 * it began. */
+	struct waits *of_descent;
+	struct rec_descent asked; /* op 0: no descent has begun */
 	bool short_of_memory;
 };
 
@@ -40,6 +44,7 @@ void wait_driver_free(struct wait_driver *w)
 	if (!w)
 		return;
 	waits_free(w->waits);
+	waits_free(w->of_descent);
 	name_requests_free(w->requests);
 	free(w);
 }
@@ -75,8 +80,36 @@ static void say_short_of_memory(struct wait_driver *w)
 	w->short_of_memory = true;
 }
 
+/* The chains of the calls that the descent is about are apart from those of all time. */
+static void take_for_descent(struct wait_driver *w, const struct record *rec)
+{
+	const struct rec_descent *ask = driver_asked(w->names);
+	bool of_waits = is_wait_record(rec->type);
+
+	if (!ask || (!of_waits && rec->type != REC_SAMPLE))
+		return;
+	if (w->asked.op != ask->op || w->asked.low_ns != ask->low_ns ||
+	    w->asked.high_ns != ask->high_ns) {
+		waits_free(w->of_descent);
+		w->of_descent = NULL;
+		w->asked = *ask;
+	}
+	if (!w->of_descent && of_waits) {
+		const struct waits_config config = {.no_critical = true,
+						    .calls_only = true,
+						    .calls_of = ask->op,
+						    .calls_low_ns = ask->low_ns,
+						    .calls_high_ns = ask->high_ns};
+
+		w->of_descent = waits_new(&config);
+	}
+	if (w->of_descent ? waits_feed(w->of_descent, rec) : of_waits)
+		say_short_of_memory(w);
+}
+
 void wait_driver_take(struct wait_driver *w, const struct record *rec)
 {
+	take_for_descent(w, rec);
 	if (rec->type == REC_SAMPLE && w->config.calls_only && w->waits) {
 		if (waits_feed(w->waits, rec))
 			say_short_of_memory(w);
@@ -95,11 +128,16 @@ struct waits *wait_driver_waits(const struct wait_driver *w)
 	return w->waits;
 }
 
-static void want_chains(struct wait_driver *w)
+struct waits *wait_driver_of_descent(const struct wait_driver *w)
+{
+	return w->of_descent;
+}
+
+static void want_chains(struct wait_driver *w, const struct waits *waits)
 {
 	struct waits_chains chains;
 
-	if (waits_chains(w->waits, &chains))
+	if (waits_chains(waits, &chains))
 		return;
 	for (uint32_t i = 0; i < chains.nr; i++) {
 		const struct trace *t = chains.nodes[i].layer.user;
@@ -125,7 +163,10 @@ bool wait_driver_names(struct wait_driver *w)
 	if (!w->requests || !w->waits)
 		return true;
 	if (!w->config.no_chains)
-		want_chains(w);
-	want_states(w);
+		want_chains(w, w->waits);
+	if (w->of_descent)
+		want_chains(w, w->of_descent);
+	if (!w->config.no_critical)
+		want_states(w);
 	return name_requests_send(w->requests);
 }

@@ -27,10 +27,13 @@ bool wait_driver_is_limited(const struct wait_driver *w);
 
 /* True for the records of record_waits.h. */
 bool is_wait_record(enum record_type type);
-/* Call this for every record of the stream that a session file can hold, in stream order. */
+/* Call this for every record of the stream that a session file can hold, in stream order. The
+ * descent must have taken the record before. */
 void wait_driver_take(struct wait_driver *w, const struct record *rec);
 /* The analysis; NULL: the stream has had no record about waits. */
 struct waits *wait_driver_waits(const struct wait_driver *w);
+/* Its part for the calls that the present descent is about; NULL: nothing was observed since. */
+struct waits *wait_driver_of_descent(const struct wait_driver *w);
 /* Request the names that the answers lack. True: no request is outstanding. */
 bool wait_driver_names(struct wait_driver *w);
 

@@ -388,6 +388,32 @@ static int put_threads(struct printer *p)
 	return 0;
 }
 
+static void printer_release(struct printer *p)
+{
+	free(p->line);
+	free(p->ns);
+	free(p->children);
+	free(p->first);
+}
+
+int wait_subtrees_text(struct buf *out, const struct wait_report *r,
+		       const struct waits_chains *chains, unsigned int columns)
+{
+	struct printer p = {
+	    .r = r, .chains = chains, .out = out, .columns = columns, .whole = chains->total_ns};
+	uint32_t nr = chains->nr;
+	int err = children_sort(&p);
+
+	for (uint32_t k = err ? 0 : p.first[nr]; !err && k < p.first[nr + 1]; k++) {
+		uint32_t i = p.children[k];
+
+		if (p.line[i] == i && share_of(&p, p.ns[i]) >= LEAST)
+			put_subtree(&p, i);
+	}
+	printer_release(&p);
+	return err;
+}
+
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
 		   const struct waits_account *account, unsigned int columns)
 {
@@ -400,9 +426,6 @@ int wait_tree_text(struct buf *out, const struct wait_report *r, const struct wa
 			      "first\n");
 		err = put_threads(&p);
 	}
-	free(p.line);
-	free(p.ns);
-	free(p.children);
-	free(p.first);
+	printer_release(&p);
 	return err;
 }

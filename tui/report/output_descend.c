@@ -336,35 +336,6 @@ void report_cause(struct buf *out, const struct cause *c)
 	}
 }
 
-void report_wait_end(struct buf *out, const struct hop *h)
-{
-	switch ((enum sleep_end)h->sleep.ended_by) {
-	case ENDED_REQUEST:
-		buf_puts(out, "ended when the device completed the request");
-		return;
-	case ENDED_TIMER:
-		buf_puts(out, "ended by a timer");
-		return;
-	case ENDED_TASK:
-		buf_puts(out, "woken by ");
-		append_safe(out, h->waker);
-		buf_printf(out, " %u", h->sleep.waker_tid);
-		return;
-	case ENDED_NETWORK:
-		buf_puts(out, "ended by a packet");
-		return;
-	case ENDED_INTERRUPT:
-		buf_puts(out, "ended by interrupt ");
-		append_safe(out, h->waker);
-		return;
-	case ENDED_SIGNAL:
-		buf_puts(out, "ended by a signal");
-		return;
-	default:
-		buf_puts(out, "not known what ended it");
-	}
-}
-
 void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function)
 {
 	const struct driver_symbol *s = driver_symbol(d, function.module, function.offset);

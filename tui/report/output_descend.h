@@ -28,6 +28,8 @@ struct descend_report {
 	double slowest;	    /* --slowest, in percent; 0: a peak was asked for */
 	const char *asked;  /* the OP on the command line; NULL: not known */
 	enum peak_names names;
+	/* The waits of these calls (wait_driver_of_descent()); NULL: none were traced. */
+	struct waits *waits;
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);
@@ -79,8 +81,6 @@ void report_path_cause(struct buf *out, const struct descent_driver *d,
 unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int nr);
 /* Append a mean number of calls: "7" or "6.5". */
 void report_mean_count(struct buf *out, double mean);
-/* Append what ended a wait, sanitised: "ended by a timer", "woken by redis 812". */
-void report_wait_end(struct buf *out, const struct hop *h);
 /*
  * Append a sentence (without full stop) about calls that ended without returning (exception,
  * longjmp, thread exit), if they are at least one percent of all calls: no peak contains them.

@@ -11,6 +11,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/json_put.h"
+#include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 
 enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
@@ -28,7 +29,7 @@ static void put_address(json_t *o, uint64_t offset, bool *failed)
 	json_put(o, "address", json_string(text), failed);
 }
 
-static void put_line(json_t *o, const struct driver_symbol *s, bool *failed)
+void report_put_line(json_t *o, const struct driver_symbol *s, bool *failed)
 {
 	if (!s || !s->file[0])
 		return;
@@ -56,7 +57,7 @@ static json_t *call_site_json(const struct descent_driver *d, struct rec_code si
 {
 	json_t *o = json_object();
 
-	put_line(o, driver_symbol(d, site.module, site.offset), failed);
+	report_put_line(o, driver_symbol(d, site.module, site.offset), failed);
 	put_address(o, site.offset, failed);
 	json_put_text(o, "module", driver_module(d, site.module), failed);
 	put_inlined_at(o, d, site, failed);
@@ -123,7 +124,8 @@ static json_t *frame_json(const struct descent_driver *d, const struct descent_f
 
 	put_function(o, d, n, failed);
 	if (n->function.module) {
-		put_line(o, driver_symbol(d, n->function.module, n->function.offset), failed);
+		report_put_line(o, driver_symbol(d, n->function.module, n->function.offset),
+				failed);
 		put_address(o, n->function.offset, failed);
 	}
 	put_share(o, "share", n->share, failed);
@@ -203,8 +205,7 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 	return o;
 }
 
-/* The name of a place in code; without a name, module and offset. */
-static void code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size)
+void report_code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size)
 {
 	const struct driver_symbol *s = driver_symbol(d, code.module, code.offset);
 
@@ -212,91 +213,6 @@ static void code_name(const struct descent_driver *d, struct rec_code code, char
 		snprintf(out, size, "%s", s->function);
 	else
 		snprintf(out, size, "%s+0x%" PRIx64, driver_module(d, code.module), code.offset);
-}
-
-static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, bool *failed)
-{
-	json_t *frames = json_array();
-
-	for (uint32_t i = 0; i < h->nr_frames; i++) {
-		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct driver_symbol *s = driver_symbol(d, place.module, place.offset);
-		char at[NAME_MAX_BYTES];
-		json_t *o = json_object();
-
-		code_name(d, place, at, sizeof(at));
-		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
-		json_put_text(o, "module", driver_module(d, place.module), failed);
-		put_line(o, s, failed);
-		json_append(frames, o, failed);
-	}
-	return frames;
-}
-
-/* The layer that ended a wait; NULL if not known. */
-static json_t *ended_by_json(const struct hop *h, bool *failed)
-{
-	static const char *const states[ENDED_KINDS] = {
-	    [ENDED_REQUEST] = "io",	 [ENDED_TIMER] = "timer",	  [ENDED_TASK] = "run",
-	    [ENDED_NETWORK] = "network", [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
-	const struct rec_sleep *s = &h->sleep;
-	json_t *o;
-
-	if (s->ended_by >= ENDED_KINDS || !states[s->ended_by])
-		return NULL;
-	o = json_object();
-	if (s->ended_by == ENDED_TASK) {
-		json_put_u64(o, "pid", s->waker_pid, failed);
-		json_put_u64(o, "tid", s->waker_tid, failed);
-		json_put_text(o, "comm", h->waker, failed);
-	}
-	json_put(o, "state", json_string(states[s->ended_by]), failed);
-	if (s->ended_by == ENDED_SIGNAL)
-		json_put_text(o, "detail", "a signal", failed);
-	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
-		json_put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
-	else if (s->ended_by != ENDED_TASK)
-		json_put_text(o, "detail", h->waker, failed);
-	json_put(o, "frames", json_array(), failed);
-	return o;
-}
-
-static const char *wait_state(const struct hop *h)
-{
-	struct cause cause;
-
-	cause_of_sleep(&h->sleep, &cause);
-	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io"
-	       : cause.kind == CAUSE_NETWORK				? "network"
-									: "sleep";
-}
-
-/* A wait: the thread that waited, then the layer that ended the wait. */
-static json_t *wait_json(const struct descend_report *report, const struct hop *h, bool *failed)
-{
-	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
-	       *ended = ended_by_json(h, failed);
-	char detail[2 * HOP_TEXT];
-
-	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "",
-		 h->name);
-	if (h->pid)
-		json_put_u64(layer, "pid", h->pid, failed);
-	json_put_u64(layer, "tid", h->tid, failed);
-	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
-		if (model_target(report->model, i)->pid == h->pid)
-			json_put_text(layer, "comm", model_target(report->model, i)->comm, failed);
-	}
-	json_put(layer, "state", json_string(wait_state(h)), failed);
-	json_put_text(layer, "detail", detail, failed);
-	json_put(layer, "frames", wait_frames(report->driver, h, failed), failed);
-	json_append(layers, layer, failed);
-	if (ended)
-		json_append(layers, ended, failed);
-	json_put_u64(o, "ns", h->ns, failed);
-	json_put_u64(o, "count", h->count, failed);
-	json_put(o, "layers", layers, failed);
-	return o;
 }
 
 /* A stack frame that is no fnode: in the kernel part of a path, or a caller of a system call. */
@@ -307,13 +223,13 @@ static json_t *stack_frame_json(const struct descent_driver *d, const struct rec
 	json_t *o = json_object();
 	char name[NAME_MAX_BYTES];
 
-	code_name(d, (struct rec_code){f->module, f->function}, name, sizeof(name));
+	report_code_name(d, (struct rec_code){f->module, f->function}, name, sizeof(name));
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (s)
 		json_put_text(o, "symbol", s->symbol, failed);
 	json_put_text(o, "module", driver_module(d, f->module), failed);
 	if (place) {
-		put_line(o, driver_symbol(d, f->module, f->offset - 1), failed);
+		report_put_line(o, driver_symbol(d, f->module, f->offset - 1), failed);
 		put_address(o, f->offset, failed);
 	}
 	return o;
@@ -353,7 +269,7 @@ static json_t *below_json(const struct descent_driver *d, const struct descent_p
 		json_t *o = json_object();
 
 		if (f->function.module)
-			code_name(d, f->function, name, sizeof(name));
+			report_code_name(d, f->function, name, sizeof(name));
 		json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 		json_put(o, "module",
 			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES), failed);
@@ -368,7 +284,6 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
 	const struct descent_driver *d = report->driver;
-	const struct hop *wait = driver_wait(d, r, p);
 	struct inlined in;
 
 	driver_narrow(d, p, &in);
@@ -389,8 +304,7 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 	json_put(o, "siblings", siblings, failed);
 	if (p->nr_below)
 		json_put(o, "samples", below_json(d, p, failed), failed);
-	if (wait)
-		json_put(o, "wait", wait_json(report, wait, failed), failed);
+	report_put_waits(o, report, r, p, failed);
 	return o;
 }
 
@@ -487,8 +401,8 @@ static json_t *missing_json(const struct descent_driver *d, const struct descent
 	return o;
 }
 
-static void put_notes(json_t *notes, const struct op *op, const struct descent_result *result,
-		      bool *failed)
+static void put_notes(json_t *notes, const struct descend_report *r, const struct op *op,
+		      const struct descent_result *result, bool *failed)
 {
 	struct buf line;
 
@@ -502,6 +416,9 @@ static void put_notes(json_t *notes, const struct op *op, const struct descent_r
 	if (result->change[0])
 		json_append(notes, json_text(result->change, NAME_MAX_BYTES), failed);
 	buf_init(&line, NAME_MAX_BYTES);
+	if (report_lacks_waits(&line, r, result))
+		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
+	buf_reset(&line);
 	if (report_left(&line, op))
 		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
 	buf_release(&line);
@@ -561,7 +478,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	}
 	if (result->nr_nodes)
 		json_put(o, "ftree", ftree_json(r->driver, result, failed), failed);
-	put_notes(json_object_get(o, "notes"), op, result, failed);
+	put_notes(json_object_get(o, "notes"), r, op, result, failed);
 	return o;
 }
 

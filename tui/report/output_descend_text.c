@@ -5,6 +5,7 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
@@ -297,35 +298,6 @@ static void put_inlined(struct buf *out, const struct descend_report *r,
 	}
 }
 
-/* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
-static void put_wait(struct buf *out, const struct descend_report *r,
-		     const struct descent_result *result, const struct descent_path *p,
-		     const struct output_options *o)
-{
-	const struct hop *h = driver_wait(r->driver, result, p);
-	struct buf line;
-
-	if (!h)
-		return;
-	buf_init(&line, MAX_OUTPUT);
-	for (uint32_t i = 0; i < h->nr_frames; i++) {
-		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct driver_symbol *s =
-		    driver_symbol(r->driver, place.module, place.offset);
-
-		buf_puts(&line, i ? " > " : "");
-		report_short_name(&line, s && s->function[0]
-					     ? s->function
-					     : driver_module(r->driver, place.module));
-	}
-	buf_puts(&line, h->nr_frames ? "; " : "");
-	report_wait_end(&line, h);
-	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
-		   format_time(h->ns).s);
-	output_wrap(out, &line, o, "  waits in: ", 12);
-	buf_release(&line);
-}
-
 static void put_siblings(struct buf *out, const struct descend_report *r,
 			 const struct descent_result *result, const struct descent_path *p,
 			 const struct output_options *o)
@@ -433,7 +405,7 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		put_inlined(out, r, p);
 		put_below(out, r, p, o);
 		put_kernel(out, r, p, o);
-		put_wait(out, r, result, p, o);
+		report_put_wait_tree(out, r, result, p, o);
 		put_siblings(out, r, result, p, o);
 	}
 	put_callers(out, r, result, o);
@@ -474,6 +446,9 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	output_wrap(out, &line, o, "Status: ", 8);
 	buf_release(&line);
 	buf_init(&line, MAX_OUTPUT);
+	if (report_lacks_waits(&line, r, result))
+		output_wrap(out, &line, o, "Note:   ", 8);
+	buf_reset(&line);
 	if (report_left(&line, model_op_peaks(r->model, r->op)))
 		output_wrap(out, &line, o, "Left:   ", 8);
 	buf_release(&line);

@@ -7,6 +7,7 @@
 #ifndef PEAKTOP_OUTPUT_WAITS_H
 #define PEAKTOP_OUTPUT_WAITS_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "analysis/waits/waits.h"
@@ -48,6 +49,12 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
  * be empty. 0 or -ENOMEM. */
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
 		   const struct waits_account *account, unsigned int columns);
+/* Append the trees of these chains alone, with shares of their time. 0 or -ENOMEM. */
+int wait_subtrees_text(struct buf *out, const struct wait_report *r,
+		       const struct waits_chains *chains, unsigned int columns);
+/* The chain that ends at a node. */
+json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *chains,
+			uint32_t node, bool *failed);
 /* One sentence at a time about what makes the result less than it looks. False: there are no more.
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,

@@ -138,8 +138,8 @@ static json_t *layer_json(const struct wait_report *r, const struct waits_node *
 	return o;
 }
 
-static json_t *chain_json(const struct wait_report *r, const struct waits_chains *chains,
-			  uint32_t node, bool *failed)
+json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *chains,
+			uint32_t node, bool *failed)
 {
 	const struct waits_node *n = &chains->nodes[node];
 	json_t *o = json_object(), *layers = json_array(), *accounting = json_array();
@@ -241,7 +241,7 @@ static int write_chains(const struct wait_report *r, const struct waits_chains *
 		qsort_r(index, nr, sizeof(*index), by_self, chains->nodes);
 	for (uint32_t i = 0; !err && i < nr; i++) {
 		bool failed = false;
-		json_t *chain = chain_json(r, chains, index[i], &failed);
+		json_t *chain = wait_chain_json(r, chains, index[i], &failed);
 
 		err = write_text(f, separator);
 		separator = o->json_lines ? "," : ",\n ";

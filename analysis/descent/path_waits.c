@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/descent/path_waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/traces.h"
+
+bool cause_has_chain(enum cause_kind kind)
+{
+	return kind == CAUSE_IO || kind == CAUSE_LOCK || kind == CAUSE_NETWORK ||
+	       kind == CAUSE_WAIT;
+}
+
+/*
+ * Could a sleep of this kind have this cause? Who ended the sleep decides about the cause, too, so
+ * a kind can fit several causes.
+ */
+static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
+{
+	switch (kind) {
+	case WAIT_UNKNOWN:
+	case WAIT_CLOCK:
+	case WAIT_STOPPED:
+	case WAIT_TRACED:
+	case WAIT_FROZEN:
+	case WAIT_KERNEL_IDLE:
+		return false;
+	case WAIT_KERNEL_LOCK:
+	case WAIT_FILE_LOCK:
+		return cause == CAUSE_LOCK;
+	case WAIT_LOCK:
+	case WAIT_CONDITION:
+	case WAIT_JOIN:
+		return cause == CAUSE_LOCK || cause == CAUSE_WAIT;
+	case WAIT_FILE:
+	case WAIT_DEVICE:
+	case WAIT_PAGE:
+	case WAIT_SWAP:
+	case WAIT_WRITEBACK:
+	case WAIT_JOURNAL:
+	case WAIT_RECLAIM:
+		return cause == CAUSE_IO;
+	case WAIT_CONNECTION:
+	case WAIT_NETWORK:
+	case WAIT_NETWORK_FULL:
+		return cause == CAUSE_NETWORK || cause == CAUSE_WAIT;
+	case WAIT_EVENTS:
+	case WAIT_LOCAL:
+	case WAIT_LOCAL_FULL:
+	case WAIT_URING:
+	case WAIT_OTHER:
+		return cause != CAUSE_LOCK;
+	default:
+		return cause == CAUSE_WAIT;
+	}
+}
+
+/*
+ * True if frame `i` of the path entered the next one by a tail call: then the stack has no frame of
+ * it.
+ */
+static bool has_jumped(const struct descent_result *r, const struct descent_path *p, unsigned int i)
+{
+	return i + 1 < p->nr_frames && !r->nodes[p->frames[i + 1]].ret;
+}
+
+bool path_goes_through(const struct rec_frame *frames, uint32_t nr, const struct descent_result *r,
+		       const struct descent_path *p)
+{
+	uint32_t at = 0;
+
+	for (unsigned int i = 0; i < p->nr_frames; i++) {
+		struct rec_code f = r->nodes[p->frames[i]].function;
+
+		/* skip callees that are not known, and system calls, which no such stack has */
+		if (!f.module || f.module == REC_KERNEL_MODULE || has_jumped(r, p, i))
+			continue;
+		while (at < nr &&
+		       (frames[at].module != f.module || frames[at].function != f.offset))
+			at++;
+		if (at++ >= nr)
+			return false;
+	}
+	return true;
+}
+
+static bool is_only_one(const struct descent_result *r)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		nr += cause_has_chain(r->paths[i].cause.kind);
+	return nr == 1;
+}
+
+static bool has_stack(const struct waits_layer *l)
+{
+	return l->user && l->user->nr_frames;
+}
+
+static bool begins_on(const struct waits_layer *l, const struct descent_result *r,
+		      const struct descent_path *p)
+{
+	struct rec_code f0 = r->nodes[p->frames[0]].function;
+
+	if (l->state != CHAIN_SLEEP || !kind_fits(l->kind, p->cause.kind))
+		return false;
+	if (f0.module == REC_KERNEL_MODULE)
+		return l->syscall >= 0 && (uint64_t)l->syscall == (f0.offset & ~REC_KERNEL_CALL);
+	return has_stack(l) ? path_goes_through(l->user->frames, l->user->nr_frames, r, p)
+			    : is_only_one(r);
+}
+
+/* Not every stack is known: two layers that differ only in that are one. */
+static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
+{
+	return a->state == b->state && a->pid == b->pid && a->tid == b->tid &&
+	       a->notes == b->notes && a->kind == b->kind && a->why == b->why &&
+	       a->syscall == b->syscall && !strcmp(a->comm, b->comm) && !strcmp(a->what, b->what) &&
+	       (!has_stack(a) || !has_stack(b) || a->user->content == b->user->content);
+}
+
+/* The node with this layer below `parent`, or outermost if `parent` is its number; nr: none. */
+static uint32_t same_node(const struct waits_chains *c, uint32_t parent,
+			  const struct waits_layer *l)
+{
+	uint32_t i = parent < c->nr ? parent + 1 : 0;
+
+	while (i < c->nr &&
+	       ((parent < c->nr ? c->nodes[i].parent != parent : c->nodes[i].parent != i) ||
+		!is_same(&c->nodes[i].layer, l)))
+		i++;
+	return i;
+}
+
+static void node_join(struct waits_node *to, const struct waits_node *n)
+{
+	to->self_ns += n->self_ns;
+	to->total_ns += n->total_ns;
+	to->count += n->count;
+	to->first_ns = n->first_ns < to->first_ns ? n->first_ns : to->first_ns;
+	if (!has_stack(&to->layer)) {
+		to->layer.user = n->layer.user;
+		to->layer.kernel = n->layer.kernel;
+	}
+	for (unsigned int a = 0; a < ACCOUNTS; a++) {
+		to->account_ns[a] += n->account_ns[a];
+		if (to->account_ns[a] > to->account_ns[to->account])
+			to->account = (enum wait_account)a;
+	}
+}
+
+static void copy_chains(const struct waits_chains *all, const struct descent_result *r,
+			const struct descent_path *p, uint32_t *to, struct waits_chains *out)
+{
+	for (uint32_t i = 0; i < all->nr; i++) {
+		const struct waits_node *n = &all->nodes[i];
+		bool outermost = n->parent == i;
+		uint32_t at, parent;
+
+		if (outermost ? !begins_on(&n->layer, r, p) : !to[n->parent])
+			continue;
+		parent = outermost ? out->nr : to[n->parent] - 1;
+		at = same_node(out, parent, &n->layer);
+		if (at < out->nr) {
+			node_join(&out->nodes[at], n);
+		} else {
+			out->nodes[out->nr] = *n;
+			out->nodes[out->nr++].parent = parent;
+		}
+		out->total_ns += n->self_ns;
+		to[i] = at + 1;
+	}
+}
+
+int path_waits_find(const struct waits_chains *all, const struct descent_result *r,
+		    const struct descent_path *p, struct waits_chains *out)
+{
+	uint32_t *to = calloc(all->nr + 1, sizeof(*to)); /* index in *out + 1; 0: not in it */
+
+	*out = (struct waits_chains){.nodes = calloc(all->nr + 1, sizeof(*out->nodes))};
+	if (!to || !out->nodes) {
+		free(to);
+		waits_chains_release(out);
+		return -ENOMEM;
+	}
+	if (p->nr_frames && cause_has_chain(p->cause.kind))
+		copy_chains(all, r, p, to, out);
+	free(to);
+	return 0;
+}
+
+uint32_t path_waits_largest(const struct waits_chains *chains)
+{
+	uint32_t best = chains->nr;
+
+	for (uint32_t i = 0; i < chains->nr; i++) {
+		const struct waits_node *n = &chains->nodes[i];
+
+		if (n->parent != i && n->self_ns &&
+		    (best == chains->nr || n->self_ns > chains->nodes[best].self_ns))
+			best = i;
+	}
+	return best;
+}

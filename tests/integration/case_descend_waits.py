@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""descend: whom the calls of a peak wait for, and what that one did meanwhile (`wait` and `waits` of a path)."""
+from culprits import *
+
+FOLDER = tempfile.mkdtemp(prefix="chain.", dir=BUILD)
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+def chain(layers):
+    return " > ".join("%s %s: %s" % (l.get("comm", ""), l["state"], l.get("detail", "")) for l in layers)
+
+
+def lines(path):
+    return "%s\n%s" % (path["cause"], "\n".join("%.1f ms x%d: %s" % (w["ns"] / 1e6, w["count"], chain(w["layers"])) for w in path["waits"]))
+
+
+def share(path, fits):
+    """Of the time of all chains, that of those that have such a layer below the target's."""
+    return sum(w["ns"] for w in path["waits"] if any(fits(l) for l in w["layers"][1:])) / sum(w["ns"] for w in path["waits"])
+
+
+def chains_of(kind, cause, *functions):
+    target = Target("culprit_chain", 60, kind, os.path.join(FOLDER, "chain.data"))
+    target.go()
+    session = os.path.join(FOLDER, kind + ".peaktop")
+    document = descend(target.pid, "serve", "-o", session, status=None)
+    path = path_with(document, "serve", *functions, kinds=(cause,))
+    check("waits" in path, "no chains: %s; %s" % (document["notes"], path.get("wait")))
+    check(path["wait"]["layers"][0]["comm"] == "culprit_chain", chain(path["wait"]["layers"]))
+    check(len(path["wait"]["layers"]) > 1 and path["wait"] in path["waits"], lines(path))
+    for one, next_one in zip(path["waits"], path["waits"][1:]):
+        check(one["ns"] >= next_one["ns"], "largest first:\n" + lines(path))
+    for one in path["waits"]:
+        functions_of = [plain(f["function"]) for f in one["layers"][0]["frames"]]
+        check("serve" in functions_of or all(f["module"] == "kernel" for f in one["layers"][0]["frames"]),
+              "another place of the program: %s" % functions_of)
+    check(alive(target.pid), "the target lives on")
+    status, program = run_peaktop("descend", "-r", session, "--json")
+    replayed = path_with(program.document(), "serve", *functions, kinds=(cause,))
+    equal("the chains of the saved session", replayed.get("waits"), path["waits"])
+    return path
+
+
+@case("a child that runs: the chain leads into it")
+def child():
+    path = chains_of("child", "wait", "waitpid")
+    part = share(path, lambda l: l.get("comm") in ("worker", "culprit_chain") and l["state"] in ("run", "runnable"))
+    check(part >= 0.5, "%.2f of the time is in the child:\n%s" % (part, lines(path)))
+
+
+@case("a mutex: the chain leads into its holder, and from there to the file that it waits for")
+def file_behind_a_lock():
+    path = chains_of("file", "lock", "pthread_mutex_lock")
+    part = share(path, lambda l: l.get("comm") == "keeper")
+    check(part >= 0.5, "%.2f of the time is with the holder:\n%s" % (part, lines(path)))
+    part = share(path, lambda l: l.get("comm") == "keeper" and "fsync" in l.get("detail", ""))
+    check(part > 0, "the holder never waits for its file:\n%s" % lines(path))
+
+
+main()

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which chains of waits belong to the calls of a peak, and to a path of its descent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "analysis/descent/path_waits.h"
+#include "analysis/waits/traces.h"
+#include "tests/unit/waits_check.h"
+
+enum { OP = 1024 };
+
+/* ---- the calls of a peak */
+
+/* A waits for B for 3 ms, then for C for 5 ms. */
+static const struct sim_op a_script[] = {{LOOP, 10},	      {RUN, 1 * MS}, {POST, 1},
+					 {WAIT, 2, HOW_PIPE}, {RUN, 1 * MS}, {POST, 3},
+					 {WAIT, 4, HOW_PIPE}, {NEXT},	     {EXIT}};
+static const struct sim_op b_script[] = {
+    {LOOP, 10}, {WAIT, 1, HOW_PIPE}, {RUN, 3 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+static const struct sim_op c_script[] = {
+    {LOOP, 10}, {WAIT, 3, HOW_PIPE}, {RUN, 5 * MS}, {POST, 4}, {NEXT}, {EXIT}};
+
+/* When task `by` woke task `wakee` for the n-th time. */
+static uint64_t woke(int by, int wakee, unsigned int n)
+{
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		const struct rec_waking *k = &sim.records[i].waking;
+
+		if (sim.records[i].type == REC_WAKING && k->current_tid == sim.task[by].tid &&
+		    k->wakee_tid == sim.task[wakee].tid && !n--)
+			return k->at_ns;
+	}
+	fail_msg("task %d never woke task %d", by, wakee);
+	return 0;
+}
+
+static void sample(uint64_t from, uint64_t to)
+{
+	struct record rec = {.type = REC_SAMPLE};
+
+	rec.sample = (struct rec_sample){
+	    .op = OP, .tid = sim.task[0].tid, .start_ns = from, .latency_ns = to - from};
+	assert_int_equal(waits_feed(waits, &rec), 0);
+}
+
+/* From before A wakes the other until A has run again. */
+static void sample_of(int other, unsigned int n)
+{
+	sample(woke(0, other, n) - 50 * US, woke(other, 0, n) + 300 * US);
+}
+
+static void begin_calls(uint64_t low_ns, uint64_t high_ns)
+{
+	const struct waits_config config = {.no_critical = true,
+					    .calls_only = true,
+					    .calls_of = OP,
+					    .calls_low_ns = low_ns,
+					    .calls_high_ns = high_ns};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "A", TASK_TARGET, 0, a_script);
+	sim_task(&sim, "B", 0, 1, b_script);
+	sim_task(&sim, "C", 0, 2, c_script);
+	sim_play(150 * MS, 3);
+	feed_all(&config);
+}
+
+static uint64_t followed(void)
+{
+	struct waits_calls calls;
+
+	waits_calls(waits, &calls);
+	return calls.followed;
+}
+
+static void test_calls_of_the_peak(void **state)
+{
+	begin_calls(4 * MS, 8 * MS);
+	assert_int_equal(chains.nr, 0);
+	for (unsigned int n = 0; n < 9; n++) {
+		sample_of(2, n);
+		/* not in the range */
+		sample_of(1, n);
+	}
+	take_answers();
+	assert_int_equal(followed(), 9);
+	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 45);
+	expect_absent("B");
+}
+
+static void test_calls_of_the_other_peak(void **state)
+{
+	begin_calls(1 * MS, 4 * MS);
+	for (unsigned int n = 0; n < 9; n++) {
+		sample_of(1, n);
+		sample_of(2, n);
+	}
+	take_answers();
+	assert_int_equal(followed(), 9);
+	expect("A>B", ACCOUNT_RUN_UNSAMPLED, 27);
+	expect_absent("C");
+}
+
+/* Another operation, and calls that were not seen as a whole. */
+static void test_calls_that_do_not_count(void **state)
+{
+	struct record rec = {.type = REC_SAMPLE};
+	uint64_t from, to;
+
+	begin_calls(0, UINT64_MAX);
+	from = woke(0, 2, 4) - 50 * US;
+	to = woke(2, 0, 4) + 300 * US;
+	sample(from, to);
+	rec.sample = (struct rec_sample){
+	    .op = OP + 1, .tid = sim.task[0].tid, .start_ns = woke(0, 2, 6), .latency_ns = 6 * MS};
+	assert_int_equal(waits_feed(waits, &rec), 0);
+	sample(0, 5 * MS);		    /* began before the window */
+	sample(woke(0, 2, 7), 100000 * MS); /* ended after it */
+	take_answers();
+	assert_int_equal(followed(), 1);
+	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 5);
+	expect_absent("B");
+}
+
+/* Calls are told while the window is open, before their switches have been put in order. */
+static void test_call_comes_early(void **state)
+{
+	const struct waits_config config = {
+	    .no_critical = true, .calls_only = true, .calls_of = OP, .calls_high_ns = 8 * MS};
+	uint64_t to;
+
+	begin_calls(0, 8 * MS);
+	to = woke(2, 0, 3) + 300 * US;
+	waits_free(waits);
+	waits = waits_new(&config);
+	assert_non_null(waits);
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		const struct record *r = &sim.records[i];
+
+		assert_int_equal(waits_feed(waits, r), 0);
+		if (r->type == REC_WAKING && r->waking.at_ns == woke(2, 0, 3))
+			sample(woke(0, 2, 3) - 50 * US, to);
+	}
+	waits_flush(waits);
+	take_answers();
+	assert_int_equal(followed(), 1);
+	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 5);
+}
+
+/* ---- the chains of a path */
+
+/* f0 > 0x200 > the library's 0x20, and f0 > 0x300 */
+static struct descent_fnode nodes[] = {
+    {.node = 0, .function = {1, 0x100}},
+    {.node = 1, .function = {1, 0x200}, .ret = 0x110},
+    {.node = 2, .function = {2, 0x20}, .ret = 0x210},
+    {.node = 3, .function = {1, 0x300}, .ret = 0x120},
+};
+static const uint32_t long_frames[] = {0, 1, 2}, other_frames[] = {0, 3}, call_frame[] = {0};
+static const struct rec_frame outer_stack[] = {
+    {1, 0x10, 0x8}, {1, 0x110, 0x100}, {1, 0x210, 0x200}, {2, 0x30, 0x20}, {2, 0x90, 0x80}};
+static const struct rec_frame other_stack[] = {
+    {1, 0x10, 0x8}, {1, 0x120, 0x100}, {1, 0x310, 0x300}};
+static const struct trace long_trace = {.content = 1, .nr_frames = 5, .frames = outer_stack},
+			  other_trace = {.content = 2, .nr_frames = 3, .frames = other_stack};
+static struct waits_node made[8];
+static struct waits_chains all, found;
+
+static uint32_t add_node(uint32_t parent, const char *comm, enum layer_state layer,
+			 enum wait_kind kind, const struct trace *stack, uint64_t ns)
+{
+	uint32_t i = all.nr++;
+
+	made[i] = (struct waits_node){.parent = parent == UINT32_MAX ? i : parent,
+				      .layer = {.state = layer,
+						.tid = comm[0] ? 7 : 0,
+						.comm = comm,
+						.kind = kind,
+						.syscall = layer == CHAIN_SLEEP ? SYS_read : -1,
+						.what = "",
+						.user = stack,
+						.hint = ""},
+				      .self_ns = ns,
+				      .total_ns = ns,
+				      .count = 1};
+	return i;
+}
+
+static struct descent_path path_of(const uint32_t *frames, unsigned int nr, enum cause_kind kind)
+{
+	return (struct descent_path){.frames = frames, .nr_frames = nr, .cause = {.kind = kind}};
+}
+
+static int begin_path(void **state)
+{
+	uint32_t root;
+
+	all = (struct waits_chains){.nodes = made};
+	found = (struct waits_chains){0};
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_PIPE_EMPTY, &long_trace, 0);
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, NULL, 3 * MS);
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_PIPE_EMPTY, &other_trace, 0);
+	add_node(root, "C", CHAIN_RUN, WAIT_UNKNOWN, NULL, 9 * MS);
+	add_node(UINT32_MAX, "A", CHAIN_RUN, WAIT_UNKNOWN, &long_trace, 20 * MS);
+	return 0;
+}
+
+static int end_path(void **state)
+{
+	waits_chains_release(&found);
+	return 0;
+}
+
+static void find(struct descent_path *paths, unsigned int nr_paths, unsigned int which)
+{
+	const struct descent_result r = {
+	    .nr_nodes = 4, .nodes = nodes, .nr_paths = nr_paths, .paths = paths};
+
+	waits_chains_release(&found);
+	assert_int_equal(path_waits_find(&all, &r, &paths[which], &found), 0);
+}
+
+static void test_chains_of_a_path(void **state)
+{
+	struct descent_path paths[] = {path_of(long_frames, 3, CAUSE_WAIT),
+				       path_of(other_frames, 2, CAUSE_WAIT)};
+	uint32_t best;
+
+	find(paths, 2, 0);
+	assert_int_equal(found.nr, 2);
+	assert_int_equal(found.total_ns, 3 * MS);
+	best = path_waits_largest(&found);
+	assert_true(best < found.nr);
+	assert_string_equal(found.nodes[best].layer.comm, "B");
+	assert_int_equal(found.nodes[best].parent, 0);
+	find(paths, 2, 1);
+	assert_int_equal(found.nr, 2);
+	assert_string_equal(found.nodes[path_waits_largest(&found)].layer.comm, "C");
+}
+
+static void test_kind_must_fit(void **state)
+{
+	static const enum cause_kind kinds[] = {CAUSE_LOCK, CAUSE_IO, CAUSE_OWN_CODE, CAUSE_SLEEP};
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct descent_path path = path_of(long_frames, 3, kinds[i]);
+
+		find(&path, 1, 0);
+		assert_int_equal(found.nr, 0);
+		assert_int_equal(path_waits_largest(&found), 0);
+	}
+}
+
+/* A sleep without a stack counts if only one path can be meant, and joins the one with a stack. */
+static void test_stack_not_known(void **state)
+{
+	struct descent_path paths[] = {path_of(long_frames, 3, CAUSE_WAIT),
+				       path_of(other_frames, 2, CAUSE_OWN_CODE)};
+	uint32_t root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_PIPE_EMPTY, NULL, 0);
+
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, NULL, 4 * MS);
+	find(paths, 2, 0);
+	assert_int_equal(found.nr, 2);
+	assert_int_equal(found.nodes[path_waits_largest(&found)].self_ns, 7 * MS);
+	assert_int_equal(found.nodes[path_waits_largest(&found)].count, 2);
+	assert_ptr_equal(found.nodes[0].layer.user, &long_trace);
+	paths[1].cause.kind = CAUSE_IO;
+	find(paths, 2, 0);
+	assert_int_equal(found.nodes[path_waits_largest(&found)].self_ns, 3 * MS);
+}
+
+static void test_of_a_system_call(void **state)
+{
+	struct descent_fnode call = {.function = {REC_KERNEL_MODULE, REC_KERNEL_CALL | SYS_read}};
+	struct descent_path path = path_of(call_frame, 1, CAUSE_WAIT);
+	struct descent_result r = {.nr_nodes = 1, .nodes = &call, .nr_paths = 1, .paths = &path};
+
+	assert_int_equal(path_waits_find(&all, &r, &path, &found), 0);
+	assert_int_equal(found.nr, 4);
+	waits_chains_release(&found);
+	call.function.offset = REC_KERNEL_CALL | SYS_write;
+	assert_int_equal(path_waits_find(&all, &r, &path, &found), 0);
+	assert_int_equal(found.nr, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_teardown(test_calls_of_the_peak, teardown),
+	    cmocka_unit_test_teardown(test_calls_of_the_other_peak, teardown),
+	    cmocka_unit_test_teardown(test_calls_that_do_not_count, teardown),
+	    cmocka_unit_test_teardown(test_call_comes_early, teardown),
+	    cmocka_unit_test_setup_teardown(test_chains_of_a_path, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

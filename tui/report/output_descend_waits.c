@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* For whom the calls of a path wait: as JSON and as a tree. */
+#include "tui/report/output_descend_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "analysis/descent/path_waits.h"
+#include "tui/report/json_put.h"
+#include "tui/report/output_waits.h"
+#include "tui/report/sanitise.h"
+
+enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20 };
+
+static struct wait_report wait_report_for(const struct descend_report *r)
+{
+	return (struct wait_report){.model = r->model, .names = r->driver, .waits = r->waits};
+}
+
+/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
+static int path_waits(const struct descend_report *r, const struct descent_result *result,
+		      const struct descent_path *p, struct waits_chains *out)
+{
+	struct waits_chains all;
+	int err;
+
+	*out = (struct waits_chains){0};
+	err = r->waits ? waits_chains(r->waits, &all) : 0;
+	if (err || !r->waits)
+		return err;
+	err = path_waits_find(&all, result, p, out);
+	waits_chains_release(&all);
+	return err;
+}
+
+bool report_lacks_waits(struct buf *out, const struct descend_report *r,
+			const struct descent_result *result)
+{
+	struct waits_stats stats = {0};
+	struct waits_calls calls = {0};
+
+	if (r->waits) {
+		waits_stats(r->waits, &stats);
+		waits_calls(r->waits, &calls);
+	}
+	for (unsigned int i = 0; !calls.followed && i < result->nr_paths; i++) {
+		if (!cause_has_chain(result->paths[i].cause.kind))
+			continue;
+		buf_printf(out,
+			   "for whom these calls wait is not known beyond the end of their waits, "
+			   "because %s",
+			   stats.windows ? "no call of this peak began and ended while waits were "
+					   "traced; run it again"
+					 : "waits were not traced: --timeout or --max-overhead "
+					   "left no room for it, or the kernel refused it (see "
+					   "peaktop doctor)");
+		return true;
+	}
+	return false;
+}
+
+/* ---- the end of a wait alone, if its chains were not traced */
+
+static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, bool *failed)
+{
+	json_t *frames = json_array();
+
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct driver_symbol *s = driver_symbol(d, place.module, place.offset);
+		char at[NAME_MAX_BYTES];
+		json_t *o = json_object();
+
+		report_code_name(d, place, at, sizeof(at));
+		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
+		json_put_text(o, "module", driver_module(d, place.module), failed);
+		report_put_line(o, s, failed);
+		json_append(frames, o, failed);
+	}
+	return frames;
+}
+
+/* The layer that ended a wait; NULL if not known. */
+static json_t *ended_by_json(const struct hop *h, bool *failed)
+{
+	static const char *const states[ENDED_KINDS] = {
+	    [ENDED_REQUEST] = "io",	 [ENDED_TIMER] = "timer",	  [ENDED_TASK] = "run",
+	    [ENDED_NETWORK] = "network", [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
+	const struct rec_sleep *s = &h->sleep;
+	json_t *o;
+
+	if (s->ended_by >= ENDED_KINDS || !states[s->ended_by])
+		return NULL;
+	o = json_object();
+	if (s->ended_by == ENDED_TASK) {
+		json_put_u64(o, "pid", s->waker_pid, failed);
+		json_put_u64(o, "tid", s->waker_tid, failed);
+		json_put_text(o, "comm", h->waker, failed);
+	}
+	json_put(o, "state", json_string(states[s->ended_by]), failed);
+	if (s->ended_by == ENDED_SIGNAL)
+		json_put_text(o, "detail", "a signal", failed);
+	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
+		json_put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
+	else if (s->ended_by != ENDED_TASK)
+		json_put_text(o, "detail", h->waker, failed);
+	json_put(o, "frames", json_array(), failed);
+	return o;
+}
+
+static const char *wait_state(const struct hop *h)
+{
+	struct cause cause;
+
+	cause_of_sleep(&h->sleep, &cause);
+	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io"
+	       : cause.kind == CAUSE_NETWORK				? "network"
+									: "sleep";
+}
+
+/* A wait: the thread that waited, then the layer that ended the wait. */
+static json_t *hop_json(const struct descend_report *report, const struct hop *h, bool *failed)
+{
+	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
+	       *ended = ended_by_json(h, failed);
+	char detail[2 * HOP_TEXT];
+
+	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "",
+		 h->name);
+	if (h->pid)
+		json_put_u64(layer, "pid", h->pid, failed);
+	json_put_u64(layer, "tid", h->tid, failed);
+	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
+		if (model_target(report->model, i)->pid == h->pid)
+			json_put_text(layer, "comm", model_target(report->model, i)->comm, failed);
+	}
+	json_put(layer, "state", json_string(wait_state(h)), failed);
+	json_put_text(layer, "detail", detail, failed);
+	json_put(layer, "frames", wait_frames(report->driver, h, failed), failed);
+	json_append(layers, layer, failed);
+	if (ended)
+		json_append(layers, ended, failed);
+	json_put_u64(o, "ns", h->ns, failed);
+	json_put_u64(o, "count", h->count, failed);
+	json_put(o, "layers", layers, failed);
+	return o;
+}
+
+/* ---- chains */
+
+/* The next chain by time, of those that are smaller than the last one; nr: there is none. */
+static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
+{
+	uint32_t best = c->nr;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint64_t ns = c->nodes[i].self_ns;
+		bool is_after = last == c->nr || ns < c->nodes[last].self_ns ||
+				(ns == c->nodes[last].self_ns && i > last);
+
+		if (ns && is_after && (best == c->nr || ns > c->nodes[best].self_ns))
+			best = i;
+	}
+	return best;
+}
+
+void report_put_waits(json_t *o, const struct descend_report *report,
+		      const struct descent_result *result, const struct descent_path *p,
+		      bool *failed)
+{
+	const struct hop *hop = driver_wait(report->driver, result, p);
+	struct wait_report r = wait_report_for(report);
+	struct waits_chains chains;
+	json_t *list;
+	uint32_t largest, i;
+
+	if (path_waits(report, result, p, &chains)) {
+		*failed = true;
+		return;
+	}
+	largest = path_waits_largest(&chains);
+	if (largest == chains.nr) {
+		if (hop)
+			json_put(o, "wait", hop_json(report, hop, failed), failed);
+		waits_chains_release(&chains);
+		return;
+	}
+	json_put(o, "wait", wait_chain_json(&r, &chains, largest, failed), failed);
+	list = json_array();
+	i = chains.nr;
+	for (unsigned int k = 0; k < MAX_CHAINS && (i = next_chain(&chains, i)) < chains.nr; k++)
+		json_append(list, wait_chain_json(&r, &chains, i, failed), failed);
+	json_put(o, "waits", list, failed);
+	waits_chains_release(&chains);
+}
+
+static void put_end(struct buf *out, const struct hop *h)
+{
+	switch ((enum sleep_end)h->sleep.ended_by) {
+	case ENDED_REQUEST:
+		buf_puts(out, "ended when the device completed the request");
+		return;
+	case ENDED_TIMER:
+		buf_puts(out, "ended by a timer");
+		return;
+	case ENDED_TASK:
+		buf_puts(out, "woken by ");
+		sanitise_append(out, h->waker, strlen(h->waker));
+		buf_printf(out, " %u", h->sleep.waker_tid);
+		return;
+	case ENDED_NETWORK:
+		buf_puts(out, "ended by a packet");
+		return;
+	case ENDED_INTERRUPT:
+		buf_puts(out, "ended by interrupt ");
+		sanitise_append(out, h->waker, strlen(h->waker));
+		return;
+	case ENDED_SIGNAL:
+		buf_puts(out, "ended by a signal");
+		return;
+	default:
+		buf_puts(out, "not known what ended it");
+	}
+}
+
+/* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
+static void put_wait(struct buf *out, const struct descend_report *r,
+		     const struct descent_result *result, const struct descent_path *p,
+		     const struct output_options *o)
+{
+	const struct hop *h = driver_wait(r->driver, result, p);
+	struct buf line;
+
+	if (!h)
+		return;
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < h->nr_frames; i++) {
+		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+		const struct driver_symbol *s =
+		    driver_symbol(r->driver, place.module, place.offset);
+
+		buf_puts(&line, i ? " > " : "");
+		report_short_name(&line, s && s->function[0]
+					     ? s->function
+					     : driver_module(r->driver, place.module));
+	}
+	buf_puts(&line, h->nr_frames ? "; " : "");
+	put_end(&line, h);
+	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
+		   format_time(h->ns).s);
+	output_wrap(out, &line, o, "  waits in: ", 12);
+	buf_release(&line);
+}
+
+void report_put_wait_tree(struct buf *out, const struct descend_report *report,
+			  const struct descent_result *result, const struct descent_path *p,
+			  const struct output_options *o)
+{
+	struct wait_report r = wait_report_for(report);
+	struct waits_chains chains;
+
+	if (path_waits(report, result, p, &chains))
+		return;
+	waits_chains_join(&chains);
+	if (path_waits_largest(&chains) < chains.nr) {
+		buf_puts(out, "  waits (share of their time, in calls of this peak):\n");
+		wait_subtrees_text(out, &r, &chains, output_columns(o));
+	} else {
+		put_wait(out, report, result, p, o);
+	}
+	waits_chains_release(&chains);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For whom the calls of a path of a descent wait. Text from the target is sanitised here. */
+#ifndef PEAKTOP_OUTPUT_DESCEND_WAITS_H
+#define PEAKTOP_OUTPUT_DESCEND_WAITS_H
+
+#include <jansson.h>
+
+#include "tui/report/output_descend.h"
+
+/*
+ * Add "wait", the largest chain, and "waits", all of them. If none were traced, "wait" has only
+ * what ended the sleep. Add nothing if the path does not sleep.
+ */
+void report_put_waits(json_t *o, const struct descend_report *report,
+		      const struct descent_result *result, const struct descent_path *p,
+		      bool *failed);
+/* Append the chains of a path as a tree; if none were traced, a line about the end of its waits. */
+void report_put_wait_tree(struct buf *out, const struct descend_report *report,
+			  const struct descent_result *result, const struct descent_path *p,
+			  const struct output_options *o);
+/* Append one line if a path waits for somebody and no waits were traced. False: nothing was
+ * appended. */
+bool report_lacks_waits(struct buf *out, const struct descend_report *r,
+			const struct descent_result *result);
+
+/* ---- output_descend_json.c */
+
+/* Add file and line of a place, if known. */
+void report_put_line(json_t *o, const struct driver_symbol *s, bool *failed);
+/* The name of a place in code; without a name, module and offset. */
+void report_code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size);
+
+#endif
