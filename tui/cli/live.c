@@ -306,22 +306,6 @@ static void live_keys(struct live *l)
 	}
 }
 
-static void live_state(struct live *l)
-{
-	struct model *m = l->front ? front_model(l->front) : replay_model(l->replay);
-	struct output_options oo = {.resolution = l->options->resolution,
-				    .ascii = l->options->ascii};
-
-	if (!l->says_state) {
-		screen_message(l->screen, NOTE_INFO,
-			       "SIGUSR1 prints the state to standard error only if that is "
-			       "redirected: start peaktop with 2>FILE");
-		return;
-	}
-	output_state_head(m, front_now_ns(), stderr);
-	output_watch_text(m, &oo, stderr);
-}
-
 static void live_signals(struct live *l)
 {
 	unsigned int mask = term_take_signals();
@@ -335,7 +319,9 @@ static void live_signals(struct live *l)
 	if (mask & TERM_SIGNAL_CONT)
 		term_repaint();
 	if (mask & TERM_SIGNAL_USR1)
-		live_state(l);
+		live_write_state(l->screen,
+				 l->front ? front_model(l->front) : replay_model(l->replay),
+				 l->options, l->says_state);
 	if (mask)
 		l->dirty = true;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
-#include "tui/engine/front.h"
+#include "tui/report/output.h"
 #include "tui/screen/screen.h"
 
 void live_write_text(struct screen *s, const char *path)
@@ -45,4 +45,18 @@ void live_write_snapshot(struct screen *s, struct front *f, const char *path)
 		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
 			 path);
 	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
+}
+
+void live_write_state(struct screen *s, struct model *m, const struct options *o, bool redirected)
+{
+	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+
+	if (!redirected) {
+		screen_message(s, NOTE_INFO,
+			       "SIGUSR1 prints the state to standard error only if that is "
+			       "redirected: start peaktop with 2>FILE");
+		return;
+	}
+	output_state_head(m, front_now_ns(), stderr);
+	output_watch_text(m, &oo, stderr);
 }
