@@ -32,12 +32,15 @@ static uint32_t node_new(struct critical *c)
 {
 	uint32_t i = c->free_node;
 
-	if (i)
+	if (i) {
 		c->free_node = c->nodes[i].parent;
-	else if (!array_grow(c->nodes, c->nr_nodes, c->cap_nodes, c->config.max_nodes))
+		/* it was freed long ago and is in no cache: a third of the time went by here */
+		__builtin_prefetch(&c->nodes[c->free_node], 1);
+	} else if (!array_grow(c->nodes, c->nr_nodes, c->cap_nodes, c->config.max_nodes)) {
 		i = c->nr_nodes++;
-	else
+	} else {
 		return NO_NODE;
+	}
 	if (++c->used_nodes > c->most_nodes)
 		c->most_nodes = c->used_nodes;
 	return i;
