@@ -226,13 +226,13 @@ static void cpu_waits_are_joined(void **state)
 	write_session("A");
 	read_session(NULL);
 	text = print(output_chains_text, NULL);
-	line = strstr(text, "  waiting for a CPU, used by ");
+	line = strstr(text, "  waiting for a CPU, last used by ");
 	if (!line)
 		fail_msg("%s", text);
 	assert_null(strstr(line + 2, "  waiting for a CPU"));
 	expect_text(line, "hog ");
 	expect_text(line, "pig ");
-	expect_text(text, "% of the time: A 500 waiting for a CPU, used by ");
+	expect_text(text, "% of the time: A 500 waiting for a CPU, last used by ");
 }
 
 /*

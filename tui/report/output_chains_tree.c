@@ -117,7 +117,7 @@ uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t
 
 		for (uint32_t at = 1; at < nr; at++)
 			most = users[at].ns > most->ns ? &users[at] : most;
-		buf_puts(out, k ? ", " : ", used by ");
+		buf_puts(out, k ? ", " : ", last used by ");
 		sanitise_append(out, most->comm, strlen(most->comm));
 		buf_printf(out, " %s", format_time(most->ns).s);
 		most->ns = 0;

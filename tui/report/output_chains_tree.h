@@ -28,7 +28,7 @@ bool chains_is_joined(const struct printer *p, uint32_t i);
 bool chains_is_handoff(const struct printer *p, uint32_t i);
 /* "redis-server 1234 ", or "412 tasks named curl: ". */
 void chains_put_task(struct buf *out, const struct waits_layer *l);
-/* Who had the CPUs that a task waited for: all nodes on the line of `i`. Returns how often. */
+/* Who had the CPUs last that a task waited for: all nodes on the line of `i`. Returns how often. */
 uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i);
 /* By node: its time that is not rest, with the layers below. NULL: out of memory. */
 uint64_t *chains_busy_times(const struct waits_chains *c);

@@ -72,7 +72,7 @@ static void put_runnable(struct buf *out, const struct waits_layer *l)
 	default:
 		break;
 	}
-	put_after(out, ", used by ", l->what);
+	put_after(out, ", last used by ", l->what);
 }
 
 static void put_sleep(struct buf *out, const struct waits_node *n)
