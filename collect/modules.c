@@ -246,7 +246,7 @@ int module_file(struct collector *c, uint32_t module)
 		m->fd = target_map_file(fm->pid, fm->start, fm->end, &about);
 		m->remote = about.remote;
 	}
-	return m->fd >= 0 ? m->fd : -ENOENT;
+	return m->fd >= 0 || m->fd == -ETIMEDOUT ? m->fd : -ENOENT;
 }
 
 int module_content(struct collector *c, uint32_t module)

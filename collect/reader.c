@@ -302,8 +302,9 @@ static bool sleeps(pid_t pid)
 
 /* Wait for the answer. Returns 0, -ETIMEDOUT if the reader hangs, -EAGAIN if it did not get
  * enough CPU time, or another negative errno. */
-static int wait_answer(void)
+static int wait_answer(enum reader_kind kind)
 {
+	unsigned int longest = kind == READER_MEMORY ? READER_WAIT_MS : READER_FILES_WAIT_MS;
 	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
 	uint32_t steps = reader.shared->steps;
 	unsigned int asleep = 0, waited = 0;
@@ -321,7 +322,7 @@ static int wait_answer(void)
 		}
 		waited += STEP_MS;
 		asleep = sleeps(reader.pid) ? asleep + STEP_MS : 0;
-		if (asleep >= READER_WAIT_MS)
+		if (asleep >= longest)
 			return -ETIMEDOUT;
 		if (waited >= READER_MAX_WAIT_MS)
 			return -EAGAIN;
@@ -351,8 +352,9 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 		return err;
 	memcpy(reader.shared->argument, argument, size);
 	reader.shared->about = about;
-	err = send(reader.socket, &o, sizeof(o), MSG_NOSIGNAL) == (ssize_t)sizeof(o) ? wait_answer()
-										     : -EPIPE;
+	err = send(reader.socket, &o, sizeof(o), MSG_NOSIGNAL) == (ssize_t)sizeof(o)
+		  ? wait_answer(kind)
+		  : -EPIPE;
 	if (!err)
 		err = take_answer(&a, &got);
 	if (err) {

@@ -5,10 +5,10 @@
  * Reading a target's memory may wait for a page from userfaultfd, FUSE or NFS. Opening or
  * reading a mapped file may wait for its file system. Some files of /proc/PID wait for a lock
  * of the target's memory (mmap_lock) or of its execve(). The collector itself does none of
- * this. It sends a request to the reader and waits at most READER_WAIT_MS while the reader
- * sleeps. A reader that does not answer is killed, and its end is not awaited, because it may
- * be in an uninterruptible wait. The reader holds no probe, no BPF map and no socket of the
- * front. The next request starts another reader.
+ * this. It sends a request to the reader and waits at most READER_WAIT_MS (READER_FILES_WAIT_MS)
+ * while the reader sleeps. A reader that does not answer is killed, and its end is not awaited,
+ * because it may be in an uninterruptible wait. The reader holds no probe, no BPF map and no socket
+ * of the front. The next request starts another reader.
  *
  * After a request without an answer, the same kind of request for the same process fails at
  * once with -ETIMEDOUT for some seconds, so that a hanging target costs the collector little
@@ -26,7 +26,12 @@
 #include <sys/types.h>
 
 enum {
-	READER_WAIT_MS = 200,	   /* a reader that sleeps so long without progress hangs */
+	READER_WAIT_MS = 200, /* a reader that sleeps so long without progress hangs */
+	/*
+	 * the same for files: opening one waits for mmap_lock, which a thread that maps or
+	 * populates much memory holds for some hundred milliseconds
+	 */
+	READER_FILES_WAIT_MS = 600,
 	READER_MAX_WAIT_MS = 1500, /* longest wait for a reader that is not asleep */
 	READER_MAX_ARGUMENT = 2 << 20,
 	READER_MAX_TEXT = 8 << 20,

@@ -58,7 +58,8 @@ enum module_stage {
 struct front_module {
 	enum module_stage stage;
 	char *path;
-	char *name; /* base name without " (deleted)" */
+	char *name;  /* base name without " (deleted)" */
+	bool locked; /* could not be opened in time: a lock or a file system does not respond */
 };
 
 struct front_mapping {

@@ -113,13 +113,34 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
+/* Refuse a function that may be in a file that could not be opened. False: all were opened. */
+static bool refuse_for_locked(struct front *f, struct watch *w)
+{
+	const char *first = NULL;
+	uint32_t nr = 0;
+
+	for (uint32_t m = 1; m <= f->files.nr_modules; m++) {
+		if (!f->files.modules[m - 1].locked)
+			continue;
+		first = first ? first : module_name(f, m);
+		nr++;
+	}
+	if (!nr)
+		return false;
+	watch_refuse_name(f, w, EXIT_NO_ANSWER,
+			  "%s: not found, but %u of the target's files could not be read (%s%s): "
+			  "its memory is locked or a file system does not respond; try again",
+			  w->text, nr, first, nr > 1 ? ", ..." : "");
+	return true;
+}
+
 static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
 	struct front *f = ctx;
 	struct watch *w = watch_by_op(f, (uint32_t)op);
 
-	if (!w || w->stage != WATCH_NEAREST)
+	if (!w || w->stage != WATCH_NEAREST || refuse_for_locked(f, w))
 		return;
 	if (f->over)
 		refuse_with_list(f, w, a, EXIT_USAGE,

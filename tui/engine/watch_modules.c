@@ -146,6 +146,7 @@ void watches_file(struct front *f, const struct rec_file *file, int fd)
 	}
 	if (fd < 0) {
 		m->stage = MODULE_BROKEN;
+		m->locked = file->error == -ETIMEDOUT;
 		return;
 	}
 	m->stage = MODULE_ADDED;
