@@ -29,6 +29,18 @@ static int64_t sleep_for_ever(void *argument, int *fd)
 	return 0;
 }
 
+/* Asleep longer than a read of memory may be, and shorter than the opening of a file may be. */
+static int64_t wait_for_lock(void *argument, int *fd)
+{
+	const struct timespec nap = {.tv_nsec =
+					 (READER_WAIT_MS + READER_FILES_WAIT_MS) / 2 * 1000000l};
+
+	(void)argument;
+	(void)fd;
+	nanosleep(&nap, NULL);
+	return 5;
+}
+
 /* Longer than READER_WAIT_MS in all, but with progress. */
 static int64_t make_progress(void *argument, int *fd)
 {
@@ -122,6 +134,15 @@ static void test_more_hang_than_are_kept(void **state)
 		hung_note(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY);
 	assert_true(hung_find(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY)->wait <=
 		    BACKOFF_MAX_MS * MS);
+}
+
+static void test_files_may_wait_for_a_lock(void **state)
+{
+	int nothing = 0;
+
+	(void)state;
+	assert_int_equal(
+	    reader_call(PROCESS, READER_FILES, wait_for_lock, &nothing, sizeof(nothing), NULL), 5);
 }
 
 static void test_progress_is_no_hang(void **state)
@@ -265,6 +286,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_answers, tear_down),
 	    cmocka_unit_test_teardown(test_hang, tear_down),
 	    cmocka_unit_test_teardown(test_more_hang_than_are_kept, tear_down),
+	    cmocka_unit_test_teardown(test_files_may_wait_for_a_lock, tear_down),
 	    cmocka_unit_test_teardown(test_progress_is_no_hang, tear_down),
 	    cmocka_unit_test_teardown(test_death, tear_down),
 	    cmocka_unit_test_teardown(test_holds_nothing, tear_down),
