@@ -89,6 +89,8 @@ int kernel_side_new(struct kernel_side **out)
 	if (!k)
 		return -ENOMEM;
 	k->nr_cpus = libbpf_num_possible_cpus();
+	k->counters = calloc((size_t)(k->nr_cpus > 0 ? k->nr_cpus : 1) * PT_COUNTERS_ROOM,
+			     sizeof(*k->counters));
 	if (kernel_at_least(6, 10) && attach_has_multi())
 		k->uprobes = UPROBE_MULTI;
 	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
@@ -196,6 +198,7 @@ void kernel_side_free(struct kernel_side *k)
 	kernel_waits_close(k);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
+	free(k->counters);
 	free(k);
 }
 
@@ -449,18 +452,21 @@ void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot)
 	memset(&k->hists[(size_t)slot * PT_MAX_SHARDS], 0, PT_MAX_SHARDS * sizeof(*k->hists));
 }
 
+/* All counters of all CPUs in one system call: they are read dozens of times a second. */
 void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS])
 {
-	uint64_t values[1024];
+	uint32_t keys[PT_COUNTERS_ROOM], position, count = PT_COUNTERS_ROOM;
 	int fd = bpf_map__fd(k->skel->maps.counters);
+	const uint64_t *values = k->counters;
 
-	for (uint32_t i = 0; i < PT_COUNTERS; i++) {
-		out[i] = 0;
-		if (k->nr_cpus > 1024 || bpf_map_lookup_elem(fd, &i, values))
-			continue;
-		for (int c = 0; c < k->nr_cpus; c++)
-			out[i] += values[c];
-	}
+	memset(out, 0, PT_COUNTERS * sizeof(*out));
+	if (!k->counters ||
+	    (bpf_map_lookup_batch(fd, NULL, &position, keys, k->counters, &count, NULL) &&
+	     errno != ENOENT))
+		return;
+	for (uint32_t i = 0; i < count; i++, values += k->nr_cpus)
+		for (int cpu = 0; cpu < k->nr_cpus && keys[i] < PT_COUNTERS; cpu++)
+			out[keys[i]] += values[cpu];
 }
 
 int kernel_side_wake_fd(const struct kernel_side *k)

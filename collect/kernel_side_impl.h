@@ -36,6 +36,7 @@ struct kernel_side {
 	struct layer_link links[MAX_LINKS];
 	unsigned int nr_links;
 	int nr_cpus;
+	uint64_t *counters;   /* room for all counters of all CPUs */
 	int64_t steal_offset; /* of pt_control */
 	kernel_side_record_fn each;
 	void *each_ctx;
