@@ -38,10 +38,12 @@
 enum {
 	DESCENT_RING_MS =
 	    5,	      /* read often: a blown fuse costs the target until the collector reacts */
-	RING_MS = 20, /* read on a timer: wake-ups by BPF programs would be traced, too; only a
+	RING_MS = 25, /* read on a timer: wake-ups by BPF programs would be traced, too; only a
 			 blown fuse does */
 	TOKENS_MS = 50,
-	HEARTBEAT_MS = 2000, /* without a heartbeat for so long, probes are removed */
+	EARLY_MS = 5, /* timers that are due so soon run in the same turn: each turn costs time */
+	GOVERN_EARLY_MS = 15, /* ... and the governor, if it is not in a hurry */
+	HEARTBEAT_MS = 2000,  /* without a heartbeat for so long, probes are removed */
 	ALIVE_MS = 200,
 	FIRST_SLICE_MS = 250, /* show the first results early */
 	READER_KEEP_MS = 50,
@@ -53,9 +55,10 @@ struct loop {
 	struct collector *c;
 	uint64_t go_by; /* -- CMD starts then even without REQ_GO */
 	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
-	bool going;	    /* the measurement has begun */
-	bool waiting;	    /* waits for REQ_TARGET */
-	bool descend_waits; /* `descend` holds the set to be armed next */
+	bool going;	       /* the measurement has begun */
+	uint64_t govern_early; /* the governor may run this much earlier than planned */
+	bool waiting;	       /* waits for REQ_TARGET */
+	bool descend_waits;    /* `descend` holds the set to be armed next */
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];
 };
@@ -333,14 +336,6 @@ static int timeout_ms(const struct loop *l, uint64_t now)
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
 }
 
-/* True if the front's messages are unread: then this process was late, not the front. */
-static bool front_has_said(const struct collector *c)
-{
-	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
-}
-
 static void guard_look(struct loop *l)
 {
 	guard_turn();
@@ -361,6 +356,8 @@ static void govern(struct loop *l, uint64_t now)
 	l->next_govern = functions_govern(l->c, now);
 	if (kernel < l->next_govern)
 		l->next_govern = kernel;
+	l->govern_early =
+	    l->next_govern > now + 2 * GOVERN_EARLY_MS * MS ? GOVERN_EARLY_MS * MS : 0;
 }
 
 static void timers(struct loop *l)
@@ -379,14 +376,14 @@ static void timers(struct loop *l)
 		return;
 	}
 
-	if (now >= l->next_ring) {
+	if (now + EARLY_MS * MS >= l->next_ring) {
 		ring_read(c);
 		l->next_ring = now + (functions_waiting(c)  ? 2
 				      : descend_is_armed(c) ? DESCENT_RING_MS
 							    : RING_MS) *
 					 MS;
 	}
-	if (now >= l->next_tokens) {
+	if (now + EARLY_MS * MS >= l->next_tokens) {
 		tokens_refill(c);
 		descend_refill(c);
 		snapshots_refill(c);
@@ -397,7 +394,7 @@ static void timers(struct loop *l)
 	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
-	if (now >= l->next_govern) {
+	if (now + l->govern_early >= l->next_govern) {
 		govern(l, now);
 		share_hold(c);
 	}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,4 +153,11 @@ void send_constants(struct collector *c)
 	send_constant(c, "system call", c->cost.system_call, c->cost.system_call);
 	send_constant(c, "context switch", c->cost.context_switch, c->cost.context_switch);
 	send_constant(c, "page fault", c->cost.minor_fault, c->cost.minor_fault);
+}
+
+bool front_has_said(const struct collector *c)
+{
+	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
 }

@@ -25,4 +25,7 @@ void send_target(struct collector *c, const struct target *t);
 void send_blown(struct collector *c, uint32_t op);
 void send_constants(struct collector *c);
 
+/* True if the front's messages are unread: then this process was late, not the front. */
+bool front_has_said(const struct collector *c);
+
 #endif
