@@ -115,11 +115,7 @@ static void *map_share(struct bpf_map *map)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/*
- * Do not share BPF map memory with child processes: a map exists as long as a process has it
- * mapped, and a helper that hangs may outlive the collector.
- */
-static void maps_keep_from_children(void)
+void maps_keep_from_children(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -165,7 +161,7 @@ int kernel_side_load(struct kernel_side *k)
 	k->activations = map_share(k->skel->maps.activations);
 	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.ring), ring_record, k, NULL);
 	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
-	    !k->activations || !k->ring || kernel_waits_open(k))
+	    !k->activations || !k->ring)
 		return -ENOMEM;
 	/* edge-triggered: readable only after a BPF program's wake-up, not while records
 	 * merely wait */

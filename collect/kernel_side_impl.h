@@ -55,4 +55,10 @@ struct kernel_side {
 void links_declare(struct kernel_side *k);
 int links_look(struct kernel_side *k);
 
+/*
+ * Do not share BPF map memory with child processes: a map exists as long as a process has it
+ * mapped, and a helper that hangs may outlive the collector.
+ */
+void maps_keep_from_children(void);
+
 #endif

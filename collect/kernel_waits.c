@@ -76,8 +76,11 @@ static int ring_record(void *ctx, void *data, size_t size)
 
 int kernel_waits_open(struct kernel_side *k)
 {
+	if (k->waits_ring)
+		return 0;
 	k->waits_ring =
 	    ring_buffer__new(bpf_map__fd(k->skel->maps.waits_ring), ring_record, k, NULL);
+	maps_keep_from_children();
 	return k->waits_ring ? 0 : -ENOMEM;
 }
 

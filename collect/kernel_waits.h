@@ -17,7 +17,8 @@ bool kernel_waits_available(const struct kernel_side *k);
  * "" if none. Returns `out`. */
 const char *kernel_waits_missing(const struct kernel_side *k, char *out, size_t n);
 
-/* Open the ring buffer of these records. */
+/* Open the ring buffer of these records, before the first window: it has 8 MB. Does nothing if it
+ * is open. */
 int kernel_waits_open(struct kernel_side *k);
 void kernel_waits_close(struct kernel_side *k);
 

@@ -167,7 +167,9 @@ void waits_request(struct collector *c, const struct req_waits *req)
 	waits_end(c);
 	if (!req->stop) {
 		c->waits = calloc(1, sizeof(*c->waits));
-		if (!c->waits) {
+		if (!c->waits || kernel_waits_open(c->kernel)) {
+			free(c->waits);
+			c->waits = NULL;
 			send_refused(c, req->epoch, 0, -ENOMEM, "%s", strerror(ENOMEM));
 			return;
 		}
