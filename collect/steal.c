@@ -96,6 +96,25 @@ static uint64_t steal_of_host(void)
 	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+void steal_of_cpus(uint64_t *ns, uint32_t nr)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	uint64_t ticks;
+	char line[256];
+	uint32_t cpu;
+
+	memset(ns, 0, nr * sizeof(*ns));
+	/* the lines of the CPUs come first */
+	while (f && fgets(line, sizeof(line), f) && !strncmp(line, "cpu", 3)) {
+		if (sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu,
+			   &ticks) == 2 &&
+		    line[3] != ' ' && cpu < nr)
+			ns[cpu] = ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	}
+	if (f)
+		fclose(f);
+}
+
 void steal_begin(struct collector *c)
 {
 	c->account.steal_before = steal_of_host();

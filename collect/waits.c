@@ -7,6 +7,7 @@
 
 #include "collect/kernel_waits.h"
 #include "collect/state.h"
+#include "collect/steal.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
 
@@ -69,6 +70,25 @@ static void allow_stacks(struct collector *c)
 	__atomic_store_n(&control->samples_left, SAMPLES, __ATOMIC_RELAXED);
 }
 
+/* What the host took from each CPU in this window. These records have no sequence number, because
+ * the BPF programs did not send them. */
+static void send_steal(struct collector *c, uint32_t cpus)
+{
+	const uint64_t *before = c->waits->steal_ns;
+	uint64_t ns[PT_CPUS];
+
+	steal_of_cpus(ns, cpus);
+	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+		struct record rec = {.type = REC_STEAL};
+
+		if (ns[cpu] <= before[cpu])
+			continue;
+		rec.steal = (struct rec_steal){
+		    .at_ns = session_ns(c), .ns = ns[cpu] - before[cpu], .cpu = cpu};
+		send_record(c, &rec);
+	}
+}
+
 static void window_open(struct collector *c, uint64_t now)
 {
 	struct waits_tracing *w = c->waits;
@@ -80,6 +100,7 @@ static void window_open(struct collector *c, uint64_t now)
 	w->cost_ns = cost_of(c);
 	w->opened_ns = now;
 	w->open = true;
+	steal_of_cpus(w->steal_ns, PT_CPUS);
 	kernel_waits_forget_tasks(c->kernel);
 	control->waits.hops = w->request.hops ? w->request.hops : HOPS;
 	control->waits.check = target_rights_matter();
@@ -108,6 +129,7 @@ static void window_close(struct collector *c, uint64_t now)
 	waits_drain(c);
 	w->open = false;
 	kernel_waits_lost(c->kernel, w->window, lost);
+	send_steal(c, control->nr_cpus < PT_CPUS ? control->nr_cpus : PT_CPUS);
 	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < PT_CPUS; cpu++)
 		window_send(c, WINDOW_CPU, cpu, w->given[cpu] + lost[cpu]);
 	window_send(c, WINDOW_END, WAITS_NO_CPU, 0);

@@ -31,6 +31,7 @@ struct waits_tracing {
 	uint32_t objects;
 	struct attachment clocks[WAITS_CLOCKS]; /* they sample running tasks */
 	uint32_t nr_clocks;
+	uint64_t steal_ns[PT_CPUS];  /* of each CPU, when the window began */
 	bool full;		     /* a note about missing room was sent */
 	uint32_t given[PT_CPUS];     /* records of each CPU in this window */
 	uint32_t lost[PT_CPUS];	     /* ... and those that were lost before they were sent */

@@ -312,7 +312,7 @@ struct rec_object {
 	const char *name;
 };
 
-/* The host took this CPU away for so long, in the time before. */
+/* The host took this CPU away for so long since the window began. `sequence` is 0: not counted. */
 struct rec_steal {
 	uint64_t at_ns;
 	uint64_t ns;

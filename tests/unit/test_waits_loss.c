@@ -408,6 +408,38 @@ static void test_order_of_arrival(void **state)
 	assert_memory_equal(before, account.ns, sizeof(before));
 }
 
+/* What the host took from CPUs is added up. Its records have no number, so none is missing. */
+static void test_steal(void **state)
+{
+	uint64_t before[ACCOUNTS];
+	struct record rec = {.type = REC_STEAL};
+
+	mixture();
+	sim_play(300 * MS, 6);
+	feed_all(NULL);
+	memcpy(before, account.ns, sizeof(before));
+	assert_int_equal(stats.steal_ns, 0);
+	waits_free(waits);
+	waits = waits_new(NULL);
+	for (uint32_t i = 0; i < sim.nr_records; i++) {
+		bool last =
+		    sim.records[i].type == REC_WINDOW && sim.records[i].window.edge == WINDOW_CPU;
+
+		if (last) {
+			rec.steal = (struct rec_steal){.at_ns = sim.records[i].window.at_ns,
+						       .ns = 10 * MS,
+						       .cpu = sim.records[i].window.cpu};
+			assert_int_equal(waits_feed(waits, &rec), 0);
+		}
+		assert_int_equal(waits_feed(waits, &sim.records[i]), 0);
+	}
+	waits_flush(waits);
+	take_answers();
+	assert_int_equal(stats.steal_ns, 30 * MS);
+	assert_int_equal(stats.lost_records, 0);
+	assert_memory_equal(before, account.ns, sizeof(before));
+}
+
 /* What an attacker could send: nothing is trusted. */
 static void test_hostile(void **state)
 {
@@ -459,7 +491,7 @@ int main(void)
 	    CASE(test_loss),	      CASE(test_clock_steps_back), CASE(test_tid_reuse),
 	    CASE(test_exit_in_chain), CASE(test_windows),	   CASE(test_past),
 	    CASE(test_many_tasks),    CASE(test_horizon),	   CASE(test_order_of_arrival),
-	    CASE(test_hostile),
+	    CASE(test_steal),	      CASE(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
