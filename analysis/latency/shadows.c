@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analysis/latency/shadows.h"
+#include "analysis/latency/shadows_impl.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -26,8 +26,6 @@ enum {
 	MIN_SAMPLES = 2, /* fewer samples cannot judge a peak */
 	/* neighbouring buckets that are used to find the share of disturbed calls */
 	CLEAN_REACH = 2,
-	/* calls needed in a peak that is visible only without the disturbed calls */
-	HIDDEN_CALLS = 12,
 };
 /* A wait for a CPU with a smaller share of the latency does not move a call to another peak. */
 static const double min_wait = 0.02;
@@ -40,10 +38,10 @@ static const double min_wait = 0.02;
 static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
 /*
  * The rest of a peak, without the calls that belong to others, is a peak of its own if it has these
- * shares of the calls, of the time and of the peak. If it has fewer calls, it needs a share of the
- * time without the waits.
+ * shares of the peak, of the calls and of the time (REST_CALLS, REST_TIME). If it has fewer calls,
+ * it needs a share of the time without the waits.
  */
-static const double rest_calls = 0.005, rest_time = 0.03, rest_share = 0.05, rest_own_time = 0.1;
+static const double rest_share = 0.05, rest_own_time = 0.1;
 /*
  * The speed of a CPU varies (frequency, the other thread of its core): two peaks of computation
  * that differ by less than `speed` are one. Cold caches add microseconds to some calls: a peak of
@@ -138,11 +136,6 @@ static unsigned int bucket_of(double ns)
 	return pt_bucket((uint64_t)fmax(ns, 1));
 }
 
-static double all_time(const struct peak_span *s)
-{
-	return (double)s->calls * exp2((double)s->mode / PT_RESOLUTION);
-}
-
 /* Returns the mean count about bucket `i` of a peak. */
 static double around(const struct profile *p, const struct peak_span *s, unsigned int i)
 {
@@ -186,7 +179,7 @@ static int owner_of(const struct peaks_known *k, unsigned int self, const struct
 			continue;
 		if (o->faults && span[i].calls < MUCH_SMALLER * span[self].calls)
 			continue;
-		if (best < 0 || all_time(&span[i]) > all_time(&span[best]))
+		if (best < 0 || peak_time(&span[i]) > peak_time(&span[best]))
 			best = (int)i;
 	}
 	if (best < 0 && (o->faults || high >= span[self].range.low))
@@ -269,11 +262,11 @@ static bool has_own_peak(const struct tally *t, const struct peaks_known *k, uns
 
 	for (unsigned int i = 0; i < k->n; i++) {
 		calls += (double)k->span[i].calls;
-		time += all_time(&k->span[i]);
+		time += peak_time(&k->span[i]);
 	}
-	if (rest < rest_share || rest * all_time(&k->span[self]) < rest_time * time)
+	if (rest < rest_share || rest * peak_time(&k->span[self]) < REST_TIME * time)
 		return false;
-	return rest * (double)k->span[self].calls >= rest_calls * calls ||
+	return rest * (double)k->span[self].calls >= REST_CALLS * calls ||
 	       (t->nr_own >= HIDDEN_CALLS && t->own_ns >= rest_own_time * k->own_ns);
 }
 
@@ -495,41 +488,4 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
 		    (uint64_t)llround((double)seen->count[b] * (of > 0 ? 1 - less / of : 1));
 		clean->calls += clean->count[b];
 	}
-}
-
-/* Returns true if a peak that was hidden by the calls of others is large enough to be listed. */
-static bool is_worth(const struct peak_span *part, const struct peak_span *all, unsigned int n)
-{
-	double calls = 0, time = 0;
-
-	for (unsigned int i = 0; i < n; i++) {
-		calls += (double)all[i].calls;
-		time += all_time(&all[i]);
-	}
-	return part->calls >= HIDDEN_CALLS &&
-	       ((double)part->calls >= rest_calls * calls || all_time(part) >= rest_time * time);
-}
-
-unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
-			   struct peak_span *span, unsigned int n, unsigned int max)
-{
-	struct peak_span part[PEAKS_TRACKED];
-	unsigned int nr = peaks_find(clean, part, PEAKS_TRACKED), first;
-
-	for (unsigned int i = 0; i < n && n < max; i++) {
-		for (first = 0; first < nr && part[first].mode < span[i].range.low; first++)
-			;
-		if (first + 1 >= nr || part[first + 1].mode >= span[i].range.high ||
-		    !is_worth(&part[first], part, nr) || !is_worth(&part[first + 1], part, nr))
-			continue;
-		memmove(&span[i + 1], &span[i], (n - i) * sizeof(*span));
-		n++;
-		span[i].mode = part[first].mode;
-		span[i].range.high = part[first + 1].range.low;
-		span[i].calls = profile_range_calls(seen, span[i].range);
-		span[i + 1].mode = part[first + 1].mode;
-		span[i + 1].range.low = part[first + 1].range.low;
-		span[i + 1].calls = profile_range_calls(seen, span[i + 1].range);
-	}
-	return n;
 }
