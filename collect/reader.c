@@ -300,8 +300,7 @@ static bool sleeps(pid_t pid)
 	return !p || p[1] != ' ' || p[2] != 'R';
 }
 
-/* Wait for the answer. Returns 0, -ETIMEDOUT if the reader hangs, -EAGAIN if it did not get
- * enough CPU time, or another negative errno. */
+/* Wait for the answer. 0, -ETIMEDOUT (the reader hangs), -EAGAIN (too little CPU time), -errno. */
 static int wait_answer(enum reader_kind kind)
 {
 	unsigned int longest = kind == READER_MEMORY ? READER_WAIT_MS : READER_FILES_WAIT_MS;
