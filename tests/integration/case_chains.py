@@ -68,9 +68,9 @@ def of_calls():
     document = live.document()
     check(any("sampled calls of" in note for note in document["notes"]), document["notes"])
     sleeps = [c for c in document["chains"] if c["layers"][0]["detail"].startswith("sleeping in clock_nanosleep")]
-    # what the thread does between its calls is not in the answer: it burns a millisecond after each sleep of ten
-    ns = sum(c["ns"] for c in document["chains"])
-    check(sum(c["ns"] for c in sleeps) > ns / 2, document["chains"])
+    runs = [c for c in document["chains"] if c["layers"][0]["state"] == "run"]
+    # waits for a CPU are left out: how long they are is up to the host
+    check(sum(c["ns"] for c in sleeps) > sum(c["ns"] for c in runs), document["chains"])
     equal("chains of the saved session", [c["ns"] for c in saved.document()["chains"]], [c["ns"] for c in document["chains"]])
     check(critical.document()["length_ns"] > 0, critical.document())
 
