@@ -126,7 +126,10 @@ def chosen_thread():
         s.shows("WALL%")
         s.shows(re.compile(r"^[ >]*write +[\d.]", re.M))
         # Slices later the reader has made hundreds of calls and none is counted. -f keeps the function's row.
-        clock = lambda: int(re.search(r"LIVE +0:(\d\d)", s.text()).group(1))
+        def clock():
+            minutes, seconds = s.shows(re.compile(r"LIVE +\d+:\d\d")).split("LIVE")[1].split()[0].split(":")
+            return 60 * int(minutes) + int(seconds)
+
         begun = clock()
         wait_for(lambda: clock() >= begun + 3, "three slices have passed", 30)
         text = s.text()
