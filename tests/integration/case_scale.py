@@ -45,9 +45,13 @@ def run_queue():
     with NothingLeft(t.pid):
         program = Peaktop("watch", "-p", t.pid, "-f", "runqueue", "--json", "--for", 4)
         t.go()
-        wait_for(lambda: switches() > 20 or program.process.poll() is not None, "the target runs", 20)
+        # The busy threads may end before peaktop does, and their counters go with them: keep the highest sum.
+        truth = 0
+        while program.process.poll() is None:
+            with contextlib.suppress(OSError):
+                truth = max(truth, switches())
+            time.sleep(0.02)
         equal("exit status", program.wait(60), 0)
-        truth = switches()
         t.truth(60)
         t.finish()
     check_interval(operation(program.document(), "runqueue"))
