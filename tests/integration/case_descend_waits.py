@@ -22,7 +22,7 @@ def share(path, fits):
 def chains_of(kind, cause, *functions):
     target = Target("culprit_chain", 60, kind, os.path.join(FOLDER, "chain.data"))
     target.go()
-    session = os.path.join(FOLDER, kind + ".peaktop")
+    session = os.path.join(tempfile.mkdtemp(dir=FOLDER), "descent.peaktop")
     document = descend(target.pid, "serve", "-o", session, status=None)
     path = path_with(document, "serve", *functions, kinds=(cause,))
     check("waits" in path, "no chains: %s; %s" % (document["notes"], path.get("wait")))

@@ -2,11 +2,12 @@
 /*
  * culprit_chain SECONDS KIND [FILE]: a slow call waits for somebody who is at work himself.
  *   child   for a child, "worker", that runs
- *   file    for a mutex, whose holder "keeper" waits for a file to be on the disk
+ *   file    for a mutex, whose holder "keeper" waits for a file to be on the disk, and then until
+ *           HELD_MS have passed, so that a disk of varying speed makes one peak
  */
 #include "culprit_kinds.h"
 
-enum { WORK_US = 4000, BLOCK = 256 << 10 };
+enum { WORK_US = 4000, BLOCK = 256 << 10, HELD_MS = 10 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char *path = "culprit_chain.data";
@@ -29,17 +30,22 @@ static void child_serve(uint64_t i)
 static void *keep(void *nothing)
 {
 	static char block[BLOCK];
+	uint64_t from, took;
 
 	name_thread("keeper");
 	for (;;) {
 		byte_take(ask[0]);
 		pthread_mutex_lock(&mutex);
 		byte_send(held[1]);
+		from = now_ns();
 		for (int k = 0; k < 3; k++) {
 			block[0]++;
 			if (pwrite(file, block, sizeof(block), 0) < 0 || fsync(file))
 				die("fsync");
 		}
+		took = now_ns() - from;
+		if (took < HELD_MS * 1000000ull)
+			sleep_ns(HELD_MS * 1000000ull - took);
 		pthread_mutex_unlock(&mutex);
 	}
 	return nothing;
