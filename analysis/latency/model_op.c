@@ -325,6 +325,33 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	return err;
 }
 
+/*
+ * True if an earlier burst tells more about the calls of the record than its own: nothing was
+ * armed, or too short a time to scale by.
+ */
+static bool is_unseen(const struct op_state *op, const struct rec_profile *rec)
+{
+	if (rec->end_ns <= rec->start_ns || !op->armed_ns || !op->slices_ns)
+		return false;
+	return rec->armed_ns ? rec->armed_ns < ARMED_MIN_NS && has_clocks(rec) &&
+				   rec->end_ns - rec->start_ns > 2 * ARMED_MIN_NS
+			     : !rec->nr_buckets;
+}
+
+/* Fills the time that was not armed with calls like those before, then feeds the calls seen. */
+static int feed_nearly_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
+{
+	struct rec_profile unseen = *rec, seen = *rec;
+	int err;
+
+	unseen.end_ns = seen.start_ns = rec->end_ns - rec->armed_ns;
+	unseen.armed_ns = unseen.ticks = unseen.ticks_in = unseen.abnormal = unseen.unseen = 0;
+	unseen.cpu_ns -= rec->armed_cpu_ns < rec->cpu_ns ? rec->armed_cpu_ns : rec->cpu_ns;
+	err = feed_unseen(m, op, &unseen);
+	return err || !rec->armed_ns ? err
+				     : feed_slice(m, &seen, slice_weight(op, &seen, rec->calls));
+}
+
 int model_feed_profile(struct model *m, const struct rec_profile *rec)
 {
 	const struct rec_meta *meta = model_meta(m);
@@ -338,9 +365,8 @@ int model_feed_profile(struct model *m, const struct rec_profile *rec)
 
 	if (!op || rec->end_ns < rec->start_ns || !buckets_valid(rec, &sum))
 		return -EINVAL;
-	if (rec->end_ns > rec->start_ns && !rec->armed_ns && !rec->nr_buckets && op->armed_ns &&
-	    op->slices_ns)
-		return feed_unseen(m, op, rec);
+	if (is_unseen(op, rec))
+		return feed_nearly_unseen(m, op, rec);
 	w = slice_weight(op, rec, sum);
 	if (parts < 2 || parts > MAX_SPREAD || rec->calls != sum)
 		return feed_slice(m, rec, w);

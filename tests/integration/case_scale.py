@@ -32,9 +32,13 @@ def sleepers():
 
 @case("500,000 calls a second, faster than probes can follow: the interval says how little is known", alone=True)
 def hot():
-    op, truth = told_and_true(500000, 4)
-    check_interval(op)
-    between("the truth in a wide interval", truth, op["calls_low"] / 2, op["calls_high"] * 2)
+    """The interval is one of 95%, so that one of three measurements may miss."""
+    told = []
+    for _ in range(3):
+        op, truth = told_and_true(500000, 3)
+        check_interval(op)
+        told.append((op["calls_low"] / 2 <= truth <= op["calls_high"] * 2, truth, op["calls_low"], op["calls_high"]))
+    check(sum(contains for contains, *_ in told) >= 2, "(contains the truth, truth, low, high): %s" % told)
 
 
 @case("waits for a CPU are not invented", alone=True)

@@ -224,6 +224,51 @@ static void test_share_seen_counts_unseen(void **state)
 	assert_true(fabs(model_op(m, 0)->share_seen - 200.0 / 1200) < 1e-9);
 }
 
+/*
+ * A burst that sees 4500 calls in 15 ms; then, until the end 4 s later, less than a millisecond was
+ * armed. That time has calls like those before, whether the short burst saw some or none.
+ */
+static void test_short_armed_time_tells_nothing(void **state)
+{
+	uint32_t bucket = 80;
+
+	for (uint64_t seen = 0; seen <= 300; seen += 300) {
+		struct model *m = model_new();
+		uint64_t count = 4500;
+		struct rec_profile rec = {.op = 1,
+					  .end_ns = 15 * MS,
+					  .armed_ns = 13 * MS,
+					  .calls = 4500,
+					  .run_calls = 4482,
+					  .run_ns = 87 * MS / 10,
+					  .probe_ns = 4 * MS,
+					  .armed_cpu_ns = 89 * MS / 10,
+					  .cpu_ns = 99 * MS / 10,
+					  .nr_buckets = 1,
+					  .bucket = &bucket,
+					  .count = &count};
+		const struct op *op;
+
+		assert_non_null(m);
+		assert_int_equal(feed_op(m, 1, LAYER_FUNCTION, "f"), 0);
+		assert_int_equal(feed_profile_record(m, &rec), 0);
+		rec.start_ns = 15 * MS;
+		rec.end_ns = 4 * SECOND;
+		rec.armed_ns = 7 * MS / 10;
+		rec.armed_cpu_ns = 6 * MS / 10;
+		rec.run_calls = rec.run_ns = rec.probe_ns = 0;
+		rec.cpu_ns = 2 * SECOND;
+		rec.calls = count = seen;
+		rec.nr_buckets = seen ? 1 : 0;
+		assert_int_equal(feed_profile_record(m, &rec), 0);
+		op = model_op(m, 0);
+		assert_int_equal(op->seen_calls, 4500 + seen);
+		assert_true(op->total.calls > 500000 && op->total.calls < 8000000);
+		assert_true(profile_adds_up(&op->total));
+		model_free(m);
+	}
+}
+
 static void test_checksum(void **state)
 {
 	struct model *m = *state;
@@ -558,6 +603,7 @@ int main(void)
 	    TEST(test_late_ends_keep_their_weight),
 	    TEST(test_never_armed),
 	    TEST(test_share_seen_counts_unseen),
+	    TEST(test_short_armed_time_tells_nothing),
 	    TEST(test_checksum),
 	    TEST(test_malformed_profiles),
 	    TEST(test_no_overflow),
