@@ -8,8 +8,8 @@
 static const char *const about_operations[] = {
     "wall: total latency divided by the observed time. 100% means one thread all the time; several "
     "waiting threads add up to more.",
-    "calls/s with ~: only part of the calls was timed, in bursts that keep the cost low; counts, "
-    "totals and quantiles are estimates for all calls.",
+    "calls/s and wall with ~: only part of the calls was timed, in bursts that keep the cost low; "
+    "counts, totals and quantiles are estimates for all calls.",
     "histogram: latency from left to right on one scale for all rows, height is the logarithm of "
     "the "
     "count.",

@@ -209,13 +209,17 @@ static void right(struct grid *g, int x, int y, int w, unsigned int role, struct
 static void draw_figures(const struct view_operations *o, const struct op_row *row, struct grid *g,
 			 const struct columns *c, int y, unsigned int role)
 {
-	struct text rate = format_rate_fixed(row->rate), peaks;
+	struct text rate = format_rate_fixed(row->rate), wall = format_percent_fixed(row->wall),
+		    peaks;
 
-	if (row->seen < 0.9995) /* estimated */
+	if (row->seen < 0.9995) { /* estimated */
 		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
+		snprintf(wall.s, sizeof(wall.s), "~%.30s",
+			 format_percent(row->wall > 0.999 && row->wall < 1 ? 1 : row->wall).s);
+	}
 	snprintf(peaks.s, sizeof(peaks.s), "%u", row->peaks);
 	right(g, c->x[COLUMN_RATE], y, 7, role, rate);
-	right(g, c->x[COLUMN_WALL], y, 6, role, format_percent_fixed(row->wall));
+	right(g, c->x[COLUMN_WALL], y, 6, role, wall);
 	right(g, c->x[COLUMN_P50], y, 7, role, format_time_fixed(row->p50_ns));
 	right(g, c->x[COLUMN_P99], y, 7, role, format_time_fixed(row->p99_ns));
 	right(g, c->x[COLUMN_PEAKS], y, 5, role, peaks);
