@@ -231,8 +231,12 @@ struct descent_path {
 	unsigned int nr_siblings;
 	uint32_t siblings[DESCENT_SIBLINGS]; /* siblings of the last frame: indices in `nodes`,
 						largest latency first */
-	unsigned int nr_pcs;		     /* on-CPU samples in the last frame's own code */
-	struct descent_pc pcs[DESCENT_PCS];  /* heaviest first */
+	/*
+	 * Places of on-CPU samples in the last frame's own code. If the cause is a loop or calls
+	 * that were not measured, also the call sites of these, with the samples below them.
+	 */
+	unsigned int nr_pcs;
+	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
 	/*
 	 * Functions in which samples ended, for calls that were not timed individually, such as
 	 * the callees of the last frame's loop.

@@ -149,20 +149,41 @@ static int by_weight(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static void add_pc(struct descent_path *path, const struct descent_pc *pc)
+/* Adds the time of one place; if the table is full, the lightest place makes room. */
+static void add_pc(struct descent_path *path, struct rec_code place, uint64_t ns)
 {
-	unsigned int i;
+	unsigned int i, lightest = 0;
 
-	for (i = 0; i < path->nr_pcs; i++)
-		if (code_equal(path->pcs[i].place, pc->place)) {
-			path->pcs[i].ns += pc->ns;
-			return;
-		}
-	if (path->nr_pcs < DESCENT_PCS)
-		path->pcs[path->nr_pcs++] = *pc;
+	for (i = 0; i < path->nr_pcs && !code_equal(path->pcs[i].place, place); i++)
+		if (path->pcs[i].ns < path->pcs[lightest].ns)
+			lightest = i;
+	if (i < path->nr_pcs) {
+		path->pcs[i].ns += ns;
+		return;
+	}
+	if (i < DESCENT_PCS)
+		path->nr_pcs++;
+	else if (path->pcs[lightest].ns < ns)
+		i = lightest;
+	else
+		return;
+	path->pcs[i] = (struct descent_pc){place, ns};
 }
 
-void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node)
+static void add_calls(const struct witnesses *w, struct descent_path *path, uint32_t witness)
+{
+	for (uint32_t id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
+	     id = witnesses_node(w, id)->next) {
+		struct rec_code ret = witnesses_node(w, id)->ret;
+		uint64_t ns = witness_is_trampoline(w, id) ? 0 : result_run_below(w, id);
+
+		/* the byte before the return address is in the call */
+		if (ns && ret.offset)
+			add_pc(path, (struct rec_code){ret.module, ret.offset - 1}, ns);
+	}
+}
+
+void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node, bool callees)
 {
 	struct witness_set set;
 	unsigned int i, k;
@@ -172,7 +193,9 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node)
 		const struct witness_own *own = witnesses_node(b->d->witnesses, set.at[i])->own;
 
 		for (k = 0; own && k < own->nr_pcs; k++)
-			add_pc(path, &own->pcs[k]);
+			add_pc(path, own->pcs[k].place, own->pcs[k].ns);
+		if (callees)
+			add_calls(b->d->witnesses, path, set.at[i]);
 	}
 	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
 }

@@ -11,42 +11,61 @@
 enum {
 	/* a handler with this percentage of a function's samples gets a path of its own */
 	HANDLER_PART = 10,
-	/*
-	 * frames from the interrupted function to the handler: the signal trampoline lies between
-	 */
-	HANDLER_DEPTH = 2,
+	TRAMPOLINE = 1, /* frames between an interrupted function and the handler */
+	ALL_FRAMES = DESCENT_MAX_WITNESS_FRAMES,
 };
 
-/* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
-static uint64_t run_below(const struct witnesses *w, uint32_t witness)
+uint64_t result_run_below(const struct witnesses *w, uint32_t witness)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
 	uint64_t ns = n->own_run_ns;
 	uint32_t id;
 
 	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
-		ns += run_below(w, id);
+		ns += result_run_below(w, id);
 	return ns;
 }
 
-/*
- * Returns the time of a handler that interrupted this function, or a function up to `depth` - 1
- * frames below.
- */
-static uint64_t run_in_handler(const struct witnesses *w, uint32_t witness, struct rec_code handler,
-			       unsigned int depth)
-{
-	uint64_t ns = 0;
-	uint32_t id;
+/* The time in each handler; the last entry is of handlers that are not among the known ones. */
+struct handled {
+	uint64_t ns[DESCENT_HANDLERS + 1];
+	struct handler unknown; /* signal 0 */
+};
 
-	for (id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
+/*
+ * Returns the number of the handler that begins with this frame, or -1 if none does. If the last
+ * call of a handler was a jump, the frame of the function that it jumped to is there instead.
+ */
+static int handler_at(const struct descent *d, uint32_t witness)
+{
+	const struct rec_code function = witnesses_node(d->witnesses, witness)->function;
+
+	for (unsigned int k = 0; k < d->nr_handlers; k++)
+		if (code_equal(function, d->handler[k].function))
+			return (int)k;
+	if (!witness_is_trampoline(d->witnesses, witnesses_node(d->witnesses, witness)->parent))
+		return -1;
+	return d->nr_handlers == 1 ? 0 : DESCENT_HANDLERS;
+}
+
+/* Adds the time of the handlers that interrupted this function or one up to `depth` frames below.
+ */
+static void handlers_below(const struct descent *d, uint32_t witness, unsigned int depth,
+			   struct handled *out)
+{
+	const struct witnesses *w = d->witnesses;
+
+	for (uint32_t id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
 	     id = witnesses_node(w, id)->next) {
-		if (code_equal(witnesses_node(w, id)->function, handler))
-			ns += run_below(w, id);
-		else if (depth > 1)
-			ns += run_in_handler(w, id, handler, depth - 1);
+		int k = handler_at(d, id);
+
+		if (k >= 0)
+			out->ns[k] += result_run_below(w, id);
+		else if (depth)
+			handlers_below(d, id, depth - 1, out);
+		if (k == DESCENT_HANDLERS)
+			out->unknown.function = witnesses_node(w, id)->function;
 	}
-	return ns;
 }
 
 static void add_handler(struct builder *b, struct descent_path *path, uint32_t node,
@@ -57,7 +76,9 @@ static void add_handler(struct builder *b, struct descent_path *path, uint32_t n
 	const char *name = sigabbrev_np((int)h->signal);
 	struct descent_path *one;
 
-	if (name)
+	if (!h->signal)
+		;
+	else if (name)
 		snprintf(cause.detail, sizeof(cause.detail), "SIG%s", name);
 	else
 		snprintf(cause.detail, sizeof(cause.detail), "signal %u", (unsigned int)h->signal);
@@ -77,28 +98,31 @@ static void add_handler(struct builder *b, struct descent_path *path, uint32_t n
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	const struct descent *d = b->d;
+	/* the time of short callees belongs to the path, and so do handlers that interrupt them */
+	bool callees = result_has_callees(path);
+	struct handled in = {.unknown = {.signal = 0}};
 	struct witness_set set;
-	uint64_t own, in[DESCENT_HANDLERS], left;
-	unsigned int i, k;
+	uint64_t own = 0, left;
 
 	if (!d->nr_handlers)
 		return;
 	fnode_witness_set(d, node, &set);
-	own = witness_set_own_run(d->witnesses, &set);
-	for (k = 0; k < d->nr_handlers; k++) {
-		in[k] = 0;
-		for (i = 0; i < set.nr_at; i++)
-			in[k] += run_in_handler(d->witnesses, set.at[i], d->handler[k].function,
-						HANDLER_DEPTH);
-		own += in[k];
+	for (unsigned int i = 0; i < set.nr_at; i++) {
+		handlers_below(d, set.at[i], callees ? ALL_FRAMES : TRAMPOLINE, &in);
+		if (callees)
+			own += result_run_below(d->witnesses, set.at[i]);
+	}
+	if (!callees) {
+		own = witness_set_own_run(d->witnesses, &set);
+		for (unsigned int k = 0; k <= DESCENT_HANDLERS; k++)
+			own += in.ns[k];
 	}
 	left = own;
-	for (k = 0; k < d->nr_handlers; k++) {
-		if (!in[k] || in[k] * 100 < own * HANDLER_PART)
+	for (unsigned int k = 0; left && k <= DESCENT_HANDLERS; k++) {
+		if (!in.ns[k] || in.ns[k] * 100 < own * HANDLER_PART)
 			continue;
-		add_handler(b, path, node, &d->handler[k], (double)in[k] / (double)left);
-		left -= in[k];
-		if (!left)
-			break;
+		add_handler(b, path, node, k < DESCENT_HANDLERS ? &d->handler[k] : &in.unknown,
+			    (double)in.ns[k] / (double)left);
+		left -= in.ns[k];
 	}
 }

@@ -30,8 +30,18 @@ struct builder {
  */
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
 				     const struct cause *cause, uint64_t maxcount);
-/* Adds the on-CPU samples that lie in the function of `node` itself. */
-void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node);
+/* Returns true if a path of own time also contains the time of callees that were not timed. */
+static inline bool result_has_callees(const struct descent_path *path)
+{
+	return path->cause.kind == CAUSE_LOOP || path->cause.kind == CAUSE_UNMEASURED;
+}
+
+/*
+ * Adds the places of the on-CPU samples in the function of `node` itself. If `callees`, also the
+ * places of its calls, with the samples in and below the called functions: for paths that contain
+ * the time of callees that were not timed.
+ */
+void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node, bool callees);
 /* result_below.c: adds the functions in which the samples in and below `node` ended. */
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node);
 /* result_below.c: sets the callee that takes most of the time of a loop. */
@@ -51,6 +61,11 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
  * their own. The program does not call a handler, so no fnode stands for it.
  */
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
+/*
+ * Time of the on-CPU samples in this frame and below it. Recursion is limited: a stack has at most
+ * DESCENT_MAX_WITNESS_FRAMES frames.
+ */
+uint64_t result_run_below(const struct witnesses *w, uint32_t witness);
 /* Sets the kernel frames of a path. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);

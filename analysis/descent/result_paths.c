@@ -65,10 +65,10 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	if (!path)
 		return;
 	path->evidence = evidence;
-	result_add_pcs(b, path, node);
+	result_add_pcs(b, path, node, result_has_callees(path));
 	if (cause.kind == CAUSE_LOOP)
 		result_add_looped(b, path, node);
-	if (cause.kind == CAUSE_LOOP || cause.kind == CAUSE_UNMEASURED)
+	if (result_has_callees(path))
 		result_add_below(b, path, node);
 	result_split_handlers(b, path, node);
 	result_split_kernel(b, path, node);

@@ -437,6 +437,13 @@ uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set 
 	return ns;
 }
 
+bool witness_is_trampoline(const struct witnesses *w, uint32_t node)
+{
+	uint32_t below = w->node[node].first_child;
+
+	return below != NO_INDEX && code_equal(w->node[below].ret, w->node[node].function);
+}
+
 uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t ns = 0;

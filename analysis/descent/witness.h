@@ -82,6 +82,11 @@ const struct stack_tally *witnesses_callers(const struct witnesses *w);
 /* Sleeps by the innermost open fnode, including sleeps without a stack. */
 const struct blocked *witnesses_blocked(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
+/*
+ * Returns true for a signal trampoline. A handler returns to its first instruction; no call has the
+ * start of its own function as return address.
+ */
+bool witness_is_trampoline(const struct witnesses *w, uint32_t node);
 
 /*
  * The frames of stack samples that belong to one fnode. `at`: frames of its function. `beyond`:

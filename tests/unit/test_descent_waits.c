@@ -174,6 +174,60 @@ static void test_handler_beside_faults(void **state)
 	bench_end(&b);
 }
 
+/*
+ * The last call of the handler is a jump, so the frame of x() is in its place. The samples of a
+ * function that the loop calls lie at the call site, and those of a handler in no call.
+ */
+static void test_handler_that_jumps(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	b.call.handlers = 1;
+	b.call.handler = code('h');
+	b.call.handler_signal = 14;
+	for (int i = 0; i < 20; i++) {
+		stack(&b, i % 5 == 0 ? "" : i % 5 == 1 ? "a" : "aTxy", 9 * MS, NULL);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .max = US, .count = 9000));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_SIGNAL);
+	assert_int_equal(r.paths[0].below[0].function.offset, code('h').offset);
+	assert_true(r.paths[0].share > 0.55 && r.paths[0].share < 0.65);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_LOOP);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* Two short callees of a loop: the places of the samples below them are their call sites. */
+static void test_places_of_short_calls(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	site(&b, '0', 'b')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	for (int i = 0; i < 20; i++) {
+		stack(&b, i % 8 == 0 ? "" : i % 4 ? "bc" : "a", 9 * MS, NULL);
+		CALL(&b, 10 * MS, P("a", 2 * MS, .max = US, .count = 2000),
+		     P("b", 7 * MS, .max = US, .count = 7000));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_LOOP);
+	assert_int_equal(r.paths[0].nr_pcs, 3);
+	assert_int_equal(r.paths[0].pcs[0].place.offset, site_offset('0', 1) + 4);
+	assert_int_equal(r.paths[0].pcs[0].ns, 15 * 9 * MS);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +236,8 @@ int main(void)
 	    cmocka_unit_test(test_blocked_for_two_things),
 	    cmocka_unit_test(test_callee_of_a_loop),
 	    cmocka_unit_test(test_handler_beside_faults),
+	    cmocka_unit_test(test_handler_that_jumps),
+	    cmocka_unit_test(test_places_of_short_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

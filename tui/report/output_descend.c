@@ -409,6 +409,8 @@ bool report_where(struct buf *out, const struct descent_driver *d, const struct 
 	const struct inlined_level *l;
 	struct inlined in;
 
+	if (p->cause.kind == CAUSE_SIGNAL) /* its name is the place */
+		return false;
 	if (p->nr_below && 2 * p->below[0].share > p->share && !p->below[0].own) {
 		buf_puts(out, "in ");
 		report_function(out, d, p->below[0].function);

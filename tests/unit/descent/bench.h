@@ -277,7 +277,10 @@ static void call_parts(struct bench *b, uint64_t latency, const struct part *par
 	}
 #define NOTHING P("-", 0)
 
-/* A stack inside the next call: letters of its frames below f0, called through site 0 of each. */
+/*
+ * A stack inside the next call: letters of its frames below f0, called through site 0 of each; T is
+ * the trampoline of a signal.
+ */
 static inline void stack(struct bench *b, const char *letters, uint64_t weight,
 			 const struct rec_sleep *sleep)
 {
@@ -289,7 +292,8 @@ static inline void stack(struct bench *b, const char *letters, uint64_t weight,
 	for (i = 0; i <= n; i++) {
 		char f = i ? letters[i - 1] : '0';
 
-		frame[i] = (struct rec_frame){1, code(f).offset + 3, code(f).offset};
+		frame[i] =
+		    (struct rec_frame){1, code(f).offset + (f == 'T' ? 0 : 3), code(f).offset};
 		for (k = s = 0; i < n && k < b->nr_sites; k++) {
 			if (b->site[k].caller != f)
 				continue;
