@@ -98,6 +98,17 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
 }
 
 /*
+ * Returns the outermost frame of a stack. All complete stacks of a thread have the same one; those
+ * that were cut below it cannot tell where the thread's loop is.
+ */
+static uint32_t outermost(const struct walk *w, uint32_t node)
+{
+	while (node && w->nodes[node].parent)
+		node = w->nodes[node].parent;
+	return node;
+}
+
+/*
  * CPU time of threads: of all their code, of the function below their loop that leads to a wait,
  * and of the wait itself.
  */
@@ -109,7 +120,9 @@ struct running {
 static void add_running(const struct walk *w, const struct walk_thread *t, uint32_t node,
 			struct running *sum)
 {
-	uint64_t all = spent_below(w, t, 0, false), runs = spent_below(w, t, 0, true), handler = 0;
+	uint32_t top = outermost(w, node);
+	uint64_t all = spent_below(w, t, top, false), runs = spent_below(w, t, top, true),
+		 handler = 0;
 	bool found = false;
 
 	for (uint32_t i = node; i; i = w->nodes[i].parent) {

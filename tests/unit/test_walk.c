@@ -408,6 +408,19 @@ static void test_blocked_or_idle(void **state)
 	near(r.share[WALK_IDLE], 1000.0 / 1020);
 	walk_result_release(&r);
 	walk_free(w);
+
+	/* stacks that were cut above the loop do not hide it: the wait is in the loop, so idle */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++) {
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", START, WORKER, COMPUTE);
+		SNAPSHOT(w, 2, WITNESS_RUN, &running, "the copy ends", COMPUTE);
+		SNAPSHOT(w, 50, WITNESS_SLEEP, &on_condition, "", START, WORKER, TAKE, READ);
+	}
+	thread(w, 7, 1240, 240, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1000.0 / 1240);
+	walk_result_release(&r);
+	walk_free(w);
 }
 
 /* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root.

@@ -23,11 +23,27 @@ static void put_name(struct buf *out, const struct walk_report *r, const struct 
 		report_short_name(out, name);
 }
 
+/* Returns true if a module is the executable of a target. */
+static bool is_executable(const struct walk_report *r, uint32_t module)
+{
+	const char *name = driver_module(r->names, module);
+
+	for (size_t i = 0; name[0] && i < model_nr_targets(r->model); i++) {
+		const char *exe = model_target(r->model, i)->exe, *slash = strrchr(exe, '/');
+
+		if (!strcmp(slash ? slash + 1 : exe, name))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The number of frames to name in a sentence: up to the last function that the program's own code
- * calls. Code generated at run time is the program's own, too: name all frames below it.
+ * calls. That is the code of the executable and of the outermost frame, which for a thread may be
+ * in a library. Code generated at run time is the program's own, too: name all frames below it.
  */
-static unsigned int frames_named(const struct walk_result *result, const struct walk_path *p)
+static unsigned int frames_named(const struct walk_report *r, const struct walk_result *result,
+				 const struct walk_path *p)
 {
 	uint32_t own = result->nodes[p->frames[0]].function.module;
 	unsigned int named = 1;
@@ -38,7 +54,8 @@ static unsigned int frames_named(const struct walk_result *result, const struct 
 
 		made |= n->kind == WALK_UNKNOWN;
 		if (n->kind == WALK_UNKNOWN ||
-		    (n->kind == WALK_FUNCTION && (n->site.module == own || made)))
+		    (n->kind == WALK_FUNCTION &&
+		     (n->site.module == own || made || is_executable(r, n->site.module))))
 			named = i + 1;
 	}
 	return named;
@@ -47,7 +64,7 @@ static unsigned int frames_named(const struct walk_result *result, const struct 
 static void put_where(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct walk_path *p)
 {
-	unsigned int named = frames_named(result, p);
+	unsigned int named = frames_named(r, result, p);
 	struct buf place;
 
 	for (unsigned int i = 0; i < named; i++) {
