@@ -22,8 +22,11 @@ struct budget {
 	uint64_t ran, ran_ever; /* CPU time of the targets in the last turn, and in total (including
 				   ended targets) */
 	int64_t spilt;		/* budget that layers did not need, for the functions */
-	uint64_t helpers_ns;	/* CPU time of the calibration's helper */
-	uint64_t attach_ns;	/* total cost of attaching and removing probes */
+	int64_t waits_ns;	/* credit of the tracing of waits (collect/waits.h) */
+	uint64_t waits_spent_ns;  /* cost of that tracing, as of the last turn */
+	uint64_t others_hits;	  /* hits of layers that are never paused, as of the last turn */
+	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
+	uint64_t attach_ns;	  /* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */
 };
 

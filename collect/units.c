@@ -12,6 +12,7 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
+#include "collect/waits.h"
 
 #define MS 1000000ull
 
@@ -28,6 +29,7 @@ enum {
 	OVERDRAWN_NS = 100000000, /* a descent may overdraw the budget by that of this time, because
 				     attaching tracepoints takes long */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
+	LEAST_PART = 4,		  /* of what is earned, the others share at least the fourth part */
 };
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
@@ -259,7 +261,7 @@ static unsigned int units_used(const struct collector *c)
 
 unsigned int budget_parts(const struct collector *c)
 {
-	unsigned int parts = units_used(c) + (c->functions.nr > 0);
+	unsigned int parts = units_used(c) + (c->functions.nr > 0) + waits_have_part(c);
 
 	return parts ? parts : 1;
 }
@@ -292,6 +294,17 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	}
 }
 
+/* What the targets have earned in this turn without the cost of layers that are never paused. */
+static int64_t earned_to_share(struct collector *c, const uint64_t n[PT_COUNTERS])
+{
+	uint64_t hits = n[PT_HIT_BLOCK] + n[PT_HIT_LOCK];
+	int64_t earned = c->budget.account.earned, least = earned / LEAST_PART,
+		left = earned - (int64_t)((hits - c->budget.others_hits) * c->cost.sched);
+
+	c->budget.others_hits = hits;
+	return left > least ? left : least;
+}
+
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 {
 	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when, all;
@@ -303,7 +316,8 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	kernel_side_counters(c->kernel, n);
 	/* each used unit gets a part of the targets' budget, all functions together another;
 	 * the units share the host's budget */
-	earned = c->budget.account.earned / (int64_t)budget_parts(c);
+	earned = earned_to_share(c, n) / (int64_t)budget_parts(c);
+	waits_credit(c, n, earned);
 	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
 	      1000000;
 	host = (int64_t)(all / (used ? used : 1));

@@ -22,15 +22,21 @@ enum {
 	SAMPLES = 12, /* ... of running tasks */
 	SAMPLE_HZ = 199,
 	REFILL_MS = 50,
+	CREDIT_START_NS = 500000000, /* the budget of this time is the credit at the beginning */
 };
 
 /* Cost of the tracing so far, ns. */
+static uint64_t cost_by(const struct collector *c, const uint64_t *n)
+{
+	return n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
+}
+
 static uint64_t cost_of(struct collector *c)
 {
 	uint64_t n[PT_COUNTERS];
 
 	kernel_side_counters(c->kernel, n);
-	return n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
+	return cost_by(c, n);
 }
 
 static void window_send(struct collector *c, enum window_edge edge, uint32_t cpu, uint32_t sequence)
@@ -208,6 +214,36 @@ void waits_request(struct collector *c, const struct req_waits *req)
 		waits_names(c);
 }
 
+/* True if layers or functions use the budget as well. A descent from the command line is over when
+ * waits are traced. */
+static bool shares_budget(const struct collector *c)
+{
+	return !c->options->descends && budget_parts(c) > 1;
+}
+
+bool waits_have_part(const struct collector *c)
+{
+	return c->waits || c->budget.waits_ns < 0;
+}
+
+void waits_credit(struct collector *c, const uint64_t *n, int64_t earned)
+{
+	int64_t most = budget_of(c, CREDIT_START_NS);
+	struct budget *b = &c->budget;
+	uint64_t cost = cost_by(c, n);
+
+	b->waits_ns += (waits_have_part(c) ? earned : 0) - (int64_t)(cost - b->waits_spent_ns);
+	b->waits_spent_ns = cost;
+	if (b->waits_ns > most)
+		b->waits_ns = most;
+}
+
+/* What may be spent on windows now, ns. */
+static int64_t credit_left(const struct collector *c)
+{
+	return shares_budget(c) ? c->budget.waits_ns : budget_left(c);
+}
+
 /* Is there budget for a window? More than a second's budget is never saved up, so a window that
  * costs more begins as soon as that is there; the pause after it is then longer. */
 static bool window_is_paid(struct collector *c)
@@ -215,7 +251,7 @@ static bool window_is_paid(struct collector *c)
 	int64_t most = budget_of(c, SECOND_NS) / 2;
 	int64_t price = c->waits->estimate < most ? c->waits->estimate : most;
 
-	return budget_is_unlimited(c) || budget_left(c) >= price;
+	return budget_is_unlimited(c) || credit_left(c) >= price;
 }
 
 void waits_turn(struct collector *c, uint64_t now)
@@ -232,7 +268,7 @@ void waits_turn(struct collector *c, uint64_t now)
 	if (!w->open && window_is_paid(c))
 		window_open(c, now);
 	else if (w->open && now - w->opened_ns >= w->request.window_ns && !budget_is_unlimited(c) &&
-		 budget_left(c) < 0)
+		 credit_left(c) < 0)
 		window_close(c, now);
 }
 

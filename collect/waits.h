@@ -43,6 +43,11 @@ struct waits_tracing {
 void waits_request(struct collector *c, const struct req_waits *req);
 /* Begin or end a window if it is time. Called some fifty times a second. */
 void waits_turn(struct collector *c, uint64_t now);
+/* True if the tracing gets a part of the budget of its own: it goes on, or has to earn back what it
+ * has spent. */
+bool waits_have_part(const struct collector *c);
+/* Add this part, and subtract the cost since the last call; `n` has the present counters. */
+void waits_credit(struct collector *c, const uint64_t *n, int64_t earned);
 /* Send the records that are in the ring buffer. */
 void waits_drain(struct collector *c);
 /* End the window, because everything is detached. waits_turn() begins another one. */

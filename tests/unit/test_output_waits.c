@@ -16,6 +16,7 @@
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output_waits.h"
 #include "tui/session/session_file.h"
+#include "tui/views/descent_wait_rows.h"
 
 enum { USER_STACK = 900, MODULE = 1 };
 
@@ -342,6 +343,58 @@ static void chains_as_json(void **state)
 	json_decref(json);
 }
 
+static uint32_t number_of_row(const char *words)
+{
+	static bool used[SCREEN_DESCENT_WAITS];
+
+	memset(used, 0, sizeof(used));
+	return wait_row_number(used, 7, words);
+}
+
+/* The rows of a descent into read(), which waits. */
+static void rows_of_a_descent(void **state)
+{
+	static bool used[SCREEN_DESCENT_WAITS];
+	struct descent_fnode f0 = {.function = {REC_KERNEL_MODULE, REC_KERNEL_CALL | 0}};
+	uint32_t frame = 0, first;
+	struct descent_path p = {
+	    .share = 1, .cause = {.kind = CAUSE_WAIT}, .nr_frames = 1, .frames = &frame};
+	struct descent_result r = {.nr_paths = 1, .paths = &p, .nr_nodes = 1, .nodes = &f0};
+	struct descend_report d;
+	struct wait_rows w;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	d = (struct descend_report){
+	    .model = report.model, .driver = report.names, .waits = report.waits};
+	assert_int_equal(wait_rows_find(&d, &r, &p, &w), 0);
+	assert_string_equal(w.chain,
+			    "waiting for data in a pipe in read: pipe:[1] > C 502 running");
+	assert_int_equal(w.nr, 4);
+	assert_string_equal(w.row[0].words, "waiting for data in a pipe in read: pipe:[1]");
+	assert_true(w.row[0].depth == 0 && w.row[0].share > 0.999);
+	assert_string_equal(w.row[1].words, "C 502 running");
+	assert_true(w.row[1].depth == 1 && w.row[1].share > 0.59 && w.row[1].share < 0.61);
+	assert_string_equal(w.row[2].words, "C 502 waiting for a condition in futex");
+	assert_string_equal(w.row[3].words, "B 501 running");
+	assert_true(w.row[3].depth == 2 && w.row[3].share > 0.39 && w.row[3].share < 0.41);
+	wait_rows_release(&w);
+	/* a path that does not wait for anybody has none */
+	p.cause.kind = CAUSE_OWN_CODE;
+	assert_int_equal(wait_rows_find(&d, &r, &p, &w), 0);
+	assert_int_equal(w.nr, 0);
+	assert_string_equal(w.chain, "");
+	wait_rows_release(&w);
+
+	/* numbers stay the same, and are distinct for equal rows */
+	first = wait_row_number(used, 7, "C 502 running");
+	assert_int_equal(first, number_of_row("C 502 running"));
+	assert_int_not_equal(first, wait_row_number(used, 7, "C 502 running"));
+	assert_true(first >= SCREEN_DESCENT_MAX_NODES - SCREEN_DESCENT_WAITS &&
+		    first < SCREEN_DESCENT_MAX_NODES);
+}
+
 static void folded_stacks(void **state)
 {
 	play_triangle("A");
@@ -462,6 +515,7 @@ int main(void)
 	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),
 	    cmocka_unit_test_teardown(chains_as_json, end),
+	    cmocka_unit_test_teardown(rows_of_a_descent, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),
 	    cmocka_unit_test_teardown(hostile_names, end),

@@ -134,6 +134,51 @@ static const struct screen_descent answer = {
     .paths = paths,
 };
 
+/* The answer with what its first path waits for, below clock_nanosleep. */
+static struct screen_descent with_waits(void)
+{
+	enum { WAITS = SCREEN_DESCENT_MAX_NODES - SCREEN_DESCENT_WAITS };
+	static const struct screen_descent_node layers[] = {
+	    {.node = WAITS,
+	     .depth = 4,
+	     .name = "waiting for data in a pipe in read: pipe:[1]",
+	     .share = 0.97,
+	     .latency_ns = 11900000,
+	     .file = "",
+	     .evidence = "traced",
+	     .remark = "",
+	     .wait = true},
+	    {.node = WAITS + 5,
+	     .depth = 5,
+	     .name = "C 502 running",
+	     .share = 0.6,
+	     .latency_ns = 7100000,
+	     .file = "",
+	     .evidence = "traced",
+	     .remark = "",
+	     .wait = true},
+	    {.node = WAITS + 9,
+	     .depth = 6,
+	     .name = "main > answer",
+	     .file = "",
+	     .evidence = "",
+	     .remark = "",
+	     .wait = true}};
+	static struct screen_descent_node all[NR_NODES + 3];
+	static struct screen_descent_path its_paths[2];
+	struct screen_descent d = answer;
+
+	memcpy(all, nodes, 4 * sizeof(nodes[0]));
+	memcpy(all + 4, layers, sizeof(layers));
+	memcpy(all + 7, nodes + 4, (NR_NODES - 4) * sizeof(nodes[0]));
+	memcpy(its_paths, paths, sizeof(paths));
+	its_paths[0].waits = "waiting for data in a pipe in read: pipe:[1] > C 502 running";
+	d.nodes = all;
+	d.nr_nodes = NR_NODES + 3;
+	d.paths = its_paths;
+	return d;
+}
+
 /* The same while it goes on: fetch and what it calls are armed. */
 static struct screen_descent running(void)
 {
@@ -179,7 +224,7 @@ static const struct screen_options ascii = {
 
 static const struct golden {
 	const char *name, *script;
-	int state; /* 0: nothing came yet, 1: running, 2: the answer */
+	int state; /* 0: nothing came yet, 1: running, 2: the answer, 3: with its waits */
 	bool ascii;
 } goldens[] = {
     {"descent-waiting", "dump-roles", 0, false},
@@ -191,6 +236,8 @@ static const struct golden {
     {"descent-paths", "key Tab j\ndump-roles", 2, false},
     {"descent-collapsed", "key C\ndump-roles", 2, false},
     {"descent-ascii", "dump-roles", 2, true},
+    {"descent-waits-80x24", "dump-roles", 3, false},
+    {"descent-waits-200x50", "size 200 50\ndump-roles", 3, false},
     {"descent-text", "key E\nview", 2, false},
     {"help-descent", "key ?\nview", 2, false},
 };
@@ -224,7 +271,9 @@ static void compare(const char *name, const char *got)
 static void test_golden(void **state)
 {
 	const struct golden *golden = *state;
-	struct screen_descent d = golden->state == 1 ? running() : answer;
+	struct screen_descent d = golden->state == 1   ? running()
+				  : golden->state == 3 ? with_waits()
+						       : answer;
 	struct harness *h = opened_with(golden->state ? &d : NULL, golden->ascii ? &ascii : NULL);
 
 	harness_run(h, golden->script);
@@ -350,6 +399,18 @@ static void test_chains_of_the_path(void **state)
 			 "first\nredis 1: running\nsleeping in clock_nanosleep\nclock_nanosleep\n");
 	harness_run(h, "wait 1\nexpect >sleeping in clock_nanosleep\nexpect  clock_nanosleep");
 	harness_run(h, "key q\nexpect usleep");
+	harness_free(h);
+}
+
+/* From a layer of a chain `W` goes to the function that waits. */
+static void test_chains_from_a_layer(void **state)
+{
+	struct screen_descent d = with_waits();
+	struct harness *h = opened_with(&d, NULL);
+
+	harness_run(h, "key G k k k k\nexpect C 502 running\nkey W");
+	screen_set_waits(h->screen, SCREEN_WAITS_CHAINS, "first\nclock_nanosleep\nC 502\n");
+	harness_run(h, "wait 1\nexpect >clock_nanosleep");
 	harness_free(h);
 }
 
@@ -528,6 +589,7 @@ int main(void)
 	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_source_of_a_line_far_down),
 	    cmocka_unit_test(test_chains_of_the_path),
+	    cmocka_unit_test(test_chains_from_a_layer),
 	    cmocka_unit_test(test_what_is_not_known),
 	    cmocka_unit_test(test_expand_and_collapse),
 	    cmocka_unit_test(test_costliest),

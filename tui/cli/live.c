@@ -160,6 +160,8 @@ static void live_descent(struct live *l)
 	l->descent.replay = l->replay != NULL;
 	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
 	l->descent.driver = l->front ? front_driver(l->front) : replay_driver(l->replay);
+	l->descent.front = l->front;
+	l->descent.waits = l->front ? front_waits(l->front) : replay_waits(l->replay);
 	l->source.screen = l->screen;
 	l->source.front = l->front;
 	l->source.driver = l->descent.driver;

@@ -26,6 +26,7 @@ static void scripted_turn(struct scripted *x)
 	x->descent.screen = x->source.screen = x->screen;
 	x->descent.model = replay_model(x->replay);
 	x->descent.driver = replay_driver(x->replay);
+	x->descent.waits = replay_waits(x->replay);
 	x->source.driver = x->descent.driver;
 	live_waits_source(&x->waits, x->screen, NULL, x->replay);
 	x->turn_ns += 1000000000;

@@ -24,20 +24,21 @@ static bool is_wanted(struct front *f)
 	return wanted;
 }
 
-static bool has_enough(struct front *f)
+/* How many calls of the peak were followed. */
+static uint64_t calls_followed(struct front *f)
 {
 	struct waits *w = wait_driver_of_descent(front_waits(f));
 	struct waits_calls calls = {0};
 
 	if (w)
 		waits_calls(w, &calls);
-	return calls.followed >= ENOUGH_CALLS;
+	return calls.followed;
 }
 
 bool descent_tracing_turn(struct descent_tracing *t, struct front *f, uint64_t now_ns,
 			  uint64_t most_ns)
 {
-	uint64_t since = now_ns - t->since_ns;
+	uint64_t since = now_ns - t->since_ns, followed;
 
 	switch (t->stage) {
 	case TRACING_NOT_YET:
@@ -45,8 +46,9 @@ bool descent_tracing_turn(struct descent_tracing *t, struct front *f, uint64_t n
 		t->since_ns = now_ns;
 		break;
 	case TRACING_GOES_ON:
-		if (!front_over(f) && !front_waits_ended(f) && !has_enough(f) &&
-		    since < LONGEST_NS && since < most_ns)
+		followed = calls_followed(f);
+		if (!front_over(f) && !front_waits_ended(f) && followed < ENOUGH_CALLS &&
+		    (since < LONGEST_NS || (t->patient && !followed)) && since < most_ns)
 			break;
 		front_waits_end(f);
 		t->stage = TRACING_ENDS;

@@ -14,6 +14,7 @@ struct front;
 /* All zero before the descent begins. */
 struct descent_tracing {
 	enum { TRACING_NOT_YET = 0, TRACING_GOES_ON, TRACING_ENDS, TRACING_OVER } stage;
+	bool patient;	   /* go on until calls were followed, as long as `most_ns` allows */
 	uint64_t since_ns; /* of the stage */
 };
 

@@ -27,27 +27,6 @@ static double share_of(const struct printer *p, uint64_t ns)
 	return p->whole ? (double)ns / (double)p->whole : 0;
 }
 
-static void put_stack(const struct printer *p, const struct waits_layer *l, unsigned int indent)
-{
-	char blank[FIGURES + 4 * DEEP];
-	struct buf line;
-	size_t fit;
-
-	buf_init(&line, MAX_OUTPUT);
-	wait_stack_words(&line, p->r, l);
-	if (line.len && !line.err) {
-		fit = text_fit(line.data, STACK_BYTES);
-		if (fit < line.len) {
-			line.data[fit] = '\0';
-			line.len = fit;
-			buf_puts(&line, "...");
-		}
-		snprintf(blank, sizeof(blank), "%*s", (int)indent, "");
-		words_wrap(p->out, line.data, p->columns, blank, indent + 2);
-	}
-	buf_release(&line);
-}
-
 /* ---- the tree */
 
 bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent)
@@ -132,31 +111,64 @@ bool chains_is_joined(const struct printer *p, uint32_t i)
 	return p->ns[i] != p->chains->nodes[i].total_ns;
 }
 
-static void put_node(const struct printer *p, uint32_t i, unsigned int depth)
+/* A wait_line_fn: append the line as text, with the call path below it. */
+static void put_line(void *ctx, const struct wait_line *l)
+{
+	const struct printer *p = ctx;
+	unsigned int indent = FIGURES + indent_of(l->depth);
+	char blank[FIGURES + 4 * DEEP];
+	struct buf first;
+
+	buf_init(&first, MAX_OUTPUT);
+	put_figures(&first, p, l->ns, l->count);
+	buf_printf(&first, "%*s", (int)indent_of(l->depth), "");
+	if (!first.err)
+		words_wrap(p->out, l->words, p->columns, first.data, indent + 2);
+	buf_release(&first);
+	snprintf(blank, sizeof(blank), "%*s", (int)indent + 2, "");
+	if (l->stack[0])
+		words_wrap(p->out, l->stack, p->columns, blank, indent + 4);
+}
+
+static void give_node(const struct printer *p, uint32_t i, unsigned int depth)
 {
 	const struct waits_node *n = &p->chains->nodes[i],
 				*parent = n->parent == i ? NULL : &p->chains->nodes[n->parent];
-	unsigned int indent = FIGURES + indent_of(depth);
-	uint64_t count = n->count;
-	struct buf line, first;
+	struct wait_line l = {.depth = depth, .node = i, .ns = p->ns[i], .count = n->count};
+	struct buf words, stack;
+	size_t fit;
 
-	buf_init(&line, MAX_OUTPUT);
-	buf_init(&first, MAX_OUTPUT);
+	buf_init(&words, MAX_OUTPUT);
+	buf_init(&stack, MAX_OUTPUT);
 	if (depth && chains_is_other_task(n, parent))
-		chains_put_task(&line, &n->layer);
+		chains_put_task(&words, &n->layer);
 	if (chains_is_joined(p, i)) {
-		buf_puts(&line, "waiting for a CPU");
-		count = chains_put_cpu_users(&line, p, i);
+		buf_puts(&words, "waiting for a CPU");
+		l.count = chains_put_cpu_users(&words, p, i);
 	} else {
-		wait_layer_words(&line, n);
+		wait_layer_words(&words, n);
 	}
-	put_figures(&first, p, p->ns[i], count);
-	buf_printf(&first, "%*s", (int)indent_of(depth), "");
-	if (!line.err && !first.err)
-		words_wrap(p->out, line.data, p->columns, first.data, indent + 2);
-	buf_release(&line);
-	buf_release(&first);
-	put_stack(p, &n->layer, indent + 2);
+	wait_stack_words(&stack, p->r, &n->layer);
+	fit = stack.len && !stack.err ? text_fit(stack.data, STACK_BYTES) : stack.len;
+	if (fit < stack.len) {
+		stack.data[fit] = '\0';
+		stack.len = fit;
+		buf_puts(&stack, "...");
+	}
+	l.words = words.data && !words.err ? words.data : "";
+	l.stack = stack.data && !stack.err ? stack.data : "";
+	p->give(p->ctx, &l);
+	buf_release(&words);
+	buf_release(&stack);
+}
+
+static void give_others(const struct printer *p, uint64_t ns, unsigned int depth)
+{
+	p->give(p->ctx, &(struct wait_line){.depth = depth,
+					    .node = p->chains->nr,
+					    .ns = ns,
+					    .words = "others, each below 1%",
+					    .stack = ""});
 }
 
 bool chains_is_handoff(const struct printer *p, uint32_t i)
@@ -173,7 +185,7 @@ static void put_subtree(const struct printer *p, uint32_t root)
 	} open[64];
 	unsigned int depth = 0;
 
-	put_node(p, root, 0);
+	give_node(p, root, 0);
 	open[0].at = p->first[root];
 	open[0].end = chains_is_handoff(p, root) ? open[0].at : p->first[root + 1];
 	open[0].rest = 0;
@@ -181,11 +193,8 @@ static void put_subtree(const struct printer *p, uint32_t root)
 		uint32_t i;
 
 		if (open[depth].at == open[depth].end) {
-			if (share_of(p, open[depth].rest) >= LEAST) {
-				put_figures(p->out, p, open[depth].rest, 0);
-				buf_printf(p->out, "%*sothers, each below 1%%\n",
-					   (int)indent_of(depth + 1), "");
-			}
+			if (share_of(p, open[depth].rest) >= LEAST)
+				give_others(p, open[depth].rest, depth + 1);
 			if (!depth--)
 				return;
 			continue;
@@ -197,7 +206,7 @@ static void put_subtree(const struct printer *p, uint32_t root)
 			open[depth].rest += p->ns[i];
 			continue;
 		}
-		put_node(p, i, depth + 1);
+		give_node(p, i, depth + 1);
 		if (depth + 1 == sizeof(open) / sizeof(open[0]) || chains_is_handoff(p, i))
 			continue;
 		depth++;
@@ -313,10 +322,8 @@ static void put_thread(struct printer *p, const struct thread *t)
 		else
 			put_subtree(p, p->children[i]);
 	}
-	if (share_of(p, rest) >= LEAST) {
-		put_figures(p->out, p, rest, 0);
-		buf_puts(p->out, "others, each below 1%\n");
-	}
+	if (share_of(p, rest) >= LEAST)
+		give_others(p, rest, 0);
 }
 
 /* The threads with their times, those that did most first. NULL: out of memory. */
@@ -396,30 +403,48 @@ static void printer_release(struct printer *p)
 	free(p->first);
 }
 
+static int give_subtrees(struct printer *p)
+{
+	uint32_t nr = p->chains->nr;
+	int err = children_sort(p);
+
+	p->whole = p->chains->total_ns;
+	for (uint32_t k = err ? 0 : p->first[nr]; !err && k < p->first[nr + 1]; k++) {
+		uint32_t i = p->children[k];
+
+		if (p->line[i] == i && share_of(p, p->ns[i]) >= LEAST)
+			put_subtree(p, i);
+	}
+	printer_release(p);
+	return err;
+}
+
+int wait_subtrees_each(const struct wait_report *r, const struct waits_chains *chains,
+		       wait_line_fn *fn, void *ctx)
+{
+	struct printer p = {.r = r, .chains = chains, .give = fn, .ctx = ctx};
+
+	return give_subtrees(&p);
+}
+
 int wait_subtrees_text(struct buf *out, const struct wait_report *r,
 		       const struct waits_chains *chains, unsigned int columns)
 {
 	struct printer p = {
-	    .r = r, .chains = chains, .out = out, .columns = columns, .whole = chains->total_ns};
-	uint32_t nr = chains->nr;
-	int err = children_sort(&p);
+	    .r = r, .chains = chains, .give = put_line, .out = out, .columns = columns};
 
-	for (uint32_t k = err ? 0 : p.first[nr]; !err && k < p.first[nr + 1]; k++) {
-		uint32_t i = p.children[k];
-
-		if (p.line[i] == i && share_of(&p, p.ns[i]) >= LEAST)
-			put_subtree(&p, i);
-	}
-	printer_release(&p);
-	return err;
+	p.ctx = &p;
+	return give_subtrees(&p);
 }
 
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
 		   const struct waits_account *account, unsigned int columns)
 {
-	struct printer p = {.r = r, .chains = chains, .out = out, .columns = columns};
+	struct printer p = {
+	    .r = r, .chains = chains, .give = put_line, .out = out, .columns = columns};
 	int err = children_sort(&p);
 
+	p.ctx = &p;
 	if (!err) {
 		chains_put_sentence(&p, account);
 		buf_puts(out, "\n share    time times  chain: share of the thread's time, largest "

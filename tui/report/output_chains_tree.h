@@ -8,6 +8,8 @@
 struct printer {
 	const struct wait_report *r;
 	const struct waits_chains *chains;
+	wait_line_fn *give; /* called for each line */
+	void *ctx;
 	struct buf *out;
 	unsigned int columns;
 	/* Waits of a task for a CPU below the same layer are one line. By node: the node whose line

@@ -30,6 +30,7 @@ struct descend_report {
 	enum peak_names names;
 	/* The waits of these calls (wait_driver_of_descent()); NULL: none were traced. */
 	struct waits *waits;
+	bool tracing; /* they are being traced */
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);

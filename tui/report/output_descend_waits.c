@@ -34,6 +34,24 @@ static int path_waits(const struct descend_report *r, const struct descent_resul
 	return err;
 }
 
+int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
+		      const struct descent_path *p, uint64_t *total_ns, wait_line_fn *fn, void *ctx)
+{
+	struct wait_report r = wait_report_for(report);
+	struct waits_chains chains;
+	int err = path_waits(report, result, p, &chains);
+
+	*total_ns = chains.total_ns;
+	if (err || path_waits_largest(&chains) == chains.nr) {
+		waits_chains_release(&chains);
+		return err;
+	}
+	waits_chains_join(&chains);
+	err = wait_subtrees_each(&r, &chains, fn, ctx);
+	waits_chains_release(&chains);
+	return err;
+}
+
 bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result)
 {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "tui/report/output_descend.h"
+#include "tui/report/output_waits.h"
 
 /*
  * Add "wait", the largest chain, and "waits", all of them. If none were traced, "wait" has only
@@ -18,6 +19,11 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
 			  const struct output_options *o);
+/* Call `fn` for each line of that tree; not once if no chains were traced. Store their time in
+ * *total_ns. 0 or -ENOMEM. */
+int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
+		      const struct descent_path *p, uint64_t *total_ns, wait_line_fn *fn,
+		      void *ctx);
 /* Append one line if a path waits for somebody and no waits were traced. False: nothing was
  * appended. */
 bool report_lacks_waits(struct buf *out, const struct descend_report *r,

@@ -49,6 +49,17 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
  * be empty. 0 or -ENOMEM. */
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
 		   const struct waits_account *account, unsigned int columns);
+/* One line of a tree of chains. */
+struct wait_line {
+	unsigned int depth;
+	uint32_t node; /* of the chains; their number of nodes: smaller ones added up */
+	uint64_t ns, count;
+	const char *words, *stack; /* "C 502 running", "main > serve"; "": not known */
+};
+typedef void wait_line_fn(void *ctx, const struct wait_line *line);
+/* Call `fn` for each line of these chains, largest first. 0 or -ENOMEM. */
+int wait_subtrees_each(const struct wait_report *r, const struct waits_chains *chains,
+		       wait_line_fn *fn, void *ctx);
 /* Append the trees of these chains alone, with shares of their time. 0 or -ENOMEM. */
 int wait_subtrees_text(struct buf *out, const struct wait_report *r,
 		       const struct waits_chains *chains, unsigned int columns);

@@ -57,6 +57,7 @@ static void copy_all(struct descent_copy *c, const struct screen_descent *d)
 		p->cause = put(&c->text, p->cause);
 		p->evidence = put(&c->text, p->evidence);
 		p->where = put(&c->text, p->where);
+		p->waits = put(&c->text, p->waits ? p->waits : "");
 	}
 }
 
@@ -74,6 +75,7 @@ static void relocate_all(struct descent_copy *c)
 		relocate(&c->text, &c->paths[i].cause);
 		relocate(&c->text, &c->paths[i].evidence);
 		relocate(&c->text, &c->paths[i].where);
+		relocate(&c->text, &c->paths[i].waits);
 	}
 	c->d.nodes = c->nodes;
 	c->d.paths = c->paths;

@@ -13,9 +13,11 @@
 #include "tui/screen/screen.h"
 
 enum {
-	SCREEN_DESCENT_FNODES = 4096, /* numbers from here on belong to inlined functions */
-	SCREEN_DESCENT_INLINED = 8,   /* maximum of inlined functions below one fnode */
-	SCREEN_DESCENT_MAX_NODES = SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED),
+	SCREEN_DESCENT_FNODES = 4096,	/* numbers from here on belong to inlined functions */
+	SCREEN_DESCENT_INLINED = 8,	/* maximum of inlined functions below one fnode */
+	SCREEN_DESCENT_WAITS = 1 << 14, /* the last numbers are those of waits */
+	SCREEN_DESCENT_MAX_NODES =
+	    SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED) + SCREEN_DESCENT_WAITS,
 	SCREEN_DESCENT_MAX_PATHS = 256,
 	SCREEN_MAX_INSNS = 2048,
 };
@@ -39,6 +41,7 @@ struct screen_descent_node {
 	    *evidence; /* "measured", "stacks", ...; "": not measured yet, its figures are hidden */
 	const char *remark; /* "in a loop", "too frequent to be timed", ""; shown after the name */
 	bool armed, root_cause;
+	bool wait; /* a layer of a chain of waits, or its call path: no function of the target */
 };
 
 struct screen_descent_path {
@@ -47,6 +50,7 @@ struct screen_descent_path {
 	const char *cause;    /* "timed sleep (nanosleep)" */
 	const char *evidence; /* of the cause */
 	const char *where;    /* "in the loop at hash.c:40-44", "" unknown */
+	const char *waits;    /* the largest chain of its waits, in one line; NULL: none */
 	uint32_t node;	      /* number of its last frame */
 };
 

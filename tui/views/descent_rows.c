@@ -9,6 +9,8 @@
 
 #include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
+#include "tui/report/output_descend_waits.h"
+#include "tui/views/descent_wait_rows.h"
 #include "tui/views/views.h"
 
 enum { NAME_BYTES = 256, CAUSE_BYTES = 512, REMARK_BYTES = 256, SENTENCE_BYTES = 1 << 16 };
@@ -103,6 +105,9 @@ struct rows {
 	struct screen_descent_node *node;
 	char (*cause)[CAUSE_BYTES], (*where)[CAUSE_BYTES]; /* one of each per path */
 	struct screen_descent_path *path;
+	struct wait_rows *waits; /* one per path */
+	uint32_t nr_waits;	 /* rows of waits */
+	bool used[SCREEN_DESCENT_WAITS];
 };
 
 static void copy_buf(char *out, size_t size, const struct buf *b)
@@ -238,6 +243,50 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 	}
 }
 
+static void add_wait(struct rows *t, uint32_t parent, unsigned int depth, const char *words,
+		     const struct screen_descent_node *figures)
+{
+	struct screen_descent_node *out = &t->node[t->nr];
+
+	if (t->nr == t->max || t->nr_waits == SCREEN_DESCENT_WAITS / 2)
+		return;
+	t->nr_waits++;
+	snprintf(t->name[t->nr], NAME_BYTES, "%s", words);
+	t->remark[t->nr][0] = '\0';
+	*out = *figures;
+	out->node = wait_row_number(t->used, parent, words);
+	out->depth = depth;
+	out->name = t->name[t->nr];
+	out->remark = t->remark[t->nr];
+	out->file = "";
+	out->wait = true;
+	t->nr++;
+}
+
+/* Add rows below the last frame of a path: for whom it waits, and what those did. */
+static void add_waits(struct rows *t, unsigned int path, unsigned int depth)
+{
+	const struct descent_path *p = &t->result->paths[path];
+	const struct wait_rows *w = &t->waits[path];
+	uint32_t above[WAIT_ROW_DEPTH]; /* by depth: number of the last row */
+
+	for (uint32_t i = 0; i < w->nr; i++) {
+		const struct wait_row *row = &w->row[i];
+		const struct screen_descent_node figures = {
+		    .share = p->share * row->share,
+		    .latency_ns = (uint64_t)((double)p->latency_ns * row->share),
+		    .evidence = "traced"};
+		uint32_t parent = row->depth ? above[row->depth - 1]
+					     : t->result->nodes[p->frames[p->nr_frames - 1]].node;
+
+		add_wait(t, parent, depth + 1 + row->depth, row->words, &figures);
+		above[row->depth] = t->node[t->nr - 1].node;
+		if (row->stack[0])
+			add_wait(t, above[row->depth], depth + 2 + row->depth, row->stack,
+				 &(struct screen_descent_node){.evidence = ""});
+	}
+}
+
 static void add_nodes(struct rows *t, const struct order *o)
 {
 	static unsigned int depth[DESCENT_MAX_NODES],
@@ -258,6 +307,12 @@ static void add_nodes(struct rows *t, const struct order *o)
 				continue;
 			add_inlined(t, p, n, depth[n->node]);
 			break;
+		}
+		for (unsigned int k = 0; k < r->nr_paths; k++) {
+			const struct descent_path *p = &r->paths[k];
+
+			if (p->nr_frames && p->frames[p->nr_frames - 1] == o->list[i])
+				add_waits(t, k, depth[n->node]);
 		}
 	}
 }
@@ -282,6 +337,7 @@ static void add_paths(struct rows *t)
 		    .latency_ns = p->latency_ns,
 		    .cause = t->cause[i],
 		    .where = t->where[i],
+		    .waits = t->waits[i].chain,
 		    .evidence = report_evidence_words(p->evidence),
 		    .node = p->nr_frames ? r->nodes[p->frames[p->nr_frames - 1]].node : 0};
 	}
@@ -291,10 +347,18 @@ static void add_paths(struct rows *t)
 static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(t->driver);
+	struct buf lacks;
 
+	buf_init(&lacks, SENTENCE_BYTES);
 	if (driver_over(t->driver) || !ask) {
 		output_descend_sentence(t->report, out);
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
+		if (t->report->tracing)
+			return;
+		buf_puts(&lacks, "; ");
+		if (report_lacks_waits(&lacks, t->report, t->result) && !lacks.err)
+			buf_append(out, lacks.data, lacks.len);
+		buf_release(&lacks);
 		return;
 	}
 	/* while the descent runs, report only a path with at least half of the time */
@@ -314,17 +378,23 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 	const struct descent_result *r = t->result;
 	struct descent_progress progress;
 	struct screen_descent d;
-	struct buf sentence, status;
+	struct buf sentence, status, lacks;
 	int err;
 
 	buf_init(&sentence, SENTENCE_BYTES);
 	buf_init(&status, SENTENCE_BYTES);
 	descent_progress(driver_descent(t->driver), &progress);
 	sentence_of(t, remark, &sentence);
-	buf_printf(&status, "%s%s%s",
+	buf_init(&lacks, SENTENCE_BYTES);
+	buf_printf(&status, "%s%s%s%s",
 		   t->over && r->status == DESCENT_IN_PROGRESS ? "stopped"
 							       : descent_status_text(r->status),
-		   r->change[0] ? ": " : "", r->change);
+		   r->change[0] ? ": " : "", r->change,
+		   t->report->tracing ? ", tracing for whom these calls wait"
+		   : t->over && report_lacks_waits(&lacks, t->report, r)
+		       ? ", not traced for whom these calls wait"
+		       : "");
+	buf_release(&lacks);
 	d = (struct screen_descent){.sentence = sentence.data ? sentence.data : "",
 				    .status = status.data ? status.data : "",
 				    .over = t->over,
@@ -356,6 +426,12 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 
 	if (err)
 		return err;
+	t.waits = calloc(r->nr_paths + 1, sizeof(*t.waits));
+	for (unsigned int i = 0; t.waits && i < r->nr_paths; i++) {
+		/* without memory: no rows of waits */
+		wait_rows_find(report, r, &r->paths[i], &t.waits[i]);
+		t.max += 2 * t.waits[i].nr;
+	}
 	t.name = calloc(t.max + 1, sizeof(*t.name));
 	t.remark = calloc(t.max + 1, sizeof(*t.remark));
 	t.node = calloc(t.max + 1, sizeof(*t.node));
@@ -363,7 +439,7 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 	t.where = calloc(r->nr_paths + 1, sizeof(*t.where));
 	t.path = calloc(r->nr_paths + 1, sizeof(*t.path));
 	err = -ENOMEM;
-	if (t.name && t.remark && t.node && t.cause && t.where && t.path) {
+	if (t.name && t.remark && t.node && t.cause && t.where && t.path && t.waits) {
 		add_nodes(&t, &o);
 		add_paths(&t);
 		err = hand_over(&t, s, remark);
@@ -374,6 +450,9 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 	free(t.cause);
 	free(t.where);
 	free(t.path);
+	for (unsigned int i = 0; t.waits && i < r->nr_paths; i++)
+		wait_rows_release(&t.waits[i]);
+	free(t.waits);
 	order_release(&o);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "tui/views/views.h"
 
 #define SHOW_NS 100000000ull
+#define TRACE_NS 20000000000ull /* the budget may not pay for the first window at once */
 
 /* ---- begin and end ---- */
 
@@ -41,6 +42,20 @@ static int rank_of(const struct op *op, int id)
 			return (int)i + 1;
 	}
 	return 0;
+}
+
+/* The descent is over. True: for whom its calls wait is being traced. */
+static bool trace_waits(struct live_descent *l, uint64_t now_ns)
+{
+	return l->front && l->waits &&
+	       descent_tracing_turn(&l->tracing, l->front, now_ns, TRACE_NS);
+}
+
+static void tracing_reset(struct live_descent *l)
+{
+	if (l->front)
+		descent_tracing_stop(&l->tracing, l->front);
+	l->tracing = (struct descent_tracing){.patient = true};
 }
 
 void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
@@ -75,6 +90,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		return;
 	}
 	driver_stop(l->driver);
+	tracing_reset(l);
 	err = driver_begin(l->driver, &ask);
 	if (err) {
 		say(l, NOTE_ERROR,
@@ -92,6 +108,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 void live_descent_stop(struct live_descent *l)
 {
 	l->op = 0;
+	tracing_reset(l);
 	if (!l->replay)
 		driver_stop(l->driver);
 }
@@ -187,7 +204,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	struct descent_result r;
 	char remark[512] = "";
 	const struct rec_descent *recorded = l->replay ? driver_asked(l->driver) : NULL;
-	bool over, named;
+	bool over, named, traced;
 
 	screen_set_recorded_descent(l->screen, recorded ? recorded->op : 0);
 	if (!l->op || l->reported || now_ns < l->next_ns)
@@ -195,14 +212,17 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	l->next_ns = now_ns + SHOW_NS;
 	/* a replay may still step forwards or backwards */
 	over = driver_over(l->driver) && !l->replay;
+	report.tracing = over && trace_waits(l, now_ns);
 	named = driver_names(l->driver);
+	report.waits = l->waits ? wait_driver_of_descent(l->waits) : NULL;
+	traced = !report.waits || wait_driver_names(l->waits);
 	if (!driver_asked(l->driver) || driver_result(l->driver, &r))
 		return false;
 	report_name_kernel(l->driver, &r);
 	if (r.status == DESCENT_ROOT_CAUSE)
 		same_paths(l, &r, remark, sizeof(remark));
 	if (!descent_rows_show(l->screen, &report, &r, remark))
-		l->reported = over && named;
+		l->reported = over && named && traced && !report.tracing;
 	if (r.status == DESCENT_ROOT_CAUSE && driver_over(l->driver))
 		keep_answer(l, &r);
 	descent_result_release(&r);

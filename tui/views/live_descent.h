@@ -9,6 +9,9 @@
 
 #include "analysis/descent/choose.h"
 #include "tui/engine/descent_driver.h"
+#include "tui/engine/descent_tracing.h"
+#include "tui/engine/front.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/screen/screen.h"
 
 /* An earlier answer of this session. */
@@ -25,11 +28,14 @@ struct live_descent {
 	struct descent_driver *driver;
 	const struct descent_question *question; /* which calls, and how the descent decides */
 	bool replay;
+	struct front *front;	   /* traces the waits of an answer; NULL: nobody does */
+	struct wait_driver *waits; /* NULL: no waits are shown */
 
 	/* private to live_descent.c; zero at the beginning */
 	uint32_t op;   /* 0: no view of a descent is open */
 	bool reported; /* the screen has the final result with all names */
 	uint64_t next_ns;
+	struct descent_tracing tracing;
 	unsigned int nr_answers;
 	struct live_answer answers[LIVE_ANSWERS];
 };

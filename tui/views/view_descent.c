@@ -53,7 +53,7 @@ bool view_descent_open(const struct view_descent *v, uint32_t i)
 
 	if (b != BRANCH_DEFAULT)
 		return b == BRANCH_OPEN;
-	return !n->depth || n->root_cause || armed_below(v, i);
+	return !n->depth || n->root_cause || n->wait || armed_below(v, i);
 }
 
 static uint32_t parent_of(const struct view_descent *v, uint32_t i)
@@ -246,8 +246,11 @@ static void show_chains(struct view_descent *v)
 	int i = v->pane == DESCENT_PATHS && v->paths.selected < v->paths.n
 		    ? index_of(v, v->copy->paths[v->paths.selected].node)
 		    : selected_index(v);
-	const char *name = i >= 0 ? node_at(v, (uint32_t)i)->name : "";
+	const char *name;
 
+	while (i > 0 && node_at(v, (uint32_t)i)->wait)
+		i = (int)parent_of(v, (uint32_t)i);
+	name = i >= 0 ? node_at(v, (uint32_t)i)->name : "";
 	view_waits_seek(chains, name + (strncmp(name, call, strlen(call)) ? 0 : strlen(call)));
 	screen_push(v->view.screen, chains);
 }

@@ -101,6 +101,8 @@ static void path_text(const struct view_descent *v, uint32_t i, struct buf *out)
 		   p->cause, format_time(p->latency_ns).s, p->evidence);
 	if (p->where[0])
 		buf_printf(out, "; mostly %s", p->where);
+	if (p->waits[0])
+		buf_printf(out, "; for whom: %s", p->waits);
 }
 
 /* Append all paths as lines; store the number of lines before path `at` in *top unless it is NULL.
@@ -356,7 +358,10 @@ static void draw_row(const struct view_descent *v, struct grid *g, struct rect r
 {
 	const struct screen_descent_node *n = &v->copy->nodes[v->row[row]];
 	bool selected = (int)row == v->tree.selected && v->pane == DESCENT_TREE;
-	unsigned int role = selected ? ROLE_SELECTED : n->root_cause ? ROLE_PEAK_CHOSEN : ROLE_TEXT;
+	unsigned int role = selected			 ? ROLE_SELECTED
+			    : n->root_cause		 ? ROLE_PEAK_CHOSEN
+			    : n->wait && !n->evidence[0] ? ROLE_DIM
+							 : ROLE_TEXT;
 	char text[96];
 
 	if (selected)
