@@ -73,6 +73,31 @@ static void test_phases(void **state)
 	buf_release(&b);
 }
 
+static void expect_cost(uint64_t ns, uint64_t target_cpu_ns, uint64_t wall_ns, const char *words)
+{
+	const struct rec_cost c = {.ns = ns, .target_cpu_ns = target_cpu_ns, .wall_ns = wall_ns};
+	struct buf b;
+
+	buf_init(&b, 4096);
+	output_cost_words(&b, &c);
+	assert_string_equal(b.data ? b.data : "", words);
+	buf_release(&b);
+}
+
+/* The denominator is the larger one of the target's CPU time and one CPU's, and is named. */
+static void test_cost(void **state)
+{
+	expect_cost(10 * MS, 2000 * MS, 1000 * MS, "0.5% of the target's CPU time (1% of one CPU)");
+	expect_cost(10 * MS, 50 * MS, 1000 * MS,
+		    "1% of one CPU (20% of the target's CPU time, which is less than that)");
+	/* a make that sleeps while its children run */
+	expect_cost(120 * MS, 4 * MS, 3000 * MS,
+		    "4% of one CPU (the target itself used 4 ms of CPU time)");
+	expect_cost(10 * MS, 0, 1000 * MS,
+		    "1% of one CPU (the target itself used 0 ns of CPU time)");
+	expect_cost(10 * MS, 0, 0, "");
+}
+
 static void test_period(void **state)
 {
 	const struct mode fast[] = {{5 * US, 500}}, both[] = {{5 * US, 500}, {20 * MS, 8}};
@@ -205,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_phases),
+	    cmocka_unit_test(test_cost),
 	    cmocka_unit_test(test_period),
 	    cmocka_unit_test(test_text_without_request),
 	    cmocka_unit_test(test_names_are_demangled),

@@ -117,6 +117,27 @@ double output_cost_one_cpu_percent(const struct rec_cost *c)
 	return wall > 1000000 ? 100.0 * (double)output_cost_target_ns(c) / (double)wall : -1;
 }
 
+void output_cost_words(struct buf *out, const struct rec_cost *c)
+{
+	double target = output_cost_target_percent(c) / 100,
+	       one = output_cost_one_cpu_percent(c) / 100;
+
+	if (one < 0 || (target >= 0 && target <= one)) {
+		if (target >= 0)
+			buf_printf(out, "%s of the target's CPU time", format_percent(target).s);
+		if (target >= 0 && one >= 0)
+			buf_printf(out, " (%s of one CPU)", format_percent(one).s);
+		return;
+	}
+	buf_printf(out, "%s of one CPU", format_percent(one).s);
+	if (target >= 0 && target <= 1)
+		buf_printf(out, " (%s of the target's CPU time, which is less than that)",
+			   format_percent(target).s);
+	else
+		buf_printf(out, " (the target itself used %s of CPU time)",
+			   format_time(c->target_cpu_ns).s);
+}
+
 double output_cost_host_percent(const struct rec_cost *c)
 {
 	/* a share of less than 50 ms of CPU time is noise */

@@ -104,5 +104,8 @@ double output_cost_target_percent(
 double output_cost_one_cpu_percent(const struct rec_cost *c); /* time lost, in percent of one CPU */
 double output_cost_host_percent(
     const struct rec_cost *c); /* CPU time of probes and of peaktop, in percent of all CPUs */
+/* Append what the targets lost in percent of their CPU time or of one CPU, whichever is larger (the
+ * rule of --max-overhead), with the other one in parentheses. Nothing if neither is known. */
+void output_cost_words(struct buf *out, const struct rec_cost *c);
 
 #endif

@@ -73,19 +73,18 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	const struct rec_cost *c = model_cost(m) ? model_cost(m) : &no_cost;
 	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
 	const struct rec_meta *meta = model_meta(m);
-	double target = output_cost_target_percent(c) / 100,
-	       one = output_cost_one_cpu_percent(c) / 100, host = output_cost_host_percent(c) / 100;
+	double host = output_cost_host_percent(c) / 100;
 	struct buf line;
+	size_t before;
 
 	buf_init(&line, MAX_OUTPUT);
 	if (c->allowed_ns && meta)
 		buf_printf(&line, "used %s of the %s that --max-overhead %g allows: ",
 			   format_time(output_cost_target_ns(c)).s, format_time(c->allowed_ns).s,
 			   meta->budget_ppm / 1e4);
-	if (target >= 0)
-		buf_printf(&line, "%s of the target's CPU time, ", format_percent(target).s);
-	if (one >= 0 && c->allowed_ns)
-		buf_printf(&line, "%s of one CPU, ", format_percent(one).s);
+	before = line.len;
+	output_cost_words(&line, c);
+	buf_puts(&line, line.len > before ? ", " : "");
 	if (host >= 0)
 		buf_printf(&line, "%s of all CPUs, ", format_percent(host).s);
 	buf_printf(&line, "%s probe hits", format_count(c->hits).s);

@@ -47,7 +47,7 @@ static void update_cost(struct status *st, const struct rec_cost *now)
 {
 	const struct rec_cost *last = st->nr_cost ? &st->cost_at[st->nr_cost - 1] : NULL;
 	const struct rec_cost *first;
-	uint64_t cpu, ns;
+	uint64_t cpu, ns, wall;
 
 	if (!now)
 		return;
@@ -62,15 +62,19 @@ static void update_cost(struct status *st, const struct rec_cost *now)
 	st->cost_at[st->nr_cost++] = *now;
 	first = &st->cost_at[0];
 	cpu = now->target_cpu_ns;
+	wall = now->at_ns;
 	ns = now->ns - (now->other_ns < now->ns ? now->other_ns : now->ns);
 	if (st->nr_cost > 1) {
 		uint64_t before =
 		    first->ns - (first->other_ns < first->ns ? first->other_ns : first->ns);
 
 		cpu = cpu > first->target_cpu_ns ? cpu - first->target_cpu_ns : 0;
+		wall -= first->at_ns;
 		ns = ns > before ? ns - before : 0;
 	}
-	st->cost = cpu ? (double)ns / (double)cpu : ns ? -1 : 0;
+	/* the rule of --max-overhead */
+	wall = cpu > wall ? cpu : wall;
+	st->cost = wall ? (double)ns / (double)wall : ns ? -1 : 0;
 }
 
 static void update_calls(struct status *st, struct model *m)

@@ -353,15 +353,19 @@ static void draw_name(const struct view_descent *v, struct grid *g, int x, int y
 		draw_place(g, x + width, y, place, n);
 }
 
+static unsigned int role_of(const struct screen_descent_node *n)
+{
+	if (n->root_cause)
+		return ROLE_PEAK_CHOSEN;
+	return n->wait && !n->evidence[0] ? ROLE_DIM : ROLE_TEXT;
+}
+
 static void draw_row(const struct view_descent *v, struct grid *g, struct rect r,
 		     const struct columns *c, uint32_t row)
 {
 	const struct screen_descent_node *n = &v->copy->nodes[v->row[row]];
 	bool selected = (int)row == v->tree.selected && v->pane == DESCENT_TREE;
-	unsigned int role = selected			 ? ROLE_SELECTED
-			    : n->root_cause		 ? ROLE_PEAK_CHOSEN
-			    : n->wait && !n->evidence[0] ? ROLE_DIM
-							 : ROLE_TEXT;
+	unsigned int role = selected ? ROLE_SELECTED : role_of(n);
 	char text[96];
 
 	if (selected)

@@ -43,8 +43,9 @@ static const char *const about_picker[] = {
 };
 
 static const char *const about_status[] = {
-    "cost: time spent in probes during the last seconds, in percent of the target's CPU time. "
-    "seen: share of all calls that were timed. lost: records, samples, stacks and calls that are "
+    "cost: time spent in probes during the last seconds, in percent of the target's CPU time or of "
+    "one CPU, whichever is larger. seen: share of all calls that were timed. lost: records, "
+    "samples, stacks and calls that are "
     "known to be missing; press i for details.",
     NULL,
 };

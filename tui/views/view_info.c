@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Information: target, host, cost, losses, notes, times of this host, findings. */
 #include "analysis/base/format.h"
+#include "tui/report/output.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 #include "tui/screen/pager.h"
@@ -104,16 +105,18 @@ static void add_cost(struct pager *p, struct model *m)
 {
 	const struct rec_cost *c = model_cost(m);
 	const struct rec_loss *l = model_loss(m);
-	struct buf lost;
+	struct buf lost, words;
 	uint64_t own;
 
 	if (c) {
 		own = c->ns - (c->other_ns < c->ns ? c->other_ns : c->ns);
 		heading(p, "Cost since the start (estimate: probe hits times calibrated cost)");
 		field(p, ROLE_TEXT, "hits", "%s", format_count_exact(c->hits).s);
-		field(p, ROLE_TEXT, "to the target", "%s, %s of its CPU time", format_time(own).s,
-		      c->target_cpu_ns ? format_percent((double)own / (double)c->target_cpu_ns).s
-				       : "-");
+		buf_init(&words, 4096);
+		output_cost_words(&words, c);
+		field(p, ROLE_TEXT, "to the target", "%s%s%s", format_time(own).s,
+		      words.len ? ": " : "", words.len ? words.data : "");
+		buf_release(&words);
 		field(p, ROLE_TEXT, "to others", "%s", format_time(c->ns - own).s);
 		field(p, ROLE_TEXT, "peaktop itself",
 		      "%s of CPU time; with the probes %s of all CPUs",
