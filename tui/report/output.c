@@ -131,8 +131,7 @@ void output_cost_words(struct buf *out, const struct rec_cost *c)
 	}
 	buf_printf(out, "%s of one CPU", format_percent(one).s);
 	if (target >= 0 && target <= 1)
-		buf_printf(out, " (%s of the target's CPU time, which is less than that)",
-			   format_percent(target).s);
+		buf_printf(out, " (%s of the target's CPU time)", format_percent(target).s);
 	else
 		buf_printf(out, " (the target itself used %s of CPU time)",
 			   format_time(c->target_cpu_ns).s);
