@@ -61,6 +61,8 @@ static struct {
 	struct req_learn learn;
 	uint64_t time_ns;
 	bool deaf; /* the parser cannot be asked */
+	/* If not NULL: calls wait for this task; it took the CPU for half of their time. */
+	const char *peer, *on_cpu;
 } t;
 
 static inline void host_feed(void *ctx, const struct record *rec)
@@ -364,54 +366,65 @@ static inline void give_sleep(uint64_t at_ns, uint64_t slow, uint64_t ns)
 	    {PROGRAM, slow + 5, SERVE},
 	    {helper ? PROGRAM : LIBRARY, (helper ? HELPER : USLEEP) + 3, helper ? HELPER : USLEEP}};
 
-	give((struct record){.type = REC_WITNESS,
-			     .witness = {.op = F0,
-					 .tid = 9,
-					 .at_ns = at_ns,
-					 .weight_ns = ns,
-					 .kind = WITNESS_SLEEP,
-					 .sleep = {.call = "clock_nanosleep",
-						   .object = SLEEP_ON_NOTHING,
-						   .ended_by = ENDED_TIMER,
-						   .name = "",
-						   .waker = "",
-						   .holder = ""},
-					 .nr_frames = 2,
-					 .frames = frames}});
+	give((struct record){
+	    .type = REC_WITNESS,
+	    .witness = {.op = F0,
+			.tid = 9,
+			.at_ns = at_ns,
+			.weight_ns = ns,
+			.kind = WITNESS_SLEEP,
+			.sleep = {.call = t.peer ? "read" : "clock_nanosleep",
+				  .object = t.peer ? SLEEP_ON_PIPE : SLEEP_ON_NOTHING,
+				  .ended_by = t.peer ? ENDED_TASK : ENDED_TIMER,
+				  .name = "",
+				  .waker = t.peer ? t.peer : "",
+				  .waker_pid = t.peer ? 77 : 0,
+				  .holder = ""},
+			.nr_frames = 2,
+			.frames = frames}});
 }
 
 /* In-peak calls, of which the call site at `slow` takes all but an eightieth, asleep. */
 static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int nr)
 {
-	uint64_t rest = latency / 80, small = latency / 400;
+	uint64_t rest = latency / 80, small = latency / 400, queue = t.on_cpu ? latency / 2 : 0;
+	const struct rec_host_wait wait = {
+	    .kind = HOST_WAIT_PREEMPTED, .ns = queue, .name = t.on_cpu, .detail = ""};
 	struct rec_call_node nodes[16];
 
 	for (unsigned int k = 0; k < nr && !driver_over(t.driver); k++) {
-		struct rec_call c = {.epoch = t.last.epoch,
-				     .op = F0,
-				     .pid = 9,
-				     .tid = 9,
-				     .start_ns = t.time_ns + k * 5 * MS,
-				     .latency_ns = latency,
-				     .raw_ns = latency,
-				     .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED,
-				     .oncpu_ns = rest,
-				     .blocked_ns = latency - rest,
-				     .preempted_by = "",
-				     .interrupt_name = "",
-				     .nodes = nodes};
+		struct rec_call c = {
+		    .epoch = t.last.epoch,
+		    .op = F0,
+		    .pid = 9,
+		    .tid = 9,
+		    .start_ns = t.time_ns + k * 5 * MS,
+		    .latency_ns = latency,
+		    .raw_ns = latency,
+		    .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED |
+			     (queue ? CALL_KNOWN_RUNQUEUE | CALL_KNOWN_NODE_RUNQUEUE : 0),
+		    .oncpu_ns = rest,
+		    .blocked_ns = latency - rest - queue,
+		    .runqueue_ns = queue,
+		    .preempted_ns = queue,
+		    .nr_waits = queue > 0,
+		    .waits = &wait,
+		    .preempted_by = "",
+		    .interrupt_name = "",
+		    .nodes = nodes};
 
 		for (uint32_t i = 0; i < t.last.nr_nodes && i < 16; i++) {
 			bool is = t.nodes[i].start.offset == slow;
 
-			nodes[c.nr_nodes++] =
-			    (struct rec_call_node){.node = t.nodes[i].node,
-						   .count = 1,
-						   .max_ns = is ? latency - rest : small,
-						   .sum_ns = is ? latency - rest : small,
-						   .blocked_ns = is ? latency - rest - small : 0};
+			nodes[c.nr_nodes++] = (struct rec_call_node){
+			    .node = t.nodes[i].node,
+			    .count = 1,
+			    .max_ns = is ? latency - rest : small,
+			    .sum_ns = is ? latency - rest : small,
+			    .runqueue_ns = is ? queue : 0,
+			    .blocked_ns = is ? latency - rest - small - queue : 0};
 		}
-		give_sleep(c.start_ns + latency / 2, slow, latency - rest);
+		give_sleep(c.start_ns + latency / 2, slow, latency - rest - queue);
 		give((struct record){.type = REC_CALL, .call = c});
 	}
 }

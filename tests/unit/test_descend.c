@@ -689,6 +689,34 @@ static void the_sentence(void **state)
 	free(text);
 }
 
+static void sentence_with(const char *on_cpu, const char *expected)
+{
+	struct descend_report r;
+	struct buf text;
+
+	t.peer = "worker";
+	t.on_cpu = on_cpu;
+	whole_descent();
+	r = report();
+	buf_init(&text, 1 << 16);
+	output_descend_sentence(&r, &text);
+	assert_non_null(strstr(text.data, "waiting for another task: worker"));
+	assert_non_null(strstr(text.data, expected));
+	buf_release(&text);
+}
+
+/* Who had the CPU is the host's doing, unless it may be the task that the calls wait for. */
+static void a_stranger_had_the_cpu(void **state)
+{
+	sentence_with("stranger", "; added by the host: preempted by stranger (50% ");
+}
+
+static void the_awaited_had_the_cpu(void **state)
+{
+	sentence_with("worker",
+		      "; meanwhile a task of the same name had the CPU: preempted by worker (50% ");
+}
+
 static void replayed_from_its_session(void **state)
 {
 	struct descend_report r;
@@ -843,6 +871,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_stranger_had_the_cpu, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_awaited_had_the_cpu, setup, teardown),
 	    cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_stopped_one_replays_too, setup, teardown),
 	    cmocka_unit_test_setup_teardown(another_peak_afterwards, setup, teardown),

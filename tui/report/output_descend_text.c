@@ -157,6 +157,19 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 	}
 }
 
+/* Returns true if a task of the same name as one that these calls wait for had their CPU. */
+static bool awaited_had_cpu(const struct descent_result *result, const struct descent_path *host)
+{
+	for (unsigned int i = 0; host->cause.name[0] && i < result->nr_paths; i++) {
+		const struct cause *c = &result->paths[i].cause;
+
+		if ((c->kind == CAUSE_WAIT || c->kind == CAUSE_LOCK) &&
+		    !strcmp(c->name, host->cause.name))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Report the program's own causes and what the host adds. Waiting for a CPU is reported in
  * addition to the program's own path, never instead of it; it comes first only if it is by
@@ -187,7 +200,9 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 		return;
 	}
 	put_own_causes(out, r, result, own, true);
-	buf_puts(out, "; added by the host: ");
+	buf_puts(out, awaited_had_cpu(result, host)
+			  ? "; meanwhile a task of the same name had the CPU: "
+			  : "; added by the host: ");
 	report_cause(out, &host->cause);
 	put_share(out, host->share);
 }
