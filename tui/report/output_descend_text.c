@@ -440,10 +440,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		buf_printf(&line, "%u call sites probed now; ", now.armed);
 	if (now.until_next)
 		buf_printf(&line, "next decision after %u more calls; ", now.until_next);
-	buf_printf(&line,
-		   "%s; probed %u %s, %s of these calls measured, %s of their time explained",
-		   report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
-		   format_count(result->calls_used).s, format_percent(result->explained).s);
+	buf_printf(
+	    &line, "%s; probed %u %s, %s of these calls measured, %s of their time explained",
+	    report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
+	    format_count(result->calls_used).s,
+	    format_percent(result->status == DESCENT_PARTLY ? result->named : result->explained).s);
 	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
 		struct buf missing;
 

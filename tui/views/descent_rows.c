@@ -402,7 +402,8 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 				    .armed = t->over ? 0 : progress.armed,
 				    .until_next = progress.until_next,
 				    .calls_used = progress.calls_used,
-				    .explained = r->explained,
+				    .explained =
+					r->status == DESCENT_PARTLY ? r->named : r->explained,
 				    .nr_nodes = t->nr,
 				    .nr_paths = r->nr_paths,
 				    .nodes = t->node,
