@@ -46,32 +46,10 @@ void hops_free(struct hops *h)
 	free(h);
 }
 
-static const char *or_empty(const char *s)
-{
-	return s ? s : "";
-}
-
-/* Points the texts of the sleep to the copies in `h`. Call this after every copy of a hop. */
-static void texts_point(struct hop *h)
-{
-	h->sleep.call = h->call;
-	h->sleep.name = h->name;
-	h->sleep.waker = h->waker;
-	h->sleep.holder = h->holder;
-	h->sleep.doing = h->doing;
-	h->sleep.about = h->about;
-}
-
 static void hop_fill(struct hop *h, const struct rec_witness *w)
 {
 	*h = (struct hop){.ns = w->weight_ns, .count = 1, .tid = w->tid, .sleep = w->sleep};
-	snprintf(h->call, sizeof(h->call), "%s", or_empty(w->sleep.call));
-	snprintf(h->name, sizeof(h->name), "%s", or_empty(w->sleep.name));
-	snprintf(h->waker, sizeof(h->waker), "%s", or_empty(w->sleep.waker));
-	snprintf(h->holder, sizeof(h->holder), "%s", or_empty(w->sleep.holder));
-	snprintf(h->doing, sizeof(h->doing), "%s", or_empty(w->sleep.doing));
-	snprintf(h->about, sizeof(h->about), "%s", or_empty(w->sleep.about));
-	texts_point(h);
+	sleep_texts_keep(&h->texts, &h->sleep);
 	h->nr_frames =
 	    w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
 	if (h->nr_frames)
@@ -82,8 +60,10 @@ static bool same(const struct hop *a, const struct hop *b)
 {
 	if (a->sleep.object != b->sleep.object || a->sleep.ended_by != b->sleep.ended_by ||
 	    a->sleep.waker_tid != b->sleep.waker_tid || a->nr_frames != b->nr_frames ||
-	    strcmp(a->call, b->call) != 0 || strcmp(a->name, b->name) != 0 ||
-	    strcmp(a->waker, b->waker) != 0 || strcmp(a->holder, b->holder) != 0)
+	    strcmp(a->texts.call, b->texts.call) != 0 ||
+	    strcmp(a->texts.name, b->texts.name) != 0 ||
+	    strcmp(a->texts.waker, b->texts.waker) != 0 ||
+	    strcmp(a->texts.holder, b->texts.holder) != 0)
 		return false;
 	for (uint32_t i = 0; i < a->nr_frames; i++) {
 		if (a->frame[i].module != b->frame[i].module ||
@@ -119,7 +99,7 @@ static void hop_add(struct hops *h, const struct hop *from, uint32_t pid)
 		left = to->ns;
 	}
 	*to = *from;
-	texts_point(to);
+	sleep_texts_point(&to->texts, &to->sleep);
 	to->pid = pid;
 	to->ns += left;
 }
@@ -147,7 +127,7 @@ static void take_wait(struct hops *h, const struct rec_witness *w)
 		return;
 	(*slot)->at_ns = w->at_ns;
 	(*slot)->hop = hop;
-	texts_point(&(*slot)->hop);
+	sleep_texts_point(&(*slot)->hop.texts, &(*slot)->hop.sleep);
 }
 
 static void take_call(struct hops *h, const struct rec_call *c)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analysis/descent/descent.h"
+#include "analysis/session/sleep_texts.h"
 
 enum {
 	/* different waits; a further one replaces the lightest and inherits its weight */
@@ -18,15 +19,14 @@ enum {
 	HOPS_PENDING = 256, /* waits whose call is still open */
 	/* recent in-peak calls, for waits whose record comes after the call */
 	HOPS_RECENT = 256,
-	HOP_TEXT = 128,
 };
 
 /* Waits with the same stack, on the same object, ended by the same task. */
 struct hop {
 	uint64_t ns, count;
 	uint32_t pid, tid;	/* one of the threads that waited */
-	struct rec_sleep sleep; /* its text pointers point to the arrays below */
-	char call[32], name[HOP_TEXT], waker[32], holder[32], doing[64], about[96];
+	struct rec_sleep sleep; /* its texts are in `texts` */
+	struct sleep_texts texts;
 	uint32_t nr_frames; /* frames from f0 down; 0 if the stack is not known */
 	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
 };

@@ -20,8 +20,9 @@ struct open_calls *open_calls_new(void)
 /* Frees the copies of texts and frames that the snapshot owns. */
 static void snapshot_release(struct rec_thread_snapshot *l)
 {
-	const char *texts[] = {l->comm,	      l->kernel,      l->stop_text,    l->sleep.call,
-			       l->sleep.name, l->sleep.waker, l->sleep.holder, l->sleep.doing};
+	const char *texts[] = {l->comm,		l->kernel,	l->stop_text,
+			       l->sleep.call,	l->sleep.name,	l->sleep.waker,
+			       l->sleep.holder, l->sleep.doing, l->sleep.about};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free((char *)(uintptr_t)texts[i]);
@@ -46,7 +47,7 @@ static int snapshot_copy(struct rec_thread_snapshot *out, const struct rec_threa
 	all &= text_copy(&out->comm) & text_copy(&out->kernel) & text_copy(&out->stop_text) &
 	       text_copy(&out->sleep.call) & text_copy(&out->sleep.name) &
 	       text_copy(&out->sleep.waker) & text_copy(&out->sleep.holder) &
-	       text_copy(&out->sleep.doing);
+	       text_copy(&out->sleep.doing) & text_copy(&out->sleep.about);
 	if (all)
 		return 0;
 	snapshot_release(out);

@@ -108,7 +108,7 @@ static void before_its_call(void **state)
 	assert_int_equal(hop->nr_frames, 3);
 	assert_int_equal(hop->frame[2].offset, 0x30);
 	assert_string_equal(hop->sleep.call, "clock_nanosleep");
-	assert_ptr_equal(hop->sleep.call, hop->call);
+	assert_ptr_equal(hop->sleep.call, hop->texts.call);
 }
 
 static void after_its_call(void **state)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/parser/frames.h"
+#include "analysis/session/sleep_texts.h"
 #include "analysis/walk/known_stacks.h"
 #include "tui/engine/front_state.h"
 
@@ -17,7 +18,8 @@ enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
 struct stored_snapshot {
 	struct stored_snapshot *next;
 	struct rec_thread_snapshot snapshot;
-	char comm[24], call[32], name[256], waker[96], holder[96], doing[64], kernel[KERNEL_BYTES];
+	char comm[24], kernel[KERNEL_BYTES];
+	struct sleep_texts texts;
 	uint64_t regs[PARSE_MAX_REGS];
 	uint32_t nr_regs, nr_words;
 	uint64_t words[];
@@ -49,12 +51,8 @@ static struct stored_snapshot *stored_snapshot_new(const struct rec_raw_snapshot
 	h->next = NULL;
 	h->snapshot = l->snapshot;
 	text_copy(h->comm, sizeof(h->comm), &h->snapshot.comm);
-	text_copy(h->call, sizeof(h->call), &h->snapshot.sleep.call);
-	text_copy(h->name, sizeof(h->name), &h->snapshot.sleep.name);
-	text_copy(h->waker, sizeof(h->waker), &h->snapshot.sleep.waker);
-	text_copy(h->holder, sizeof(h->holder), &h->snapshot.sleep.holder);
-	text_copy(h->doing, sizeof(h->doing), &h->snapshot.sleep.doing);
 	text_copy(h->kernel, sizeof(h->kernel), &h->snapshot.kernel);
+	sleep_texts_keep(&h->texts, &h->snapshot.sleep);
 	h->snapshot.stop_text = "";
 	h->snapshot.nr_frames = 0;
 	h->nr_regs = l->nr_regs <= PARSE_MAX_REGS ? l->nr_regs : 0;

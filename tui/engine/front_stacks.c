@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/parser/frames.h"
+#include "analysis/session/sleep_texts.h"
 #include "tui/engine/front_state.h"
 
 enum { STACK_KERNEL = 40 };
@@ -15,7 +16,7 @@ enum { STACK_KERNEL = 40 };
 struct pending_stack {
 	bool used;
 	struct rec_stack stack; /* its registers and words are not kept */
-	char call[32], name[256], waker[64], holder[64], doing[64];
+	struct sleep_texts texts;
 	struct rec_frame kernel[STACK_KERNEL];
 };
 
@@ -24,17 +25,6 @@ struct front_stacks {
 	uint32_t pid; /* the process whose mappings the parser has */
 	uint64_t mappings_version;
 };
-
-/* Point the texts and the kernel frames of the stored stack to their copies in `p`. */
-static void texts_point(struct pending_stack *p)
-{
-	p->stack.sleep.call = p->call;
-	p->stack.sleep.name = p->name;
-	p->stack.sleep.waker = p->waker;
-	p->stack.sleep.holder = p->holder;
-	p->stack.sleep.doing = p->doing;
-	p->stack.kernel = p->kernel;
-}
 
 bool stacks_mappings(struct front *f, uint32_t pid)
 {
@@ -124,10 +114,6 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 		p->stack.nr_kernel = STACK_KERNEL;
 	if (p->stack.nr_kernel)
 		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
-	snprintf(p->call, sizeof(p->call), "%s", stack->sleep.call);
-	snprintf(p->name, sizeof(p->name), "%s", stack->sleep.name);
-	snprintf(p->waker, sizeof(p->waker), "%s", stack->sleep.waker);
-	snprintf(p->holder, sizeof(p->holder), "%s", stack->sleep.holder);
-	snprintf(p->doing, sizeof(p->doing), "%s", stack->sleep.doing);
-	texts_point(p);
+	p->stack.kernel = p->kernel;
+	sleep_texts_keep(&p->texts, &p->stack.sleep);
 }

@@ -114,15 +114,16 @@ static json_t *ended_by_json(const struct hop *h, bool *failed)
 	if (s->ended_by == ENDED_TASK) {
 		json_put_u64(o, "pid", s->waker_pid, failed);
 		json_put_u64(o, "tid", s->waker_tid, failed);
-		json_put_text(o, "comm", h->waker, failed);
+		json_put_text(o, "comm", h->sleep.waker, failed);
 	}
 	json_put(o, "state", json_string(states[s->ended_by]), failed);
 	if (s->ended_by == ENDED_SIGNAL)
 		json_put_text(o, "detail", "a signal", failed);
 	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
-		json_put_text(o, "detail", h->name[0] ? h->name : h->waker, failed);
+		json_put_text(o, "detail", h->sleep.name[0] ? h->sleep.name : h->sleep.waker,
+			      failed);
 	else if (s->ended_by != ENDED_TASK)
-		json_put_text(o, "detail", h->waker, failed);
+		json_put_text(o, "detail", h->sleep.waker, failed);
 	json_put(o, "frames", json_array(), failed);
 	return o;
 }
@@ -142,10 +143,10 @@ static json_t *hop_json(const struct descend_report *report, const struct hop *h
 {
 	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
 	       *ended = ended_by_json(h, failed);
-	char detail[2 * HOP_TEXT];
+	char detail[sizeof(h->texts.call) + sizeof(h->texts.name) + 8];
 
-	snprintf(detail, sizeof(detail), "%s%s%s", h->call, h->call[0] && h->name[0] ? " on " : "",
-		 h->name);
+	snprintf(detail, sizeof(detail), "%s%s%s", h->sleep.call,
+		 h->sleep.call[0] && h->sleep.name[0] ? " on " : "", h->sleep.name);
 	if (h->pid)
 		json_put_u64(layer, "pid", h->pid, failed);
 	json_put_u64(layer, "tid", h->tid, failed);
@@ -224,7 +225,7 @@ static void put_end(struct buf *out, const struct hop *h)
 		return;
 	case ENDED_TASK:
 		buf_puts(out, "woken by ");
-		sanitise_append(out, h->waker, strlen(h->waker));
+		sanitise_append(out, h->sleep.waker, strlen(h->sleep.waker));
 		buf_printf(out, " %u", h->sleep.waker_tid);
 		return;
 	case ENDED_NETWORK:
@@ -232,7 +233,7 @@ static void put_end(struct buf *out, const struct hop *h)
 		return;
 	case ENDED_INTERRUPT:
 		buf_puts(out, "ended by interrupt ");
-		sanitise_append(out, h->waker, strlen(h->waker));
+		sanitise_append(out, h->sleep.waker, strlen(h->sleep.waker));
 		return;
 	case ENDED_SIGNAL:
 		buf_puts(out, "ended by a signal");
