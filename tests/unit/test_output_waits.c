@@ -14,6 +14,7 @@
 #include "tui/cli/script_session.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
+#include "tui/report/output_timeline.h"
 #include "tui/report/output_waits.h"
 #include "tui/session/session_file.h"
 #include "tui/views/descent_wait_rows.h"
@@ -343,6 +344,85 @@ static void chains_as_json(void **state)
 	json_decref(json);
 }
 
+static int whole_timeline(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	return output_timeline_text(r, &(struct timeline_ask){.max_lanes = 3}, o, NULL, f);
+}
+
+static int end_of_timeline(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	return output_timeline_text(
+	    r, &(struct timeline_ask){.span_ns = 12 * MS, .back_ns = 60 * MS}, o, NULL, f);
+}
+
+/* Each task has a line with its shares, and who woke whom is told; `innocent` is not followed. */
+static void timeline(void **state)
+{
+	static const struct output_options ascii = {.ascii = true, .columns = 100};
+	struct waits_lane lane[8];
+	struct lane_cell cell[4];
+	uint64_t from, to, run = 0;
+	uint32_t nr, left_out;
+	const char *text;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	text = print(whole_timeline, &ascii);
+	expect_text(text, "\na A 500 ");
+	expect_text(text, " B 501 ");
+	expect_text(text, " C 502 ");
+	expect_text(text, "a letter: woken by");
+	expect_text(text, "b > a 20");
+	expect_text(text, "Wakings (who > whom): ");
+	assert_null(strstr(text, "innocent"));
+
+	/* from the records: A runs for 1 ms of each round of 6 ms, and sleeps in the rest */
+	assert_true(waits_span(report.waits, UINT64_MAX, 0, &from, &to));
+	nr = waits_lanes(report.waits, from, to, lane, 8, &left_out);
+	assert_true(nr >= 3 && !left_out);
+	assert_string_equal(lane[0].comm, "A");
+	assert_true(lane[0].target && !lane[1].target);
+	assert_true(lane[0].ns[LANE_RUN] > 19 * MS && lane[0].ns[LANE_RUN] < 21 * MS);
+	assert_true(lane[0].ns[LANE_SLEEP] > 99 * MS && lane[0].ns[LANE_SLEEP] < 101 * MS);
+	waits_lane_cells(report.waits, &lane[0], from, to, cell, 4);
+	for (int i = 0; i < 4; i++)
+		run += cell[i].ns[LANE_RUN];
+	assert_true(run + 4 >= lane[0].ns[LANE_RUN] && run <= lane[0].ns[LANE_RUN]);
+	assert_int_equal(waits_lanes(report.waits, from, to, lane, 1, &left_out), 1);
+	assert_int_equal(left_out, nr - 1);
+
+	/* two rounds: the marks of runs and sleeps, and the letter of C where it wakes A */
+	text = print(end_of_timeline, &ascii);
+	expect_text(text, "12 ms of the threads");
+	expect_text(text, "#");
+	expect_text(text, "----");
+}
+
+static void accounting_and_flame(void **state)
+{
+	static const struct output_options ascii = {.ascii = true, .columns = 100};
+	const char *text;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	text = print(output_account_text, &ascii);
+	expect_text(text, "all time of the target's threads: 120 ms, by what its chains end in\n");
+	expect_text(text, "  unsampled run        >99.9%  >99.9%   120 ms  ####");
+	expect_text(text, "  accounted for: 100% of all time, 100% as the RSP paper counts\n");
+	expect_text(text, "  not accounted for: unknown 0%, LOST 0%\n");
+	expect_text(text, "  deficit of the critical path: ");
+	text = print(output_flame_text, &ascii);
+	expect_text(text, "120 ms of the threads of the target as the width");
+	/* A waits for C below it, and C for B below that */
+	expect_text(text, "|store::wait_for: waiting for data in a pipe in read");
+	expect_text(text, "|C 502 running#");
+	expect_text(text, "|B 501 running#");
+	expect_text(text, "|store::wait_for#");
+	assert_null(strstr(text, "innocent"));
+}
+
 static uint32_t number_of_row(const char *words)
 {
 	static bool used[SCREEN_DESCENT_WAITS];
@@ -516,6 +596,8 @@ int main(void)
 	    cmocka_unit_test_teardown(nothing_is_done, end),
 	    cmocka_unit_test_teardown(chains_as_json, end),
 	    cmocka_unit_test_teardown(rows_of_a_descent, end),
+	    cmocka_unit_test_teardown(timeline, end),
+	    cmocka_unit_test_teardown(accounting_and_flame, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),
 	    cmocka_unit_test_teardown(hostile_names, end),

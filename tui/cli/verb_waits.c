@@ -10,6 +10,7 @@
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
+#include "tui/report/output_timeline.h"
 #include "tui/report/output_waits.h"
 
 enum { DEFAULT_FOR_S = 5, NAMES_MS = 500, END_MS = 10000, SETTLE_MS = 20000, SLICES = 2 };
@@ -44,6 +45,37 @@ static struct wait_report report_of(const struct run *r)
 				    .stacks_dropped = front_traces_dropped(r->front)};
 }
 
+typedef int chains_fn(const struct wait_report *r, const struct output_options *o, FILE *f);
+
+static int timeline_text(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	return output_timeline_text(r, &(struct timeline_ask){.span_ns = 0}, o, NULL, f);
+}
+
+static int folded_text(const struct wait_report *r, const struct output_options *o, FILE *f)
+{
+	return r->waits ? output_chains_folded(r, f) : 0;
+}
+
+/* What --view names; NULL: there is no such view. */
+static chains_fn *chains_view(const char *name)
+{
+	static const struct {
+		const char *name;
+		chains_fn *fn;
+	} views[] = {{"tree", output_chains_text},
+		     {"accounting", output_account_text},
+		     {"timeline", timeline_text},
+		     {"flame", output_flame_text},
+		     {"folded", folded_text}};
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (!strcmp(name ? name : "tree", views[i].name))
+			return views[i].fn;
+	}
+	return NULL;
+}
+
 static int print_answer(const struct wait_report *report, const struct options *o)
 {
 	struct output_options oo = {
@@ -56,7 +88,7 @@ static int print_answer(const struct wait_report *report, const struct options *
 		return json ? output_critical_json(report, &oo, stdout)
 			    : output_critical_text(report, &oo, stdout);
 	return json ? output_chains_json(report, &oo, stdout)
-		    : output_chains_text(report, &oo, stdout);
+		    : chains_view(o->view)(report, &oo, stdout);
 }
 
 static void print_state(void *ctx)
@@ -270,9 +302,13 @@ static int answer_status(const struct wait_report *report, const struct options 
 /* Analyse only what the verb shows; a recorded stream gets names for both. */
 static struct waits_config config_of(const struct options *o)
 {
+	bool deficit = o->view && !strcmp(o->view, "accounting");
+
 	return (struct waits_config){.rsp_compat = o->rsp_compat,
+				     .group = o->per_process ? WAITS_BY_PROCESS : WAITS_BY_THREAD,
 				     .calls_only = o->nr_ops > 0,
-				     .no_critical = o->verb == VERB_CHAINS && !o->output,
+				     .no_critical =
+					 o->verb == VERB_CHAINS && !o->output && !deficit,
 				     .no_chains = o->verb == VERB_CRITICAL && !o->output};
 }
 
@@ -321,6 +357,10 @@ static const char *refusal(const struct options *o)
 {
 	enum op_kind kind = o->ops[0].kind;
 
+	if (!chains_view(o->view))
+		return "--view must be tree, accounting, timeline, flame or folded";
+	if (o->verb == VERB_CRITICAL && (o->view || o->per_process))
+		return "--view and --per-process belong to the verb chains";
 	if (!o->nr_ops)
 		return names_peak(o) ? "--peak needs --of: name the operation whose peak is meant"
 				     : NULL;

@@ -79,6 +79,8 @@ struct options {
 	int sort;
 	bool reverse;
 	bool open;			  /* descend --open: list the calls that are open now */
+	bool per_process;		  /* chains: not per thread */
+	const char *view;		  /* chains: what to print; NULL: the tree */
 	bool rsp_compat;		  /* chains: follow only what fits, as the RSP paper does */
 	bool force;			  /* --force: -o may replace an older session */
 	uint64_t given;			  /* bit i: the option in row i of option_rows was given */

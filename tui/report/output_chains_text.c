@@ -11,24 +11,6 @@
 enum { MAX_OUTPUT = 16 << 20, MAX_STARTED = 5 };
 #define LEAST 0.01 /* less work that was started, as a share of the time, is not listed */
 
-static void put_accounting(struct buf *out, const struct waits_account *a)
-{
-	uint64_t sum = 0;
-
-	buf_puts(out, "\nAccounting              share  in sum     time\n");
-	for (unsigned int i = 0; i < ACCOUNTS; i++) {
-		if (!a->ns[i])
-			continue;
-		sum += a->ns[i];
-		buf_printf(out, "  %-20s %s  %s  %s\n", wait_account_text((enum wait_account)i),
-			   format_percent_fixed((double)a->ns[i] / (double)a->total_ns).s,
-			   format_percent_fixed((double)sum / (double)a->total_ns).s,
-			   format_time_fixed(a->ns[i]).s);
-	}
-	buf_printf(out, "  accounted for: %s of all time", format_percent(a->wall).s);
-	buf_printf(out, ", %s as the RSP paper counts\n", format_percent(a->rsp).s);
-}
-
 static void put_calls(struct buf *out, const struct wait_report *r, unsigned int columns)
 {
 	struct buf line;
@@ -40,12 +22,14 @@ static void put_calls(struct buf *out, const struct wait_report *r, unsigned int
 	buf_release(&line);
 }
 
-static void put_observed(struct buf *out, const struct wait_report *r,
+void wait_observed_lines(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o)
 {
 	struct waits_stats s;
 	struct buf line;
 
+	if (!r->waits)
+		return;
 	waits_stats(r->waits, &s);
 	buf_init(&line, MAX_OUTPUT);
 	wait_observed_words(&line, r, o, &s);
@@ -103,13 +87,13 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 		wait_nothing_words(&out, r, "no thread of the target was observed", columns);
 	} else {
 		out.err = wait_tree_text(&out, r, &chains, &account, columns);
-		put_accounting(&out, &account);
+		buf_putc(&out, '\n');
+		wait_account_table(&out, &account, 0, o->ascii);
 	}
 	buf_putc(&out, '\n');
-	if (r->waits) {
+	if (r->waits)
 		put_started(&out, r, chains.total_ns, columns);
-		put_observed(&out, r, o);
-	}
+	wait_observed_lines(&out, r, o);
 	waits_chains_release(&chains);
 	output_text_state(&out, r->model, o);
 	return output_text_write(&out, f);

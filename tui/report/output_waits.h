@@ -27,6 +27,10 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 /* One line a chain: its layers and their frames, then ns. */
 int output_chains_folded(const struct wait_report *r, FILE *f);
 int output_chains_text(const struct wait_report *r, const struct output_options *o, FILE *f);
+/* The chains as a flame view: a row per layer, boxes as wide as their time. */
+int output_flame_text(const struct wait_report *r, const struct output_options *o, FILE *f);
+/* The accounting by itself, with the deficit of the critical path. */
+int output_account_text(const struct wait_report *r, const struct output_options *o, FILE *f);
 int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f);
 int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f);
 
@@ -63,6 +67,13 @@ int wait_subtrees_each(const struct wait_report *r, const struct waits_chains *c
 /* Append the trees of these chains alone, with shares of their time. 0 or -ENOMEM. */
 int wait_subtrees_text(struct buf *out, const struct wait_report *r,
 		       const struct waits_chains *chains, unsigned int columns);
+/* Append the table of the accounting, and what is not accounted for; its time must not be 0. `bar`:
+ * columns of a bar beside the figures. */
+void wait_account_table(struct buf *out, const struct waits_account *a, unsigned int bar,
+			bool ascii);
+/* Append how much was observed, and what makes the result less than it looks. */
+void wait_observed_lines(struct buf *out, const struct wait_report *r,
+			 const struct output_options *o);
 /* The chain that ends at a node. */
 json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *chains,
 			uint32_t node, bool *failed);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/waits/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/waits_impl.h"
+
+static enum lane_state lane_state_of(const struct segment *s)
+{
+	if (s->lost)
+		return LANE_LOST;
+	switch (s->state) {
+	case SEGMENT_RUN:
+		return LANE_RUN;
+	case SEGMENT_READY:
+		return LANE_READY;
+	case SEGMENT_SLEEP:
+		return s->cause.kind == ENDER_REQUEST ? LANE_IO : LANE_SLEEP;
+	default:
+		return LANE_LOST;
+	}
+}
+
+/*
+ * The segments of a task from the newest to the oldest: call it with *number 0 for the segment that
+ * is open, which ends now, and *begun false. NULL: there are no more.
+ */
+struct cursor {
+	const struct waits *w;
+	const struct wait_task *task;
+	uint64_t number;
+	bool begun;
+	struct segment open;
+};
+
+static const struct segment *segment_next(struct cursor *c)
+{
+	const struct segment *s;
+
+	if (!c->begun) {
+		c->begun = true;
+		c->number = c->task->tail;
+		c->open = c->task->now;
+		c->open.to = c->w->now_ns;
+		if (c->w->in_window && c->open.state != SEGMENT_NONE &&
+		    c->open.state != SEGMENT_GONE && c->open.from < c->open.to)
+			return &c->open;
+	}
+	s = c->number ? segment_get(c->w, c->number - 1) : NULL;
+	c->number = s ? s->prev : 0;
+	return s;
+}
+
+static uint64_t overlap(const struct segment *s, uint64_t from, uint64_t to)
+{
+	uint64_t a = s->from > from ? s->from : from, b = s->to < to ? s->to : to;
+
+	return b > a ? b - a : 0;
+}
+
+bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint64_t *from,
+		uint64_t *to)
+{
+	uint64_t last = 0, oldest;
+
+	/* after a window nothing more was observed, whatever records came since */
+	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
+		struct cursor c = {.w = w, .task = task_at(w, i)};
+		const struct segment *s = segment_next(&c);
+
+		if (s && s->to > last)
+			last = s->to;
+	}
+	oldest = last > w->config.horizon_ns ? last - w->config.horizon_ns : 0;
+	if (w->window_ns > oldest)
+		oldest = w->window_ns;
+	if (last <= oldest)
+		return false;
+	*to = back_ns < last - oldest ? last - back_ns : last;
+	*from = span_ns < *to - oldest ? *to - span_ns : oldest;
+	return true;
+}
+
+static int by_work(const void *a, const void *b)
+{
+	const struct waits_lane *x = a, *y = b;
+	uint64_t p = x->ns[LANE_RUN] + x->ns[LANE_READY], q = y->ns[LANE_RUN] + y->ns[LANE_READY];
+
+	if (x->target != y->target)
+		return x->target ? -1 : 1;
+	if (p != q)
+		return p < q ? 1 : -1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Mark those who ended the sleeps of task `i`. True: there is a new one. */
+static bool mark_wakers(const struct waits *w, uint32_t i, uint64_t from, uint64_t to, bool *wanted)
+{
+	struct cursor c = {.w = w, .task = task_at(w, i)};
+	const struct segment *s;
+	bool any = false;
+
+	while ((s = segment_next(&c)) && s->to > from) {
+		uint32_t by = s->state == SEGMENT_SLEEP && s->from < to ? s->cause.task : NO_TASK;
+
+		if (by >= FIRST_TASK && !wanted[by]) {
+			wanted[by] = true;
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* Mark the targets and, transitively, who ended their sleeps. NULL: out of memory. */
+static bool *tasks_wanted(const struct waits *w, uint64_t from, uint64_t to)
+{
+	bool *wanted = calloc(w->tasks.nr + 1, sizeof(*wanted)),
+	     *done = calloc(w->tasks.nr + 1, sizeof(*done)), again = true;
+
+	if (!wanted || !done) {
+		free(wanted);
+		free(done);
+		return NULL;
+	}
+	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++)
+		wanted[i] = task_at(w, i)->flags & TASK_TARGET;
+	while (again) {
+		again = false;
+		for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
+			if (!wanted[i] || done[i])
+				continue;
+			done[i] = true;
+			again |= mark_wakers(w, i, from, to, wanted);
+		}
+	}
+	free(done);
+	return wanted;
+}
+
+uint32_t waits_lanes(const struct waits *w, uint64_t from, uint64_t to, struct waits_lane *out,
+		     uint32_t max, uint32_t *left_out)
+{
+	struct waits_lane *all = calloc(w->tasks.nr + 1, sizeof(*all));
+	bool *wanted = tasks_wanted(w, from, to);
+	uint32_t nr = 0;
+
+	*left_out = 0;
+	for (uint32_t i = FIRST_TASK; wanted && all && i < w->tasks.nr; i++) {
+		const struct wait_task *t = task_at(w, i);
+		struct cursor c = {.w = w, .task = t};
+		struct waits_lane *lane = &all[nr];
+		const struct segment *s;
+		bool any = false;
+
+		if (!wanted[i] || !t->tid || (!t->tail && t->now.state == SEGMENT_NONE))
+			continue;
+		*lane = (struct waits_lane){.pid = t->pid,
+					    .tid = t->tid,
+					    .start_ns = t->start_ns,
+					    .comm = texts_get(w->texts, t->comm),
+					    .target = t->flags & TASK_TARGET};
+		while ((s = segment_next(&c)) && s->to > from) {
+			uint64_t ns = overlap(s, from, to);
+
+			lane->ns[lane_state_of(s)] += ns;
+			any |= ns > 0;
+		}
+		nr += any;
+	}
+	if (nr)
+		qsort(all, nr, sizeof(*all), by_work);
+	if (nr > max)
+		*left_out = nr - max;
+	nr = nr < max ? nr : max;
+	if (nr)
+		memcpy(out, all, nr * sizeof(*all));
+	free(all);
+	free(wanted);
+	return nr;
+}
+
+static void add_segment(const struct waits *w, const struct segment *s, uint64_t from, uint64_t to,
+			struct lane_cell *cell, uint32_t nr)
+{
+	uint64_t a = s->from > from ? s->from : from, b = s->to < to ? s->to : to;
+	enum lane_state state = lane_state_of(s);
+	double length = (double)(to - from) / (double)nr;
+	uint32_t first = (uint32_t)((double)(a - from) / length), i;
+
+	for (i = first < nr ? first : nr - 1; i < nr && a < b; i++) {
+		uint64_t end = i + 1 == nr ? to : from + (uint64_t)(length * (i + 1)),
+			 part = (end < b ? end : b) > a ? (end < b ? end : b) - a : 0;
+
+		cell[i].ns[state] += part;
+		a += part;
+		if (a >= b && s->state == SEGMENT_SLEEP && s->to <= to &&
+		    s->cause.kind == ENDER_TASK && s->cause.task) {
+			uint32_t tid = task_at(w, s->cause.task)->tid;
+
+			cell[i].waker_tid = !cell[i].wakings || cell[i].waker_tid == tid ? tid : 0;
+			cell[i].wakings++;
+		}
+	}
+}
+
+void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint64_t from,
+		      uint64_t to, struct lane_cell *cell, uint32_t nr)
+{
+	uint32_t task = tasks_find(&w->tasks, lane->tid, lane->start_ns);
+	struct cursor c = {.w = w, .task = task_at(w, task)};
+	const struct segment *s;
+
+	memset(cell, 0, nr * sizeof(*cell));
+	if (task < FIRST_TASK || to <= from || !nr)
+		return;
+	while ((s = segment_next(&c)) && s->to > from) {
+		if (s->from < to)
+			add_segment(w, s, from, to, cell, nr);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each task did over time, for the chronological view: lanes of cells. Pure; times
+ * are those of the records, in ns.
+ */
+#ifndef PEAKTOP_WAIT_TIMELINE_H
+#define PEAKTOP_WAIT_TIMELINE_H
+
+#include "analysis/waits/waits.h"
+
+enum lane_state { LANE_RUN = 0, LANE_READY, LANE_SLEEP, LANE_IO, LANE_LOST, LANE_STATES };
+
+/* One task. */
+struct waits_lane {
+	uint32_t pid, tid;
+	uint64_t start_ns; /* of the task: tells apart tasks of one tid */
+	const char *comm;  /* as the host gave it; valid until the next record */
+	bool target;
+	uint64_t ns[LANE_STATES]; /* in the span */
+};
+
+/* A part of a lane's span. */
+struct lane_cell {
+	uint64_t ns[LANE_STATES];
+	uint32_t wakings;   /* sleeps that ended here because of a task */
+	uint32_t waker_tid; /* of the only such task; 0: there are several, or none */
+};
+
+/* The last span of at most `span_ns` in the newest window, `back_ns` before its end (0 if that is
+ * before its begin). False: nothing was observed. */
+bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint64_t *from,
+		uint64_t *to);
+/*
+ * The followed tasks that did something from `from` to `to`: targets first, then those that ran
+ * most. Returns how many there are, at most `max`; *left_out: how many did not fit.
+ */
+uint32_t waits_lanes(const struct waits *w, uint64_t from, uint64_t to, struct waits_lane *out,
+		     uint32_t max, uint32_t *left_out);
+/* Fill `nr` cells of equal length. */
+void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint64_t from,
+		      uint64_t to, struct lane_cell *cell, uint32_t nr);
+
+#endif
