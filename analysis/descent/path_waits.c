@@ -32,6 +32,7 @@ static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 		return cause == CAUSE_LOCK;
 	case WAIT_LOCK:
 	case WAIT_CONDITION:
+	case WAIT_SEMAPHORE:
 	case WAIT_JOIN:
 		return cause == CAUSE_LOCK || cause == CAUSE_WAIT;
 	case WAIT_FILE:

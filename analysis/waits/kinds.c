@@ -34,6 +34,7 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
 	    [WAIT_NETWORK_FULL] = KIND("waiting for room in a network socket", NETWORK, WORK),
 	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
+	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", IDLE, IDLE),
 	    [WAIT_TERMINAL] = KIND("waiting for a terminal", IDLE, IDLE),
 	    [WAIT_FILE] = KIND("waiting for a file", IO_QUEUE, WORK),
 	    [WAIT_DEVICE] = KIND("waiting for a device", HARDWARE, WORK),
@@ -232,10 +233,11 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 		return WAIT_VFORK;
 	case SYS_futex:
 		return kind_of_futex(f);
-	case SYS_msgrcv:
-	case SYS_msgsnd:
 	case SYS_semop:
 	case SYS_semtimedop:
+		return WAIT_SEMAPHORE;
+	case SYS_msgrcv:
+	case SYS_msgsnd:
 	case SYS_mq_timedreceive:
 	case SYS_mq_timedsend:
 		return WAIT_MESSAGE;

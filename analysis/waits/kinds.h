@@ -33,7 +33,8 @@ enum wait_kind {
 	WAIT_LOCAL_FULL,
 	WAIT_NETWORK, /* data from another host */
 	WAIT_NETWORK_FULL,
-	WAIT_MESSAGE, /* message queues, semaphores, eventfd */
+	WAIT_MESSAGE,	/* message queues, eventfd */
+	WAIT_SEMAPHORE, /* of System V; those of POSIX are futexes */
 	WAIT_TERMINAL,
 	WAIT_FILE,
 	WAIT_DEVICE,

@@ -318,6 +318,8 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_mmap, .hints = HINT_LOCK}, WAIT_KERNEL_LOCK},
 	    {{.syscall = SYS_openat, .contends = true}, WAIT_KERNEL_LOCK},
 	    {{.syscall = SYS_futex, .args = {1, 128, 2}, .hints = HINT_LOCK}, WAIT_LOCK},
+	    {{.syscall = SYS_semtimedop}, WAIT_SEMAPHORE},
+	    {{.syscall = SYS_msgrcv}, WAIT_MESSAGE},
 	    {{.syscall = SYS_flock}, WAIT_FILE_LOCK},
 	    {{.syscall = -1, .in_fault = true}, WAIT_PAGE},
 	    {{.syscall = -1, .hints = HINT_PAGE | HINT_SWAP}, WAIT_SWAP},
