@@ -167,7 +167,7 @@ static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t 
 	return kind;
 }
 
-/* The mapping of the last page fault that was looked up. */
+/* The mapping of the last address that was looked up, of a page fault or an argument. */
 static struct {
 	uint32_t pid;
 	uint64_t start, end, looked_ns;
@@ -281,9 +281,12 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	} else if (strstr(call, "sync")) {
 		/* it is a file, even if its descriptor has been closed since */
 		s->object = SLEEP_ON_FILE;
-		if (strcmp(call, "sync") != 0 && strcmp(call, "msync") != 0 &&
-		    object_kind(r, name, n) == SLEEP_ON_FILE)
+		if (!strcmp(call, "msync")) {
+			mapped_file(r->head.tgid, r->args[0], name, n);
 			s->name = name;
+		} else if (strcmp(call, "sync") != 0 && object_kind(r, name, n) == SLEEP_ON_FILE) {
+			s->name = name;
+		}
 	} else if (locks_a_file(call, r->args[1])) {
 		object_kind(r, name, n);
 		s->object = SLEEP_ON_FILE_LOCK;

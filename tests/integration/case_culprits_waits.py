@@ -56,6 +56,7 @@ table((
      Culprit("culprit_direct", path_of("fetch"), "io", name="culprit.data", detail="pread64", arguments=(60, DATA),
              more=through_pread)),
     ("pages of a mapped file that are not in memory", wait_case("paged", (), "page fault", name="culprit.data", share=0.3)),
+    ("msync() of a mapped file, and which", wait_case("synced", ("msync",), "io", name="culprit.data", detail="msync", share=0.25)),
     ("a lock on a file by flock(): who held it, and which file",
      wait_case("flock", ("flock",), "lock", name="keeper", detail="culprit.data")),
     ("a lock on a file by fcntl(): who held it, and which file",

@@ -250,6 +250,26 @@ WATCHED void paged_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
+/* A mapped file that is written to the disk: only the address leads to the file. */
+static void synced_begin(void)
+{
+	file_open();
+	if (ftruncate(file, (off_t)TOUCHED * STRIDE))
+		die(path);
+	pages = mmap(NULL, (size_t)TOUCHED * STRIDE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (pages == MAP_FAILED)
+		die("mmap");
+}
+
+WATCHED void synced_serve(uint64_t i)
+{
+	for (int k = 0; k < TOUCHED; k++)
+		pages[k * STRIDE] = (char)i;
+	if (msync(pages, (size_t)TOUCHED * STRIDE, MS_SYNC))
+		die("msync");
+	KEEP(bystander(i));
+}
+
 /*
  * The lock of the address space: "walker" has it while it goes through all of a large mapping. It
  * has the same CPU, and is interrupted in the middle: whoever waits for the lock sleeps and does
@@ -306,6 +326,7 @@ static const struct kind kinds[] = {
     {"futex", NULL, NULL, futex_serve},
     {"c11", c11_begin, hold_before, c11_serve},
     {"paged", paged_begin, paged_before, paged_serve},
+    {"synced", synced_begin, NULL, synced_serve},
     {"space", space_begin, space_before, space_serve},
 };
 
