@@ -121,12 +121,12 @@ static bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
 	return any_begins(names, nr, memory_functions);
 }
 
-static uint32_t names_of(const struct pt_record_stack *r, const char *names[PT_KERNEL_FRAMES])
+static uint32_t names_of(const uint64_t *frames, uint32_t nr, const char *names[PT_KERNEL_FRAMES])
 {
-	uint32_t nr = r && r->nr_kernel <= PT_KERNEL_FRAMES ? r->nr_kernel : 0;
-
+	if (nr > PT_KERNEL_FRAMES)
+		return 0;
 	for (uint32_t i = 0; i < nr; i++)
-		names[i] = kernel_name(r->kernel[i]);
+		names[i] = kernel_name(frames[i]);
 	return nr;
 }
 
@@ -209,6 +209,13 @@ static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
 	snprintf(out, n, "%.*s %u", PT_COMM, comm, tid);
 }
 
+static void caller_fill(const char *caller, struct kernel_work *out)
+{
+	snprintf(out->name, sizeof(out->name), "%s", caller);
+	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s",
+		 *caller ? " in " : "", caller);
+}
+
 /*
  * The holder of the lock that the task spins for: from the tracepoint, or else from the
  * kind of lock.
@@ -224,16 +231,14 @@ static void spin_fill(const struct pt_record_stack *r, const char *const *names,
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 	else if (owner->pid && owner->pid != r->head.tid && any_begins(names, nr, owned_locks))
 		holder_fill(owner->comm, owner->pid, out->holder, sizeof(out->holder));
-	snprintf(out->name, sizeof(out->name), "%s", caller);
-	snprintf(out->about, sizeof(out->about), "spinning for a kernel lock%s%.40s",
-		 *caller ? " in " : "", caller);
+	caller_fill(caller, out);
 }
 
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out)
 {
 	const char *names[PT_KERNEL_FRAMES], *caller = "";
-	uint32_t nr = names_of(r, names);
+	uint32_t nr = names_of(r->kernel, r->nr_kernel, names);
 
 	*out = (struct kernel_work){0};
 	if (nr)
@@ -248,7 +253,7 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 			  const struct pt_record_stack *stack, struct kernel_work *out)
 {
 	const char *names[PT_KERNEL_FRAMES], *caller;
-	uint32_t nr = names_of(stack, names);
+	uint32_t nr = stack ? names_of(stack->kernel, stack->nr_kernel, names) : 0;
 
 	*out = (struct kernel_work){0};
 	out->object =
@@ -260,6 +265,23 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 }
 
+void kernel_work_of_snapshot(const uint64_t *frames, uint32_t nr_frames, bool sleeps,
+			     struct kernel_work *out)
+{
+	static const struct pt_kernel_work unknown;
+	const char *names[PT_KERNEL_FRAMES], *caller = "";
+	uint32_t nr = names_of(frames, nr_frames, names);
+
+	*out = (struct kernel_work){0};
+	if (!nr)
+		return;
+	out->object = kernel_work_by_names(names, nr, sleeps, &caller);
+	if (out->object == SLEEP_IN_SPIN)
+		caller_fill(caller, out);
+	else
+		work_fill(NULL, &unknown, names, nr, out);
+}
+
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s)
 {
 	if (!w->object) {
@@ -268,7 +290,9 @@ void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s)
 		return;
 	}
 	s->object = w->object;
-	s->name = w->name;
+	/* if the device is not known, the file that is written says where */
+	if (w->object != SLEEP_IN_DIRTY || w->name[0])
+		s->name = w->name;
 	s->holder = w->holder;
 	s->about = w->about;
 }

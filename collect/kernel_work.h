@@ -26,6 +26,9 @@ void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 /* `stack` is the stack with which the thread fell asleep; NULL if it was not copied. */
 void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 			  const struct pt_record_stack *stack, struct kernel_work *out);
+/* The same for the kernel frames of a snapshot, innermost first. */
+void kernel_work_of_snapshot(const uint64_t *frames, uint32_t nr, bool sleeps,
+			     struct kernel_work *out);
 /* Copy the work into a sleep's record, if there is any. `s` then points into `w`. */
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s);
 

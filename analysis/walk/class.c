@@ -84,6 +84,9 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 		return WALK_WORK;
 	if (snapshot->state == 'T' || snapshot->state == 't' || !strcmp(call, "pause"))
 		return WALK_IDLE;
+	/* what the kernel does for the thread is no wait for a request, whatever the call */
+	if (s->object >= SLEEP_IN_RECLAIM && s->object <= SLEEP_IN_SPIN)
+		return WALK_WORK;
 	if (s->object == SLEEP_ON_NOTHING)
 		return WALK_SLEEP;
 	if (s->object == SLEEP_ON_FUTEX)

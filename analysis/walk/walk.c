@@ -242,6 +242,8 @@ static void cause_of_run(const struct rec_thread_snapshot *snapshot, struct caus
 {
 	const char *kernel = snapshot->kernel ? snapshot->kernel : "";
 
+	if (cause_of_work(&snapshot->sleep, out))
+		return;
 	*out = (struct cause){.kind = CAUSE_OWN_CODE};
 	if (strstr(kernel, "exc_page_fault"))
 		out->kind = CAUSE_PAGE_FAULT;

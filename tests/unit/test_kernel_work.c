@@ -13,7 +13,13 @@
 /* The addresses of this test are numbers of names. */
 const char *kernel_name(uint64_t address)
 {
-	static const char *const names[] = {"schedule", "shrink_node", "ext4_file_write_iter"};
+	static const char *const names[] = {"schedule",
+					    "shrink_node",
+					    "ext4_file_write_iter",
+					    "balance_dirty_pages",
+					    "rwsem_spin_on_owner",
+					    "do_mmap",
+					    "do_swap_page"};
 
 	return address < sizeof(names) / sizeof(names[0]) ? names[address] : NULL;
 }
@@ -48,10 +54,44 @@ static void test_full_stack(void **state)
 	assert_int_equal(object_at_depth(PT_KERNEL_FRAMES + 1), 0);
 }
 
+static struct rec_sleep of_snapshot(uint64_t inner, uint64_t outer, bool sleeps)
+{
+	static struct kernel_work work;
+	struct rec_sleep s = {.name = "/a/file", .holder = "", .about = ""};
+	const uint64_t frames[] = {0, inner, outer};
+
+	kernel_work_of_snapshot(frames, 3, sleeps, &work);
+	kernel_work_send(&work, &s);
+	return s;
+}
+
+/* The snapshots of a walk show no more than names, and these suffice. */
+static void test_snapshot(void **state)
+{
+	struct rec_sleep s = of_snapshot(3, 2, true);
+
+	(void)state;
+	assert_int_equal(s.object, SLEEP_IN_DIRTY);
+	assert_string_equal(s.name, "/a/file");
+	assert_int_equal(of_snapshot(6, 2, true).object, SLEEP_IN_SWAP);
+	assert_int_equal(of_snapshot(1, 6, false).object, SLEEP_IN_RECLAIM);
+	assert_string_equal(of_snapshot(1, 6, false).about, "the host is short of memory");
+	s = of_snapshot(4, 5, false);
+	assert_int_equal(s.object, SLEEP_IN_SPIN);
+	assert_string_equal(s.about, "spinning for a kernel lock in do_mmap");
+	/* asleep for a lock: not spinning */
+	assert_int_equal(of_snapshot(4, 5, true).object, 0);
+	/* no such work: the sleep stays as it is */
+	s = of_snapshot(2, 2, true);
+	assert_int_equal(s.object, 0);
+	assert_string_equal(s.name, "/a/file");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_full_stack),
+	    cmocka_unit_test(test_snapshot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

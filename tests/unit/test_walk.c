@@ -764,6 +764,43 @@ static void test_nothing(void **state)
 	walk_free(w);
 }
 
+/* Memory that is freed, and a writer that is throttled, are causes of their own. */
+static void test_kernel_work(void **state)
+{
+	const struct rec_sleep frees = {.syscall = -1,
+					.call = "",
+					.name = "/group",
+					.waker = "",
+					.holder = "",
+					.object = SLEEP_IN_RECLAIM,
+					.about = "memory limit of 32 MiB reached"},
+			       throttled = {.syscall = 0,
+					    .call = "read",
+					    .name = "/a/file",
+					    .waker = "",
+					    .holder = "",
+					    .object = SLEEP_IN_DIRTY,
+					    .about = "too many dirty pages"};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		SNAPSHOT(w, 6, WITNESS_RUN, &frees, "asm_exc_page_fault;shrink_node", MAIN,
+			 COMPUTE);
+		SNAPSHOT(w, 4, WITNESS_SLEEP, &throttled, "balance_dirty_pages", MAIN, SERVE);
+	}
+	thread(w, 7, 1000, 600, 0);
+	r = result_of(w);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RECLAIM);
+	assert_string_equal(r.paths[0].cause.detail, "memory limit of 32 MiB reached");
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_THROTTLED);
+	assert_string_equal(r.paths[1].cause.name, "/a/file");
+	assert_int_equal(r.paths[1].class, WALK_WORK);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -777,6 +814,7 @@ int main(void)
 	    cmocka_unit_test(test_scale),
 	    cmocka_unit_test(test_depth),
 	    cmocka_unit_test(test_kernel),
+	    cmocka_unit_test(test_kernel_work),
 	    cmocka_unit_test(test_unknown_callers),
 	    cmocka_unit_test(test_settles),
 	    cmocka_unit_test(test_full),
