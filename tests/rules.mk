@@ -20,7 +20,7 @@ unit lint integration guest:
 asan:
 	@tests/run asan
 fuzz:
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) tests/run fuzz unit
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) PEAKTOP_WAITS_RECORDS=100000000 tests/run fuzz unit
 
 # Fuzzers: every tests/fuzz/fuzz_*.c has LLVMFuzzerTestOneInput; built with FUZZ=1.
 $(B)/fuzz/%: tests/fuzz/%.c $(filter-out $(B)/libcollect.a,$(LIBRARIES))
