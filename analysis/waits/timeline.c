@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/timeline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/waits/waits_impl.h"
+#include "analysis/waits/tree.h"
 
 static enum lane_state lane_state_of(const struct segment *s)
 {
@@ -22,19 +23,7 @@ static enum lane_state lane_state_of(const struct segment *s)
 	}
 }
 
-/*
- * The segments of a task from the newest to the oldest: call it with *number 0 for the segment that
- * is open, which ends now, and *begun false. NULL: there are no more.
- */
-struct cursor {
-	const struct waits *w;
-	const struct wait_task *task;
-	uint64_t number;
-	bool begun;
-	struct segment open;
-};
-
-static const struct segment *segment_next(struct cursor *c)
+const struct segment *segment_next(struct segment_cursor *c)
 {
 	const struct segment *s;
 
@@ -66,7 +55,7 @@ bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint6
 
 	/* after a window nothing more was observed, whatever records came since */
 	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
-		struct cursor c = {.w = w, .task = task_at(w, i)};
+		struct segment_cursor c = {.w = w, .task = task_at(w, i)};
 		const struct segment *s = segment_next(&c);
 
 		if (s && s->to > last)
@@ -97,7 +86,7 @@ static int by_work(const void *a, const void *b)
 /* Mark those who ended the sleeps of task `i`. True: there is a new one. */
 static bool mark_wakers(const struct waits *w, uint32_t i, uint64_t from, uint64_t to, bool *wanted)
 {
-	struct cursor c = {.w = w, .task = task_at(w, i)};
+	struct segment_cursor c = {.w = w, .task = task_at(w, i)};
 	const struct segment *s;
 	bool any = false;
 
@@ -148,7 +137,7 @@ uint32_t waits_lanes(const struct waits *w, uint64_t from, uint64_t to, struct w
 	*left_out = 0;
 	for (uint32_t i = FIRST_TASK; wanted && all && i < w->tasks.nr; i++) {
 		const struct wait_task *t = task_at(w, i);
-		struct cursor c = {.w = w, .task = t};
+		struct segment_cursor c = {.w = w, .task = t};
 		struct waits_lane *lane = &all[nr];
 		const struct segment *s;
 		bool any = false;
@@ -208,7 +197,7 @@ void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint
 		      uint64_t to, struct lane_cell *cell, uint32_t nr)
 {
 	uint32_t task = tasks_find(&w->tasks, lane->tid, lane->start_ns);
-	struct cursor c = {.w = w, .task = task_at(w, task)};
+	struct segment_cursor c = {.w = w, .task = task_at(w, task)};
 	const struct segment *s;
 
 	memset(cell, 0, nr * sizeof(*cell));
@@ -218,4 +207,87 @@ void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint
 		if (s->from < to)
 			add_segment(w, s, from, to, cell, nr);
 	}
+}
+
+/*
+ * The chains of another task are told into a tree of their own. What telling changes beside the
+ * tree is put back afterwards.
+ */
+struct kept {
+	struct chains *chains;
+	struct waits_stats stats;
+	uint32_t *identity;
+	uint64_t *charged_ns;
+};
+
+static int keep(struct waits *w, struct kept *k)
+{
+	struct chains *mine = chains_new(&w->config);
+
+	*k = (struct kept){.chains = w->chains,
+			   .stats = w->stats,
+			   .identity = malloc((w->tasks.nr + 1) * sizeof(*k->identity)),
+			   .charged_ns = malloc((w->tasks.nr + 1) * sizeof(*k->charged_ns))};
+	if (!mine || !k->identity || !k->charged_ns) {
+		if (mine)
+			chains_free(mine);
+		free(k->identity);
+		free(k->charged_ns);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < w->tasks.nr; i++) {
+		k->identity[i] = task_at(w, i)->identity;
+		k->charged_ns[i] = task_at(w, i)->charged_ns;
+		task_at(w, i)->identity = 0;
+	}
+	w->chains = mine;
+	return 0;
+}
+
+static void put_back(struct waits *w, struct kept *k)
+{
+	chains_free(w->chains);
+	w->chains = k->chains;
+	w->stats = k->stats;
+	for (uint32_t i = 0; i < w->tasks.nr; i++) {
+		task_at(w, i)->identity = k->identity[i];
+		task_at(w, i)->charged_ns = k->charged_ns[i];
+	}
+	free(k->identity);
+	free(k->charged_ns);
+}
+
+int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_chains *out,
+		    struct waits_account *account)
+{
+	uint32_t task = tasks_find(&w->tasks, tid, start_ns);
+	struct segment_cursor c = {.w = w};
+	const struct segment *s;
+	uint64_t from, to;
+	struct kept k;
+	int err;
+
+	*out = (struct waits_chains){.nr = 0};
+	if (task < FIRST_TASK || !waits_span(w, UINT64_MAX, 0, &from, &to))
+		return -ENOENT;
+	err = keep(w, &k);
+	if (err)
+		return err;
+	c.task = task_at(w, task);
+	while ((s = segment_next(&c)) && s->to > from) {
+		struct walker walker = {.w = w};
+
+		w->chains->episode++;
+		walk_segment(&walker, 0, s, s->from > from ? s->from : from, s->to, 0, 0);
+	}
+	err = waits_chains(w, out);
+	waits_account(w, account);
+	put_back(w, &k);
+	return err;
+}
+
+void waits_group_by(struct waits *w, enum waits_group group)
+{
+	w->config.group = group;
+	w->chains->group = group;
 }

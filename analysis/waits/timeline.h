@@ -40,4 +40,13 @@ uint32_t waits_lanes(const struct waits *w, uint64_t from, uint64_t to, struct w
 void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint64_t from,
 		      uint64_t to, struct lane_cell *cell, uint32_t nr);
 
+/*
+ * The chains of any task in the newest window, with this task as the outermost layer, and their
+ * account. 0, -ENOMEM, or -ENOENT: the task is not known. Release *out with waits_chains_release().
+ */
+int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_chains *out,
+		    struct waits_account *account);
+/* Show chains by thread or by process from now on, also those that were counted before. */
+void waits_group_by(struct waits *w, enum waits_group group);
+
 #endif

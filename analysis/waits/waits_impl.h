@@ -133,6 +133,21 @@ void waits_event(struct waits *w, const struct wait_event *e);
 /* All segments that are open end now. */
 void waits_close_all(struct waits *w, uint64_t now);
 
+/* ---- timeline.c */
+/*
+ * The segments of a task from the newest to the oldest. The one that is open ends now. Set `w` and
+ * `task`, and the rest to zero.
+ */
+struct segment_cursor {
+	const struct waits *w;
+	const struct wait_task *task;
+	uint64_t number;
+	bool begun;
+	struct segment open;
+};
+/* NULL: there are no more. */
+const struct segment *segment_next(struct segment_cursor *c);
+
 /* ---- gaps.c */
 void gap_add(struct waits *w, uint64_t from, uint64_t to, uint32_t records);
 /* Were at least so many records lost at one CPU at some time in (from, to)? */

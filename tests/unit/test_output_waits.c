@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What `peaktop chains` and `peaktop critical` print of a saved session of simulated programs. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -399,6 +400,45 @@ static void timeline(void **state)
 	expect_text(text, "----");
 }
 
+/* Any task as the root; what is known of the targets stays as it was. */
+static void chains_of_another_task(void **state)
+{
+	struct waits_chains before, after, its;
+	struct waits_lane lane[8];
+	struct waits_account its_account;
+	uint32_t nr, left_out, of_b = 0;
+	uint64_t from, to;
+
+	play_triangle("A");
+	write_session("A");
+	read_session(NULL);
+	assert_int_equal(waits_chains(report.waits, &before), 0);
+	assert_true(waits_span(report.waits, UINT64_MAX, 0, &from, &to));
+	nr = waits_lanes(report.waits, from, to, lane, 8, &left_out);
+	assert_true(nr >= 3);
+	assert_string_equal(lane[1].comm, "C");
+	assert_int_equal(
+	    waits_chains_of(report.waits, lane[1].tid, lane[1].start_ns, &its, &its_account), 0);
+	assert_true(its.nr > 1 && its.total_ns == its_account.total_ns);
+	for (uint32_t i = 0; i < its.nr; i++) {
+		const struct waits_node *n = &its.nodes[i];
+
+		if (n->parent == i)
+			assert_string_equal(n->layer.comm, "C");
+		else if (!strcmp(n->layer.comm, "B") && n->layer.state == CHAIN_RUN)
+			of_b += (uint32_t)(n->self_ns / US);
+	}
+	/* B ran for 2 ms in each of 20 rounds, while C waited for it */
+	assert_true(of_b > 39000 && of_b < 41000);
+	waits_chains_release(&its);
+	assert_int_equal(waits_chains_of(report.waits, 1, 1, &its, &its_account), -ENOENT);
+	assert_int_equal(waits_chains(report.waits, &after), 0);
+	assert_int_equal(before.nr, after.nr);
+	assert_true(before.total_ns == after.total_ns);
+	waits_chains_release(&before);
+	waits_chains_release(&after);
+}
+
 static void accounting_and_flame(void **state)
 {
 	static const struct output_options ascii = {.ascii = true, .columns = 100};
@@ -568,7 +608,15 @@ static void on_the_screen(void **state)
 {
 	static const char script[] =
 	    "end\nsize 80 30\nkey W\nwait 1\nexpect A 500: 120 ms\nexpect     C 502 running\n"
-	    "expect unsampled run\nreject innocent\nkey q\nkey X\nwait 1\nexpect critical path: \n"
+	    "expect unsampled run\nreject innocent\nkey Tab\nwait 1\n"
+	    "expect all time of the target's threads: 120 ms\nexpect deficit of the critical path\n"
+	    "key Tab\nwait 1\nexpect >a A 500\nexpect b C 502\nexpect b > a 20\nkey z z z\nwait 1\n"
+	    "expect 125 ms of the threads\nkey h\nwait 1\nexpect -62.5 ms|\nkey l Z\nwait 1\n"
+	    "expect now|\nkey j\nwait 1\nexpect >b C 502\nkey Enter\nwait 1\n"
+	    "expect C 502: 1\nexpect B 501 running\nkey q\nexpect >b C 502\nkey Tab\nwait 1\n"
+	    "expect |C 502 running\nkey Tab\nwait 1\nexpect [A 500 waiting for data in a pipe\n"
+	    "key Tab\nwait 1\nexpect critical path: \nkey Tab\nwait 1\nexpect A 500: 120 ms\n"
+	    "key p\nwait 1\nexpect A 500: 120 ms\nkey q\nkey X\nwait 1\nexpect critical path: \n"
 	    "expect C: running\nkey q\nreject critical path: \nkey o\nwait 1\n"
 	    "expect this session has no stacks of all threads\nkey W\nwait 1\n"
 	    "expect A 500: 120 ms\nkey q\nexpect no stacks of all threads\nkey q\n"
@@ -598,6 +646,7 @@ int main(void)
 	    cmocka_unit_test_teardown(rows_of_a_descent, end),
 	    cmocka_unit_test_teardown(timeline, end),
 	    cmocka_unit_test_teardown(accounting_and_flame, end),
+	    cmocka_unit_test_teardown(chains_of_another_task, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),
 	    cmocka_unit_test_teardown(hostile_names, end),

@@ -245,11 +245,10 @@ static void live_action(struct live *l, const struct screen_action *a)
 		live_source_show(&l->source, a);
 		break;
 	case SCREEN_WAITS:
-		live_descent(l);
-		live_waits_begin(&l->waits, (enum screen_waits)a->flag);
-		break;
 	case SCREEN_WAITS_STOP:
-		live_waits_end(&l->waits, (enum screen_waits)a->flag);
+	case SCREEN_WAITS_CHANGE:
+		live_descent(l);
+		live_waits_action(&l->waits, a);
 		break;
 	case SCREEN_THREADS:
 		live_descent(l);

@@ -58,10 +58,8 @@ static void script_action(void *ctx, const struct screen_action *a)
 			live_descent_stop(&x->descent);
 		else if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
 			live_source_show(&x->source, a);
-		else if (a->type == SCREEN_WAITS)
-			live_waits_begin(&x->waits, (enum screen_waits)a->flag);
-		else if (a->type == SCREEN_WAITS_STOP)
-			live_waits_end(&x->waits, (enum screen_waits)a->flag);
+		else
+			live_waits_action(&x->waits, a);
 	}
 	scripted_turn(x);
 }

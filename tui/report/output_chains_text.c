@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Chains as text: the tree (output_chains_tree.c), the accounting, and what was observed. */
+#include <errno.h>
 #include <string.h>
 
 #include "analysis/base/buf.h"
@@ -67,34 +68,68 @@ static void put_started(struct buf *out, const struct wait_report *r, uint64_t t
 	buf_release(&line);
 }
 
+/* Append the tree and the account; joins what is alike in *chains. */
+static int put_chains(struct buf *out, const struct wait_report *r, struct waits_chains *chains,
+		      const struct waits_account *account, const struct output_options *o)
+{
+	unsigned int columns = output_columns(o);
+	int err = waits_chains_join(chains);
+
+	if (err)
+		return err;
+	if (!account->total_ns) {
+		wait_nothing_words(out, r, "no thread of the target was observed", columns);
+	} else {
+		out->err = wait_tree_text(out, r, chains, account, columns);
+		buf_putc(out, '\n');
+		wait_account_table(out, account, 0, o->ascii);
+	}
+	buf_putc(out, '\n');
+	return 0;
+}
+
 int output_chains_text(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_chains chains = {0};
 	struct waits_account account = {.wall = 0};
-	unsigned int columns = output_columns(o);
-	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 	struct buf out;
+	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 
-	err = err ? err : waits_chains_join(&chains);
-	if (err) {
-		waits_chains_release(&chains);
-		return err;
-	}
 	buf_init(&out, MAX_OUTPUT);
 	if (r->waits)
 		waits_account(r->waits, &account);
-	if (!account.total_ns) {
-		wait_nothing_words(&out, r, "no thread of the target was observed", columns);
-	} else {
-		out.err = wait_tree_text(&out, r, &chains, &account, columns);
-		buf_putc(&out, '\n');
-		wait_account_table(&out, &account, 0, o->ascii);
-	}
-	buf_putc(&out, '\n');
-	if (r->waits)
-		put_started(&out, r, chains.total_ns, columns);
-	wait_observed_lines(&out, r, o);
+	err = err ? err : put_chains(&out, r, &chains, &account, o);
+	if (!err && r->waits)
+		put_started(&out, r, chains.total_ns, output_columns(o));
 	waits_chains_release(&chains);
+	if (err) {
+		buf_release(&out);
+		return err;
+	}
+	wait_observed_lines(&out, r, o);
 	output_text_state(&out, r->model, o);
+	return output_text_write(&out, f);
+}
+
+int output_chains_of_text(const struct wait_report *r, const struct waits_lane *lane,
+			  const struct output_options *o, FILE *f)
+{
+	struct waits_chains chains = {0};
+	struct waits_account account = {.wall = 0};
+	struct buf out;
+	int err = r->waits ? waits_chains_of(r->waits, lane->tid, lane->start_ns, &chains, &account)
+			   : -ENOENT;
+
+	buf_init(&out, MAX_OUTPUT);
+	err = err ? err : put_chains(&out, r, &chains, &account, o);
+	waits_chains_release(&chains);
+	if (err == -ENOENT) {
+		buf_reset(&out);
+		buf_printf(&out, "task %u is not in the newest window of observation\n", lane->tid);
+	} else if (err) {
+		buf_release(&out);
+		return err;
+	}
+	wait_observed_lines(&out, r, o);
 	return output_text_write(&out, f);
 }

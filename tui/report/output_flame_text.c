@@ -16,6 +16,8 @@
 
 enum { MAX_OUTPUT = 4 << 20, MAX_ROWS = 40, LABEL = 1024 };
 
+#define LEAST 0.01 /* outermost layers of which a smaller part is no rest are left out */
+
 struct flame {
 	const struct wait_report *r;
 	const struct waits_chains *chains;
@@ -131,8 +133,13 @@ static int flame_init(struct flame *f)
 	if (!f->cell || !f->start || !f->used || !f->depth || !f->busy)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->chains->nr; i++) {
-		if (f->chains->nodes[i].parent == i && f->busy[i])
-			f->total_ns += f->chains->nodes[i].total_ns;
+		const struct waits_node *n = &f->chains->nodes[i];
+
+		if (n->parent != i)
+			continue;
+		if ((double)f->busy[i] < LEAST * (double)n->total_ns)
+			f->busy[i] = 0;
+		f->total_ns += f->busy[i] ? n->total_ns : 0;
 	}
 	memset(f->cell, ' ', (size_t)MAX_ROWS * f->columns);
 	return 0;

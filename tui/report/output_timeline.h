@@ -3,7 +3,6 @@
 #ifndef PEAKTOP_OUTPUT_TIMELINE_H
 #define PEAKTOP_OUTPUT_TIMELINE_H
 
-#include "analysis/waits/timeline.h"
 #include "tui/report/output_waits.h"
 
 struct timeline_ask {
@@ -14,6 +13,7 @@ struct timeline_ask {
 /* What was shown. */
 struct timeline_shown {
 	uint64_t from_ns, to_ns; /* both 0: nothing was observed */
+	uint64_t back_ns;	 /* before the newest record */
 	uint32_t first_line;	 /* number of the line of lane 0 */
 	uint32_t nr;		 /* lanes */
 	struct waits_lane lane[64];

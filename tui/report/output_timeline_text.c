@@ -98,12 +98,12 @@ static void put_lane(struct buf *out, const struct wait_report *r, const struct 
 		   format_percent_fixed((double)lane->ns[LANE_READY] / span).s);
 }
 
-static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t cells, bool ascii,
-		     unsigned int columns)
+static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t cells,
+		     const struct output_options *o)
 {
 	double cell_ns = (double)(t->to_ns - t->from_ns) / cells;
 	struct buf line;
-	char scale[64];
+	char scale[64], end[64];
 
 	buf_init(&line, MAX_OUTPUT);
 	buf_printf(&line,
@@ -111,14 +111,17 @@ static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t c
 		   "column; ",
 		   format_time(t->to_ns - t->from_ns).s, format_time((uint64_t)cell_ns).s);
 	for (unsigned int i = 0; i < LANE_STATES; i++)
-		buf_printf(&line, "%s %s, ", ascii ? marks[i].ascii : marks[i].mark, marks[i].text);
+		buf_printf(&line, "%s %s, ", o->ascii ? marks[i].ascii : marks[i].mark,
+			   marks[i].text);
 	buf_printf(&line, "%s ran and slept, a letter: woken by that task",
-		   ascii ? both_ascii : both_mark);
-	words_wrap(out, line.err ? "" : line.data, columns, "", 0);
+		   o->ascii ? both_ascii : both_mark);
+	words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 0);
 	buf_release(&line);
-	snprintf(scale, sizeof(scale), "-%s", format_time(t->to_ns - t->from_ns).s);
+	snprintf(scale, sizeof(scale), "-%s", format_time(t->to_ns - t->from_ns + t->back_ns).s);
+	snprintf(end, sizeof(end), "-%s", format_time(t->back_ns).s);
 	buf_printf(out, "\n%-*s|%s%*s|   run  ready\n", NAME, "  task", scale,
-		   (int)(cells > strlen(scale) ? cells - strlen(scale) : 0), "now");
+		   (int)(cells > strlen(scale) ? cells - strlen(scale) : 0),
+		   t->back_ns ? end : "now");
 }
 
 /* Who ended most of the sleeps of each lane. */
@@ -159,6 +162,7 @@ static int put_timeline(struct buf *out, const struct wait_report *r,
 		 most = ask->max_lanes && ask->max_lanes < MAX_LANES ? ask->max_lanes : MAX_LANES,
 		 cells = room > NAME + FIGURES + 4 + LEAST_CELLS ? room - NAME - FIGURES - 4
 								 : LEAST_CELLS;
+	uint64_t oldest, newest;
 
 	cells = cells < MAX_CELLS ? cells : MAX_CELLS;
 	if (!r->waits || !waits_span(r->waits, ask->span_ns ? ask->span_ns : WHOLE_NS, ask->back_ns,
@@ -167,8 +171,10 @@ static int put_timeline(struct buf *out, const struct wait_report *r,
 		wait_nothing_words(out, r, "no thread of the target was observed", room);
 		return out->err;
 	}
+	if (waits_span(r->waits, WHOLE_NS, 0, &oldest, &newest))
+		t->back_ns = newest - t->to_ns;
 	t->nr = waits_lanes(r->waits, t->from_ns, t->to_ns, t->lane, most, &left_out);
-	put_head(out, t, cells, o->ascii, room);
+	put_head(out, t, cells, o);
 	for (const char *p = out->data; p && (p = strchr(p, '\n')); p++)
 		t->first_line++;
 	for (uint32_t i = 0; i < t->nr; i++)

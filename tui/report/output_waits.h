@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "analysis/waits/timeline.h"
 #include "analysis/waits/waits.h"
 #include "analysis/waits/waits_critical.h"
 #include "tui/engine/descent_driver.h"
@@ -27,6 +28,9 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 /* One line a chain: its layers and their frames, then ns. */
 int output_chains_folded(const struct wait_report *r, FILE *f);
 int output_chains_text(const struct wait_report *r, const struct output_options *o, FILE *f);
+/* The chains of one task, which need not be a target, in the newest window. */
+int output_chains_of_text(const struct wait_report *r, const struct waits_lane *lane,
+			  const struct output_options *o, FILE *f);
 /* The chains as a flame view: a row per layer, boxes as wide as their time. */
 int output_flame_text(const struct wait_report *r, const struct output_options *o, FILE *f);
 /* The accounting by itself, with the deficit of the critical path. */

@@ -121,6 +121,10 @@ static const struct binding built_in[] = {
     {KEYMAP_THREADS, ' ', 0, REQUEST_CHOOSE_THREAD},
     {KEYMAP_THREADS, 'U', 0, REQUEST_ALL_THREADS},
 
+    {KEYMAP_WAITS, 'p', 0, REQUEST_PER_PROCESS},
+    {KEYMAP_WAITS, 'z', 0, REQUEST_ZOOM_IN},
+    {KEYMAP_WAITS, 'Z', 0, REQUEST_ZOOM_OUT},
+
     {KEYMAP_REPLAY, 't', 0, REQUEST_STEP},
     {KEYMAP_REPLAY, 'T', 0, REQUEST_STEP_BACK},
     {KEYMAP_REPLAY, 'b', 0, REQUEST_JUMP},
@@ -223,8 +227,9 @@ const char *keys_title(enum keymap map)
 	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
 	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heat map and peaks",
 	    [KEYMAP_DESCENT] = "Descent",	[KEYMAP_PAGER] = "Text",
-	    [KEYMAP_THREADS] = "Threads",	[KEYMAP_REPLAY] = "Replay",
-	    [KEYMAP_PROMPT] = "Prompt",		[KEYMAP_MENU] = "Layers menu",
+	    [KEYMAP_WAITS] = "Waits",		[KEYMAP_THREADS] = "Threads",
+	    [KEYMAP_REPLAY] = "Replay",		[KEYMAP_PROMPT] = "Prompt",
+	    [KEYMAP_MENU] = "Layers menu",
 	};
 
 	return (unsigned int)map < KEYMAP_MAX ? titles[map] : "";

@@ -20,6 +20,7 @@ enum keymap {
 	KEYMAP_OPERATION,
 	KEYMAP_DESCENT,
 	KEYMAP_THREADS,
+	KEYMAP_WAITS,  /* chains and their other views */
 	KEYMAP_PAGER,  /* help, information */
 	KEYMAP_REPLAY, /* in every view of a replay */
 	KEYMAP_PROMPT,

@@ -25,7 +25,8 @@
 	REQUEST(COSTLIEST, "costliest", "Go to the row, peak or child with the most time")         \
 	REQUEST(CHOOSE_PEAK, "choose-peak", "Select the peak with this number")                    \
 	GROUP("Views")                                                                             \
-	REQUEST(OPEN, "open", "Open the selected line: operation, cause, source of a frame")       \
+	REQUEST(OPEN, "open",                                                                      \
+		"Open the selected line: operation, cause, source, chains of a task")              \
 	REQUEST(CLOSE, "close", "Close this view; quit from the first view")                       \
 	REQUEST(BACK, "back", "Close this view; clear the filter in the first view")               \
 	REQUEST(QUIT, "quit", "Quit")                                                              \
@@ -64,8 +65,9 @@
 	REQUEST(SHORTER, "shorter-columns", "Less time per column of the heat map")                \
 	REQUEST(LONGER, "longer-columns", "More time per column of the heat map")                  \
 	REQUEST(FIT, "fit", "Show the whole run and all latencies in the heat map")                \
-	REQUEST(ZOOM_IN, "zoom-in", "Show fewer latencies, in finer rows")                         \
-	REQUEST(ZOOM_OUT, "zoom-out", "Show more latencies")                                       \
+	REQUEST(ZOOM_IN, "zoom-in", "Show fewer latencies in finer rows; timeline: less time")     \
+	REQUEST(ZOOM_OUT, "zoom-out", "Show more latencies; timeline: more time")                  \
+	REQUEST(PER_PROCESS, "per-process", "Chains per process, or per thread again")             \
 	REQUEST(MAP, "map", "Move the cursor in the heat map with the arrow keys")                 \
 	GROUP("Saving")                                                                            \
 	REQUEST(SNAPSHOT, "snapshot", "Write a snapshot of the session to a file")                 \

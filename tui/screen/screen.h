@@ -116,8 +116,29 @@ enum screen_waits {
 	SCREEN_WAITS_CHAINS = 0,
 	SCREEN_WAITS_CRITICAL,
 	SCREEN_WAITS_WALK,
+	SCREEN_WAITS_ACCOUNT,
+	SCREEN_WAITS_TIMELINE,
+	SCREEN_WAITS_FLAME,
+	SCREEN_WAITS_FOLDED,
+	SCREEN_WAITS_ROOT, /* the chains of one task */
 	NR_SCREEN_WAITS
 };
+
+/* What the views of waits may change. */
+enum screen_waits_change {
+	WAITS_ZOOM_IN = 0, /* of the timeline: half of the time; twice; earlier; later */
+	WAITS_ZOOM_OUT,
+	WAITS_EARLIER,
+	WAITS_LATER,
+	WAITS_GROUP, /* chains per process instead of per thread, and back */
+};
+
+/* A task in the timeline, on a line of its own. */
+struct screen_lane {
+	uint32_t pid, tid;
+	uint64_t start_ns;
+};
+enum { SCREEN_MAX_LANES = 64 };
 
 enum screen_action_type {
 	SCREEN_NONE = 0,
@@ -145,8 +166,10 @@ enum screen_action_type {
 	/* text: file ("" unknown), line, module, offset; answer: screen_show_source(),
 	   screen_show_code(), or a message */
 	SCREEN_SOURCE,
-	SCREEN_CODE,  /* module, offset; answer: screen_show_code(), or a message */
-	SCREEN_WAITS, /* flag: enum screen_waits; answer: screen_set_waits(), again and again */
+	SCREEN_CODE, /* module, offset; answer: screen_show_code(), or a message */
+	/* flag: enum screen_waits, of SCREEN_WAITS_ROOT with pid, tid, at_ns (when the task began);
+	   answer: screen_set_waits(), again and again */
+	SCREEN_WAITS,
 	SCREEN_WAITS_STOP, /* flag: enum screen_waits; such a view was closed */
 	SCREEN_THREADS, /* flag: 1: follow all threads (REC_THREAD and their snapshots), 0: no more
 			 */
@@ -155,6 +178,7 @@ enum screen_action_type {
 	/* pid, tid (0: the process): count only the calls of this thread, or no longer; pid 0: of
 	   all threads. The model says what is chosen */
 	SCREEN_CHOOSE_THREAD,
+	SCREEN_WAITS_CHANGE, /* flag: enum screen_waits_change */
 };
 
 struct screen_action {

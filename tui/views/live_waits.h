@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/waits/timeline.h"
 #include "tui/engine/front.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
@@ -26,14 +27,17 @@ struct live_waits {
 	unsigned int snapshots;		     /* number of views that need snapshots of threads */
 	unsigned int views[NR_SCREEN_WAITS]; /* number of views, by what they show */
 	uint64_t next_ns;
+	uint64_t span_ns,
+	    back_ns; /* of the timeline, as in waits_span(); 0: a second; the newest */
+	bool per_process;
+	struct waits_lane root; /* of SCREEN_WAITS_ROOT */
 };
 
 /* Set where the waits come from: a front, or, if it is NULL, a replay, which makes new objects when
  * it goes back. */
 void live_waits_source(struct live_waits *l, struct screen *s, struct front *f, struct replay *r);
-/* Answer SCREEN_WAITS and SCREEN_WAITS_STOP. */
-void live_waits_begin(struct live_waits *l, enum screen_waits what);
-void live_waits_end(struct live_waits *l, enum screen_waits what);
+/* Answer SCREEN_WAITS, SCREEN_WAITS_STOP and SCREEN_WAITS_CHANGE. False: another action. */
+bool live_waits_action(struct live_waits *l, const struct screen_action *a);
 /* A view begins or ceases to need snapshots of all threads (SCREEN_THREADS). */
 void live_snapshots_begin(struct live_waits *l);
 void live_snapshots_end(struct live_waits *l);

@@ -36,6 +36,9 @@ void screen_show_source(struct screen *s, const char *title, const char *text, u
 void screen_show_code(struct screen *s, const struct screen_code *code);
 /* Answer SCREEN_WAITS: set the text (sanitised lines) of the open views of this kind. */
 void screen_set_waits(struct screen *s, enum screen_waits what, const char *text);
+/* With the text of the timeline: the tasks of its lines, from line `first_line` (from 0) on. */
+void screen_set_lanes(struct screen *s, uint32_t first_line, const struct screen_lane *lane,
+		      uint32_t nr);
 /* Answer SCREEN_OPEN_CALLS: open a view with these lines (sanitised; the first is a heading). */
 void screen_show_open(struct screen *s, const char *lines);
 
