@@ -44,7 +44,7 @@ int calls_add(struct waits *w, const struct rec_sample *s)
 static void call_tell(struct waits *w, const struct pending_call *c)
 {
 	uint32_t task = tasks_find_at(&w->tasks, c->tid, c->return_ns);
-	struct walker k = {.w = w};
+	struct walker k = walk_begin(w);
 
 	/* nothing is known of what lies before the window */
 	if (task < FIRST_TASK || c->entry_ns < w->window_ns || c->return_ns <= c->entry_ns) {

@@ -11,7 +11,7 @@
 static struct walker begin(struct waits *w)
 {
 	w->chains->episode++;
-	return (struct walker){.w = w};
+	return walk_begin(w);
 }
 
 static void emit_chain(struct waits *w, const struct segment *s, unsigned int notes)

@@ -75,8 +75,9 @@ uint32_t key_set_add(struct key_set *s, const uint64_t key[KEY_WORDS]);
 /* ---- walk.c: down from a segment of a target */
 struct walker {
 	struct waits *w;
-	uint32_t steps;
+	uint32_t steps, most;
 };
+struct walker walk_begin(struct waits *w);
 /* One segment, between lo and hi, below `parent`. */
 void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
 		  uint64_t hi, unsigned int depth, unsigned int notes);

@@ -81,6 +81,7 @@ struct waits *waits_new(const struct waits_config *config)
 		waits_free(w);
 		return NULL;
 	}
+	w->steps_saved = STEPS_SAVED;
 	w->tasks.task[OTHER_TASKS].comm = texts_number(w->texts, "(more tasks)");
 	return w;
 }
@@ -269,6 +270,8 @@ int waits_feed(struct waits *w, const struct record *rec)
 		w->fed_window_ns = e.at_ns;
 	}
 	w->stats.records++;
+	if (w->steps_saved < STEPS_SAVED)
+		w->steps_saved += STEPS_PER_RECORD;
 	ret = reorder_put(w->reorder, &e);
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;

@@ -15,6 +15,11 @@
 #define BRIEF_RUN_NS 100000ull	 /* between sleeps that are one */
 
 enum { MAX_CPUS = 1024, MAX_DEPTH = 32, MAX_STEPS = 10000, NO_NAME = 4096, GAPS = 64 };
+/*
+ * Each record pays for a few steps of walks. If chains of a load need many more, as those of a
+ * thousand threads that queue for one lock, new ones are cut off after a few steps.
+ */
+enum { STEPS_PER_RECORD = 32, STEPS_SAVED = 1 << 20, FEW_STEPS = 32 };
 
 struct request {
 	struct keyed_head head;
@@ -103,6 +108,7 @@ struct waits {
 	uint64_t fed_window_ns; /* begin of the window that records arrive for */
 	struct gap gaps[GAPS];	/* a ring */
 	uint32_t nr_gaps;
+	int64_t steps_saved;	 /* of walks */
 	uint64_t gaps_before_ns; /* end of the last one that was overwritten */
 	struct waits_stats stats;
 	struct chains *chains;

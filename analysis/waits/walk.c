@@ -7,6 +7,16 @@
 
 #define FIT_NS 100000ull /* rsp_compat */
 
+struct walker walk_begin(struct waits *w)
+{
+	return (struct walker){.w = w, .most = w->steps_saved > 0 ? MAX_STEPS : FEW_STEPS};
+}
+
+static bool is_cut_off(const struct walker *k)
+{
+	return k->steps > k->most;
+}
+
 static uint32_t object_name(const struct waits *w, uint32_t object)
 {
 	return object && object < w->nr_objects ? w->objects[object].name : 0;
@@ -164,7 +174,9 @@ void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, ui
 			uint64_t a = s->from > lo ? s->from : lo,
 				 b = s->to < cursor ? s->to : cursor;
 
-			if (++k->steps > MAX_STEPS)
+			k->steps++;
+			k->w->steps_saved--;
+			if (is_cut_off(k))
 				break;
 			walk_hole(k, parent, task, b, cursor, notes);
 			if (fits(k, s, lo, hi))
@@ -183,7 +195,7 @@ void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, ui
 		}
 		number = s->prev;
 	}
-	if (k->steps > MAX_STEPS) {
+	if (is_cut_off(k)) {
 		k->w->stats.limits++;
 		notes |= NOTE_LIMIT;
 	} else if (cursor > lo && birth > lo && mother) {
@@ -247,7 +259,7 @@ static void walk_holders(struct walker *k, uint32_t node, const struct segment *
 		chains_emit(k->w->chains, node, lo, hi, ACCOUNT_LOST);
 		return;
 	}
-	while (end > lo && (r = lock_release(k->w, s->lock, &after))) {
+	while (end > lo && !is_cut_off(k) && (r = lock_release(k->w, s->lock, &after))) {
 		if (r->at_ns >= end && end == hi) {
 			if (r->at_ns == hi)
 				holder = r->waker;
