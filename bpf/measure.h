@@ -220,6 +220,12 @@ INLINE struct pt_hist *hist_of(struct pt_control *c, u32 slot)
 	return bpf_map_lookup_elem(&hists, &index);
 }
 
+/* pt_bucket() has hundreds of paths: the verifier shall follow them once in each program. */
+SEPARATE u32 bucket_of(u64 ns)
+{
+	return pt_bucket(ns);
+}
+
 /* Count one latency; returns its corrected value. The bucket is updated before `calls`, so
  * that a reader never sees more calls than bucket entries. */
 INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
@@ -235,7 +241,7 @@ INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 	/* subtract at most three quarters: beyond that the result would be mostly the
 	 * correction's error */
 	ns = ns > correction + (ns >> 2) ? ns - correction : (ns >> 2) + !ns;
-	bucket = pt_bucket(ns);
+	bucket = bucket_of(ns);
 	HIDE(bucket);
 	if (bucket < PT_BUCKETS)
 		__sync_fetch_and_add(&h->count[bucket], 1);
@@ -249,7 +255,7 @@ INLINE u64 hist_count(struct pt_control *c, u32 slot, u64 ns)
 /* Take one sampling token; false if there is none. The collector refills the tokens. */
 INLINE bool token_take(u32 slot, u64 ns)
 {
-	u32 index = slot * PT_TOKENS + pt_bucket(ns) / PT_RESOLUTION;
+	u32 index = slot * PT_TOKENS + bucket_of(ns) / PT_RESOLUTION;
 	s64 *left = bpf_map_lookup_elem(&tokens, &index);
 
 	if (!left || *left <= 0)

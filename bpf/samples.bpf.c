@@ -92,7 +92,7 @@ int on_run_sample(struct bpf_perf_event_data *ctx)
 	if (!(f->flags & (IS_KERNEL | IS_URING)))
 		user = user_trace(c, f, task, PT_SAMPLED_TRACE, now);
 	if (!(ctx->regs.cs & 3))
-		kernel = kernel_trace(ctx, c, PT_SAMPLED_TRACE, now);
+		kernel = kernel_trace(ctx, PT_SAMPLED_TRACE, now);
 	/* a sample without the stack of its program would say less than the next sleep does */
 	if (user || (kernel && f->flags & (IS_KERNEL | IS_URING))) {
 		WAITS_RECORD(c, r, PT_WAITS_SAMPLE, now);

@@ -240,30 +240,13 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	t->wake_since = 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+/* Count a switch from or to a thread of a target. */
+NOINLINE int targets_switched(void *ctx, struct pt_control *c, struct task_struct *prev,
+			      struct task_struct *next)
 {
-	struct pt_control *c = the_control();
-	struct irq_context *irq = irq_here();
-	bool out, in;
-	u64 now;
+	bool out = is_target(c, prev->tgid), in = is_target(c, next->tgid);
+	u64 now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
 
-	if (!c || !irq)
-		return 0;
-	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
-	irq_forget(irq);
-	if (waits_on(c)) {
-		irq->followed = follow_bit(next->pid);
-		if (irq->followed || follow_bit(prev->pid))
-			waits_switched(ctx, c, preempt, prev, next);
-		else
-			others_count();
-	}
-	if (!(c->layers & ON_RUNQUEUE))
-		return 0;
-	out = is_target(c, prev->tgid);
-	in = is_target(c, next->tgid);
-	now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
 	if (c->descend_slot)
 		cpu_switched(next, now);
 	if (!out && !in) {
@@ -275,6 +258,28 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		switched_out(ctx, c, prev, next, now);
 	if (in)
 		switched_in(c, next, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct pt_control *c = the_control();
+	struct irq_context *irq = irq_here();
+
+	if (!c || !irq)
+		return 0;
+	/* an interrupt never spans a switch: reset the depth, in case an exit was missed */
+	irq_forget(irq);
+	if (c->layers & ON_RUNQUEUE)
+		targets_switched(ctx, c, prev, next);
+	if (!waits_on(c))
+		return 0;
+	irq->followed = follow_bit(next->pid);
+	if (irq->followed || follow_bit(prev->pid))
+		waits_switched(ctx, c, preempt, prev, next);
+	else
+		others_count();
 	return 0;
 }
 

@@ -399,21 +399,15 @@ NOINLINE int brackets_read(struct pt_control *c, struct brackets *b, u64 now)
 
 /* ---- stacks */
 
-/* The number of the current kernel stack. It is sent before its first use. `sampled`:
- * PT_SAMPLED_TRACE, or 0. */
-NOINLINE u32 kernel_trace(void *ctx, struct pt_control *c, u32 sampled, u64 now)
+/* The number of the kernel stack in `r`, which has `nr` frames. It is sent before its first use. */
+SEPARATE u32 kernel_stack_send(struct pt_waits_stack *r, u64 nr, u32 sampled, u64 now)
 {
-	u64 hash = 14695981039346656037ull, nr;
-	u32 zero = 0, trace, window = c->waits.window, *sent;
-	struct pt_waits_stack *r = bpf_map_lookup_elem(&waits_stack, &zero);
-	long got;
+	u64 hash = 14695981039346656037ull;
+	struct pt_control *c = the_control();
+	u32 trace, window, *sent;
 
-	if (!r)
+	if (!r || !c)
 		return 0;
-	got = bpf_get_stack(ctx, r->frames, sizeof(r->frames), 0);
-	if (got <= 0)
-		return 0;
-	nr = (u64)got / sizeof(u64);
 	for (u64 i = 0; i < PT_WAITS_FRAMES; i++) {
 		if (i >= nr)
 			break;
@@ -438,8 +432,23 @@ NOINLINE u32 kernel_trace(void *ctx, struct pt_control *c, u32 sampled, u64 now)
 		__sync_fetch_and_add(&c->waits.lost, 1);
 		return 0;
 	}
+	window = c->waits.window;
 	bpf_map_update_elem(&traces, &trace, &window, BPF_ANY);
 	return trace;
+}
+
+/* The number of the current kernel stack. `sampled`: PT_SAMPLED_TRACE, or 0. */
+NOINLINE u32 kernel_trace(void *ctx, u32 sampled, u64 now)
+{
+	struct pt_waits_stack *r;
+	u32 zero = 0;
+	long got;
+
+	r = bpf_map_lookup_elem(&waits_stack, &zero);
+	if (!r)
+		return 0;
+	got = bpf_get_stack(ctx, r->frames, sizeof(r->frames), 0);
+	return got > 0 ? kernel_stack_send(r, (u64)got / sizeof(u64), sampled, now) : 0;
 }
 
 #endif

@@ -27,11 +27,14 @@ INLINE bool place_is_here(struct place_room *room, struct pt_place *p)
 enum { FRAMES_BELOW = 5 };
 
 /* Find out where the return addresses of the stack lie that was just taken. */
-NOINLINE int place_learn(struct place_room *room, struct pt_waits_stack *stack)
+SEPARATE int place_learn(struct place_room *room, struct pt_waits_stack *stack)
 {
-	/* in memory, so that the verifier does not follow each of its values */
-	volatile u32 *count = &room->place.nr;
+	volatile u32 *count;
 
+	if (!room || !stack)
+		return 0;
+	/* in memory, so that the verifier does not follow each of its values */
+	count = &room->place.nr;
 	*count = 0;
 	for (u64 k = 0; k < PT_WAITS_WORDS; k++) {
 		u64 nr = *count;
@@ -65,12 +68,12 @@ NOINLINE u32 followed_trace(void *ctx, struct pt_control *c, struct pt_follow *f
 	room = bpf_map_lookup_elem(&place_room, &zero);
 	stack = bpf_map_lookup_elem(&waits_stack, &zero);
 	if (!room || !stack || f->flags & (IS_KERNEL | IS_URING) || (s64)regs->orig_ax < 0)
-		return kernel_trace(ctx, c, 0, now);
+		return kernel_trace(ctx, 0, now);
 	/* the context lies on the kernel stack */
 	*(volatile u64 *)&f->stack_at = (u64)ctx;
 	if (bpf_probe_read_kernel(room->word, sizeof(room->word),
 				  (void *)*(volatile u64 *)&f->stack_at))
-		return kernel_trace(ctx, c, 0, now);
+		return kernel_trace(ctx, 0, now);
 	key = (regs->orig_ax << 52 ^ regs->di << 32 ^ regs->sp) * 1099511628211ull;
 	key ^= regs->ip ^ (u64)wakes << 63;
 	known = bpf_map_lookup_elem(&places, &key);
@@ -78,7 +81,7 @@ NOINLINE u32 followed_trace(void *ctx, struct pt_control *c, struct pt_follow *f
 		known->hits++;
 		return known->trace;
 	}
-	trace = kernel_trace(ctx, c, 0, now);
+	trace = kernel_trace(ctx, 0, now);
 	/* tasks sleep in many places here: learning them would cost more than it saves */
 	if (known && ++known->misses > 8 && known->misses > known->hits / 4)
 		return trace;

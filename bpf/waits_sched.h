@@ -17,12 +17,16 @@ enum { USER_TOP = 16 }; /* words of a stack that tell it from others */
 /* ---- the stack of user code */
 
 /* Send the raw stack of the current task. Returns 0 if it was sent. */
-NOINLINE int user_stack_send(struct pt_control *c, struct task_struct *task, u32 trace, u64 now)
+SEPARATE int user_stack_send(u32 trace, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_control *c = the_control();
 	struct pt_waits_user_stack *r;
 	u64 bytes = 0, sp;
 	u32 zero = 0;
 
+	if (!c)
+		return -1;
 	r = bpf_map_lookup_elem(&waits_user_stack, &zero);
 	if (!r)
 		return -1;
@@ -87,7 +91,7 @@ NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_s
 		return f->user_trace;
 	trace = ((u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1)) | PT_USER_TRACE | sampled;
 	if (!bpf_map_lookup_elem(&traces, &trace)) {
-		if (!user_stack_take(c, sampled) || user_stack_send(c, task, trace, now))
+		if (!user_stack_take(c, sampled) || user_stack_send(trace, now))
 			return 0;
 		bpf_map_update_elem(&traces, &trace, &window, BPF_ANY);
 	}
@@ -230,8 +234,8 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 	else if (!b.hard)
 		waits_name(c, current, now);
 	if (current->pid && !b.hard && (by ? follow_is_open(c, by, current) : !c->waits.check))
-		kernel = by && !b.word ? followed_trace(ctx, c, by, 1, now)
-				       : kernel_trace(ctx, c, 0, now);
+		kernel =
+		    by && !b.word ? followed_trace(ctx, c, by, 1, now) : kernel_trace(ctx, 0, now);
 	WAITS_RECORD(c, r, PT_WAITS_WAKING, now);
 	if (r) {
 		r->current_start = current->pid ? current->start_boottime : 0;
