@@ -30,6 +30,26 @@ def normal():
         check(alive(t.pid), "the target died")
 
 
+@case("loading is quick: the kernel's verifier processes few instructions")
+def verified():
+    _, program = attached()
+    steps = {}
+    collector = next(pid for pid in family(program.pid) if bpf_held_by(pid))
+    for fd in os.listdir("/proc/%d/fdinfo" % collector):
+        try:
+            with open("/proc/%d/fdinfo/%s" % (collector, fd)) as f:
+                found = dict(re.findall(r"^(prog_id|verified_insns):\s*(\d+)", f.read(), re.M))
+        except OSError:  # closed meanwhile
+            continue
+        if "verified_insns" in found:
+            steps[found["prog_id"]] = int(found["verified_insns"])
+    program.stop()
+    if not steps:
+        raise Skip("this kernel does not tell verified_insns")
+    print("# %d programs, %d instructions" % (len(steps), sum(steps.values())), flush=True)
+    check(sum(steps.values()) < 250000, "at most 250,000 instructions: %d" % sum(steps.values()))
+
+
 @case("each process killed in turn: the others end, the kernel is clean, the target lives")
 def kill_each():
     t, program = attached()
