@@ -253,3 +253,12 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
 }
+
+void snapshot_work(const struct pt_task_now *t, bool sleeps, struct rec_thread_snapshot *out,
+		   struct wait_text *text)
+{
+	if (!sleeps)
+		out->sleep.object = SLEEP_ON_NOTHING;
+	kernel_work_of_snapshot(t->kernel, t->nr_kernel, sleeps, &text->work);
+	kernel_work_send(&text->work, &out->sleep);
+}

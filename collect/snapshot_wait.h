@@ -8,9 +8,11 @@
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
+#include "collect/kernel_work.h"
 
 struct wait_text {
 	char name[256], holder[96], waker[96], doing[64];
+	struct kernel_work work;
 };
 
 /*
@@ -18,6 +20,12 @@ struct wait_text {
  * `text`. A sleeping thread that is in no system call waits for a page.
  */
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+		   struct wait_text *text);
+/*
+ * Replace `sleep` by the work that the kernel does for the thread, if its kernel frames tell. A
+ * thread that does not sleep waits for nothing.
+ */
+void snapshot_work(const struct pt_task_now *t, bool sleeps, struct rec_thread_snapshot *out,
 		   struct wait_text *text);
 
 #endif

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "collect/kernel_names.h"
-#include "collect/kernel_work.h"
 #include "collect/reader.h"
 #include "collect/snapshot_wait.h"
 #include "collect/thread_snapshots_state.h"
@@ -119,14 +118,12 @@ static void thread_report(struct collector *c, struct snapshot_thread *t, uint64
 					       .weight_ns = t->pending,
 					       .at_ns = snapshots_since_start(c, now),
 					       .state = snapshots_letter(t->now.state)};
-	struct kernel_work work;
 	struct wait_text text;
 
 	if (!t->held || !t->pending)
 		return;
 	snapshot_wait(&t->now, &snapshot, &text);
-	kernel_work_of_snapshot(t->now.kernel, t->now.nr_kernel, true, &work);
-	kernel_work_send(&work, &snapshot.sleep);
+	snapshot_work(&t->now, true, &snapshot, &text);
 	snapshots_send(c, &snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;
 }
@@ -330,7 +327,6 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 					       .state = 'R',
 					       .at_ns = snapshots_since_start(c, r->head.at)};
 	struct snapshot_thread *t;
-	struct kernel_work work;
 	struct wait_text text;
 
 	if (!l || r->bytes > PT_SNAPSHOT_STACK ||
@@ -358,9 +354,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	if (t)
 		memcpy(now.comm, t->now.comm, sizeof(now.comm));
 	snapshot_wait(&now, &snapshot, &text);
-	snapshot.sleep.object = SLEEP_ON_NOTHING;
-	kernel_work_of_snapshot(now.kernel, now.nr_kernel, false, &work);
-	kernel_work_send(&work, &snapshot.sleep);
+	snapshot_work(&now, false, &snapshot, &text);
 	snapshot.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
 	snapshots_send(c, &snapshot, &now, r->stack, r->bytes);
 }
