@@ -101,8 +101,7 @@ static bool mark_wakers(const struct waits *w, uint32_t i, uint64_t from, uint64
 	return any;
 }
 
-/* Mark the targets and, transitively, who ended their sleeps. NULL: out of memory. */
-static bool *tasks_wanted(const struct waits *w, uint64_t from, uint64_t to)
+bool *tasks_wanted(const struct waits *w, uint64_t from, uint64_t to)
 {
 	bool *wanted = calloc(w->tasks.nr + 1, sizeof(*wanted)),
 	     *done = calloc(w->tasks.nr + 1, sizeof(*done)), again = true;

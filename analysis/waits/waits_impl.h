@@ -153,6 +153,9 @@ struct segment_cursor {
 };
 /* NULL: there are no more. */
 const struct segment *segment_next(struct segment_cursor *c);
+/* By task: true for the targets and, transitively, for those who ended their sleeps in this time.
+ * Free it. NULL: out of memory. */
+bool *tasks_wanted(const struct waits *w, uint64_t from, uint64_t to);
 
 /* ---- gaps.c */
 void gap_add(struct waits *w, uint64_t from, uint64_t to, uint32_t records);

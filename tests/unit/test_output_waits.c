@@ -543,6 +543,8 @@ static void critical_path(void **state)
 	read_session(NULL);
 	json = document(output_critical_json);
 	assert_string_equal(text_of(json, "kind"), "critical");
+	assert_string_equal(text_of(json_array_get(json_object_get(json, "queues"), 0), "state"),
+			    "empty");
 	states = json_object_get(json, "states");
 	for (size_t i = 0; i < json_array_size(states); i++)
 		on_path += number(json_array_get(states, i), "critical_ns");
@@ -565,6 +567,34 @@ static void critical_path(void **state)
 }
 
 /* Names are the target's: they drive neither the terminal nor the layout. */
+/* A producer is quicker than its consumer: the queue between them is full. */
+static void back_pressure(void **state)
+{
+	static const struct sim_op producer[] = {
+	    {LOOP, 20}, {RUN, 1 * MS}, {POST, 1}, {WAIT, 2, HOW_PIPE_FULL}, {NEXT}, {EXIT}};
+	static const struct sim_op consumer[] = {
+	    {LOOP, 20}, {WAIT, 1, HOW_PIPE}, {RUN, 3 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	json_t *json, *queue;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "fast", TASK_TARGET, 0, producer);
+	sim_task(&sim, "slow", 0, 1, consumer);
+	sim_play(100 * MS, 2);
+	write_session("fast");
+	read_session(NULL);
+	expect_text(print(output_critical_text, NULL),
+		    "Who waits for room or data in a queue (newest window)\n");
+	expect_text(printed, "pipe:[1] is full: fast 500 waits until slow 501 reads\n");
+	expect_text(printed, "pipe:[1] is empty: slow 501 waits until fast 500 writes\n");
+	json = document(output_critical_json);
+	queue = json_array_get(json_object_get(json, "queues"), 0);
+	assert_string_equal(text_of(queue, "state"), "full");
+	assert_string_equal(text_of(queue, "waits_for"), "slow");
+	assert_int_equal(number(queue, "count"), 20);
+	assert_true(number(queue, "ns") > 58 * MS && number(queue, "ns") < 62 * MS);
+	json_decref(json);
+}
+
 static void hostile_names(void **state)
 {
 	play_triangle("\x1b[2J\ne\xff");
@@ -649,6 +679,7 @@ int main(void)
 	    cmocka_unit_test_teardown(chains_of_another_task, end),
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),
+	    cmocka_unit_test_teardown(back_pressure, end),
 	    cmocka_unit_test_teardown(hostile_names, end),
 	    cmocka_unit_test_teardown(without_waits, end),
 	    cmocka_unit_test_teardown(on_the_screen, end),

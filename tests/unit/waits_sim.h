@@ -53,6 +53,7 @@ enum sim_how {
 	HOW_KERNEL_LOCK,
 	HOW_FAULT,
 	HOW_DIRECT,
+	HOW_PIPE_FULL,
 	SIM_HOWS
 };
 
@@ -246,6 +247,7 @@ struct sim_sleep {
 
 static const struct sim_sleep sim_sleeps[SIM_HOWS] = {
     [HOW_PIPE] = {SYS_read, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_read;pipe_read;schedule"},
+    [HOW_PIPE_FULL] = {SYS_write, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_write;pipe_write;schedule"},
     [HOW_UNIX] = {SYS_recvfrom, {4}, OBJECT_NR_UNIX, 1, 0, "unix_stream_recvmsg;schedule"},
     [HOW_TCP] = {SYS_recvfrom, {5}, OBJECT_NR_TCP, 1, 0, "tcp_recvmsg;sk_wait_data;schedule"},
     [HOW_CONDITION] = {SYS_futex, {0x1000, 137, 0}, 0, 1, 0, "futex_wait;schedule"},

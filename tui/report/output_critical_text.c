@@ -6,11 +6,13 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "analysis/waits/pressure.h"
 #include "tui/report/output_waits.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum { MAX_OUTPUT = 16 << 20, MAX_STATES = 15, MAX_SLACK = 5, MAX_EDGES = 10 };
+enum { MAX_OUTPUT = 16 << 20, MAX_STATES = 15, MAX_SLACK = 5, MAX_EDGES = 10, MAX_QUEUES = 8 };
+#define LEAST 0.01 /* queues for which a smaller share of the time was waited are left out */
 
 static double part(uint64_t ns, uint64_t all)
 {
@@ -157,6 +159,45 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 	buf_release(&line);
 }
 
+/* "C 502 " */
+static void put_task(struct buf *out, const char *comm, uint32_t tid)
+{
+	sanitise_append(out, comm, strlen(comm));
+	buf_printf(out, " %u ", tid);
+}
+
+/* Queues that make a producer or a consumer wait. */
+static void put_queues(struct buf *out, const struct wait_report *r, unsigned int columns)
+{
+	struct waits_pressure queue[MAX_QUEUES];
+	uint64_t span;
+	uint32_t nr = waits_pressure(r->waits, queue, MAX_QUEUES, &span);
+	struct buf line;
+	char figures[192];
+
+	buf_init(&line, MAX_OUTPUT);
+	for (uint32_t i = 0; i < nr && part(queue[i].ns, span) >= LEAST; i++) {
+		const struct waits_pressure *q = &queue[i];
+
+		if (!i)
+			buf_puts(out, "\nWho waits for room or data in a queue (newest window)\n");
+		buf_reset(&line);
+		sanitise_append(&line, q->queue, strlen(q->queue));
+		buf_puts(&line, q->queue[0] ? " is " : "a queue is ");
+		buf_puts(&line, q->full ? "full: " : "empty: ");
+		put_task(&line, q->waiter, q->waiter_tid);
+		buf_puts(&line, "waits until ");
+		put_task(&line, q->other, q->other_tid);
+		buf_puts(&line, q->full ? "reads" : "writes");
+		snprintf(figures, sizeof(figures), "%s %s %s  ",
+			 format_percent_fixed(part(q->ns, span)).s, format_time_fixed(q->ns).s,
+			 format_count_fixed(q->count).s);
+		words_wrap(out, line.err ? "" : line.data, columns, figures,
+			   (unsigned int)strlen(figures) + 2);
+	}
+	buf_release(&line);
+}
+
 static void put_doubts(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
 		       const struct output_options *o)
 {
@@ -206,6 +247,7 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 		put_states(&out, r, &c, columns);
 		put_next(&out, r, &c, columns);
 		put_edges(&out, r, &c, columns);
+		put_queues(&out, r, columns);
 		buf_putc(&out, '\n');
 	}
 	if (r->waits)

@@ -83,7 +83,8 @@ static void put_box(struct flame *f, uint32_t i)
 		return;
 	buf_init(&label, LABEL);
 	put_label(&label, f, i);
-	row[from] = '|';
+	/* the edge of a narrow box would say nothing else */
+	row[from] = to - from > 2 ? '|' : fill_of(&n->layer);
 	for (x = from + 1; x < to; x++) {
 		size_t k = x - from - 1;
 		/* keep one cell of the fill, which says what it is */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "analysis/waits/pressure.h"
 #include "analysis/waits/traces.h"
 #include "tui/report/json_put.h"
 #include "tui/report/sanitise.h"
@@ -418,6 +419,29 @@ static void put_next(json_t *o, const struct wait_report *r, const struct waits_
 	json_put(o, "next", list, failed);
 }
 
+static void put_queues(json_t *o, const struct wait_report *r, bool *failed)
+{
+	struct waits_pressure queue[MAX_STARTED];
+	uint64_t span;
+	uint32_t nr = r->waits ? waits_pressure(r->waits, queue, MAX_STARTED, &span) : 0;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < nr; i++) {
+		json_t *one = json_object();
+
+		json_put_text(one, "queue", queue[i].queue, failed);
+		json_put(one, "state", json_string(queue[i].full ? "full" : "empty"), failed);
+		json_put_text(one, "waiter", queue[i].waiter, failed);
+		json_put_u64(one, "waiter_tid", queue[i].waiter_tid, failed);
+		json_put_text(one, "waits_for", queue[i].other, failed);
+		json_put_u64(one, "waits_for_tid", queue[i].other_tid, failed);
+		json_put_u64(one, "ns", queue[i].ns, failed);
+		json_put_u64(one, "count", queue[i].count, failed);
+		json_append(list, one, failed);
+	}
+	json_put(o, "queues", list, failed);
+}
+
 int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	json_t *warnings = json_array(), *json;
@@ -440,6 +464,7 @@ int output_critical_json(const struct wait_report *r, const struct output_option
 	put_machines(json, r, &c, &failed);
 	put_edges(json, r, &c, &failed);
 	put_next(json, r, &c, &failed);
+	put_queues(json, r, &failed);
 	for (uint32_t i = 0; i < c.nr_warnings; i++)
 		json_append(warnings, json_text(c.warning[i], WAITS_WARNING), &failed);
 	json_put(json, "warnings", warnings, &failed);
