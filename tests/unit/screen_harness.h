@@ -35,11 +35,11 @@ static inline int64_t harness_advance(void *ctx, uint64_t until_ns)
 static inline void harness_action(void *ctx, const struct screen_action *a)
 {
 	static const char *const names[] = {
-	    "none",	  "quit",	   "suspend",	   "repaint", "pause",	"pick",
-	    "refresh",	  "search",	   "watch",	   "unwatch", "ask",	"layers",
-	    "descend",	  "snapshot",	   "text",	   "step",    "jump",	"rewind",
-	    "undescend",  "source",	   "code",	   "waits",   "unwait", "threads",
-	    "open calls", "choose thread", "waits change",
+	    "none",	  "quit",	   "suspend",	   "repaint",	"pause",  "pick",
+	    "refresh",	  "search",	   "watch",	   "unwatch",	"ask",	  "layers",
+	    "descend",	  "snapshot",	   "text",	   "step",	"jump",	  "rewind",
+	    "undescend",  "source",	   "code",	   "waits",	"unwait", "threads",
+	    "open calls", "choose thread", "waits change", "configure",
 	};
 	struct harness *h = ctx;
 

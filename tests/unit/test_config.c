@@ -219,6 +219,57 @@ static void test_dump_and_parse(void **state)
 	keys_reset();
 }
 
+/* The order of the columns holds, and is printed again. */
+static void test_order_of_columns(void **state)
+{
+	enum op_column order[NR_COLUMNS];
+	struct buf out;
+
+	assert_taken("columns = p99 wall, p99 layer");
+	op_columns_unpack(config.defaults.column_order, order);
+	assert_int_equal(order[0], COLUMN_P99);
+	assert_int_equal(order[1], COLUMN_WALL);
+	assert_int_equal(order[2], COLUMN_LAYER);
+	assert_int_equal(order[3], COLUMN_CALLS); /* those that are not named, as usual */
+	dump(&out);
+	assert_non_null(strstr(out.data, "\ncolumns = p99 wall layer\n"));
+	buf_release(&out);
+	assert_taken("columns = p99 wall\ncolumns = auto");
+	assert_int_equal(config.defaults.column_order, 0);
+	assert_taken("sort = max\n");
+	assert_int_equal(config.sort, 1 + BY_MAX);
+}
+
+static void assert_edited(const char *text, const char *settings, const char *expected)
+{
+	struct buf out;
+
+	buf_init(&out, 1 << 20);
+	assert_int_equal(config_edit(text, strlen(text), settings, &out), 0);
+	buf_putc(&out, '\0');
+	assert_string_equal(out.data, expected);
+	buf_release(&out);
+}
+
+static void test_edit(void **state)
+{
+	char large[CONFIG_MAX_BYTES];
+	struct buf out;
+
+	assert_edited("", "sort = p99\n", "sort = p99\n");
+	/* comments, other settings and blank lines stay; the last of two lines is the one */
+	assert_edited("# sort = rate\nsort=rate\n\n  theme = 8 \n\tsort = p50\nkey.up = y",
+		      "columns = p99\nsort = wall reverse\n",
+		      "# sort = rate\nsort=rate\n\n  theme = 8 \nsort = wall reverse\nkey.up = y\n"
+		      "columns = p99\n");
+	/* a name that only begins alike is another setting; the last line needs no line feed */
+	assert_edited("sorted = x\ncolumns = p50", "columns = p99", "sorted = x\ncolumns = p99\n");
+	memset(large, '#', sizeof(large));
+	buf_init(&out, 1 << 20);
+	assert_int_equal(config_edit(large, sizeof(large), "sort = p99\n", &out), -EINVAL);
+	buf_release(&out);
+}
+
 /* --- whose file ------------------------------------------------------------------------ */
 
 static char warning[1024];
@@ -284,6 +335,56 @@ static void test_whose_file_is_read(void **state)
 	rmdir(directory);
 }
 
+static void assert_file(const char *path, const char *expected)
+{
+	char text[256];
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	assert_true(n >= 0);
+	text[n] = '\0';
+	assert_string_equal(text, expected);
+}
+
+/* Settings are written where they are read; a file that may not be trusted stays as it is. */
+static void test_save(void **state)
+{
+	char directory[] = "/tmp/peaktop-config-XXXXXX", folder[64], path[96], line[1024];
+	struct stat st;
+
+	assert_non_null(mkdtemp(directory));
+	setenv("XDG_CONFIG_HOME", directory, 1);
+	snprintf(folder, sizeof(folder), "%s/peaktop", directory);
+	snprintf(path, sizeof(path), "%s/config", folder);
+	assert_int_equal(config_save("columns = p99 wall\n", line, sizeof(line)), 0);
+	assert_non_null(strstr(line, path));
+	assert_file(path, "columns = p99 wall\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(config_save("sort = rate\ncolumns = auto\n", line, sizeof(line)), 0);
+	assert_file(path, "columns = auto\nsort = rate\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	assert_int_equal(read_it(directory), 0);
+	assert_int_equal(config.sort, 1 + BY_RATE);
+	/* others may write it */
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+	assert_non_null(strstr(line, "cannot write the configuration"));
+	assert_non_null(strstr(line, "chmod go-w"));
+	assert_file(path, "columns = auto\nsort = rate\n");
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0); /* no temporary file is left */
+	/* the folder is a file */
+	close(open(folder, O_WRONLY | O_CREAT, 0600));
+	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+	assert_non_null(strstr(line, "Not a directory"));
+	unlink(folder);
+	rmdir(directory);
+}
+
 static void test_where_the_file_is(void **state)
 {
 	char directory[] = "/tmp/peaktop-config-XXXXXX", path[128], home[64];
@@ -334,6 +435,9 @@ int main(void)
 	    cmocka_unit_test(test_limits),
 	    cmocka_unit_test(test_dump_and_parse),
 	    cmocka_unit_test(test_whose_file_is_read),
+	    cmocka_unit_test(test_order_of_columns),
+	    cmocka_unit_test(test_edit),
+	    cmocka_unit_test(test_save),
 	    cmocka_unit_test(test_where_the_file_is),
 	};
 

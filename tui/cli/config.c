@@ -93,11 +93,13 @@ static int theme_take(struct config *c, const char *value, unsigned int line, ch
 static int columns_take(struct config *c, char *value, unsigned int line, char *e, size_t n)
 {
 	char list[256], *save = NULL, *word;
+	enum op_column order[NR_COLUMNS];
 	uint32_t columns = 0;
-	int i;
+	int i, nr = 0;
 
 	if (!strcmp(value, "auto")) {
 		c->columns = 0;
+		c->column_order = 0;
 		return 0;
 	}
 	for (word = strtok_r(value, " \t,", &save); word; word = strtok_r(NULL, " \t,", &save)) {
@@ -105,12 +107,15 @@ static int columns_take(struct config *c, char *value, unsigned int line, char *
 		if (i < 0)
 			return fail(line, e, n, "unknown column '%s'; choose from %s, or auto",
 				    word, join(op_column_names, NR_COLUMNS, list, sizeof(list)));
+		if (!(columns & 1U << i))
+			order[nr++] = (enum op_column)i;
 		columns |= 1U << i;
 	}
 	if (!columns)
 		return fail(line, e, n, "no column is named; choose from %s, or auto",
 			    join(op_column_names, NR_COLUMNS, list, sizeof(list)));
 	c->columns = columns;
+	c->column_order = op_columns_pack(order, nr);
 	return 0;
 }
 
@@ -298,6 +303,7 @@ int config_apply(struct config *c, char *error, size_t error_size)
 
 	c->defaults.theme = (int)c->theme;
 	c->defaults.columns = c->columns;
+	c->defaults.column_order = c->column_order;
 	c->defaults.sort = c->sort;
 	c->defaults.reverse = c->reverse;
 	for (int i = 1; i < REQUEST_MAX; i++)
@@ -361,6 +367,7 @@ static void dump_options(const struct config *c, struct buf *out)
 int config_dump(const struct config *c, struct buf *out)
 {
 	const char *names[WISHES];
+	enum op_column order[NR_COLUMNS];
 	char list[256];
 
 	for (int i = 0; i < WISHES; i++)
@@ -369,11 +376,14 @@ int config_dump(const struct config *c, struct buf *out)
 		      "(~/.config/peaktop/config).\n\n");
 	buf_printf(out, "# One of %s.\ntheme = %s\n", join(names, WISHES, list, sizeof(list)),
 		   theme_wish_name(c->theme));
-	buf_printf(out, "\n# Columns of the list of operations, or auto: %s.\ncolumns =",
+	buf_printf(out,
+		   "\n# Columns of the list of operations from left to right, or auto: %s.\n"
+		   "columns =",
 		   join(op_column_names, NR_COLUMNS, list, sizeof(list)));
+	op_columns_unpack(c->column_order, order);
 	for (int i = 0; i < NR_COLUMNS; i++)
-		if (c->columns & 1U << i)
-			buf_printf(out, " %s", op_column_names[i]);
+		if (c->columns & 1U << order[i])
+			buf_printf(out, " %s", op_column_names[order[i]]);
 	buf_printf(out, "%s\n", c->columns ? "" : " auto");
 	buf_printf(out, "\n# Sort by one of %s; \"reverse\" may follow.\nsort = %s%s\n",
 		   join(row_order_names, NR_ORDERS, list, sizeof(list)),

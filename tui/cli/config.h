@@ -32,6 +32,7 @@ struct config_keys {
 struct config {
 	enum theme_wish theme;
 	uint32_t columns; /* as in struct screen_options */
+	uint64_t column_order;
 	int sort;
 	bool reverse;
 	struct config_keys keys[REQUEST_MAX];
@@ -54,6 +55,18 @@ int config_apply(struct config *c, char *error, size_t error_size);
 void config_take_given(struct config *c, const struct options *o);
 /* Append the present settings in the format of the file. Returns 0 or a negative errno. */
 int config_dump(const struct config *c, struct buf *out);
+
+/*
+ * Append `text`, the contents of a file, with these settings, a line SETTING = VALUE each. The last
+ * line of each setting is replaced, a missing one is added at the end; all other lines stay.
+ * Returns 0, -EINVAL (the result has too many bytes) or -ENOMEM.
+ */
+int config_edit(const char *text, size_t n, const char *settings, struct buf *out);
+/*
+ * Write settings into the user's file (config_edit()), which is replaced as a whole or stays as it
+ * is. Returns 0 or a negative errno; `line` says in one line where they are, or what failed.
+ */
+int config_save(const char *settings, char *line, size_t size);
 
 /*
  * Read the user's file, if there is one. Returns 0 (also without a file), or -EINVAL with one line

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds and reads the configuration, if it may be trusted. */
+/* Finds, reads and writes the configuration, if it may be trusted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -107,4 +107,131 @@ int config_load(struct config *c, char *error, size_t error_size, char *warning,
 		return 0;
 	err = read_file(c, path, error, error_size, warning, warning_size);
 	return err == -ENOENT ? 0 : err;
+}
+
+/* --- writing ---------------------------------------------------------------------------- */
+
+/* The present text, and how the file is called without symbolic links. A file that does not exist
+ * is empty. Returns NULL or why it cannot be changed. */
+static const char *read_present(char *path, char *text, size_t *n, mode_t *mode)
+{
+	char real[PATH_MAX];
+	const char *why = NULL;
+	struct stat st;
+	int fd, err;
+
+	*n = 0;
+	*mode = S_IRUSR | S_IWUSR;
+	if (realpath(path, real))
+		memcpy(path, real, sizeof(real));
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? NULL : strerror(errno);
+	if (fstat(fd, &st) < 0)
+		why = strerror(errno);
+	else
+		why = distrust(&st);
+	if (!why) {
+		*mode = st.st_mode & 0777;
+		err = read_all(fd, text, CONFIG_MAX_BYTES + 1, n);
+		if (err)
+			why = strerror(-err);
+		else if (*n > CONFIG_MAX_BYTES)
+			why = "it has too many bytes; shorten it";
+	}
+	close(fd);
+	return why;
+}
+
+/* Make the folder of the file and the one above it. */
+static void make_folders(const char *path)
+{
+	char folder[PATH_MAX];
+	char *last, *above;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	last = strrchr(folder, '/');
+	*last = '\0';
+	above = strrchr(folder, '/');
+	if (above && above > folder) {
+		*above = '\0';
+		mkdir(folder, S_IRWXU);
+		*above = '/';
+	}
+	mkdir(folder, S_IRWXU);
+}
+
+static int write_all(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, data, n);
+
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		data += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return 0;
+}
+
+/* Replace the file in one step: a reader sees the old text or the new one. */
+static int replace(const char *path, mode_t mode, const struct buf *text)
+{
+	char name[PATH_MAX + 8], folder[PATH_MAX];
+	int fd, err;
+
+	snprintf(name, sizeof(name), "%s.XXXXXX", path);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, text->data, text->len);
+	if (!err && (fchmod(fd, mode) || fsync(fd)))
+		err = -errno;
+	close(fd);
+	if (!err && rename(name, path))
+		err = -errno;
+	if (err) {
+		unlink(name);
+		return err;
+	}
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd); /* the file is complete; only a power failure could bring the old one */
+		close(fd);
+	}
+	return 0;
+}
+
+int config_save(const char *settings, char *line, size_t size)
+{
+	char path[PATH_MAX], *text = malloc(CONFIG_MAX_BYTES + 1);
+	const char *why = NULL;
+	struct buf out;
+	mode_t mode;
+	size_t n;
+	int err;
+
+	buf_init(&out, 2 * CONFIG_MAX_BYTES);
+	if (!text || !find_path(path, sizeof(path))) {
+		err = text ? -ENOENT : -ENOMEM;
+		snprintf(line, size, "cannot write the configuration: %s",
+			 text ? "neither XDG_CONFIG_HOME nor HOME is an absolute path"
+			      : strerror(ENOMEM));
+		free(text);
+		return err;
+	}
+	make_folders(path);
+	why = read_present(path, text, &n, &mode);
+	err = why ? -EPERM : config_edit(text, n, settings, &out);
+	if (!err)
+		err = replace(path, mode, &out);
+	if (err)
+		snprintf(line, size, "cannot write the configuration %.400s: %s", path,
+			 why ? why : strerror(-err));
+	else
+		snprintf(line, size, "written to %.400s", path);
+	buf_release(&out);
+	free(text);
+	return err;
 }

@@ -222,10 +222,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
 		break;
 	case SCREEN_SNAPSHOT_WRITE:
-		live_write_snapshot(l->screen, l->front, a->text);
-		break;
 	case SCREEN_VIEW_TEXT_WRITE:
-		live_write_text(l->screen, a->text);
+	case SCREEN_CONFIGURE:
+		live_write(l->screen, l->front, a);
 		break;
 	case SCREEN_DESCEND:
 		live_descent(l);
@@ -429,6 +428,7 @@ static int live_open(struct live *l, char *error, size_t n)
 	struct screen_options so = {.root = picker ? SCREEN_PICKER : SCREEN_OPERATIONS,
 				    .resolution = l->options->resolution,
 				    .columns = l->options->columns,
+				    .column_order = l->options->column_order,
 				    .sort = l->options->sort,
 				    .reverse = l->options->reverse,
 				    .filter = l->options->bare};

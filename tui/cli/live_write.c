@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "analysis/base/buf.h"
+#include "tui/cli/config.h"
 #include "tui/report/output.h"
 #include "tui/screen/screen.h"
 
-void live_write_text(struct screen *s, const char *path)
+static void write_text(struct screen *s, const char *path)
 {
 	struct buf b;
 	char line[512];
@@ -34,7 +35,15 @@ void live_write_text(struct screen *s, const char *path)
 	buf_release(&b);
 }
 
-void live_write_snapshot(struct screen *s, struct front *f, const char *path)
+static void write_configuration(struct screen *s, const char *settings)
+{
+	char line[1024];
+	int err = config_save(settings, line, sizeof(line));
+
+	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
+}
+
+static void write_snapshot(struct screen *s, struct front *f, const char *path)
 {
 	char line[512];
 	int err = f ? front_snapshot(f, path) : -ENODATA;
@@ -45,6 +54,16 @@ void live_write_snapshot(struct screen *s, struct front *f, const char *path)
 		snprintf(line, sizeof(line), "snapshot written to %s; open it with peaktop -r",
 			 path);
 	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
+}
+
+void live_write(struct screen *s, struct front *f, const struct screen_action *a)
+{
+	if (a->type == SCREEN_SNAPSHOT_WRITE)
+		write_snapshot(s, f, a->text);
+	else if (a->type == SCREEN_CONFIGURE)
+		write_configuration(s, a->text);
+	else
+		write_text(s, a->text);
 }
 
 void live_write_state(struct screen *s, struct model *m, const struct options *o, bool redirected)

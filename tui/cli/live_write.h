@@ -9,11 +9,13 @@
 #include "tui/engine/options.h"
 
 struct screen;
+struct screen_action;
 
-/* The view that is shown, as text. An existing file is not overwritten. */
-void live_write_text(struct screen *s, const char *path);
-/* The session so far. */
-void live_write_snapshot(struct screen *s, struct front *f, const char *path);
+/*
+ * Write what the action asks for: the view as text, the session so far (an existing file is not
+ * overwritten), or settings into the configuration file.
+ */
+void live_write(struct screen *s, struct front *f, const struct screen_action *a);
 /* SIGUSR1: print the state to stderr, unless that is the terminal (`redirected` false). */
 void live_write_state(struct screen *s, struct model *m, const struct options *o, bool redirected);
 

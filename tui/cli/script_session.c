@@ -71,6 +71,7 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 				    .ascii = o->ascii,
 				    .root = SCREEN_OPERATIONS,
 				    .columns = o->columns,
+				    .column_order = o->column_order,
 				    .sort = o->sort,
 				    .reverse = o->reverse,
 				    .resolution = o->resolution};

@@ -76,6 +76,7 @@ struct options {
 	/* of the screen, from the configuration (tui/cli/config.h) */
 	int theme;	  /* enum theme_wish */
 	uint32_t columns; /* as in struct screen_options; so are the next ones */
+	uint64_t column_order;
 	int sort;
 	bool reverse;
 	bool open;			  /* descend --open: list the calls that are open now */

@@ -96,6 +96,7 @@ static const struct binding built_in[] = {
     {KEYMAP_OPERATIONS, 'a', 0, REQUEST_ASK_AGAIN},
     {KEYMAP_OPERATIONS, 's', 0, REQUEST_SPAN},
     {KEYMAP_OPERATIONS, 'R', 0, REQUEST_REVERSE},
+    {KEYMAP_OPERATIONS, 'F', 0, REQUEST_COLUMNS},
 
     {KEYMAP_OPERATION, '1', '9', REQUEST_CHOOSE_PEAK},
     {KEYMAP_OPERATION, 'e', 0, REQUEST_EXPAND},
@@ -124,6 +125,17 @@ static const struct binding built_in[] = {
     {KEYMAP_WAITS, 'p', 0, REQUEST_PER_PROCESS},
     {KEYMAP_WAITS, 'z', 0, REQUEST_ZOOM_IN},
     {KEYMAP_WAITS, 'Z', 0, REQUEST_ZOOM_OUT},
+
+    {KEYMAP_COLUMNS, ' ', 0, REQUEST_SHOW_COLUMN},
+    {KEYMAP_COLUMNS, 'K', 0, REQUEST_COLUMN_LEFT},
+    {KEYMAP_COLUMNS, '<', 0, REQUEST_COLUMN_LEFT},
+    {KEYMAP_COLUMNS, 'J', 0, REQUEST_COLUMN_RIGHT},
+    {KEYMAP_COLUMNS, '>', 0, REQUEST_COLUMN_RIGHT},
+    {KEYMAP_COLUMNS, 's', 0, REQUEST_SORT_COLUMN},
+    {KEYMAP_COLUMNS, 'R', 0, REQUEST_REVERSE},
+    {KEYMAP_COLUMNS, 'a', 0, REQUEST_USUAL_COLUMNS},
+    {KEYMAP_COLUMNS, 'W', 0, REQUEST_SAVE_COLUMNS},
+    {KEYMAP_COLUMNS, 'F', 0, REQUEST_COLUMNS},
 
     {KEYMAP_REPLAY, 't', 0, REQUEST_STEP},
     {KEYMAP_REPLAY, 'T', 0, REQUEST_STEP_BACK},
@@ -224,11 +236,17 @@ enum request keys_request(enum keymap map, bool replay, int key)
 const char *keys_title(enum keymap map)
 {
 	static const char *const titles[KEYMAP_MAX] = {
-	    [KEYMAP_ALL] = "Everywhere",	[KEYMAP_PICKER] = "Process picker",
-	    [KEYMAP_OPERATIONS] = "Operations", [KEYMAP_OPERATION] = "Heat map and peaks",
-	    [KEYMAP_DESCENT] = "Descent",	[KEYMAP_PAGER] = "Text",
-	    [KEYMAP_WAITS] = "Waits",		[KEYMAP_THREADS] = "Threads",
-	    [KEYMAP_REPLAY] = "Replay",		[KEYMAP_PROMPT] = "Prompt",
+	    [KEYMAP_ALL] = "Everywhere",
+	    [KEYMAP_PICKER] = "Process picker",
+	    [KEYMAP_OPERATIONS] = "Operations",
+	    [KEYMAP_OPERATION] = "Heat map and peaks",
+	    [KEYMAP_DESCENT] = "Descent",
+	    [KEYMAP_PAGER] = "Text",
+	    [KEYMAP_WAITS] = "Waits",
+	    [KEYMAP_THREADS] = "Threads",
+	    [KEYMAP_COLUMNS] = "Menu of columns",
+	    [KEYMAP_REPLAY] = "Replay",
+	    [KEYMAP_PROMPT] = "Prompt",
 	    [KEYMAP_MENU] = "Layers menu",
 	};
 

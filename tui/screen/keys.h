@@ -20,9 +20,10 @@ enum keymap {
 	KEYMAP_OPERATION,
 	KEYMAP_DESCENT,
 	KEYMAP_THREADS,
-	KEYMAP_WAITS,  /* chains and their other views */
-	KEYMAP_PAGER,  /* help, information */
-	KEYMAP_REPLAY, /* in every view of a replay */
+	KEYMAP_COLUMNS, /* the menu of columns of the operations */
+	KEYMAP_WAITS,	/* chains and their other views */
+	KEYMAP_PAGER,	/* help, information */
+	KEYMAP_REPLAY,	/* in every view of a replay */
 	KEYMAP_PROMPT,
 	KEYMAP_MENU, /* layers */
 	KEYMAP_MAX

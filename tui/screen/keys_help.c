@@ -132,9 +132,10 @@ static void markdown_line(void *ctx, const struct keys_line *line)
 
 int keys_markdown(struct buf *out)
 {
-	static const enum keymap order[] = {
-	    KEYMAP_ALL,	  KEYMAP_OPERATIONS, KEYMAP_OPERATION, KEYMAP_DESCENT, KEYMAP_THREADS,
-	    KEYMAP_WAITS, KEYMAP_PICKER,     KEYMAP_REPLAY,    KEYMAP_PROMPT,  KEYMAP_MENU};
+	static const enum keymap order[] = {KEYMAP_ALL,	    KEYMAP_OPERATIONS, KEYMAP_OPERATION,
+					    KEYMAP_COLUMNS, KEYMAP_DESCENT,    KEYMAP_THREADS,
+					    KEYMAP_WAITS,   KEYMAP_PICKER,     KEYMAP_REPLAY,
+					    KEYMAP_PROMPT,  KEYMAP_MENU};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++) {

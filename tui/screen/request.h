@@ -51,6 +51,13 @@
 	REQUEST(LAYERS, "layers", "Choose the layers to measure")                                  \
 	REQUEST(SPAN, "span", "Switch between figures of the whole run and of the last slice")     \
 	REQUEST(REVERSE, "reverse", "Reverse the sort order")                                      \
+	REQUEST(COLUMNS, "columns", "Choose, move and sort by columns of the list")                \
+	REQUEST(SHOW_COLUMN, "show-column", "Show or hide the selected column")                    \
+	REQUEST(COLUMN_LEFT, "column-left", "Move the selected column to the left")                \
+	REQUEST(COLUMN_RIGHT, "column-right", "Move the selected column to the right")             \
+	REQUEST(SORT_COLUMN, "sort-column", "Sort the list by the selected column")                \
+	REQUEST(USUAL_COLUMNS, "usual-columns", "Show as many columns as fit, in the usual order") \
+	REQUEST(SAVE_COLUMNS, "save-columns", "Write columns and sort order to the configuration") \
 	REQUEST(CHOOSE_THREAD, "choose-thread",                                                    \
 		"Count only calls of this thread and others chosen so")                            \
 	REQUEST(ALL_THREADS, "all-threads", "Count the calls of all threads again")                \

@@ -62,8 +62,9 @@ struct screen_options {
 	uint32_t layers;	   /* layers measured now: mask of 1 << enum layer */
 	uint32_t layers_available; /* layers that the kernel and the privileges allow */
 	/* of the list of operations (tui/views/op_rows.h) */
-	uint32_t columns; /* mask of 1 << enum op_column; 0: as many as fit */
-	int sort;	  /* 1 + enum row_order; 0: by time */
+	uint32_t columns;      /* mask of 1 << enum op_column; 0: as many as fit */
+	uint64_t column_order; /* as op_columns_pack() makes it; 0: the usual one */
+	int sort;	       /* 1 + enum row_order; 0: by time */
 	bool reverse;
 	unsigned int resolution; /* buckets per doubling to show, 1, 2, 4 or 8; 0 = 4 */
 	const char *filter;	 /* the picker shows names that begin with it; NULL: all */
@@ -179,6 +180,7 @@ enum screen_action_type {
 	   all threads. The model says what is chosen */
 	SCREEN_CHOOSE_THREAD,
 	SCREEN_WAITS_CHANGE, /* flag: enum screen_waits_change */
+	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
 };
 
 struct screen_action {

@@ -4,12 +4,14 @@
 #include "analysis/walk/class.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
+#include "tui/screen/screen_private.h"
 
 enum { NAME_BYTES = 1 << 16 };
 
 const char *const row_order_names[NR_ORDERS] = {
-    [BY_NAME] = "name", [BY_RATE] = "rate",   [BY_TIME] = "wall", [BY_P50] = "p50",
-    [BY_P99] = "p99",	[BY_PEAKS] = "peaks", [BY_OPEN] = "open",
+    [BY_NAME] = "name",	  [BY_RATE] = "rate",	[BY_TIME] = "wall", [BY_P50] = "p50",
+    [BY_P99] = "p99",	  [BY_PEAKS] = "peaks", [BY_OPEN] = "open", [BY_LAYER] = "layer",
+    [BY_CALLS] = "calls", [BY_TOTAL] = "total", [BY_MAX] = "max",
 };
 
 const char *const op_column_names[NR_COLUMNS] = {
@@ -18,6 +20,46 @@ const char *const op_column_names[NR_COLUMNS] = {
     [COLUMN_P99] = "p99",     [COLUMN_MAX] = "max",	[COLUMN_HISTOGRAM] = "histogram",
     [COLUMN_PEAKS] = "peaks", [COLUMN_OPEN] = "open",
 };
+
+enum row_order op_column_sort(enum op_column column)
+{
+	static const enum row_order order[NR_COLUMNS] = {
+	    [COLUMN_LAYER] = BY_LAYER, [COLUMN_CALLS] = BY_CALLS, [COLUMN_TOTAL] = BY_TOTAL,
+	    [COLUMN_RATE] = BY_RATE,   [COLUMN_WALL] = BY_TIME,	  [COLUMN_P50] = BY_P50,
+	    [COLUMN_P99] = BY_P99,     [COLUMN_MAX] = BY_MAX,	  [COLUMN_HISTOGRAM] = NR_ORDERS,
+	    [COLUMN_PEAKS] = BY_PEAKS, [COLUMN_OPEN] = BY_OPEN,
+	};
+
+	return (unsigned int)column < NR_COLUMNS ? order[column] : NR_ORDERS;
+}
+
+uint64_t op_columns_pack(const enum op_column *order, int n)
+{
+	uint64_t packed = 0;
+
+	_Static_assert(NR_COLUMNS < 16, "a column takes four bits, all columns 64");
+	for (int i = n - 1; i >= 0; i--)
+		packed = packed << 4 | (1U + order[i]);
+	return packed;
+}
+
+void op_columns_unpack(uint64_t packed, enum op_column order[NR_COLUMNS])
+{
+	uint32_t taken = 0;
+	int n = 0;
+
+	for (; packed; packed >>= 4) {
+		unsigned int i = (unsigned int)(packed & 15) - 1;
+
+		if (i >= NR_COLUMNS || taken & 1U << i)
+			continue;
+		order[n++] = (enum op_column)i;
+		taken |= 1U << i;
+	}
+	for (int i = 0; i < NR_COLUMNS; i++)
+		if (!(taken & 1U << i))
+			order[n++] = (enum op_column)i;
+}
 
 void op_rows_release(struct op_rows *r)
 {
@@ -142,6 +184,18 @@ static int compare(const void *pa, const void *pb, void *ctx)
 		break;
 	case BY_OPEN:
 		c = descending(a->oldest_ns, b->oldest_ns);
+		break;
+	case BY_LAYER:
+		c = strcmp(layer_name(a->layer), layer_name(b->layer));
+		break;
+	case BY_CALLS:
+		c = descending(a->calls, b->calls);
+		break;
+	case BY_TOTAL:
+		c = descending(a->time_ns, b->time_ns);
+		break;
+	case BY_MAX:
+		c = descending(a->max_ns, b->max_ns);
 		break;
 	case BY_TIME:
 	case NR_ORDERS:

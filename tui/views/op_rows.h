@@ -17,12 +17,25 @@ enum {
 	ROW_FILTER_MAX = 512,
 };
 
-enum row_order { BY_NAME, BY_RATE, BY_TIME, BY_P50, BY_P99, BY_PEAKS, BY_OPEN, NR_ORDERS };
+enum row_order {
+	BY_NAME,
+	BY_RATE,
+	BY_TIME,
+	BY_P50,
+	BY_P99,
+	BY_PEAKS,
+	BY_OPEN,
+	BY_LAYER,
+	BY_CALLS,
+	BY_TOTAL,
+	BY_MAX,
+	NR_ORDERS
+};
 
 /* As in the configuration: "wall", "p99". */
 extern const char *const row_order_names[NR_ORDERS];
 
-/* The columns beside the name, in the order in which they are shown. */
+/* The columns beside the name, in their usual order. */
 enum op_column {
 	COLUMN_LAYER,
 	COLUMN_CALLS,
@@ -38,6 +51,14 @@ enum op_column {
 	NR_COLUMNS
 };
 extern const char *const op_column_names[NR_COLUMNS];
+
+/* The order by this column; NR_ORDERS: the list cannot be sorted by it. */
+enum row_order op_column_sort(enum op_column column);
+/* The first `n` columns of an order as a number: four bits each, 1 + enum op_column, the leftmost
+ * in the lowest bits. 0: none. */
+uint64_t op_columns_pack(const enum op_column *order, int n);
+/* All columns from left to right: those in `packed`, then the others in their usual order. */
+void op_columns_unpack(uint64_t packed, enum op_column order[NR_COLUMNS]);
 
 struct op_row {
 	uint32_t op;

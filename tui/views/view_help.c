@@ -10,9 +10,7 @@ static const char *const about_operations[] = {
     "waiting threads add up to more.",
     "calls/s and wall with ~: only part of the calls was timed, in bursts that keep the cost low; "
     "counts, totals and quantiles are estimates for all calls.",
-    "histogram: latency from left to right on one scale for all rows, height is the logarithm of "
-    "the "
-    "count.",
+    "histogram: latency to the right, on one scale; height: log of the count.",
     "idle: waits for events, connections or work, and timed sleeps are normal and stand below, "
     "dimmed.",
     "open: age of the oldest call that has not returned; \"3: 12 s\" is three of them, \"now\" "

@@ -97,6 +97,35 @@ static void costliest(struct view_operations *o)
 	follow_selection(o);
 }
 
+void view_ops_sort(struct view_operations *o, enum row_order order, bool reverse)
+{
+	o->rows.order = order;
+	o->rows.reverse = reverse;
+	o->view.screen->options.sort = 1 + (int)order;
+	o->view.screen->options.reverse = reverse;
+	op_rows_arrange(&o->rows);
+	follow_rows(o);
+}
+
+/* Sort by the next visible column to the right (1) or to the left (-1). */
+static void sort_by_neighbour(struct view_operations *o, int direction)
+{
+	enum op_column order[NR_COLUMNS];
+	enum row_order by[NR_COLUMNS + 1] = {BY_NAME};
+	uint32_t shown = view_ops_columns(o);
+	int n = 1, at = 0;
+
+	op_columns_unpack(o->view.screen->options.column_order, order);
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		if (!(shown & 1U << order[i]) || op_column_sort(order[i]) == NR_ORDERS)
+			continue;
+		if (op_column_sort(order[i]) == o->rows.order)
+			at = n;
+		by[n++] = op_column_sort(order[i]);
+	}
+	view_ops_sort(o, by[(at + direction + n) % n], o->rows.reverse);
+}
+
 /* The search text is a filter. Next and previous move through the rows that pass it and wrap
  * around. */
 static bool ops_find(struct view *v, const char *text, int direction)
@@ -130,12 +159,14 @@ static bool ops_request(struct view *v, enum request request, int key)
 	switch (request) {
 	case REQUEST_LEFT:
 	case REQUEST_RIGHT:
-		o->rows.order =
-		    (o->rows.order + (request == REQUEST_RIGHT ? 1 : NR_ORDERS - 1)) % NR_ORDERS;
-		break;
+		sort_by_neighbour(o, request == REQUEST_RIGHT ? 1 : -1);
+		return true;
 	case REQUEST_REVERSE:
-		o->rows.reverse = !o->rows.reverse;
-		break;
+		view_ops_sort(o, o->rows.order, !o->rows.reverse);
+		return true;
+	case REQUEST_COLUMNS:
+		screen_push(v->screen, view_columns_new(o));
+		return true;
 	case REQUEST_SPAN:
 		o->rows.last_slice = !o->rows.last_slice;
 		if (!v->screen->paused)
@@ -201,10 +232,9 @@ static bool ops_click(struct view *v, int target, int x, int y)
 	if (target < TARGET_HEADING)
 		return false;
 	if (o->rows.order == (enum row_order)(target - TARGET_HEADING))
-		o->rows.reverse = !o->rows.reverse;
-	o->rows.order = (enum row_order)(target - TARGET_HEADING);
-	op_rows_arrange(&o->rows);
-	follow_rows(o);
+		view_ops_sort(o, o->rows.order, !o->rows.reverse);
+	else
+		view_ops_sort(o, (enum row_order)(target - TARGET_HEADING), o->rows.reverse);
 	return false;
 }
 

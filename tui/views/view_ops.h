@@ -20,4 +20,11 @@ void view_ops_draw(const struct view *v, struct grid *g, struct rect r);
 /* The number of rows of the whole view. */
 int view_ops_height(const struct view *v, int cols);
 
+/* The mask of the columns that are shown at the present width. */
+uint32_t view_ops_columns(const struct view_operations *o);
+/* Sort the list, also one that is opened later. */
+void view_ops_sort(struct view_operations *o, enum row_order order, bool reverse);
+/* The menu of columns, which changes the list `o` below it. */
+struct view *view_columns_new(struct view_operations *o);
+
 #endif

@@ -8,6 +8,7 @@
 
 struct columns {
 	int x[NR_COLUMNS]; /* -1: not shown */
+	uint32_t shown;	   /* mask of 1 << enum op_column */
 	int name, name_w, spark_w, open_w;
 };
 
@@ -43,12 +44,13 @@ static uint32_t fit(const enum op_column *list, size_t n, uint32_t wanted, int k
  * Set the columns from left to right. If the width does not suffice, columns are left out; without
  * a choice of the user in this order: histogram, peaks, p50, rate, p99, open.
  */
-static struct columns lay_out(int width, uint32_t wanted)
+static struct columns lay_out(int width, uint32_t wanted, uint64_t packed)
 {
 	static const enum op_column usual[] = {COLUMN_WALL, COLUMN_OPEN, COLUMN_P99,
 					       COLUMN_RATE, COLUMN_P50,	 COLUMN_PEAKS};
 	static const enum op_column more[] = {COLUMN_CALLS, COLUMN_TOTAL, COLUMN_MAX, COLUMN_LAYER};
 	struct columns c = {.name = 2, .open_w = column_width[COLUMN_OPEN] - 1};
+	enum op_column order[NR_COLUMNS];
 	int left = width - 2, x, all = 0;
 	uint32_t shown = fit(usual, 6, wanted, NAME_MIN, &left);
 
@@ -66,12 +68,23 @@ static struct columns lay_out(int width, uint32_t wanted)
 		shown |= fit(more, 4, 0, NAME_WIDE, &left);
 	c.name_w = left;
 	x = 2 + left;
-	for (int i = 0; i < NR_COLUMNS; i++) {
+	c.shown = shown;
+	op_columns_unpack(packed, order);
+	for (int k = 0; k < NR_COLUMNS; k++) {
+		enum op_column i = order[k];
+
 		c.x[i] = shown & 1U << i ? x + 1 : -1;
 		if (shown & 1U << i)
 			x += i == COLUMN_HISTOGRAM ? c.spark_w + 1 : column_width[i];
 	}
 	return c;
+}
+
+uint32_t view_ops_columns(const struct view_operations *o)
+{
+	const struct screen_options *s = &o->view.screen->options;
+
+	return lay_out(o->view.screen->cols, s->columns, s->column_order).shown;
 }
 
 static void heading(const struct view_operations *o, struct grid *g, int x, int y, int w,
@@ -87,7 +100,7 @@ static void heading(const struct view_operations *o, struct grid *g, int x, int 
 		 by ? theme_glyph(o->rows.reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii)
 		    : "",
 		 text);
-	if (order == BY_NAME)
+	if (order == BY_NAME || order == BY_LAYER)
 		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 	else
 		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
@@ -118,12 +131,6 @@ static void spark_heading(const struct view_operations *o, struct grid *g, const
 	}
 }
 
-static void plain_heading(struct grid *g, int x, int y, int w, const char *text)
-{
-	if (x >= 0)
-		grid_put_right(g, x, y, w, ROLE_HEADING, text);
-}
-
 static void draw_headings(const struct view_operations *o, struct grid *g, const struct columns *c,
 			  struct rect r)
 {
@@ -133,12 +140,10 @@ static void draw_headings(const struct view_operations *o, struct grid *g, const
 	heading(o, g, c->x[COLUMN_WALL], r.y, 6, BY_TIME, "WALL%");
 	heading(o, g, c->x[COLUMN_P50], r.y, 7, BY_P50, "P50");
 	heading(o, g, c->x[COLUMN_P99], r.y, 7, BY_P99, "P99");
-	/* the list cannot be sorted by these columns */
-	if (c->x[COLUMN_LAYER] >= 0)
-		grid_put(g, c->x[COLUMN_LAYER], r.y, 17, ROLE_HEADING, "LAYER");
-	plain_heading(g, c->x[COLUMN_CALLS], r.y, 5, "CALLS");
-	plain_heading(g, c->x[COLUMN_TOTAL], r.y, 7, "TOTAL");
-	plain_heading(g, c->x[COLUMN_MAX], r.y, 7, "MAX");
+	heading(o, g, c->x[COLUMN_LAYER], r.y, 17, BY_LAYER, "LAYER");
+	heading(o, g, c->x[COLUMN_CALLS], r.y, 5, BY_CALLS, "CALLS");
+	heading(o, g, c->x[COLUMN_TOTAL], r.y, 7, BY_TOTAL, "TOTAL");
+	heading(o, g, c->x[COLUMN_MAX], r.y, 7, BY_MAX, "MAX");
 	spark_heading(o, g, c, r.y);
 	heading(o, g, c->x[COLUMN_PEAKS], r.y, 5, BY_PEAKS, "PEAKS");
 	heading(o, g, c->x[COLUMN_OPEN], r.y, c->open_w, BY_OPEN, "OPEN");
@@ -329,7 +334,8 @@ static int line_of_row(const struct view_operations *o, int row)
 void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_operations *o = (const struct view_operations *)v;
-	struct columns c = lay_out(r.w, v->screen->options.columns);
+	struct columns c =
+	    lay_out(r.w, v->screen->options.columns, v->screen->options.column_order);
 	struct list lines = {.n = nr_lines(o),
 			     .selected = line_of_row(o, o->list.selected),
 			     .top = line_of_row(o, o->list.top)};
