@@ -65,7 +65,8 @@ def redis_functions():
         equal("redis still answers", command_calls(socket, "set"), after)
 
 
-def postgres():
+def postgres_server():
+    """A server with the tables of pgbench: its folder, its program, and what begins a command line of a client."""
     binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not binaries:
         raise Skip("no postgresql")
@@ -89,8 +90,12 @@ def postgres():
     wait_for(lambda: glob.glob(data + "/.s.PGSQL.5432") and not subprocess.run(
         [binary + "/pg_isready", "-h", data], stdout=subprocess.DEVNULL).returncode, "postgres listens", 30)
     as_postgres(binary + "/pgbench", "-h", data, "-i", "-s", "1", "-q", "postgres")
-    bench = Program(["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", binary + "/pgbench", "-h", data,
-                     "-c", "1", "-T", "600", "postgres"], cwd=data)
+    return data, server, ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", binary + "/pgbench", "-h", data]
+
+
+def postgres():
+    data, server, pgbench = postgres_server()
+    bench = Program([*pgbench, "-c", "1", "-T", "600", "postgres"], cwd=data)
 
     first = {}
 

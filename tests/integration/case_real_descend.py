@@ -1,10 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend on real programs as Debian builds them: redis-server, a PostgreSQL backend, the sqlite3 shell, python3."""
+import glob
+
 from descents import *
 import case_real
 
 CASES.clear()  # those of case_real.py: what it starts is wanted, not what it tests
 
+MONITOR = """
+public class Monitor {
+    static final Object lock = new Object();
+
+    static void holdIt() throws Exception {
+        synchronized (lock) {
+            Thread.sleep(20);
+        }
+    }
+
+    static void serve(int i) {
+        if (i % 4 == 0) {
+            synchronized (lock) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Thread holder = new Thread(() -> {
+            try {
+                for (;;) {
+                    holdIt();
+                    Thread.sleep(5);
+                }
+            } catch (Exception e) {
+            }
+        }, "holder");
+        holder.setDaemon(true);
+        holder.start();
+        System.out.println("ready");
+        for (int i = 0;; i++) {
+            serve(i);
+            Thread.sleep(1);
+        }
+    }
+}
+"""
 SECONDS = 60  # that peaktop may take in all
 
 
@@ -100,6 +140,52 @@ def postgres():
     # statements are run under PortalRun; their commit is not among what it does
     document, path = culprit(pid, "PortalRun")
     check("XLogFlush" not in names(path), "a statement does not flush the log: %s" % told(document))
+
+
+def backend_of(server, data, name):
+    """The backend that serves the client that calls itself `name`."""
+    def found():
+        answer = subprocess.run([glob.glob("/usr/lib/postgresql/*/bin/psql")[-1], "-h", data, "-U", "postgres", "-At", "-c", "select pid from "
+                                 "pg_stat_activity where application_name = '%s'" % name, "postgres"], stdout=subprocess.PIPE)
+        return int(answer.stdout or 0)
+    return wait_for(found, "the backend of %s" % name, 20)
+
+
+@case("a PostgreSQL backend waits for a row that another one has locked: the wait, and who ended it")
+def row_lock():
+    data, server, pgbench = case_real.postgres_server()
+    scripts = {"holder": "begin;\nupdate pgbench_branches set bbalance = 1 where bid = 1;\nselect pg_sleep(0.02);\ncommit;\n"
+                         "select pg_sleep(0.01);\n",
+               "waiter": "select 1;\n" * 6 + "update pgbench_branches set bbalance = 2 where bid = 1;\n"}
+    pids = {}
+    for name, script in scripts.items():
+        path = os.path.join(data, name)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(script)
+        os.chmod(path, 0o644)
+        Program([*pgbench, "-n", "-f", path, "-c", "1", "-T", "600", "postgres"], cwd=data, env=dict(os.environ, PGAPPNAME=name))
+        pids[name] = backend_of(server, data, name)
+        alone(pids[name])
+    document, path = culprit(pids["waiter"], "PortalRun", "PortalRun", "XactLockTableWait", kinds=("wait", "lock"))
+    check("%d" % pids["holder"] in path["cause"].get("detail", "") + path["cause"].get("name", ""), "not the holder %d: %s" % (
+        pids["holder"], told(document)))
+    check(alive(pids["waiter"]), "the backend died")
+
+
+@case("Java: a thread that waits for a monitor waits for a lock")
+def java_monitor():
+    need("java")
+    directory = scratch()
+    with open(os.path.join(directory, "Monitor.java"), "w", encoding="ascii") as f:
+        f.write(MONITOR)
+    program = Program(["java", "-XX:+UseSerialGC", os.path.join(directory, "Monitor.java")])
+    program.line(lambda line: line == "ready", 60)
+    with NothingLeft(program.pid):
+        status, asked = run_peaktop("descend", "-p", program.pid, "--json", "--timeout", 20, seconds=SECONDS)
+    equal("exit status (%s)" % asked.error_text(), status, 0)
+    path = path_with(asked.document(), "ObjectMonitor::enter", kinds=("lock",))
+    equal("time", path["time"], "work")
+    check(alive(program.pid), "java died")
 
 
 @case("the sqlite3 shell: INSERT among SELECTs waits for the disk in fdatasync")
