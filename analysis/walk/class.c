@@ -75,6 +75,21 @@ static enum walk_class class_of_read(const struct rec_thread_snapshot *snapshot)
 	return WALK_WORK;
 }
 
+/*
+ * Returns true if the thread waits for one given child: the work that it has started must end. A
+ * parent that waits for any child has nothing to do.
+ */
+static bool waits_for_one_child(const struct rec_thread_snapshot *snapshot)
+{
+	enum { BY_PID = 1, BY_DESCRIPTOR = 3 }; /* P_PID, P_PIDFD of waitid() */
+	const char *call = snapshot->sleep.call ? snapshot->sleep.call : "";
+
+	if (!strcmp(call, "wait4"))
+		return (int32_t)snapshot->args[0] > 0;
+	return !strcmp(call, "waitid") &&
+	       (snapshot->args[0] == BY_PID || snapshot->args[0] == BY_DESCRIPTOR);
+}
+
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 {
 	const struct rec_sleep *s = &snapshot->sleep;
@@ -93,7 +108,7 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 		return s->exclusive ? WALK_WORK : WALK_IDLE;
 	switch (call_class(call)) {
 	case WALK_CALL_EVENTS:
-		return WALK_IDLE;
+		return waits_for_one_child(snapshot) ? WALK_WORK : WALK_IDLE;
 	case WALK_CALL_INPUT:
 		return class_of_read(snapshot);
 	default:

@@ -317,6 +317,20 @@ static void test_classes(void **state)
 	l.kernel = "do_syscall_64;ksys_read;vfs_read;anon_pipe_read";
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.kernel = "";
+	/* a given child: its end is awaited; any child: nothing to do */
+	l.sleep = on_epoll;
+	l.sleep.call = "wait4";
+	l.args[0] = 1234;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.args[0] = UINT64_MAX;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.args[0] = UINT32_MAX;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	l.sleep.call = "waitid";
+	l.args[0] = 3;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.args[0] = 0;
+	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.state = 'T';
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 }
