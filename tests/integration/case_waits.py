@@ -152,4 +152,19 @@ def users():
               here.folder not in layer["detail"], "nobody: %s" % layer)
 
 
+@case("10,000 short-lived processes: all live, and each nanosecond of the parent's is in one chain")
+def storm():
+    status, program = run_peaktop("chains", "--json", "--max-overhead", 100, "--",
+                                  os.path.join(TARGETS, "fork_storm"), 10000, 1, seconds=150)
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    # the target prints its own answer first, into the same output
+    truth, _, text = program.text().partition("\n")
+    equal("children that ended badly", json.loads(truth)["bad_children"], 0)
+    document, _ = json.JSONDecoder().raw_decode(text[text.index('{"peaktop"'):])
+    between("time of all chains by that of the accounting", sum(c["ns"] for c in document["chains"]) /
+            sum(a["ns"] for a in document["accounting"]), 0.999, 1.001)
+    # on a crowded machine records may be lost; that is told, and only LOST may be large then
+    check(document["losses"]["records"] or document["accounted_wall"] > 0.9, document["accounting"])
+
+
 main()
