@@ -209,9 +209,33 @@ static void test_views_have_titles(void **state)
 	harness_free(h);
 }
 
+/* Views that show all threads say so while only some are counted. */
+static void test_waits_show_all_threads(void **state)
+{
+	static const char all[] = "this view shows all threads";
+	const struct rec_chosen list[] = {{.id = 8}};
+	struct record chosen = {.type = REC_CHOICE,
+				.choice = {.at_ns = 5 * SYNTH_SECOND,
+					   .threads = 14,
+					   .chosen_threads = 1,
+					   .nr_chosen = 1,
+					   .chosen = list}};
+	struct harness *h = harness_new(5, NULL);
+	char script[256];
+
+	snprintf(script, sizeof(script), "key W\nreject %s\nkey q X\nreject %s\nkey q", all, all);
+	harness_run(h, script);
+	assert_int_equal(model_feed(h->model, &chosen), 0);
+	snprintf(script, sizeof(script),
+		 "key W\nexpect %s\nkey q X\nexpect %s\nkey q o\nexpect %s\nkey q", all, all, all);
+	harness_run(h, script);
+	harness_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_waits_show_all_threads),
 	    cmocka_unit_test(test_the_cursor_stays_on_its_process),
 	    cmocka_unit_test(test_enter_does_not_take_another_process),
 	    cmocka_unit_test(test_kernel_threads_are_hidden),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/latency/threads.h"
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"
 #include "tui/screen/theme.h"
@@ -275,6 +276,10 @@ struct view *view_waits_new(struct screen *s, enum screen_waits what)
 	buf_puts(&w->next, what == SCREEN_WAITS_WALK ? "sampling the stacks of all threads"
 						     : "tracing for whom the target waits");
 	screen_act(s, (struct screen_action){.type = SCREEN_WAITS, .flag = (int)what});
+	if (model_choice(s->model)->nr)
+		screen_message(s, NOTE_INFO,
+			       "this view shows all threads: the choice of threads holds for "
+			       "operations only");
 	return &w->pager.view;
 }
 
