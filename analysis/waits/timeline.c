@@ -217,6 +217,7 @@ struct kept {
 	struct waits_stats stats;
 	uint32_t *identity;
 	uint64_t *charged_ns;
+	int64_t steps_saved;
 };
 
 static int keep(struct waits *w, struct kept *k)
@@ -225,6 +226,7 @@ static int keep(struct waits *w, struct kept *k)
 
 	*k = (struct kept){.chains = w->chains,
 			   .stats = w->stats,
+			   .steps_saved = w->steps_saved,
 			   .identity = malloc((w->tasks.nr + 1) * sizeof(*k->identity)),
 			   .charged_ns = malloc((w->tasks.nr + 1) * sizeof(*k->charged_ns))};
 	if (!mine || !k->identity || !k->charged_ns) {
@@ -240,6 +242,8 @@ static int keep(struct waits *w, struct kept *k)
 		task_at(w, i)->identity = 0;
 	}
 	w->chains = mine;
+	/* one answer may take as many steps as a new analysis, whatever the stream has used up */
+	w->steps_saved = STEPS_SAVED;
 	return 0;
 }
 
@@ -248,6 +252,7 @@ static void put_back(struct waits *w, struct kept *k)
 	chains_free(w->chains);
 	w->chains = k->chains;
 	w->stats = k->stats;
+	w->steps_saved = k->steps_saved;
 	for (uint32_t i = 0; i < w->tasks.nr; i++) {
 		task_at(w, i)->identity = k->identity[i];
 		task_at(w, i)->charged_ns = k->charged_ns[i];
@@ -274,7 +279,7 @@ int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct wai
 		return err;
 	c.task = task_at(w, task);
 	while ((s = segment_next(&c)) && s->to > from) {
-		struct walker walker = {.w = w};
+		struct walker walker = walk_begin(w);
 
 		w->chains->episode++;
 		walk_segment(&walker, 0, s, s->from > from ? s->from : from, s->to, 0, 0);

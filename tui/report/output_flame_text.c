@@ -38,7 +38,7 @@ static char fill_of(const struct waits_layer *l)
 	case CHAIN_RUN:
 		return '#';
 	case CHAIN_RUNNABLE:
-		return 'r';
+		return '%';
 	case CHAIN_IO:
 	case CHAIN_NET:
 		return '=';
@@ -163,7 +163,7 @@ static void put_head(struct buf *out, const struct flame *f)
 	buf_init(&line, LABEL);
 	buf_printf(&line,
 		   "%s of the threads of the target as the width, who waited for whom from top to "
-		   "bottom; # running, - waiting, = device or network, r waiting for a CPU",
+		   "bottom; # running, - waiting, = device or network, %% waiting for a CPU",
 		   format_time(f->total_ns).s);
 	if (rest)
 		buf_printf(&line, "; %s idle or in a timed sleep is left out", format_time(rest).s);

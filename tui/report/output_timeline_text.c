@@ -26,7 +26,7 @@ static const struct {
 	const char *mark, *ascii, *text;
 } marks[LANE_STATES] = {
     [LANE_RUN] = {"\xe2\x96\x88", "#", "running"},
-    [LANE_READY] = {"\xe2\x96\x92", "r", "waiting for a CPU"},
+    [LANE_READY] = {"\xe2\x96\x92", "%", "waiting for a CPU"},
     [LANE_SLEEP] = {"\xe2\x94\x80", "-", "asleep"},
     [LANE_IO] = {"\xe2\x95\x90", "=", "waiting for I/O"},
     [LANE_LOST] = {"?", "?", "records lost"},
