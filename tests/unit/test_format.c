@@ -8,6 +8,13 @@
 
 #include "analysis/base/format.h"
 
+static void test_age(void **state)
+{
+	assert_string_equal(format_age(0).s, "just started");
+	assert_string_equal(format_age(1).s, "1 ns");
+	assert_string_equal(format_age(68400000000).s, "1m08s");
+}
+
 static void test_time(void **state)
 {
 	static const struct {
@@ -150,9 +157,10 @@ static void test_widths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_time),    cmocka_unit_test(test_range),
-	    cmocka_unit_test(test_count),   cmocka_unit_test(test_rate),
-	    cmocka_unit_test(test_percent), cmocka_unit_test(test_widths),
+	    cmocka_unit_test(test_age),	   cmocka_unit_test(test_time),
+	    cmocka_unit_test(test_range),  cmocka_unit_test(test_count),
+	    cmocka_unit_test(test_rate),   cmocka_unit_test(test_percent),
+	    cmocka_unit_test(test_widths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
