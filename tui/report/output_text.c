@@ -85,13 +85,15 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	before = line.len;
 	output_cost_words(&line, c);
 	buf_puts(&line, line.len > before ? ", " : "");
-	if (host >= 0)
-		buf_printf(&line, "%s of all CPUs, ", format_percent(host).s);
 	buf_printf(&line, "%s probe hits", format_count(c->hits).s);
 	if (c->start_cpu_ns)
 		buf_printf(
 		    &line, "; peaktop's own processes used %s of CPU time, %s of it at the start",
 		    format_time(c->own_cpu_ns + c->start_cpu_ns).s, format_time(c->start_cpu_ns).s);
+	if (host >= 0)
+		buf_printf(&line, "; the probes and %s took %s of all CPUs%s",
+			   c->start_cpu_ns ? "these processes" : "peaktop's own processes",
+			   format_percent(host).s, c->start_cpu_ns ? " after the start" : "");
 	buf_printf(&line, "\n");
 	output_wrap(out, &line, o, "Cost:   ", 8);
 	buf_reset(&line);
