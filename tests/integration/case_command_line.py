@@ -92,6 +92,47 @@ def cgroup():
     raise Skip("no control group can be made here")
 
 
+@case("a container and a unit are found by their control groups, with all their processes")
+def container_and_unit():
+    begin, (one, two) = named_copies("-one", "-two")
+    number = "c%07x%056x" % (os.getpid(), 0x2717)  # the letter: digits alone are a pid
+    for root in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"):
+        # as podman with crun makes them, in a slice that nobody else has
+        slice_ = os.path.join(root, begin + ".slice")
+        groups = [slice_, slice_ + "/libpod-%s.scope" % number, slice_ + "/libpod-%s.scope/container" % number]
+        try:
+            os.mkdir(slice_)
+        except OSError:
+            continue
+        try:
+            for group in groups[1:]:
+                os.mkdir(group)
+            for target in (one, two):
+                with open(groups[-1] + "/cgroup.procs", "r+") as f:  # not there if no control groups are mounted here
+                    f.write(str(target.pid))
+        except OSError:
+            for group in reversed(groups):
+                if os.path.isdir(group):
+                    os.rmdir(group)
+            continue
+        try:
+            for target in (["--container", number[:12]], [number[:12]], ["--unit", begin + ".slice"], [begin + ".slice"]):
+                status, program = run_peaktop("watch", *target, "--for", 1, "--json")
+                equal("exit status of %s (%s)" % (target, program.error_text()), status, 0)
+                document = program.document()
+                equal("targets of %s" % target, {document["target"]["pid"]} | {t["pid"] for t in document.get("targets", ())},
+                      {one.pid, two.pid})
+        finally:
+            for target in (one, two):
+                with open(os.path.join(root, "cgroup.procs"), "r+") as f:
+                    f.write(str(target.pid))
+            wait_for(lambda: not open(groups[-1] + "/cgroup.procs").read(), "the group is empty")
+            for group in reversed(groups):
+                os.rmdir(group)
+        return
+    raise Skip("no control group can be made here")
+
+
 @case("an option that the verb does not use is refused, and the verbs that use it are named")
 def unused():
     pid = os.getpid()

@@ -116,6 +116,60 @@ static void a_container_is_found_by_its_control_group(void **state)
 	assert_false(target_container_id("damaged\n\n:\n", id));
 }
 
+/* The control groups that docker, podman, Kubernetes and systemd make, with both of their drivers.
+ */
+static void each_runtime_names_its_groups(void **state)
+{
+	static const char *const containers[] = {
+	    "0::/docker/" ID_A "\n",
+	    "0::/system.slice/docker-" ID_A ".scope\n",
+	    "0::/machine.slice/libpod-" ID_A ".scope/container\n",
+	    "0::/libpod_parent/libpod-" ID_A "\n",
+	    "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope\n",
+	    "0::/kubepods.slice/kubepods-burstable.slice/"
+	    "kubepods-burstable-pod2c9b3f8e_7d11_4c3a_9a55_0e1f2d3c4b5a.slice/cri-containerd-" ID_A
+	    ".scope\n",
+	    "0::/kubepods/burstable/pod2c9b3f8e-7d11-4c3a-9a55-0e1f2d3c4b5a/" ID_A "\n",
+	    "0::/kubepods.slice/kubepods-besteffort.slice/crio-" ID_A ".scope\n",
+	    "0::/default/" ID_A "\n",
+	};
+	static const struct {
+		const char *unit, *cgroups;
+	} units[] = {
+	    {"postgresql@15-main.service",
+	     "0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n"},
+	    {"kubepods.slice",
+	     "0::/kubepods.slice/kubepods-besteffort.slice/crio-" ID_A ".scope\n"},
+	    {"bar.service",
+	     "0::/user.slice/user-1000.slice/user@1000.service/app.slice/bar.service\n"},
+	    {"dev-disk\\x2dby.service", "0::/system.slice/dev-disk\\x2dby.service\n"},
+	};
+	struct target_process one = {.pid = 7, .has_memory = true};
+	const struct target_list l = {&one, 1};
+	size_t at[1];
+
+	for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++) {
+		struct target_set set = {.at = at};
+
+		one.cgroups = containers[i];
+		target_match_container(&l, "0123456789ab", &set);
+		assert_int_equal(set.nr, 1);
+		set.nr = 0;
+		target_match_container(&l, "0123456789ac", &set);
+		assert_int_equal(set.nr, 0);
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		struct target_set set = {.at = at};
+
+		one.cgroups = units[i].cgroups;
+		target_match_unit(&l, units[i].unit, &set);
+		assert_int_equal(set.nr, 1);
+		set.nr = 0;
+		target_match_unit(&l, "other.service", &set);
+		assert_int_equal(set.nr, 0);
+	}
+}
+
 static void names_of_containers_are_in_files(void **state)
 {
 	static const char docker[] = "{\"ID\":\"" ID_A "\",\"Name\":\"/web\",\"Args\":"
@@ -173,6 +227,7 @@ int main(void)
 	    cmocka_unit_test(a_unit_has_all_that_is_below_it),
 	    cmocka_unit_test(a_control_group_is_a_whole_path),
 	    cmocka_unit_test(a_container_is_found_by_its_control_group),
+	    cmocka_unit_test(each_runtime_names_its_groups),
 	    cmocka_unit_test(names_of_containers_are_in_files),
 	    cmocka_unit_test(only_names_that_are_near_are_suggested),
 	};
