@@ -11,6 +11,7 @@
 #include "tui/views/views.h"
 
 #define SHOW_NS 100000000ull
+#define TRACING_SHOW_NS 500000000ull
 #define TRACE_NS 20000000000ull /* the budget may not pay for the first window at once */
 
 /* ---- begin and end ---- */
@@ -213,6 +214,8 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	/* a replay may still step forwards or backwards */
 	over = driver_over(l->driver) && !l->replay;
 	report.tracing = over && trace_waits(l, now_ns);
+	if (report.tracing) /* every answer copies all chains */
+		l->next_ns = now_ns + TRACING_SHOW_NS;
 	named = driver_names(l->driver);
 	report.waits = l->waits ? wait_driver_of_descent(l->waits) : NULL;
 	traced = !report.waits || wait_driver_names(l->waits);
