@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
+#include "analysis/base/futex.h"
+
 #define KIND(text_, account_, time_)                                                               \
 	{                                                                                          \
 		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_            \
@@ -156,16 +158,10 @@ uint32_t wait_hints(const char *kernel)
 static enum wait_kind kind_of_futex(const struct wait_facts *f)
 {
 	unsigned int op = (unsigned int)f->args[1] & FUTEX_CMD_MASK;
-	uint32_t expected = (uint32_t)f->args[2];
 
-	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2)
-		return WAIT_LOCK;
 	if (f->for_thread && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET))
 		return WAIT_JOIN;
-	/* the C library's mutexes are waited for with this value: locked, with waiters */
-	if (op == FUTEX_WAIT && expected == 2)
-		return WAIT_LOCK;
-	return WAIT_CONDITION;
+	return futex_is_lock(f->args[1], (uint32_t)f->args[2]) ? WAIT_LOCK : WAIT_CONDITION;
 }
 
 /* By what stands behind the descriptor. */

@@ -298,6 +298,8 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_wait4}, WAIT_CHILD},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT | 128, 2}}, WAIT_LOCK},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_LOCK_PI, 0}}, WAIT_LOCK},
+	    /* a read-write lock of the C library: descents call this a lock, too */
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET | 128, 3}}, WAIT_LOCK},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET, 4711}, .for_thread = true},
 	     WAIT_JOIN},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET | 128, 0}}, WAIT_CONDITION},
