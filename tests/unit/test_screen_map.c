@@ -194,6 +194,45 @@ static void test_layers_have_no_gaps(void **state)
 	harness_free(h);
 }
 
+/* Arrow keys that have no other meaning enter the map without `m`; the wheel never does. */
+static void test_arrows_enter_the_map(void **state)
+{
+	struct harness *h = harness_new(40, NULL);
+
+	harness_run(h, "key /\ntype read\nkey Enter Enter 2\nexpect <2\nkey Up\nexpect <1\n"
+		       "reject at 0:39-0:40\nwheel up\nreject at 0:39-0:40\nkey Left\n"
+		       "reject at 0:39-0:40\nkey Up\nexpect at 0:39-0:40, \nkey Left\n"
+		       "expect at 0:38-0:39\nkey Esc\nexpect per column\nexpect <1\n"
+		       "key Down\nexpect <2\nreject at 0:38-0:39");
+	/* no room for the map */
+	harness_run(h, "size 80 3\nkey 1 Up\nreject no room\nsize 80 24\nexpect per column");
+	assert_string_equal(harness_log(h), "");
+	harness_free(h);
+}
+
+/* An operation with a few calls has no peak yet: each arrow key enters the map. */
+static void test_each_arrow_enters_the_map_without_peaks(void **state)
+{
+	static const char *const keys[] = {"Up", "Down", "Left", "Right"};
+	struct harness *h = harness_new(10, NULL);
+	char script[64];
+
+	synth_feed(h->model, (struct record){.type = REC_OP,
+					     .op = {.op = 20,
+						    .layer = LAYER_FUNCTION,
+						    .name = "rare@redis-server",
+						    .label = "rare",
+						    .requested = "rare",
+						    .module = "redis-server"}});
+	harness_run(h, "tick\nkey /\ntype rare\nkey Enter Enter\nexpect per column");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(script, sizeof(script),
+			 "key %s\nexpect at 0:\nkey Esc\nreject at 0:", keys[i]);
+		harness_run(h, script);
+	}
+	harness_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +240,8 @@ int main(void)
 	    cmocka_unit_test(test_cursor),
 	    cmocka_unit_test(test_window_follows_the_cursor),
 	    cmocka_unit_test(test_enter_chooses_the_peak_under_the_cursor),
+	    cmocka_unit_test(test_arrows_enter_the_map),
+	    cmocka_unit_test(test_each_arrow_enters_the_map_without_peaks),
 	    cmocka_unit_test(test_zoom_in_latency),
 	    cmocka_unit_test(test_time_that_was_not_watched),
 	    cmocka_unit_test(test_layers_have_no_gaps),

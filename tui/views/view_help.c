@@ -25,7 +25,8 @@ static const char *const about_operation[] = {
     "heat map: time runs to the right, latency upwards on a logarithmic scale; the colour is the "
     "logarithm of the count. Blank means no call, hatching means not watched. When the map is "
     "full, columns join in pairs.",
-    "cursor (m): the line above the map says what is under it, and the histogram shows the calls "
+    "cursor (m, or up at the first peak): the line above the map says what is under it, and the "
+    "histogram shows the calls "
     "of its column. Enter selects the peak there.",
     "histogram: the calls that the heat map shows; the length of a bar is the logarithm of the "
     "count. Brackets and numbers mark the peaks of the whole run. A peak keeps its number.",

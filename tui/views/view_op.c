@@ -314,6 +314,8 @@ static bool op_request(struct view *view, enum request request, int key)
 	struct view_op *v = op_of(view);
 	int index = -1;
 
+	if (key && view_op_enter_map(v, request)) /* not with the wheel of the mouse */
+		return true;
 	if (view_op_map_request(v, request) || move(v, request) || detail_request(v, request))
 		return true;
 	view_op_chosen(v, &index);
@@ -379,7 +381,7 @@ static bool op_offers(const struct view *view, enum request request)
 		return layer == LAYER_FUNCTION || layer == LAYER_KERNEL;
 	case REQUEST_LEFT:
 	case REQUEST_RIGHT:
-		return v->pane == PANE_MAP || (v->op && v->op->op.nr_peaks);
+		return v->op != NULL; /* without a peak they enter the map */
 	case REQUEST_CHOOSE_PEAK:
 	case REQUEST_COSTLIEST:
 	case REQUEST_SEARCH:

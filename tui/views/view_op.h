@@ -104,6 +104,11 @@ int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct 
 void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m);
 /* A click into the map, at this column and row from its upper left corner: put the cursor there. */
 void view_op_point_at(struct view_op *v, int x, int y);
+/*
+ * Put the cursor into the map for an arrow key that would do nothing in the list of peaks: up at
+ * the first peak, and all four while there is no peak. False: another request, or no room.
+ */
+bool view_op_enter_map(struct view_op *v, enum request request);
 /* Carry out a request of the map or of its cursor. False: another request. */
 bool view_op_map_request(struct view_op *v, enum request request);
 

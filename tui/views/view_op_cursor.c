@@ -142,6 +142,26 @@ static void choose_pointed(struct view_op *v)
 	screen_message(v->view.screen, NOTE_INFO, "there is no peak at this latency");
 }
 
+bool view_op_enter_map(struct view_op *v, enum request request)
+{
+	bool up = request == REQUEST_UP;
+	struct op_map m;
+	int index = -1;
+
+	if (v->pane != PANE_PEAKS ||
+	    (!up && request != REQUEST_DOWN && request != REQUEST_LEFT && request != REQUEST_RIGHT))
+		return false;
+	if (view_op_chosen(v, &index) && (index > 0 || !up))
+		return false;
+	if (!map_now(v, &m)) /* without room the key says nothing */
+		return false;
+	heatmap_release(&m.heat);
+	if (m.layout.map.w < 1)
+		return false;
+	enter_map(v);
+	return true;
+}
+
 bool view_op_map_request(struct view_op *v, enum request request)
 {
 	switch (request) {
