@@ -8,7 +8,7 @@
 #include "analysis/waits/critical_names.h"
 
 /* Time only goes back, so the search in a task's segments goes on where it stopped. */
-enum { CURSORS = 64, MAX_BACK = 10 * MAX_STEPS };
+enum { CURSORS = 64, MAX_BACK = MAX_STEPS };
 struct back {
 	struct waits *w;
 	struct critical_path *sum;

@@ -14,7 +14,7 @@
 #define EARLY_WAKING_NS 50000ull /* before the wakee's own switch */
 #define BRIEF_RUN_NS 100000ull	 /* between sleeps that are one */
 
-enum { MAX_CPUS = 1024, MAX_DEPTH = 32, MAX_STEPS = 10000, NO_NAME = 4096, GAPS = 64 };
+enum { MAX_CPUS = 1024, MAX_DEPTH = 32, MAX_STEPS = 100000, NO_NAME = 4096, GAPS = 64 };
 /*
  * Each record pays for a few steps of walks. If chains of a load need many more, as those of a
  * thousand threads that queue for one lock, new ones are cut off after a few steps.
