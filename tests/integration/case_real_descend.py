@@ -163,9 +163,10 @@ def row_lock():
         with open(path, "w", encoding="ascii") as f:
             f.write(script)
         os.chmod(path, 0o644)
-        Program([*pgbench, "-n", "-f", path, "-c", "1", "-T", "600", "postgres"], cwd=data, env=dict(os.environ, PGAPPNAME=name))
+        client = Program([*pgbench, "-n", "-f", path, "-c", "1", "-T", "600", "postgres"], cwd=data, env=dict(os.environ, PGAPPNAME=name))
         pids[name] = backend_of(server, data, name)
         alone(pids[name])
+        alone(client.pid)
     document, path = culprit(pids["waiter"], "PortalRun", "PortalRun", "XactLockTableWait", kinds=("wait", "lock"))
     check("%d" % pids["holder"] in path["cause"].get("detail", "") + path["cause"].get("name", ""), "not the holder %d: %s" % (
         pids["holder"], told(document)))
