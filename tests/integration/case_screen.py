@@ -185,7 +185,7 @@ def configuration():
     os.chmod(path, 0o600)
     t, s = open_screen(environment={"XDG_CONFIG_HOME": directory})
     s.shows("nanosleep")
-    s.shows(re.compile("↓OPERATION.*WALL% +P50 *$", re.M))
+    s.shows(re.compile("↓OPERATION.*P50 +WALL% *$", re.M))
     s.keys("F9")
     s.shows("PAUSED")
     s.keys("Space")
