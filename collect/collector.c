@@ -86,6 +86,7 @@ static void set_layers(struct collector *c, uint32_t mask)
 {
 	uint32_t want = mask & ~(1u << LAYER_FUNCTION);
 
+	c->slice.layers |= c->layers;
 	c->layers = want;
 	units_layers(c);
 	for (unsigned int l = 0; l < LAYER_MAX; l++) {

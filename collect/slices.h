@@ -38,6 +38,7 @@ struct slice_state {
 	struct rec_sample *samples;
 	uint32_t *sample_slot;
 	unsigned int nr_samples, cap_samples;
+	uint32_t layers; /* those that were on earlier in this slice and are off now */
 };
 
 /* Send REC_OP for operations that have a slot and were not announced yet. */

@@ -43,6 +43,22 @@ bool model_lists_all_peaks(const struct model *m)
 }
 
 /* Ends the slice: the pending data of every operation is complete. */
+static void add_gap(struct layer_off *off, uint64_t start_ns, uint64_t end_ns)
+{
+	if (off->nr && off->gap[off->nr - 1].end_ns >= start_ns) {
+		off->gap[off->nr - 1].end_ns = end_ns;
+		return;
+	}
+	if (off->nr == LAYER_GAPS)
+		memmove(off->gap, off->gap + 1, --off->nr * sizeof(off->gap[0]));
+	off->gap[off->nr++] = (struct layer_gap){start_ns, end_ns};
+}
+
+const struct layer_off *model_layer_off(const struct model *m, uint32_t layer)
+{
+	return &m->off[layer < LAYER_MAX ? layer : LAYER_FUNCTION];
+}
+
 static int feed_tick(struct model *m, const struct rec_tick *rec)
 {
 	if (rec->end_ns < rec->start_ns)
@@ -53,6 +69,9 @@ static int feed_tick(struct model *m, const struct rec_tick *rec)
 		model_op_tick(m->op[i], rec);
 		model_peaks_tick(m->op[i]);
 	}
+	for (uint32_t l = 0; rec->layers && l < LAYER_MAX; l++)
+		if (!(rec->layers & 1u << l))
+			add_gap(&m->off[l], rec->start_ns, rec->end_ns);
 	m->last_tick = *rec;
 	m->ticked = true;
 	m->tick_end[m->nr_slices++ % MODEL_TICKS] = rec->end_ns;

@@ -209,6 +209,19 @@ size_t model_nr_checks(const struct model *m);
 const struct rec_check *model_check(const struct model *m, size_t i);
 size_t model_nr_constants(const struct model *m);
 const struct rec_constant *model_constant(const struct model *m, size_t i);
+/*
+ * The times in which a layer was switched off, oldest first, since the start of the session. If
+ * there are too many, the oldest are left out.
+ */
+enum { LAYER_GAPS = 16 };
+struct layer_off {
+	unsigned int nr;
+	struct layer_gap {
+		uint64_t start_ns, end_ns;
+	} gap[LAYER_GAPS];
+};
+/* Returns those of one layer (enum layer); none if a session does not tell. */
+const struct layer_off *model_layer_off(const struct model *m, uint32_t layer);
 /* Returns what happened so far (event_log.h). */
 struct event_log;
 const struct event_log *model_event_log(const struct model *m);

@@ -153,6 +153,7 @@ struct model {
 	struct rec_tick last_tick;
 	uint64_t nr_slices, elapsed_ns;
 	uint64_t tick_end[MODEL_TICKS]; /* end of the last slices; slice n is at n % MODEL_TICKS */
+	struct layer_off off[LAYER_MAX];
 };
 
 /* Replaces *to by a copy of text. Returns 0, or -ENOMEM with *to unchanged. */

@@ -265,6 +265,7 @@ struct rec_open {
 struct rec_tick {
 	uint64_t slice; /* number, from 0 */
 	uint64_t start_ns, end_ns;
+	uint32_t layers; /* 1 << enum layer: those switched on in the slice; 0: not known */
 };
 
 /* Since the start of the session. */

@@ -162,6 +162,7 @@ static const struct field rec_tick_fields[] = {
 	U64(rec_tick, slice),
 	U64(rec_tick, start_ns),
 	U64(rec_tick, end_ns),
+	U32(rec_tick, layers),
 };
 LAYOUT(rec_tick);
 

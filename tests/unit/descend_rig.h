@@ -146,8 +146,9 @@ static inline void give_profile(uint64_t slow)
 					 .bucket = bucket,
 					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK,
-			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){
+	    .type = REC_TICK,
+	    .tick = {.slice = t.time_ns / S - 1, .start_ns = t.time_ns - S, .end_ns = t.time_ns}});
 }
 
 static inline int setup(void **state)

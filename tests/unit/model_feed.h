@@ -126,7 +126,9 @@ static inline int feed_calls(struct model *m, uint32_t op, uint64_t slice, uint6
 
 static inline int feed_tick(struct model *m, uint64_t slice)
 {
-	struct record r = {.type = REC_TICK, .tick = {slice, slice * SECOND, (slice + 1) * SECOND}};
+	struct record r = {
+	    .type = REC_TICK,
+	    .tick = {.slice = slice, .start_ns = slice * SECOND, .end_ns = (slice + 1) * SECOND}};
 
 	return model_feed(m, &r);
 }

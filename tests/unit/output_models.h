@@ -81,7 +81,9 @@ static inline void feed_slice(struct model *m, uint32_t op, unsigned int slice,
 
 static inline void feed_tick(struct model *m, unsigned int slice)
 {
-	feed(m, (struct record){.type = REC_TICK, .tick = {slice, slice * S, (slice + 1) * S}});
+	feed(m, (struct record){
+		    .type = REC_TICK,
+		    .tick = {.slice = slice, .start_ns = slice * S, .end_ns = (slice + 1) * S}});
 }
 
 static inline void feed_host(struct model *m)

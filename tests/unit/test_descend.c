@@ -79,8 +79,9 @@ static void rare_and_slow(void **state)
 					 .bucket = bucket,
 					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK,
-			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){
+	    .type = REC_TICK,
+	    .tick = {.slice = t.time_ns / S - 1, .start_ns = t.time_ns - S, .end_ns = t.time_ns}});
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
 	/* nothing else comes: it is the slowest calls that are looked into */
 	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), 0);
@@ -147,8 +148,9 @@ static void slow_tail(void **state)
 					 .bucket = bucket,
 					 .count = count}});
 	t.time_ns += S;
-	give((struct record){.type = REC_TICK,
-			     .tick = {t.time_ns / S - 1, t.time_ns - S, t.time_ns}});
+	give((struct record){
+	    .type = REC_TICK,
+	    .tick = {.slice = t.time_ns / S - 1, .start_ns = t.time_ns - S, .end_ns = t.time_ns}});
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
 	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), 0);
 	assert_true(ask.low_ns > 1280 * US);

@@ -331,10 +331,44 @@ static void test_other_records(void **state)
 	assert_int_equal(model_nr_notes(*state), 0);
 }
 
+/* The slices in which a layer was off are joined; a session that does not tell has none. */
+static void test_layers_off(void **state)
+{
+	const uint32_t function = 1u << LAYER_FUNCTION, lock = 1u << LAYER_LOCK;
+	const struct layer_off *off;
+	struct model *m = *state;
+
+	for (uint64_t i = 0; i < 4 * LAYER_GAPS; i++) {
+		struct record r = {.type = REC_TICK,
+				   .tick = {.slice = i,
+					    .start_ns = i * SECOND,
+					    .end_ns = (i + 1) * SECOND,
+					    .layers = !i      ? 0
+						      : i % 3 ? function
+							      : function | lock}};
+
+		assert_int_equal(model_feed(m, &r), 0);
+	}
+	assert_int_equal(model_layer_off(m, LAYER_FUNCTION)->nr, 0);
+	off = model_layer_off(m, LAYER_BLOCK);
+	assert_int_equal(off->nr, 1);
+	assert_int_equal(off->gap[0].start_ns, SECOND);
+	assert_int_equal(off->gap[0].end_ns, 4 * LAYER_GAPS * SECOND);
+	/* too many: the newest are there */
+	off = model_layer_off(m, LAYER_LOCK);
+	assert_int_equal(off->nr, LAYER_GAPS);
+	for (unsigned int i = 0; i + 1 < off->nr; i++) {
+		assert_int_equal(off->gap[i].end_ns - off->gap[i].start_ns, 2 * SECOND);
+		assert_int_equal(off->gap[i + 1].start_ns, off->gap[i].end_ns + SECOND);
+	}
+	assert_int_equal(off->gap[off->nr - 1].end_ns, 4 * LAYER_GAPS * SECOND - SECOND);
+}
+
 static void test_ticks(void **state)
 {
 	struct model *m = *state;
-	struct record r = {.type = REC_TICK, .tick = {7, 10 * SECOND, 9 * SECOND}};
+	struct record r = {.type = REC_TICK,
+			   .tick = {.slice = 7, .start_ns = 10 * SECOND, .end_ns = 9 * SECOND}};
 
 	assert_int_equal(feed_tick(m, 0), 0);
 	assert_int_equal(model_elapsed_ns(m), SECOND);
@@ -344,7 +378,7 @@ static void test_ticks(void **state)
 	assert_int_equal(feed_tick(m, 1), -EINVAL);
 	assert_int_equal(feed_tick(m, 0), -EINVAL);
 	assert_int_equal(model_feed(m, &r), -EINVAL);
-	r.tick = (struct rec_tick){8, 0, SECOND};
+	r.tick = (struct rec_tick){.slice = 8, .end_ns = SECOND};
 	assert_int_equal(model_feed(m, &r), -EINVAL);
 	assert_int_equal(model_nr_slices(m), 2);
 	assert_int_equal(model_elapsed_ns(m), 2 * SECOND);
@@ -373,6 +407,7 @@ int main(void)
 	    TEST(test_requests_are_not_for_it),
 	    TEST(test_other_records),
 	    TEST(test_ticks),
+	    TEST(test_layers_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

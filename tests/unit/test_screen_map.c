@@ -194,6 +194,37 @@ static void test_layers_have_no_gaps(void **state)
 	harness_free(h);
 }
 
+/* ... except while their layer was switched off. */
+static void test_layer_that_was_off(void **state)
+{
+	struct harness *h = harness_new(30, NULL);
+	struct grid *g;
+
+	for (uint64_t i = 30; i < 36; i++) {
+		const uint32_t others = 1u << LAYER_FUNCTION | 1u << LAYER_BLOCK;
+
+		synth_feed(h->model,
+			   (struct record){
+			       .type = REC_TICK,
+			       .tick = {.slice = i,
+					.start_ns = i * SYNTH_SECOND,
+					.end_ns = (i + 1) * SYNTH_SECOND,
+					.layers = i < 34 ? others : others | 1u << LAYER_SYSCALL}});
+	}
+	screen_tick(h->screen, 36 * SYNTH_SECOND);
+	harness_run(h, "key /\ntype openat\nkey Enter Enter ] [\nexpect 1 s per column");
+	g = drawn(h, 80, 24);
+	for (int y = 4; y < 12; y++) {
+		assert_string_not_equal(grid_at(g, 8 + 29, y)->text, "╱");
+		assert_string_equal(grid_at(g, 8 + 30, y)->text, "╱");
+		assert_string_equal(grid_at(g, 8 + 33, y)->text, "╱");
+		assert_string_not_equal(grid_at(g, 8 + 34, y)->text, "╱");
+		assert_string_not_equal(grid_at(g, 8 + 35, y)->text, "╱");
+	}
+	grid_free(g);
+	harness_free(h);
+}
+
 /* Arrow keys that have no other meaning enter the map without `m`; the wheel never does. */
 static void test_arrows_enter_the_map(void **state)
 {
@@ -245,6 +276,7 @@ int main(void)
 	    cmocka_unit_test(test_zoom_in_latency),
 	    cmocka_unit_test(test_time_that_was_not_watched),
 	    cmocka_unit_test(test_layers_have_no_gaps),
+	    cmocka_unit_test(test_layer_that_was_off),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");

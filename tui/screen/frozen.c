@@ -172,6 +172,7 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	h->pub.op = *op;
 	h->pub.elapsed_ns = model_elapsed_ns(m);
 	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
+	h->pub.off = *model_layer_off(m, op->layer);
 	buf_init(&name, REMARKS_MAX);
 	words_op_name(&name, m, op);
 	h->pub.name = copy_buf(h, &name);

@@ -29,6 +29,7 @@ struct frozen_op {
 	struct frozen_peak *peak;			/* one for each of op.peaks */
 	uint64_t elapsed_ns;				/* of the session */
 	uint64_t interval_ns;				/* length of a slice */
+	struct layer_off off;				/* of its layer */
 };
 
 /*

@@ -198,6 +198,20 @@ static void watch_tail(struct heatmap *h, const struct heatmap_span *span)
 		h->watched[last] = true;
 }
 
+/* A column of which a part was watched counts as watched. */
+static void unwatch_off(struct heatmap *h, const struct heatmap_span *span)
+{
+	for (unsigned int i = 0; span->off && i < span->off->nr; i++) {
+		const struct slice gap = {.start_ns = span->off->gap[i].start_ns,
+					  .end_ns = span->off->gap[i].end_ns};
+		uint64_t from, to, end = h->first + (uint64_t)h->cols;
+
+		columns_of(span, &gap, &from, &to);
+		for (from = from > h->first ? from : h->first; from < to && from < end; from++)
+			h->watched[from - h->first] = false;
+	}
+}
+
 static void set_cursor_row(struct heatmap *h, const struct heatmap_span *span)
 {
 	unsigned int row;
@@ -229,9 +243,10 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	set_range(h, span);
 	set_cursor_row(h, span);
 	memset(h->watched, !span->only_slices, (size_t)h->cols * sizeof(*h->watched));
+	watch_tail(h, span);
+	unwatch_off(h, span);
 	for (k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
-	watch_tail(h, span);
 	for (i = 0; i < cells; i++)
 		if (h->cell[i] > max)
 			max = h->cell[i];

@@ -47,7 +47,8 @@ struct heatmap_span {
 	uint64_t column_ns;
 	unsigned int resolution; /* rows are not finer than this, unless zoomed */
 	bool only_slices;	 /* time without a slice was not watched; else nothing happened */
-	bool cursor;		 /* there is a cursor, whose time must be in the window */
+	const struct layer_off *off; /* these times were not watched either; may be NULL */
+	bool cursor;		     /* there is a cursor, whose time must be in the window */
 	uint64_t cursor_ns;
 	unsigned int cursor_bucket;
 	/* show 1 / 2^zoom of the doublings of `total`, as near to bucket `centre` as possible */

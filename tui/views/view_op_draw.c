@@ -211,6 +211,7 @@ static struct heatmap_span span_of(const struct view_op *v, int cols)
 			     ? v->column_ns
 			     : heatmap_column_fit(v->op->interval_ns, v->op->elapsed_ns, cols),
 	    .resolution = v->view.screen->options.resolution,
+	    .off = &v->op->off,
 	    /* the other layers send no record of a slice without calls */
 	    .only_slices = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL,
 	    .cursor = v->pane == PANE_MAP,
