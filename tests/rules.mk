@@ -82,6 +82,7 @@ bench:
 	@$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/bench.py; a=$$?; \
 	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/budget.py || a=$$?; \
 	$(B)/bench/waits_rate || a=$$?; \
+	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/waits.py || a=$$?; \
 	$(SUDO) env B=$(B) PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/descend.py && exit $$a
 
 # --- tools of the tests
