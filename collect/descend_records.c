@@ -154,7 +154,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 	if (!r->sleeps) {
 		out.at_ns = less(r->head.at, c->start_ns);
 		out.weight_ns = 1000000000 / SAMPLE_HZ;
-		if (kernel_in_probe(r))
+		if (kernel_in_probe(r) || kernel_in_interrupt(r))
 			return;
 		kernel_work_of_sample(c, r, &work);
 		kernel_work_send(&work, &out.sleep);

@@ -150,27 +150,6 @@ static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 	return r->syscall >= 0;
 }
 
-/*
- * True if the stack is in the kernel because of a probe: in the breakpoint, in the single
- * step after it, or in the trampoline that newer kernels use. Such a sample shows the cost
- * of the probe, not of the program.
- */
-bool kernel_in_probe(const struct pt_record_stack *r)
-{
-	uint32_t nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		const char *name = name_of(r->kernel[i]);
-
-		if (begins_with(name, "asm_exc_int3") || begins_with(name, "asm_exc_debug") ||
-		    begins_with(name, "uprobe_notify_resume") ||
-		    begins_with(name, "__x64_sys_uprobe") ||
-		    begins_with(name, "__x64_sys_uretprobe"))
-			return true;
-	}
-	return false;
-}
-
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
 {
 	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES,

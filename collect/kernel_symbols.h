@@ -18,7 +18,5 @@ void kernel_symbols_free(struct collector *c);
 /* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
  * PT_KERNEL_FRAMES + 1. Returns their number. */
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
-/* True if the thread is in the kernel because of a probe. */
-bool kernel_in_probe(const struct pt_record_stack *r);
 
 #endif

@@ -234,6 +234,29 @@ static void spin_fill(const struct pt_record_stack *r, const char *const *names,
 	caller_fill(caller, out);
 }
 
+static bool stack_has(const struct pt_record_stack *r, const char *const *list)
+{
+	const char *names[PT_KERNEL_FRAMES];
+
+	return any_begins(names, names_of(r->kernel, r->nr_kernel, names), list);
+}
+
+bool kernel_in_probe(const struct pt_record_stack *r)
+{
+	static const char *const list[] = {"asm_exc_int3",	   "asm_exc_debug",
+					   "uprobe_notify_resume", "__x64_sys_uprobe",
+					   "__x64_sys_uretprobe",  NULL};
+
+	return stack_has(r, list);
+}
+
+bool kernel_in_interrupt(const struct pt_record_stack *r)
+{
+	static const char *const list[] = {"asm_sysvec_", "asm_common_interrupt", NULL};
+
+	return stack_has(r, list);
+}
+
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out)
 {

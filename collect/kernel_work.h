@@ -29,6 +29,17 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 /* The same for the kernel frames of a snapshot, innermost first. */
 void kernel_work_of_snapshot(const uint64_t *frames, uint32_t nr, bool sleeps,
 			     struct kernel_work *out);
+/*
+ * True if the stack is in the kernel because of a probe: in the breakpoint, in the single step
+ * after it, or in the trampoline that newer kernels use. Such a sample shows the cost of the probe,
+ * not of the program.
+ */
+bool kernel_in_probe(const struct pt_record_stack *r);
+/*
+ * True if an interrupt had come when the sample was taken. Its time is measured and is told apart
+ * from that of the program.
+ */
+bool kernel_in_interrupt(const struct pt_record_stack *r);
 /* Copy the work into a sleep's record, if there is any. `s` then points into `w`. */
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s);
 

@@ -19,7 +19,11 @@ const char *kernel_name(uint64_t address)
 					    "balance_dirty_pages",
 					    "rwsem_spin_on_owner",
 					    "do_mmap",
-					    "do_swap_page"};
+					    "do_swap_page",
+					    "asm_sysvec_call_function_single",
+					    "asm_exc_int3",
+					    "net_rx_action",
+					    "asm_common_interrupt"};
 
 	return address < sizeof(names) / sizeof(names[0]) ? names[address] : NULL;
 }
@@ -52,6 +56,24 @@ static void test_full_stack(void **state)
 	assert_int_equal(object_at_depth(PT_KERNEL_FRAMES), SLEEP_IN_RECLAIM);
 	/* more than there is room for: no stack of ours */
 	assert_int_equal(object_at_depth(PT_KERNEL_FRAMES + 1), 0);
+}
+
+/* A sample in a probe or in an interrupt shows nothing of the program. */
+static void test_on_top_of_the_program(void **state)
+{
+	static struct pt_record_stack stack = {.nr_kernel = 3, .kernel = {9, 7, 2}};
+
+	(void)state;
+	assert_true(kernel_in_interrupt(&stack));
+	assert_false(kernel_in_probe(&stack));
+	stack.kernel[1] = 10;
+	assert_true(kernel_in_interrupt(&stack));
+	stack.kernel[1] = 8;
+	assert_true(kernel_in_probe(&stack));
+	assert_false(kernel_in_interrupt(&stack));
+	/* the same work, but of the program: a packet to itself */
+	stack.kernel[1] = 5;
+	assert_false(kernel_in_probe(&stack) || kernel_in_interrupt(&stack));
 }
 
 static struct rec_sleep of_snapshot(uint64_t inner, uint64_t outer, bool sleeps)
@@ -91,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_full_stack),
+	    cmocka_unit_test(test_on_top_of_the_program),
 	    cmocka_unit_test(test_snapshot),
 	};
 
