@@ -508,9 +508,6 @@ void slots_begin(struct collector *c)
 	c->account.own_before = budget_own_cpu(c);
 }
 
-/* Functions are measured one by one; no switch turns their layers off. */
-#define ALWAYS_ON (1u << LAYER_FUNCTION | 1u << LAYER_KERNEL)
-
 void slice_end(struct collector *c, bool last)
 {
 	struct armed_clock clock = clock_now(c);
@@ -534,12 +531,10 @@ void slice_end(struct collector *c, bool last)
 	phases_report(c);
 	cost_send(c, now);
 	loss_send(c);
-	rec.tick = (struct rec_tick){.slice = c->slice.number,
+	rec.tick = (struct rec_tick){.slice = c->slice.number++,
 				     .start_ns = c->slice.start - c->start_ns,
 				     .end_ns = now - c->start_ns,
-				     .layers = c->slice.layers | c->layers | ALWAYS_ON};
+				     .layers = units_layers_of_slice(c)};
 	send_record(c, &rec);
-	c->slice.number++;
 	c->slice.start = now;
-	c->slice.layers = 0;
 }

@@ -117,6 +117,14 @@ void units_go(struct collector *c)
 	units_layers(c);
 }
 
+uint32_t units_layers_of_slice(struct collector *c)
+{
+	uint32_t on = c->slice.layers | c->layers;
+
+	c->slice.layers = 0;
+	return on | 1u << LAYER_FUNCTION | 1u << LAYER_KERNEL;
+}
+
 /* Attach the tracepoints of layers that are requested and not paused. User-space lock waits
  * are futex calls, so they share the bursts of system calls. */
 void units_layers(struct collector *c)

@@ -35,6 +35,11 @@ unsigned int budget_parts(const struct collector *c);
 void units_begin(struct collector *c);
 /* The command is about to start: switch the units on. */
 void units_go(struct collector *c);
+/*
+ * Return the layers (1 << enum layer) that were switched on in the slice that ends now, and begin a
+ * new one. Functions are measured one by one: no switch turns their layers off.
+ */
+uint32_t units_layers_of_slice(struct collector *c);
 /* Attach the tracepoints of the layers that are requested and not paused. Updates c->layers. */
 void units_layers(struct collector *c);
 /* Govern the units; `wall`: ns since the last turn. Returns the time of the next check. */

@@ -375,7 +375,25 @@ static void test_save(void **state)
 	assert_non_null(strstr(line, "cannot write the configuration"));
 	assert_non_null(strstr(line, "chmod go-w"));
 	assert_file(path, "columns = auto\nsort = rate\n");
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+	assert_non_null(strstr(line, "chmod u+w"));
+	assert_file(path, "columns = auto\nsort = rate\n");
 	unlink(path);
+	/* a link whose target is not there now is not replaced */
+	assert_int_equal(symlink("/nonexistent/config", path), 0);
+	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+	assert_non_null(strstr(line, "symbolic link"));
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	unlink(path);
+	/* root does not write into the home of another user */
+	if (!geteuid()) {
+		assert_int_equal(chown(directory, 65534, 65534), 0);
+		assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+		assert_non_null(strstr(line, "another user"));
+		assert_int_equal(chown(directory, 0, 0), 0);
+	}
 	assert_int_equal(rmdir(folder), 0); /* no temporary file is left */
 	/* the folder is a file */
 	close(open(folder, O_WRONLY | O_CREAT, 0600));

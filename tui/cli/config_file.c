@@ -111,6 +111,28 @@ int config_load(struct config *c, char *error, size_t error_size, char *warning,
 
 /* --- writing ---------------------------------------------------------------------------- */
 
+/*
+ * Why nothing may be written below the folder of all configurations. As root with another user's
+ * HOME, that user could put a symbolic link in the way, and could not read what is written. NULL:
+ * it may.
+ */
+static const char *distrust_folders(const char *path)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	char folder[PATH_MAX];
+	struct stat st;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	for (int levels = config && config[0] == '/' ? 2 : 3; levels > 0; levels--) {
+		*strrchr(folder, '/') = '\0';
+		if (!lstat(folder[0] ? folder : "/", &st) && st.st_uid != geteuid())
+			return "its folder belongs to another user; set HOME to your own";
+		if (!folder[0])
+			break;
+	}
+	return NULL;
+}
+
 /* The present text, and how the file is called without symbolic links. A file that does not exist
  * is empty. Returns NULL or why it cannot be changed. */
 static const char *read_present(char *path, char *text, size_t *n, mode_t *mode)
@@ -124,6 +146,8 @@ static const char *read_present(char *path, char *text, size_t *n, mode_t *mode)
 	*mode = S_IRUSR | S_IWUSR;
 	if (realpath(path, real))
 		memcpy(path, real, sizeof(real));
+	else if (!lstat(path, &st))
+		return "it is a symbolic link to a file that is not there";
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? NULL : strerror(errno);
@@ -131,6 +155,8 @@ static const char *read_present(char *path, char *text, size_t *n, mode_t *mode)
 		why = strerror(errno);
 	else
 		why = distrust(&st);
+	if (!why && !(st.st_mode & S_IWUSR))
+		why = "it may not be written; run chmod u+w on it";
 	if (!why) {
 		*mode = st.st_mode & 0777;
 		err = read_all(fd, text, CONFIG_MAX_BYTES + 1, n);
@@ -221,8 +247,11 @@ int config_save(const char *settings, char *line, size_t size)
 		free(text);
 		return err;
 	}
-	make_folders(path);
-	why = read_present(path, text, &n, &mode);
+	why = distrust_folders(path);
+	if (!why) {
+		make_folders(path);
+		why = read_present(path, text, &n, &mode);
+	}
 	err = why ? -EPERM : config_edit(text, n, settings, &out);
 	if (!err)
 		err = replace(path, mode, &out);

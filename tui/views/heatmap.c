@@ -198,15 +198,16 @@ static void watch_tail(struct heatmap *h, const struct heatmap_span *span)
 		h->watched[last] = true;
 }
 
-/* A column of which a part was watched counts as watched. */
+/* A column of which a part was watched counts as watched; deviations of the slices do not count. */
 static void unwatch_off(struct heatmap *h, const struct heatmap_span *span)
 {
-	for (unsigned int i = 0; span->off && i < span->off->nr; i++) {
-		const struct slice gap = {.start_ns = span->off->gap[i].start_ns,
-					  .end_ns = span->off->gap[i].end_ns};
-		uint64_t from, to, end = h->first + (uint64_t)h->cols;
+	uint64_t end = h->first + (uint64_t)h->cols, tolerance = span->column_ns / 8;
 
-		columns_of(span, &gap, &from, &to);
+	for (unsigned int i = 0; span->off && i < span->off->nr; i++) {
+		const struct layer_gap *gap = &span->off->gap[i];
+		uint64_t from = (gap->start_ns + span->column_ns - 1 - tolerance) / span->column_ns,
+			 to = (gap->end_ns + tolerance) / span->column_ns;
+
 		for (from = from > h->first ? from : h->first; from < to && from < end; from++)
 			h->watched[from - h->first] = false;
 	}
