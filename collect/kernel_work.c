@@ -252,9 +252,13 @@ bool kernel_in_probe(const struct pt_record_stack *r)
 
 bool kernel_in_interrupt(const struct pt_record_stack *r)
 {
-	static const char *const list[] = {"asm_sysvec_", "asm_common_interrupt", NULL};
+	static const char *const entry[] = {"asm_sysvec_", "asm_common_interrupt", NULL},
+				 *const soft[] = {"handle_softirqs", "__do_softirq", NULL},
+				 *const after[] = {"task_work_run", "exit_to_user_mode",
+						   "irqentry_exit", "preempt_schedule_irq", NULL};
 
-	return stack_has(r, list);
+	/* the way back to the program is no part of the interrupt, but for soft interrupts */
+	return stack_has(r, entry) && (stack_has(r, soft) || !stack_has(r, after));
 }
 
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,

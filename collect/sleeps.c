@@ -17,7 +17,13 @@
 #include "collect/reader.h"
 #include "collect/state.h"
 
-enum { MAPS_EVERY_NS = 10000000, NAME_BYTES = 256, LOCAL_TIMER_VECTOR = 0xec, DNS_PORT = 53 };
+enum {
+	MAPS_EVERY_NS = 10000000,
+	MAPS_AGE_NS = 1000000000,
+	NAME_BYTES = 256,
+	LOCAL_TIMER_VECTOR = 0xec,
+	DNS_PORT = 53
+};
 
 const char *irq_name(uint32_t number, char *out, size_t n)
 {
@@ -170,7 +176,7 @@ static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t 
 /* The mapping of the last address that was looked up, of a page fault or an argument. */
 static struct {
 	uint32_t pid;
-	uint64_t start, end, looked_ns;
+	uint64_t start, end, looked_ns, found_ns;
 	char name[NAME_BYTES];
 } mapped;
 
@@ -205,15 +211,18 @@ static bool mapping_find(uint32_t pid, uint64_t address)
 }
 
 /* The file that is mapped at this address; "" if there is none. Reading the maps of a large
- * program is slow, so do it at most every MAPS_EVERY_NS. */
+ * program is slow, so do it at most every MAPS_EVERY_NS. Another file may take its place meanwhile,
+ * so a mapping is believed for MAPS_AGE_NS. */
 static void mapped_file(uint32_t pid, uint64_t address, char *name, size_t n)
 {
 	uint64_t now = now_ns();
-	bool known = mapped.pid == pid && address >= mapped.start && address < mapped.end;
+	bool known = mapped.pid == pid && address >= mapped.start && address < mapped.end &&
+		     now - mapped.found_ns < MAPS_AGE_NS;
 
 	if (!known && address && now - mapped.looked_ns >= MAPS_EVERY_NS) {
 		mapped.looked_ns = now;
 		known = mapping_find(pid, address);
+		mapped.found_ns = known ? now : 0;
 	}
 	snprintf(name, n, "%s", known ? mapped.name : "");
 }

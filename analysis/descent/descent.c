@@ -220,6 +220,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	memset(&d->all, 0, sizeof(d->all));
 	memset(&d->preempted_by, 0, sizeof(d->preempted_by));
 	d->nr_handlers = 0;
+	d->several_handlers = false;
 	memset(&d->queued_by, 0, sizeof(d->queued_by));
 	memset(&d->interrupts, 0, sizeof(d->interrupts));
 	return again ? begin_when_ready(d) : 0;

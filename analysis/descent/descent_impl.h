@@ -64,6 +64,7 @@ struct descent {
 	} seen; /* calls of f0 since a set was last armed, from its profiles */
 	struct totals all;
 	struct cause_tally preempted_by, queued_by, interrupts;
+	bool several_handlers; /* a call met more than one */
 	unsigned int nr_handlers;
 	struct handler {
 		struct rec_code function;

@@ -170,12 +170,15 @@ static void add_pc(struct descent_path *path, struct rec_code place, uint64_t ns
 	path->pcs[i] = (struct descent_pc){place, ns};
 }
 
-static void add_calls(const struct witnesses *w, struct descent_path *path, uint32_t witness)
+/* Adds the calls of a frame to callees that have no path of their own. */
+static void add_calls(const struct witnesses *w, struct descent_path *path, uint32_t witness,
+		      const struct live_callees *live)
 {
 	for (uint32_t id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
 	     id = witnesses_node(w, id)->next) {
 		struct rec_code ret = witnesses_node(w, id)->ret;
-		uint64_t ns = witness_is_trampoline(w, id) ? 0 : result_run_below(w, id);
+		bool counts = !witness_is_trampoline(w, id) && !result_is_live(live, id);
+		uint64_t ns = counts ? result_run_below(w, id) : 0;
 
 		/* the byte before the return address is in the call */
 		if (ns && ret.offset)
@@ -185,9 +188,11 @@ static void add_calls(const struct witnesses *w, struct descent_path *path, uint
 
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node, bool callees)
 {
+	struct live_callees live;
 	struct witness_set set;
 	unsigned int i, k;
 
+	result_live_callees(b->d, node, &live);
 	fnode_witness_set(b->d, node, &set);
 	for (i = 0; i < set.nr_at; i++) {
 		const struct witness_own *own = witnesses_node(b->d->witnesses, set.at[i])->own;
@@ -195,7 +200,7 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node,
 		for (k = 0; own && k < own->nr_pcs; k++)
 			add_pc(path, own->pcs[k].place, own->pcs[k].ns);
 		if (callees)
-			add_calls(b->d->witnesses, path, set.at[i]);
+			add_calls(b->d->witnesses, path, set.at[i], &live);
 	}
 	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
 }

@@ -28,8 +28,12 @@ uint64_t result_run_below(const struct witnesses *w, uint32_t witness)
 
 /* The time in each handler; the last entry is of handlers that are not among the known ones. */
 struct handled {
+	struct live_callees live;
+	bool callees; /* the time of the other callees belongs to the path */
+	uint64_t all; /* of handlers; with `callees` also of these */
 	uint64_t ns[DESCENT_HANDLERS + 1];
-	struct handler unknown; /* signal 0 */
+	struct handler unknown; /* signal 0; the function with the most time */
+	uint64_t unknown_ns;
 };
 
 /*
@@ -45,7 +49,8 @@ static int handler_at(const struct descent *d, uint32_t witness)
 			return (int)k;
 	if (!witness_is_trampoline(d->witnesses, witnesses_node(d->witnesses, witness)->parent))
 		return -1;
-	return d->nr_handlers == 1 ? 0 : DESCENT_HANDLERS;
+	/* only the last handler of a call is known */
+	return d->nr_handlers == 1 && !d->several_handlers ? 0 : DESCENT_HANDLERS;
 }
 
 /* Adds the time of the handlers that interrupted this function or one up to `depth` frames below.
@@ -58,13 +63,19 @@ static void handlers_below(const struct descent *d, uint32_t witness, unsigned i
 	for (uint32_t id = witnesses_node(w, witness)->first_child; id != NO_INDEX;
 	     id = witnesses_node(w, id)->next) {
 		int k = handler_at(d, id);
+		uint64_t ns = k >= 0 ? result_run_below(w, id) : 0;
 
-		if (k >= 0)
-			out->ns[k] += result_run_below(w, id);
-		else if (depth)
+		if (k >= 0) {
+			out->ns[k] += ns;
+			out->all += ns;
+		} else if (depth && !result_is_live(&out->live, id)) {
+			out->all += out->callees ? witnesses_node(w, id)->own_run_ns : 0;
 			handlers_below(d, id, depth - 1, out);
-		if (k == DESCENT_HANDLERS)
+		}
+		if (k == DESCENT_HANDLERS && ns > out->unknown_ns) {
 			out->unknown.function = witnesses_node(w, id)->function;
+			out->unknown_ns = ns;
+		}
 	}
 }
 
@@ -99,24 +110,17 @@ void result_split_handlers(struct builder *b, struct descent_path *path, uint32_
 {
 	const struct descent *d = b->d;
 	/* the time of short callees belongs to the path, and so do handlers that interrupt them */
-	bool callees = result_has_callees(path);
-	struct handled in = {.unknown = {.signal = 0}};
+	struct handled in = {.callees = result_has_callees(path)};
 	struct witness_set set;
 	uint64_t own = 0, left;
 
 	if (!d->nr_handlers)
 		return;
+	result_live_callees(d, node, &in.live);
 	fnode_witness_set(d, node, &set);
-	for (unsigned int i = 0; i < set.nr_at; i++) {
-		handlers_below(d, set.at[i], callees ? ALL_FRAMES : TRAMPOLINE, &in);
-		if (callees)
-			own += result_run_below(d->witnesses, set.at[i]);
-	}
-	if (!callees) {
-		own = witness_set_own_run(d->witnesses, &set);
-		for (unsigned int k = 0; k <= DESCENT_HANDLERS; k++)
-			own += in.ns[k];
-	}
+	for (unsigned int i = 0; i < set.nr_at; i++)
+		handlers_below(d, set.at[i], in.callees ? ALL_FRAMES : TRAMPOLINE, &in);
+	own = witness_set_own_run(d->witnesses, &set) + in.all;
 	left = own;
 	for (unsigned int k = 0; left && k <= DESCENT_HANDLERS; k++) {
 		if (!in.ns[k] || in.ns[k] * 100 < own * HANDLER_PART)

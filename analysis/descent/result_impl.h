@@ -61,6 +61,13 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
  * their own. The program does not call a handler, so no fnode stands for it.
  */
 void result_split_handlers(struct builder *b, struct descent_path *path, uint32_t node);
+/* The frames of callees that are timed and have paths of their own (result_kernel.c). */
+struct live_callees {
+	unsigned int nr;
+	uint32_t at[WITNESS_SET * 8];
+};
+void result_live_callees(const struct descent *d, uint32_t node, struct live_callees *out);
+bool result_is_live(const struct live_callees *live, uint32_t witness);
 /*
  * Time of the on-CPU samples in this frame and below it. Recursion is limited: a stack has at most
  * DESCENT_MAX_WITNESS_FRAMES frames.

@@ -94,18 +94,31 @@ struct split {
  */
 struct below {
 	const struct descent *d;
-	unsigned int nr_live;
-	uint32_t live[WITNESS_SET * 8]; /* frames of callees that have a path of their own */
+	struct live_callees live;
 	void (*visit)(void *ctx, const struct witness_node *n);
 	void *ctx;
 };
 
-static bool has_own_path(const struct below *b, uint32_t witness)
+void result_live_callees(const struct descent *d, uint32_t node, struct live_callees *out)
 {
-	unsigned int i;
+	const unsigned int max = sizeof(out->at) / sizeof(out->at[0]);
+	struct witness_set set;
 
-	for (i = 0; i < b->nr_live; i++)
-		if (b->live[i] == witness)
+	out->nr = 0;
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
+		if (!d->tree.node[id].live)
+			continue;
+		fnode_witness_set(d, id, &set);
+		for (unsigned int i = 0; i < set.nr_at && out->nr < max; i++)
+			out->at[out->nr++] = set.at[i];
+	}
+}
+
+bool result_is_live(const struct live_callees *live, uint32_t witness)
+{
+	for (unsigned int i = 0; i < live->nr; i++)
+		if (live->at[i] == witness)
 			return true;
 	return false;
 }
@@ -118,7 +131,7 @@ static void visit_below(const struct below *b, uint32_t witness)
 
 	b->visit(b->ctx, n);
 	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(b->d->witnesses, id)->next)
-		if (!has_own_path(b, id))
+		if (!result_is_live(&b->live, id))
 			visit_below(b, id);
 }
 
@@ -132,16 +145,9 @@ static void visit_own(const struct descent *d, uint32_t node, bool callees,
 	struct below b = {.d = d, .visit = visit, .ctx = ctx};
 	struct witness_set set;
 	unsigned int i;
-	uint32_t id;
 
-	for (id = d->tree.node[node].first_child; callees && id != NO_INDEX;
-	     id = d->tree.node[id].next) {
-		if (!d->tree.node[id].live)
-			continue;
-		fnode_witness_set(d, id, &set);
-		for (i = 0; i < set.nr_at && b.nr_live < sizeof(b.live) / sizeof(b.live[0]); i++)
-			b.live[b.nr_live++] = set.at[i];
-	}
+	if (callees)
+		result_live_callees(d, node, &b.live);
 	fnode_witness_set(d, node, &set);
 	for (i = 0; i < set.nr_at; i++) {
 		if (callees)

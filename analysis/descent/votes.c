@@ -404,6 +404,7 @@ static void note_handler(struct descent *d, const struct rec_call *call)
 {
 	unsigned int i;
 
+	d->several_handlers |= call->handlers > 1;
 	if (!call->handlers || !call->handler.module)
 		return;
 	for (i = 0; i < d->nr_handlers; i++)

@@ -122,7 +122,7 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 {
 	uint32_t top = outermost(w, node);
 	uint64_t all = spent_below(w, t, top, false), runs = spent_below(w, t, top, true),
-		 handler = 0;
+		 handler = 0, runs_of_all;
 	bool found = false;
 
 	for (uint32_t i = node; i; i = w->nodes[i].parent) {
@@ -139,7 +139,9 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 	}
 	sum->handler += handler;
 	sum->all += runs;
-	sum->snapshots += t->runs;
+	/* those of the complete stacks, as `runs` */
+	runs_of_all = spent_below(w, t, 0, true);
+	sum->snapshots += runs_of_all ? (uint32_t)((uint64_t)t->runs * runs / runs_of_all) : 0;
 }
 
 /*

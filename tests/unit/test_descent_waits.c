@@ -203,6 +203,62 @@ static void test_handler_that_jumps(void **state)
 	bench_end(&b);
 }
 
+/*
+ * Two handlers run in each call, and only the last is known: nobody can say whose the time is. A
+ * handler that interrupts a callee with a path of its own is no part of the caller's loop.
+ */
+static void test_handlers_that_are_not_known(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+	double signals = 0;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	b.call.handlers = 2;
+	b.call.handler = code('h');
+	b.call.handler_signal = 14;
+	for (int i = 0; i < 20; i++) {
+		stack(&b,
+		      i % 5 == 0   ? ""
+		      : i % 5 == 1 ? "a"
+		      : i % 5 == 2 ? "aTz"
+				   : "aTxy",
+		      9 * MS, NULL);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .max = US, .count = 9000));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_SIGNAL);
+	assert_string_equal(r.paths[0].cause.detail, "");
+	assert_int_equal(r.paths[0].below[0].function.offset, code('x').offset);
+	descent_result_release(&r);
+	bench_end(&b);
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	site(&b, '0', 'g');
+	start(&b, true);
+	b.call.handlers = 1;
+	b.call.handler = code('h');
+	b.call.handler_signal = 14;
+	for (int i = 0; i < 20; i++) {
+		stack(&b, i % 5 == 0 ? "a" : i % 5 == 1 ? "g" : "gTh", 9 * MS, NULL);
+		CALL(&b, 10 * MS, P("a", 4 * MS, .max = US, .count = 4000), P("g", 5 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	for (unsigned int i = 0; i < r.nr_paths; i++) {
+		if (r.paths[i].cause.kind == CAUSE_SIGNAL)
+			signals += r.paths[i].share;
+		if (r.paths[i].cause.kind == CAUSE_LOOP)
+			assert_true(r.paths[i].share > 0.3);
+	}
+	assert_true(signals > 0 && signals < 0.51);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 /* Two short callees of a loop: the places of the samples below them are their call sites. */
 static void test_places_of_short_calls(void **state)
 {
@@ -237,6 +293,7 @@ int main(void)
 	    cmocka_unit_test(test_callee_of_a_loop),
 	    cmocka_unit_test(test_handler_beside_faults),
 	    cmocka_unit_test(test_handler_that_jumps),
+	    cmocka_unit_test(test_handlers_that_are_not_known),
 	    cmocka_unit_test(test_places_of_short_calls),
 	};
 

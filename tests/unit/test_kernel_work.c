@@ -23,7 +23,9 @@ const char *kernel_name(uint64_t address)
 					    "asm_sysvec_call_function_single",
 					    "asm_exc_int3",
 					    "net_rx_action",
-					    "asm_common_interrupt"};
+					    "asm_common_interrupt",
+					    "task_work_run",
+					    "handle_softirqs"};
 
 	return address < sizeof(names) / sizeof(names[0]) ? names[address] : NULL;
 }
@@ -68,6 +70,13 @@ static void test_on_top_of_the_program(void **state)
 	assert_false(kernel_in_probe(&stack));
 	stack.kernel[1] = 10;
 	assert_true(kernel_in_interrupt(&stack));
+	/* work of the thread that waited for its return from the kernel; a soft interrupt */
+	stack.kernel[0] = 11;
+	assert_false(kernel_in_interrupt(&stack));
+	stack.kernel[2] = 12;
+	assert_true(kernel_in_interrupt(&stack));
+	stack.kernel[0] = 9;
+	stack.kernel[2] = 2;
 	stack.kernel[1] = 8;
 	assert_true(kernel_in_probe(&stack));
 	assert_false(kernel_in_interrupt(&stack));
