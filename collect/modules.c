@@ -5,6 +5,7 @@
 #include "collect/opener.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/vdso.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,8 @@
 /* No device has this number. It marks modules that are perf maps of code made at run time;
  * their inode is the pid. */
 #define PERF_MAP_DEV UINT64_MAX
+/* The same for the vDSO, which is one module for all processes. */
+#define VDSO_DEV (UINT64_MAX - 1)
 
 struct scan {
 	struct collector *c;
@@ -49,7 +52,9 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		return 0;
 	c->files.nr_modules++;
 	/* open the file now: it may be replaced or unmapped before it is needed */
-	if (m->dev != PERF_MAP_DEV) {
+	if (m->dev == VDSO_DEV) {
+		mod->fd = vdso_copy();
+	} else if (m->dev != PERF_MAP_DEV) {
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
@@ -137,7 +142,14 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 	struct mapping made;
 	uint32_t module;
 
-	if (!m->inode) {
+	if (mapping_is_vdso(m)) {
+		if (m->end - m->start != vdso_size())
+			return 0;
+		made = *m;
+		made.dev = VDSO_DEV;
+		made.inode = 1;
+		m = &made;
+	} else if (!m->inode) {
 		if (!s->perf_map_tried)
 			s->perf_map = perf_map_of(c, s->target);
 		s->perf_map_tried = true;
@@ -247,6 +259,12 @@ int module_file(struct collector *c, uint32_t module)
 		m->remote = about.remote;
 	}
 	return m->fd >= 0 || m->fd == -ETIMEDOUT ? m->fd : -ENOENT;
+}
+
+bool module_is_vdso(const struct collector *c, uint32_t module)
+{
+	return module && module <= c->files.nr_modules &&
+	       c->files.modules[module - 1].dev == VDSO_DEV;
 }
 
 int module_content(struct collector *c, uint32_t module)

@@ -53,6 +53,8 @@ void modules_forget(struct collector *c, pid_t pid);
 void perf_map_forget(struct collector *c, pid_t pid);
 /* Descriptor of a module's file, owned by the table, or a negative errno. */
 int module_file(struct collector *c, uint32_t module);
+/* True for the vDSO, which has no file and cannot be probed. */
+bool module_is_vdso(const struct collector *c, uint32_t module);
 /* A descriptor of the file's content, for the parser, or a negative errno. The caller closes
  * it. */
 int module_content(struct collector *c, uint32_t module);

@@ -126,6 +126,8 @@ static const char *module_check(struct collector *c, uint32_t module,
 	size_t n = 0;
 	int err;
 
+	if (module_is_vdso(c, module))
+		return "the vDSO is code of the kernel without a file; it cannot be probed";
 	for (size_t i = 0; i < nr && n < ASK; i++) {
 		uint64_t key = site_key(module, sites[i]->offset);
 

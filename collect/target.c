@@ -306,6 +306,11 @@ uint64_t target_cpu_ns(struct target *t)
 	return t->cpu_ns;
 }
 
+bool mapping_is_vdso(const struct mapping *m)
+{
+	return !m->inode && !strcmp(m->path, "[vdso]");
+}
+
 int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 {
 	char path[64], *text, *line, *next;
@@ -333,8 +338,9 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 			continue;
 		m.dev = makedev(major, minor);
 		m.path = line + at;
-		/* keep anonymous code only if it has no name: a JIT compiler makes it */
-		if (!m.inode && m.path[0])
+		/* keep anonymous code only if it has no name (a JIT compiler makes it), and the
+		 * vDSO */
+		if (!m.inode && m.path[0] && !mapping_is_vdso(&m))
 			continue;
 		err = each(ctx, &m);
 		n++;

@@ -64,6 +64,8 @@ struct mapping {
 	uint64_t dev, inode; /* inode 0: code without a file */
 	const char *path;    /* valid only during the callback */
 };
+/* True for the code that the kernel maps into each process. A process cannot choose this name. */
+bool mapping_is_vdso(const struct mapping *m);
 /* Call `each` for each executable mapping, in the order of addresses. Stops if `each` returns
  * nonzero, and returns that value. */
 typedef int (*mapping_fn)(void *ctx, const struct mapping *m);

@@ -20,10 +20,11 @@
 #include <cmocka.h>
 
 #include "collect/process/channel.h"
+#include "collect/vdso.c" /* not among the pure libraries */
 #include "tui/engine/parser.h"
 #include "tui/parser/serve.h"
 
-enum { SELF = 1, LIBC = 2, LIMIT_NS = 1000000000 };
+enum { SELF = 1, LIBC = 2, VDSO = 3, LIMIT_NS = 1000000000 };
 
 /* Watched by name below. */
 uint64_t parser_test_function(uint64_t n);
@@ -226,6 +227,41 @@ static void test_find(void **state)
 	assert_int_equal(answer.functions.error, 0);
 	wait_for(ask(PARSE_FIND, 77, "main"));
 	assert_int_equal(answer.functions.error, -ENOENT);
+}
+
+/* The vDSO has names for stacks, but its functions are neither found by name nor probed. */
+static void test_vdso(void **state)
+{
+	struct parse_request request = {.module = VDSO};
+	int fd = vdso_copy();
+	unsigned int named = 0;
+
+	if (!vdso_size()) {
+		assert_int_equal(fd, -ENOENT);
+		return;
+	}
+	assert_true(fd >= 0);
+	assert_int_equal(lseek(fd, 0, SEEK_END), vdso_size());
+	assert_int_equal(write(fd, "x", 1), -1);
+	wait_for(parser_add_module(parser, VDSO, fd, "[vdso]", NULL));
+	assert_int_equal(answer.module.error, 0);
+	close(fd);
+	wait_for(ask(PARSE_LIST, VDSO, ""));
+	for (uint32_t i = 0; i < answer.functions.nr; i++) {
+		if (strstr(answer.functions.functions[i].symbol, "clock_gettime"))
+			request.offset = answer.functions.functions[i].offset;
+	}
+	assert_true(request.offset);
+	for (int calls = 0; calls < 2; calls++) {
+		wait_for(parser_ask(parser, calls ? PARSE_CALL_SITES : PARSE_PLAN, &request, NULL));
+		assert_int_equal(calls ? answer.call_sites.error : answer.plan.error, -ENOTSUP);
+	}
+	add_libc();
+	wait_for(ask(PARSE_FIND, 0, "clock_gettime"));
+	for (uint32_t i = 0; i < answer.functions.nr; i++)
+		named += answer.functions.functions[i].module == LIBC;
+	assert_int_equal(named, 1);
+	assert_int_equal(answer.functions.nr, 1);
 }
 
 static void test_nearest(void **state)
@@ -608,6 +644,7 @@ int main(int argc, char **argv)
 	    process_test(test_identity),
 	    process_test(test_refused_files),
 	    process_test(test_find),
+	    process_test(test_vdso),
 	    process_test(test_nearest),
 	    process_test(test_list_in_parts),
 	    process_test(test_symbols),

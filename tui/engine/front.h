@@ -140,7 +140,7 @@ bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 void front_read_modules(struct front *f);
 bool front_modules_read(const struct front *f);
 uint32_t front_nr_modules(const struct front *f);
-/* The path of a module; NULL if the module cannot be read. */
+/* The path of a module; NULL if the module cannot be read, or is the vDSO. */
 const char *front_module_path(const struct front *f, uint32_t module);
 /*
  * Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: the parser is

@@ -194,7 +194,7 @@ const char *front_module_path(const struct front *f, uint32_t module)
 {
 	const struct front_module *m = &f->files.modules[module - 1];
 
-	return m->stage == MODULE_READY ? m->path : NULL;
+	return m->stage == MODULE_READY && m->path && m->path[0] == '/' ? m->path : NULL;
 }
 
 bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,

@@ -64,6 +64,8 @@ struct placer *server_placer(struct server *s, uint32_t number, int *error, cons
 /* A module with its coverage count, started again if `anew`, else continued. NULL as in
  * server_module(). */
 struct server_module *server_coverage(struct server *s, bool anew, int *error, const char **reason);
+/* True for the vDSO: its code has names and frames, but it cannot be probed. */
+bool server_is_vdso(const struct server *s, uint32_t number);
 /* The module after `number` (0: the first); 0 at the end. */
 uint32_t server_next_module(const struct server *s, uint32_t number);
 /* If much memory is in use, free the data of the least recently used modules except `keep`. */

@@ -72,6 +72,12 @@ static struct server_module *lookup(struct server *s, uint32_t number)
 	return &s->modules[number];
 }
 
+bool server_is_vdso(const struct server *s, uint32_t number)
+{
+	return number < PARSE_MAX_MODULES && s->modules[number].number &&
+	       !strcmp(s->modules[number].name, "[vdso]");
+}
+
 uint32_t server_next_module(const struct server *s, uint32_t number)
 {
 	while (++number < PARSE_MAX_MODULES)

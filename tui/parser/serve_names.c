@@ -90,6 +90,9 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 		return *m;
 	}
 	while ((*number = server_next_module(s, *number))) {
+		/* the names in the vDSO are those of the C library, which calls it */
+		if (server_is_vdso(s, *number))
+			continue;
 		at.module = *number;
 		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
 			return false;

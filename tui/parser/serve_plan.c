@@ -55,6 +55,10 @@ int server_locate(struct server *s, struct module **m, struct placer **p, uint64
 {
 	int err;
 
+	if (server_is_vdso(s, s->request.module)) {
+		*reason = "the vDSO is code of the kernel without a file; it cannot be probed";
+		return -ENOTSUP;
+	}
 	*m = server_module(s, s->request.module, &err, reason);
 	if (*m)
 		*p = server_placer(s, s->request.module, &err, reason);

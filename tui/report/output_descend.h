@@ -40,7 +40,7 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 
 /* ---- shared by text and JSON (output_descend.c) ---- */
 
-/* Shown for code that belongs to no file: generated at run time, or the vDSO. */
+/* Shown for code that belongs to no file: generated at run time. */
 #define NO_FILE "(code of no file)"
 
 /* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free

@@ -110,7 +110,7 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 				 driver_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
-		snprintf(out, size, n->parent ? "(generated code or vDSO)" : "(unknown callers)");
+		snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
 		break;
 	case WALK_SYSCALL:
 		snprintf(out, size, "syscall:%s", n->name);
@@ -218,7 +218,7 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 	if (result->unnamed > 0.005 && i == at++) {
 		snprintf(
 		    out, size,
-		    "%s of the time is in code of no file: the vDSO, or generated code without "
+		    "%s of the time is in generated code without "
 		    "names; let the runtime that generates it write "
 		    "/tmp/perf-PID.map (node --perf-basic-prof, java "
 		    "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",

@@ -88,7 +88,7 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (walk_in_unnamed(result, p)) {
-		buf_puts(out, "in generated code without names, or in the vDSO");
+		buf_puts(out, "in generated code without names");
 		return;
 	}
 	if (p->cut) {
