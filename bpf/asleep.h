@@ -11,7 +11,13 @@
 #include "bpf/measure.h"
 
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6 };
-enum { S_IFMT = 0170000, S_IFSOCK = 0140000, S_IFREG = 0100000, S_IFIFO = 0010000 };
+enum {
+	S_IFMT = 0170000,
+	S_IFSOCK = 0140000,
+	S_IFREG = 0100000,
+	S_IFCHR = 0020000,
+	S_IFIFO = 0010000
+};
 /* System calls of x86-64. */
 enum {
 	CALL_POLL = 7,
@@ -154,6 +160,43 @@ INLINE struct file *epoll_ready(struct file *epoll)
 		return 0;
 	item = (void *)first - bpf_core_field_offset(struct epitem, rdllink);
 	return BPF_CORE_READ(item, ffd.file);
+}
+
+enum { EPOLL_LOOKED = 7, EPOLL_INNER = 3 };
+
+/*
+ * What an epoll waits for (PT_AWAITS_...), by the files at the top of its tree, three levels deep.
+ * The tree is read without its lock: another thread may change it meanwhile.
+ */
+INLINE u32 epoll_awaits(struct file *epoll)
+{
+	struct eventpoll *ep = epoll ? BPF_CORE_READ(epoll, private_data) : 0;
+	struct rb_node *node[2 * EPOLL_LOOKED + 1] = {};
+	struct epitem *item;
+	bool whole = true;
+	u32 mode;
+
+	if (!ep || !bpf_core_type_exists(struct eventpoll) ||
+	    !bpf_core_field_exists(struct eventpoll, rbr) ||
+	    !bpf_core_field_exists(struct epitem, rbn))
+		return PT_AWAITS_UNKNOWN;
+	node[0] = BPF_CORE_READ(ep, rbr.rb_root.rb_node);
+	if (!node[0])
+		return PT_AWAITS_UNKNOWN;
+#pragma unroll
+	for (int i = 0; i < EPOLL_LOOKED; i++) {
+		if (!node[i])
+			continue;
+		item = (void *)node[i] - bpf_core_field_offset(struct epitem, rbn);
+		mode = mode_of(BPF_CORE_READ(item, ffd.file));
+		if (mode == S_IFSOCK || mode == S_IFCHR)
+			return PT_AWAITS_OTHERS;
+		node[2 * i + 1] = BPF_CORE_READ(node[i], rb_left);
+		node[2 * i + 2] = BPF_CORE_READ(node[i], rb_right);
+		if (i >= EPOLL_INNER && (node[2 * i + 1] || node[2 * i + 2]))
+			whole = false;
+	}
+	return whole ? PT_AWAITS_OWN : PT_AWAITS_UNKNOWN;
 }
 
 INLINE bool is_epoll_wait(u64 call)

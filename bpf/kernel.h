@@ -125,12 +125,23 @@ struct list_head {
 struct epoll_filefd {
 	struct file *file;
 };
+struct rb_node {
+	struct rb_node *rb_right, *rb_left;
+};
+struct rb_root {
+	struct rb_node *rb_node;
+};
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
 struct epitem {
+	struct rb_node rbn;
 	struct list_head rdllink;
 	struct epoll_filefd ffd;
 };
 struct eventpoll {
 	struct list_head rdllist;
+	struct rb_root_cached rbr;
 };
 struct qstr {
 	const unsigned char *name;

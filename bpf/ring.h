@@ -157,11 +157,20 @@ struct pt_record_thread_snapshot {
 	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
+/* Who can end a wait of a thread for events. */
+enum {
+	PT_AWAITS_UNKNOWN = 0,
+	PT_AWAITS_OWN,	  /* pipes, timers, signals and the like: no socket, no terminal */
+	PT_AWAITS_OTHERS, /* a socket or a character device, too */
+};
+
 /* A thread as the task iterator reports it. */
 struct pt_task_now {
 	pt_u32 tgid, tid;
 	pt_u32 state; /* task_struct.__state; 0: running or runnable */
 	pt_u32 nr_kernel;
+	pt_u32 awaits; /* PT_AWAITS_..., of a thread in epoll_wait() */
+	pt_u32 spare;
 	pt_u64 switches; /* context switches so far; if unchanged, the thread has not run */
 	pt_u64 cpu_ns, runq_ns;
 	pt_u64 ran_ns; /* when it last ran, on the same clock as clock_ns; 0: not known */

@@ -162,9 +162,12 @@ int on_task(struct bpf_iter__task *ctx)
 	r->clock_ns = ran_until(bpf_get_current_task_btf());
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	r->nr_kernel = 0;
+	r->awaits = PT_AWAITS_UNKNOWN;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return 0;
 	if (r->state) {
+		if (is_epoll_wait(r->regs[PT_REG_ORIG_AX]))
+			r->awaits = epoll_awaits(file_of(task, r->regs[PT_REG_DI]));
 		got = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
 		if (got > 0)
 			r->nr_kernel = (u32)got / sizeof(u64);

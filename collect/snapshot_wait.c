@@ -240,6 +240,7 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 				.holder = "",
 				.doing = "",
 				.about = ""};
+	out->awaits = t->awaits;
 	for (int i = 0; call && i < SAMPLE_ARGS; i++)
 		out->args[i] = t->regs[registers[i]];
 	as_sleep.syscall = call ? nr : -1;

@@ -16,7 +16,7 @@ struct wait_text {
 };
 
 /*
- * Fill `sleep`, `args` and `serves` of a snapshot of this thread. The strings point into
+ * Fill `sleep`, `args`, `serves` and `awaits` of a snapshot of this thread. The strings point into
  * `text`. A sleeping thread that is in no system call waits for a page.
  */
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,

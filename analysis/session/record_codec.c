@@ -477,6 +477,7 @@ static const struct field rec_thread_snapshot_fields[] = {
 	U32(rec_thread_snapshot, stop),
 	TEXT(rec_thread_snapshot, stop_text),
 	ARRAY(rec_thread_snapshot, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
+	U32(rec_thread_snapshot, awaits),
 };
 LAYOUT(rec_thread_snapshot);
 

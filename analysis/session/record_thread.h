@@ -101,6 +101,13 @@ struct rec_walk {
 
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
+/* Who can end a wait for events, as in bpf/ring.h. */
+enum awaits {
+	AWAITS_UNKNOWN = 0,
+	AWAITS_OWN,    /* pipes, timers, signals and the like: no socket, no terminal */
+	AWAITS_OTHERS, /* a socket or a character device, too */
+};
+
 /*
  * What one thread is doing, and what it waits for. In a walk a snapshot stands for some
  * time of the thread; for --open it is the state at one moment.
@@ -127,6 +134,7 @@ struct rec_thread_snapshot {
 	const char *stop_text;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */
+	uint32_t awaits;		/* enum awaits, of a thread in epoll_wait() */
 };
 
 /*

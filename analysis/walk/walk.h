@@ -101,6 +101,7 @@ struct walk_path {
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
 	bool cut;		/* the maximum depth ended the path */
 	bool flat;		/* no path stands out below its last frame: see `tops` */
+	bool unsure;		/* idle, or a wait for another thread or a timer inside a request */
 	double main_thread;	/* share of its time that the first thread of a process spent */
 	unsigned int nr_pcs;
 	struct walk_pc pcs[WALK_PCS]; /* code addresses with CPU samples, heaviest first */

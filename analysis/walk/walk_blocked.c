@@ -4,7 +4,8 @@
  * through a condition variable sleeps in the same system call as a thread that waits for its next
  * request. The place in the call tree tells them apart: a thread is idle in its own loop, beside
  * the function that does most of its work. A wait below that function, or below a function that
- * takes a lock, blocks a request.
+ * takes a lock, blocks a request. So does a wait for events that no client can end, if the thread
+ * waits for its clients elsewhere.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ enum {
 	 * a function with this percentage of a thread's time is its loop, or a caller of the loop
 	 */
 	LOOP_PERCENT = 97,
+	/* a thread's own loop seldom lies below more functions than this */
+	LOOP_DEPTH = 8,
 	/* a function below the loop with this percentage of the CPU time handles requests */
 	WORK_PERCENT = 50,
 };
@@ -71,8 +74,10 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 		t->runs++;
 	} else if (class == WALK_IDLE) {
 		l->idle_ns += snapshot->weight_ns;
-		l->for_thread =
-		    snapshot->sleep.object == SLEEP_ON_FUTEX || !strncmp(call, "sem", 3);
+		l->awaits_own = snapshot->awaits == AWAITS_OWN;
+		l->serves = snapshot->serves || snapshot->awaits == AWAITS_OTHERS;
+		l->for_thread = snapshot->sleep.object == SLEEP_ON_FUTEX ||
+				!strncmp(call, "sem", 3) || l->awaits_own;
 	}
 }
 
@@ -162,6 +167,43 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 
+/*
+ * Returns true if the thread waits for its clients elsewhere, below one of the functions that lead
+ * to this wait, which no client can end: then this wait is part of a request.
+ */
+static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t, uint32_t node)
+{
+	for (uint32_t i = 0; i < t->nr; i++) {
+		uint32_t above = t->leaf[i].node;
+
+		if (!t->leaf[i].idle_ns || !t->leaf[i].serves || above == node)
+			continue;
+		while (!is_below(w, node, above))
+			above = w->nodes[above].parent;
+		if (above && w->nodes[above].kind == WALK_FUNCTION)
+			return true;
+	}
+	return false;
+}
+
+bool walk_is_unsure(const struct walk_making *m, uint32_t node)
+{
+	const struct walk *w = m->w;
+	unsigned int functions = 0;
+
+	for (uint32_t i = node; i; i = w->nodes[i].parent)
+		functions += w->nodes[i].kind == WALK_FUNCTION;
+	for (uint32_t k = 0; functions > LOOP_DEPTH && k < w->nr_judged; k++) {
+		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
+			const struct walk_leaf *l = &w->judged[k].leaf[i];
+
+			if (l->node == node && l->idle_ns && l->awaits_own)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
 {
 	const struct walk *w = m->w;
@@ -208,7 +250,8 @@ int walk_judge_waits(struct walk_making *m)
 			const struct walk_leaf *l = &t->leaf[i];
 
 			if (l->idle_ns && (walk_is_in_lock(m, l->node) ||
-					   (l->for_thread && is_in_request(w, l->node))))
+					   (l->for_thread && is_in_request(w, l->node)) ||
+					   (l->awaits_own && serves_elsewhere(w, t, l->node))))
 				leaf_is_blocked(m, l->node);
 		}
 	}

@@ -102,12 +102,13 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 	p->share = ns / m->total;
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
+	p->unsure = m->class == WALK_IDLE && !cut && walk_is_unsure(m, index);
 	p->main_thread = of_main_thread(n);
 	p->snapshots = cut ? n->snapshots : n->self ? n->self->snapshots : 0;
-	p->evidence =
-	    m->class == WALK_WORK && (double)n->run_ns * m->scale >= (double)n->wait_ns[WALK_WORK]
-		? EVIDENCE_SAMPLED
-		: EVIDENCE_WITNESSED;
+	p->evidence = m->class == WALK_WORK &&
+			      (double)n->run_ns * m->scale * 2 >= walk_inclusive(m, n, WALK_WORK)
+			  ? EVIDENCE_SAMPLED
+			  : EVIDENCE_WITNESSED;
 	top = n->self ? own_cause(m, n) : NULL;
 	if (cut) {
 		p->cause.kind = CAUSE_UNMEASURED;

@@ -40,6 +40,8 @@ struct walk_thread {
 	struct walk_leaf {
 		uint32_t node;
 		bool for_thread; /* the thread may wait for a lock of another thread */
+		bool awaits_own; /* no client can end the wait (AWAITS_OWN) */
+		bool serves;	 /* a client may end the wait */
 		uint64_t all_ns, run_ns, idle_ns;
 	} leaf[WALK_LEAVES];
 };
@@ -99,6 +101,11 @@ double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enu
 void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
 		      enum walk_class class, uint32_t node);
 int walk_judge_waits(struct walk_making *m);
+/*
+ * Returns true if a wait that looks idle may be part of a request: no client can end it, and it
+ * lies so deep below the start of the thread that it need not be the thread's own loop.
+ */
+bool walk_is_unsure(const struct walk_making *m, uint32_t node);
 /* Returns true if the node is below a function that takes a lock. */
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node);
 void walk_judge_end(struct walk_making *m);

@@ -40,6 +40,8 @@ static struct walk *begin(const struct rec_walk *ask)
 	return w;
 }
 
+static enum awaits awaits; /* of the snapshots that follow */
+
 /* A look: functions of the program, outermost first, 0 ends. */
 static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 		    const struct rec_sleep *sleep, const char *kernel, const uint64_t *functions)
@@ -62,7 +64,8 @@ static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 						    .kernel = kernel,
 						    .stop_text = "",
 						    .nr_frames = n,
-						    .frames = frames};
+						    .frames = frames,
+						    .awaits = awaits};
 	return walk_feed(w, &rec);
 }
 
@@ -435,6 +438,84 @@ static void test_blocked_or_idle(void **state)
 	near(r.share[WALK_IDLE], 1000.0 / 1240);
 	walk_result_release(&r);
 	walk_free(w);
+}
+
+/*
+ * A server's process waits for its client in its loop. A request waits in epoll_wait(), too, but
+ * for a timer or another process: it is blocked.
+ */
+static void test_events_inside_a_request(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 20; i++) {
+		awaits = AWAITS_OTHERS;
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_epoll, "", START, MAIN, TAKE, READ);
+		awaits = AWAITS_OWN;
+		SNAPSHOT(w, 90, WITNESS_SLEEP, &on_epoll, "", START, MAIN, SERVE, COMPUTE, READ);
+	}
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_WORK], 0.9);
+	assert_path(&r, 0, "200 300 400 800 epoll_wait");
+	walk_result_release(&r);
+	walk_free(w);
+
+	/* with several loops of which each can be ended by clients, none is known to be a request
+	 */
+	w = begin(&defaults);
+	awaits = AWAITS_OTHERS;
+	for (int i = 0; i < 20; i++) {
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_epoll, "", START, MAIN, TAKE, READ);
+		SNAPSHOT(w, 90, WITNESS_SLEEP, &on_epoll, "", START, MAIN, SERVE, COMPUTE, READ);
+	}
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1);
+	assert_false(r.paths[0].unsure);
+	walk_result_release(&r);
+	walk_free(w);
+
+	/* the threads of one process do not share a loop: only their process is above both */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++) {
+		awaits = AWAITS_OTHERS;
+		SNAPSHOT(w, 10, WITNESS_SLEEP, &on_epoll, "", MAIN, READ);
+		awaits = AWAITS_OWN;
+		SNAPSHOT(w, 90, WITNESS_SLEEP, &on_epoll, "", WORKER, READ);
+	}
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1);
+	walk_result_release(&r);
+	walk_free(w);
+	awaits = AWAITS_UNKNOWN;
+}
+
+/* If only one wait was seen, it may be the loop or a request: the answer says so if it is deep. */
+static void test_one_wait_for_own_events(void **state)
+{
+	for (int deep = 0; deep < 2; deep++) {
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		awaits = AWAITS_OWN;
+		for (int i = 0; i < 20; i++) {
+			if (deep)
+				SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", MAIN, SERVE, PARSE,
+					 COMPUTE, 0x1000, 0x1100, 0x1200, 0x1300, READ);
+			else
+				SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", MAIN, SERVE, READ);
+		}
+		thread(w, 7, 1000, 0, 0);
+		r = result_of(w);
+		near(r.share[WALK_IDLE], 1);
+		assert_int_equal(r.paths[0].unsure, deep);
+		walk_result_release(&r);
+		walk_free(w);
+	}
+	awaits = AWAITS_UNKNOWN;
 }
 
 /* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root.
@@ -820,6 +901,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_largest_share),
 	    cmocka_unit_test(test_blocked_or_idle),
+	    cmocka_unit_test(test_events_inside_a_request),
+	    cmocka_unit_test(test_one_wait_for_own_events),
 	    cmocka_unit_test(test_threshold),
 	    cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),

@@ -46,6 +46,8 @@ const char *walk_status(const struct walk_result *result)
 		return "maximum depth reached";
 	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
 		return "partly explained";
+	if (result->paths[0].unsure)
+		return "partly explained";
 	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
 	return "root cause found";
@@ -204,6 +206,13 @@ const char *walk_remark(const struct walk_report *r, const struct walk_result *r
 			 "listed separately%s",
 			 format_percent(result->share[WALK_IDLE]).s,
 			 result->lead == WALK_IDLE ? "" : ", after the work");
+		return out;
+	}
+	if (result->nr_paths && result->paths[0].unsure && i == at++) {
+		snprintf(out, size,
+			 "no client can end the wait of the first path, only a timer, a signal or "
+			 "another thread or process; if it is part of a request, its time is that "
+			 "of the request and not idle; \"peaktop chains\" shows who ends it");
 		return out;
 	}
 	if (result->unknown_callers > 0.005 && i == at++) {

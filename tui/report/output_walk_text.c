@@ -96,7 +96,9 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (p->class == WALK_IDLE) {
-		buf_puts(out, "idle: waiting for requests");
+		buf_puts(out, p->unsure ? "idle, or waiting for a timer or another process inside "
+					  "a request"
+					: "idle: waiting for requests");
 		if (p->cause.detail[0]) {
 			buf_puts(out, " (");
 			sanitise_append(out, p->cause.detail, strlen(p->cause.detail));
@@ -136,7 +138,7 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (p->class == WALK_IDLE)
-		buf_puts(out, "idle: ");
+		buf_puts(out, p->unsure ? "perhaps idle: " : "idle: ");
 	put_where(out, r, result, p);
 	buf_puts(out, ", ");
 	put_cause(out, r, result, p);
