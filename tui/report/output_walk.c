@@ -186,74 +186,121 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 	return true;
 }
 
+/* Each writes one remark and returns true, or returns false if there is nothing to remark. */
+typedef bool (*remark_fn)(const struct walk_report *r, const struct walk_result *result, char *out,
+			  size_t size);
+
+static bool remark_method(const struct walk_report *r, const struct walk_result *result, char *out,
+			  size_t size)
+{
+	snprintf(out, size,
+		 "method: %s stack samples of %u %s, without probes; shares are of the wall time "
+		 "of all threads",
+		 format_count(result->snapshots).s, result->threads,
+		 result->threads == 1 ? "thread" : "threads");
+	return true;
+}
+
+static bool remark_unsure(const struct walk_report *r, const struct walk_result *result, char *out,
+			  size_t size)
+{
+	if (!result->nr_paths || !result->paths[0].unsure)
+		return false;
+	snprintf(out, size,
+		 "no client can end the wait of the first path, only a timer, a signal, or another "
+		 "thread or process; if it is part of a request, its time is that of the request "
+		 "and not idle; \"peaktop chains\" shows who ends it");
+	return true;
+}
+
+static bool remark_idle(const struct walk_report *r, const struct walk_result *result, char *out,
+			size_t size)
+{
+	if (result->share[WALK_IDLE] <= 0 || (result->nr_paths && result->paths[0].unsure))
+		return false;
+	snprintf(out, size,
+		 "%s of the time the threads were idle, waiting for requests; idle time is listed "
+		 "separately%s",
+		 format_percent(result->share[WALK_IDLE]).s,
+		 result->lead == WALK_IDLE ? "" : ", after the work");
+	return true;
+}
+
+static bool remark_unknown(const struct walk_report *r, const struct walk_result *result, char *out,
+			   size_t size)
+{
+	if (result->unknown_callers <= 0.005)
+		return false;
+	snprintf(out, size,
+		 "the callers are unknown for %s of the time, because those stacks end early "
+		 "(%s%s)",
+		 format_percent(result->unknown_callers).s,
+		 result->unknown_why[0] ? "mostly: " : "reason unknown", result->unknown_why);
+	return true;
+}
+
+static bool remark_unnamed(const struct walk_report *r, const struct walk_result *result, char *out,
+			   size_t size)
+{
+	if (result->unnamed <= 0.005)
+		return false;
+	snprintf(out, size,
+		 "%s of the time is in generated code without names; let the runtime that "
+		 "generates it write "
+		 "/tmp/perf-PID.map (node --perf-basic-prof, java "
+		 "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
+		 format_percent(result->unnamed).s);
+	return true;
+}
+
+static bool remark_spread(const struct walk_report *r, const struct walk_result *result, char *out,
+			  size_t size)
+{
+	if (!result->settled || !result->nr_paths || result->flat ||
+	    walk_explained(result) >= ENOUGH)
+		return false;
+	snprintf(out, size,
+		 "%s of the %s is spread over other paths, each less than half as large as the "
+		 "largest",
+		 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead));
+	return true;
+}
+
+static bool remark_unsettled(const struct walk_report *r, const struct walk_result *result,
+			     char *out, size_t size)
+{
+	if (result->settled || !result->nr_paths)
+		return false;
+	snprintf(out, size,
+		 result->target_ended
+		     ? "the largest path was still changing when the target ended; the shares are "
+		       "rough"
+		     : "no path stayed the largest, or there was little work; try a longer "
+		       "--timeout");
+	return true;
+}
+
+static bool remark_onward(const struct walk_report *r, const struct walk_result *result, char *out,
+			  size_t size)
+{
+	char next[512];
+
+	if (!walk_onward(r, result, next, sizeof(next)))
+		return false;
+	snprintf(out, size, "next: %s", next);
+	return true;
+}
+
 const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
 			unsigned int i, char *out, size_t size)
 {
-	unsigned int at = 0;
-	char next[512];
+	static const remark_fn remarks[] = {remark_method,    remark_unsure,  remark_idle,
+					    remark_unknown,   remark_unnamed, remark_spread,
+					    remark_unsettled, remark_onward};
 
-	if (i == at++) {
-		snprintf(out, size,
-			 "method: %s stack samples of %u %s, without probes; shares are of the "
-			 "wall time of all threads",
-			 format_count(result->snapshots).s, result->threads,
-			 result->threads == 1 ? "thread" : "threads");
-		return out;
-	}
-	if (result->share[WALK_IDLE] > 0 && i == at++) {
-		snprintf(out, size,
-			 "%s of the time the threads were idle, waiting for requests; idle time is "
-			 "listed separately%s",
-			 format_percent(result->share[WALK_IDLE]).s,
-			 result->lead == WALK_IDLE ? "" : ", after the work");
-		return out;
-	}
-	if (result->nr_paths && result->paths[0].unsure && i == at++) {
-		snprintf(out, size,
-			 "no client can end the wait of the first path, only a timer, a signal or "
-			 "another thread or process; if it is part of a request, its time is that "
-			 "of the request and not idle; \"peaktop chains\" shows who ends it");
-		return out;
-	}
-	if (result->unknown_callers > 0.005 && i == at++) {
-		snprintf(out, size,
-			 "the callers are unknown for %s of the time, because those stacks end "
-			 "early (%s%s)",
-			 format_percent(result->unknown_callers).s,
-			 result->unknown_why[0] ? "mostly: " : "reason unknown",
-			 result->unknown_why);
-		return out;
-	}
-	if (result->unnamed > 0.005 && i == at++) {
-		snprintf(
-		    out, size,
-		    "%s of the time is in generated code without "
-		    "names; let the runtime that generates it write "
-		    "/tmp/perf-PID.map (node --perf-basic-prof, java "
-		    "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
-		    format_percent(result->unnamed).s);
-		return out;
-	}
-	if (result->settled && result->nr_paths && !result->flat &&
-	    walk_explained(result) < ENOUGH && i == at++) {
-		snprintf(out, size,
-			 "%s of the %s is spread over other paths, each less than half as large as "
-			 "the largest",
-			 format_percent(1 - walk_explained(result)).s,
-			 walk_class_text(result->lead));
-		return out;
-	}
-	if (!result->settled && result->nr_paths && i == at++) {
-		snprintf(out, size,
-			 result->target_ended ? "the largest path was still changing when the "
-						"target ended; the shares are rough"
-					      : "no path stayed the largest, or there was little "
-						"work; try a longer --timeout");
-		return out;
-	}
-	if (walk_onward(r, result, next, sizeof(next)) && i == at) {
-		snprintf(out, size, "next: %s", next);
-		return out;
+	for (size_t k = 0; k < sizeof(remarks) / sizeof(remarks[0]); k++) {
+		if (remarks[k](r, result, out, size) && !i--)
+			return out;
 	}
 	return NULL;
 }
