@@ -12,6 +12,7 @@ enum {
 	CAUSE_PART = 10,
 	SAMPLED_PART = 80,  /* percent of the samples that must lie in own code */
 	MIN_SAMPLES_OF = 5, /* stack samples needed to decide that */
+	MIN_LEFT = 2,	    /* stack samples below calls that do not return */
 };
 
 /* Returns true if nearly all samples in calls of this fnode lie in its own code. */
@@ -25,6 +26,30 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 	all = witness_set_weight(d->witnesses, &set);
 	return witnesses_count(d->witnesses) >= MIN_SAMPLES_OF && own &&
 	       own * 100 >= all * SAMPLED_PART;
+}
+
+/*
+ * Returns true if the samples place most of the time that is not in timed callees below calls
+ * that do not return. Such a call cannot be timed, but an exception or a longjmp() leaves it.
+ */
+static bool sampled_in_left_calls(const struct descent *d, uint32_t node)
+{
+	const struct function_sites *f = fnode_function(&d->tree, node);
+	struct witness_set set, callee;
+	uint64_t own, ns = 0, stacks = 0;
+
+	fnode_witness_set(d, node, &set);
+	own = witness_set_own_run(d->witnesses, &set);
+	for (uint32_t i = 0; f && i < f->nr_sites; i++) {
+		struct rec_code ret = {f->key.module, f->sites[i].ret};
+
+		if (!(f->sites[i].flags & CALL_SITE_NORETURN))
+			continue;
+		witness_set_callee(d->witnesses, &set, ret, (struct rec_code){0, 0}, &callee);
+		ns += witness_set_weight(d->witnesses, &callee);
+		stacks += witness_set_stacks(d->witnesses, &callee);
+	}
+	return stacks >= MIN_LEFT && ns > own;
 }
 
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
@@ -58,6 +83,10 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	} else if (descent_totals(b->d)->blocked_unknown) {
 		cause.kind = CAUSE_UNKNOWN;
 		snprintf(cause.detail, sizeof(cause.detail), "not known whether it was running");
+	}
+	if (cause.kind == CAUSE_OWN_CODE && sampled_in_left_calls(b->d, node)) {
+		cause.kind = CAUSE_UNMEASURED;
+		evidence = EVIDENCE_SAMPLED;
 	}
 	if (cause.kind == CAUSE_LOOP && !n->opened)
 		ns += own->loop - own->loop_blocked;
