@@ -9,17 +9,6 @@ FOLDER = tempfile.mkdtemp(prefix="culprit.", dir=BUILD)
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def busy_loops(nr):
-    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(nr)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
-
-
 class Group:
     """A cgroup of its own, of either version; skips where none can be made."""
 
@@ -82,7 +71,7 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
     try:
         if group:
             group.take(target.pid)
-        with busy_loops(loops):
+        with BusyLoops(loops):
             target.go()
             with NothingLeft(target.pid):
                 status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)

@@ -73,10 +73,18 @@ def both(culprit):
 
 
 class BusyLoops:
-    """Two programs that do nothing but run."""
+    """
+    Two programs that do nothing but run, or none. Those of one case are enough for all that run at the same time: a loop runs
+    while it has its lock, and when it ends, that of another case goes on.
+    """
+    LOOP = "import fcntl, sys\nlock = open(sys.argv[1], 'w')\nfcntl.flock(lock, fcntl.LOCK_EX)\nwhile True: pass"
+
+    def __init__(self, nr=2):
+        self.nr = nr
 
     def __enter__(self):
-        self.loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+        self.loops = [subprocess.Popen([sys.executable, "-c", self.LOOP, os.path.join(BUILD, "tests.loop%d" % i)])
+                      for i in range(self.nr)]
         return self
 
     def __exit__(self, *what):
