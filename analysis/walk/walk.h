@@ -156,6 +156,9 @@ typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
  */
 int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
 		struct walk_result *out);
+/* The path with most of the timed sleep, if the answer begins with something else although most
+ * of all time is timed sleep; else NULL. */
+const struct walk_path *walk_main_sleep(const struct walk_result *r);
 void walk_result_release(struct walk_result *r);
 
 #endif

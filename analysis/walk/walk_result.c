@@ -421,6 +421,21 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	return out->nodes ? 0 : -ENOMEM;
 }
 
+const struct walk_path *walk_main_sleep(const struct walk_result *r)
+{
+	const struct walk_path *most = NULL;
+
+	if (!r->nr_paths || r->paths[0].class == WALK_SLEEP || r->share[WALK_SLEEP] <= 0.5)
+		return NULL;
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct walk_path *p = &r->paths[i];
+
+		if (p->class == WALK_SLEEP && (!most || p->share > most->share))
+			most = p;
+	}
+	return most;
+}
+
 void walk_result_release(struct walk_result *r)
 {
 	for (unsigned int i = 0; i < r->nr_paths; i++)

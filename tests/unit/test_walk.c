@@ -699,11 +699,11 @@ static void test_sleep_does_not_lead(void **state)
 	static const struct {
 		uint64_t run, sleep, idle;
 		enum walk_class lead;
+		bool besides; /* the answer names the sleep after something else */
 	} cases[] = {
-	    {150, 850, 0, WALK_WORK},
-	    {10, 600, 390, WALK_IDLE},
-	    {10, 985, 5, WALK_SLEEP},
-	    {0, 1000, 0, WALK_SLEEP},
+	    {150, 850, 0, WALK_WORK, true},  {600, 400, 0, WALK_WORK, false},
+	    {10, 600, 390, WALK_IDLE, true}, {10, 985, 5, WALK_SLEEP, false},
+	    {0, 1000, 0, WALK_SLEEP, false},
 	};
 
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
@@ -720,6 +720,9 @@ static void test_sleep_does_not_lead(void **state)
 		thread_at(w, 7, 10001, 10000, cases[k].run * 10, 0);
 		r = result_of(w);
 		assert_int_equal(r.lead, cases[k].lead);
+		assert_true(!walk_main_sleep(&r) == !cases[k].besides);
+		if (cases[k].besides)
+			assert_int_equal(walk_main_sleep(&r)->class, WALK_SLEEP);
 		walk_result_release(&r);
 		walk_free(w);
 	}
