@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/timeline.h"
 #include "analysis/waits/waits_impl.h"
-
-enum { MAX_QUEUES = 256 };
 
 /* A queue and the two tasks, by their numbers. */
 struct queue {
@@ -26,37 +25,58 @@ static bool is_empty(enum wait_kind kind)
 	return kind == WAIT_PIPE_EMPTY || kind == WAIT_LOCAL;
 }
 
-/* Queues beyond the maximum are left out. */
-static void add(struct queue *queues, uint32_t *nr, const struct segment *s, uint64_t ns)
+static int by_queue(const void *a, const void *b)
 {
-	bool full = is_full((enum wait_kind)s->kind);
-	uint32_t i = 0;
+	const struct queue *x = a, *y = b;
 
-	while (i < *nr && (queues[i].waiter != s->task || queues[i].other != s->cause.task ||
-			   queues[i].object != s->object || queues[i].full != full))
-		i++;
-	if (i == MAX_QUEUES)
-		return;
-	if (i == *nr)
-		queues[(*nr)++] = (struct queue){
-		    .waiter = s->task, .other = s->cause.task, .object = s->object, .full = full};
-	queues[i].ns += ns;
-	queues[i].count++;
+	if (x->waiter != y->waiter)
+		return x->waiter < y->waiter ? -1 : 1;
+	if (x->other != y->other)
+		return x->other < y->other ? -1 : 1;
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->full - y->full;
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct queue *x = a, *y = b;
 
-	return (x->ns < y->ns) - (x->ns > y->ns);
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : by_queue(a, b);
+}
+
+/* Joins the sleeps of equal queues. Returns how many queues there are. */
+static uint32_t join(struct queue *queues, uint32_t nr)
+{
+	uint32_t n = 0;
+
+	if (nr)
+		qsort(queues, nr, sizeof(*queues), by_queue);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (n && !by_queue(&queues[n - 1], &queues[i])) {
+			queues[n - 1].ns += queues[i].ns;
+			queues[n - 1].count++;
+		} else {
+			queues[n++] = queues[i];
+		}
+	}
+	return n;
+}
+
+static bool is_of_queue(const struct segment *s)
+{
+	enum wait_kind kind = (enum wait_kind)s->kind;
+
+	return s->state == SEGMENT_SLEEP && !s->lost && s->cause.kind == ENDER_TASK &&
+	       s->cause.task >= FIRST_TASK && (is_full(kind) || is_empty(kind));
 }
 
 uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint32_t max,
 			uint64_t *span_ns)
 {
-	struct queue queues[MAX_QUEUES];
+	uint32_t nr = 0, cap = 0;
+	struct queue *queues = NULL;
 	uint64_t from, to;
-	uint32_t nr = 0;
 	bool *wanted;
 
 	*span_ns = 0;
@@ -69,13 +89,19 @@ uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint3
 		const struct segment *s;
 
 		while (wanted[i] && (s = segment_next(&c)) && s->to > from) {
-			if (s->state == SEGMENT_SLEEP && !s->lost && s->cause.kind == ENDER_TASK &&
-			    s->cause.task >= FIRST_TASK &&
-			    (is_full((enum wait_kind)s->kind) || is_empty((enum wait_kind)s->kind)))
-				add(queues, &nr, s, s->to - (s->from > from ? s->from : from));
+			if (!is_of_queue(s) || array_grow(queues, nr, cap, UINT32_MAX))
+				continue;
+			queues[nr++] =
+			    (struct queue){.waiter = s->task,
+					   .other = s->cause.task,
+					   .object = s->object,
+					   .full = is_full((enum wait_kind)s->kind),
+					   .ns = s->to - (s->from > from ? s->from : from),
+					   .count = 1};
 		}
 	}
 	free(wanted);
+	nr = join(queues, nr);
 	if (nr)
 		qsort(queues, nr, sizeof(queues[0]), by_time);
 	nr = nr < max ? nr : max;
@@ -95,5 +121,6 @@ uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint3
 		    .ns = q->ns,
 		    .count = q->count};
 	}
+	free(queues);
 	return nr;
 }

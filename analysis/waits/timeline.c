@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/tree.h"
 
 static enum lane_state lane_state_of(const struct segment *s)
@@ -66,8 +67,10 @@ bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint6
 		oldest = w->window_ns;
 	if (last <= oldest)
 		return false;
-	*to = back_ns < last - oldest ? last - back_ns : last;
-	*from = span_ns < *to - oldest ? *to - span_ns : oldest;
+	if (span_ns > last - oldest)
+		span_ns = last - oldest;
+	*to = back_ns < last - oldest - span_ns ? last - back_ns : oldest + span_ns;
+	*from = *to - span_ns;
 	return true;
 }
 
@@ -206,6 +209,55 @@ void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint
 		if (s->from < to)
 			add_segment(w, s, from, to, cell, nr);
 	}
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct lane_waker *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int by_wakings(const void *a, const void *b)
+{
+	const struct lane_waker *x = a, *y = b;
+
+	if (x->wakings != y->wakings)
+		return x->wakings < y->wakings ? 1 : -1;
+	return by_tid(a, b);
+}
+
+uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane, uint64_t from,
+			   uint64_t to, struct lane_waker *out, uint32_t max)
+{
+	uint32_t task = tasks_find(&w->tasks, lane->tid, lane->start_ns), nr = 0, cap = 0, n = 0;
+	struct segment_cursor c = {.w = w, .task = task_at(w, task)};
+	struct lane_waker *all = NULL;
+	const struct segment *s;
+
+	while (task >= FIRST_TASK && (s = segment_next(&c)) && s->to > from) {
+		if (s->state != SEGMENT_SLEEP || s->to > to || s == &c.open ||
+		    s->cause.kind != ENDER_TASK || !s->cause.task)
+			continue;
+		if (array_grow(all, nr, cap, UINT32_MAX))
+			break;
+		all[nr++] = (struct lane_waker){task_at(w, s->cause.task)->tid, 1};
+	}
+	if (nr)
+		qsort(all, nr, sizeof(*all), by_tid);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (n && all[n - 1].tid == all[i].tid)
+			all[n - 1].wakings++;
+		else
+			all[n++] = all[i];
+	}
+	if (n)
+		qsort(all, n, sizeof(*all), by_wakings);
+	n = n < max ? n : max;
+	if (n)
+		memcpy(out, all, n * sizeof(*all));
+	free(all);
+	return n;
 }
 
 /*

@@ -26,8 +26,10 @@ struct lane_cell {
 	uint32_t waker_tid; /* of the only such task; 0: there are several, or none */
 };
 
-/* The last span of at most `span_ns` in the newest window, `back_ns` before its end (0 if that is
- * before its begin). False: nothing was observed. */
+/*
+ * A span of at most `span_ns` in the newest window. It ends `back_ns` before the window's end, or
+ * later if it would begin before the window. False: nothing was observed.
+ */
 bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint64_t *from,
 		uint64_t *to);
 /*
@@ -36,6 +38,14 @@ bool waits_span(const struct waits *w, uint64_t span_ns, uint64_t back_ns, uint6
  */
 uint32_t waits_lanes(const struct waits *w, uint64_t from, uint64_t to, struct waits_lane *out,
 		     uint32_t max, uint32_t *left_out);
+/* Who ended sleeps of a lane, and how many. */
+struct lane_waker {
+	uint32_t tid, wakings;
+};
+/* The tasks that ended most sleeps from `from` to `to`, most first. Returns how many, at most
+ * `max`. */
+uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane, uint64_t from,
+			   uint64_t to, struct lane_waker *out, uint32_t max);
 /* Fill `nr` cells of equal length. */
 void waits_lane_cells(const struct waits *w, const struct waits_lane *lane, uint64_t from,
 		      uint64_t to, struct lane_cell *cell, uint32_t nr);

@@ -595,6 +595,40 @@ static void back_pressure(void **state)
 	json_decref(json);
 }
 
+/* Two tasks wake a third in turn, much more often than the timeline has columns. */
+static void two_wakers(void **state)
+{
+	static const struct sim_op reader[] = {
+	    {LOOP, 100}, {POST, 3}, {WAIT, 1, HOW_PIPE}, {POST, 4}, {WAIT, 2, HOW_PIPE},
+	    {NEXT},	 {EXIT}};
+	static const struct sim_op one[] = {
+	    {LOOP, 100}, {WAIT, 3, HOW_PIPE}, {RUN, MS / 10}, {POST, 1}, {NEXT}, {EXIT}};
+	static const struct sim_op two[] = {
+	    {LOOP, 100}, {WAIT, 4, HOW_PIPE}, {RUN, MS / 5}, {POST, 2}, {NEXT}, {EXIT}};
+	struct lane_waker waker[4];
+	struct waits_lane lane[4];
+	uint64_t from, to;
+	uint32_t left_out, nr;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "reader", TASK_TARGET, 0, reader);
+	sim_task(&sim, "one", 0, 1, one);
+	sim_task(&sim, "two", 0, 2, two);
+	sim_play(100 * MS, 3);
+	write_session("reader");
+	read_session(NULL);
+	assert_true(waits_span(report.waits, UINT64_MAX, 0, &from, &to));
+	assert_int_equal(waits_lanes(report.waits, from, to, lane, 4, &left_out), 3);
+	assert_string_equal(lane[0].comm, "reader");
+	nr = waits_lane_wakers(report.waits, &lane[0], from, to, waker, 4);
+	assert_int_equal(nr, 2);
+	assert_true(waker[0].wakings > 50 && waker[1].wakings > 50);
+	assert_int_equal(waits_lane_wakers(report.waits, &lane[0], from, to, waker, 1), 1);
+	print(whole_timeline, NULL);
+	expect_text(printed, "b > a ");
+	expect_text(printed, "c > a ");
+}
+
 static void hostile_names(void **state)
 {
 	play_triangle("\x1b[2J\ne\xff");
@@ -640,8 +674,12 @@ static void on_the_screen(void **state)
 	    "end\nsize 80 30\nkey W\nwait 1\nexpect A 500: 120 ms\nexpect     C 502 running\n"
 	    "expect unsampled run\nreject innocent\nkey Tab\nwait 1\n"
 	    "expect all time of the target's threads: 120 ms\nexpect deficit of the critical path\n"
-	    "key Tab\nwait 1\nexpect >a A 500\nexpect b C 502\nexpect b > a 20\nkey z z z\nwait 1\n"
-	    "expect 125 ms of the threads\nkey h\nwait 1\nexpect -62.5 ms|\nkey l Z\nwait 1\n"
+	    "key Tab\nwait 1\nexpect >a A 500\nexpect b C 502\nexpect b > a 20\nkey z z z z\nwait "
+	    "1\n"
+	    "expect 62.5 ms of the threads\nkey h\nwait 1\nexpect -31.2 ms|\n"
+	    /* no further back than the oldest data, and forward again at once */
+	    "key h h h h h h\nwait 1\nexpect -87.5 ms|\nkey l\nwait 1\nexpect -56.3 ms|\n"
+	    "key l l Z\nwait 1\n"
 	    "expect now|\nkey j\nwait 1\nexpect >b C 502\nkey Enter\nwait 1\n"
 	    "expect C 502: 1\nexpect B 501 running\nkey q\nexpect >b C 502\nkey Tab\nwait 1\n"
 	    "expect |C 502 running\nkey Tab\nwait 1\nexpect [A 500 waiting for data in a pipe\n"
@@ -680,6 +718,7 @@ int main(void)
 	    cmocka_unit_test_teardown(folded_stacks, end),
 	    cmocka_unit_test_teardown(critical_path, end),
 	    cmocka_unit_test_teardown(back_pressure, end),
+	    cmocka_unit_test_teardown(two_wakers, end),
 	    cmocka_unit_test_teardown(hostile_names, end),
 	    cmocka_unit_test_teardown(without_waits, end),
 	    cmocka_unit_test_teardown(on_the_screen, end),

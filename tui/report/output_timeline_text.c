@@ -128,25 +128,21 @@ static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t c
 static void put_links(struct buf *out, const struct wait_report *r, const struct timeline_shown *t,
 		      unsigned int columns)
 {
-	static struct lane_cell cell[MAX_CELLS];
+	struct lane_waker by[LETTERS];
 	struct buf line;
 	unsigned int nr = 0;
 
 	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < t->nr && i < LETTERS; i++) {
-		uint32_t by[LETTERS] = {0};
+		uint32_t n =
+		    waits_lane_wakers(r->waits, &t->lane[i], t->from_ns, t->to_ns, by, LETTERS);
 
-		waits_lane_cells(r->waits, &t->lane[i], t->from_ns, t->to_ns, cell, MAX_CELLS);
-		for (uint32_t k = 0; k < MAX_CELLS; k++) {
-			char letter = letter_of(t, cell[k].waker_tid);
+		for (uint32_t k = 0; k < n; k++) {
+			char letter = letter_of(t, by[k].tid);
 
 			if (letter)
-				by[letter - 'a'] += cell[k].wakings;
-		}
-		for (uint32_t k = 0; k < LETTERS; k++) {
-			if (by[k])
-				buf_printf(&line, "%s%c > %c %s", nr++ ? ", " : "", 'a' + (int)k,
-					   'a' + (int)i, format_count(by[k]).s);
+				buf_printf(&line, "%s%c > %c %s", nr++ ? ", " : "", letter,
+					   'a' + (int)i, format_count(by[k].wakings).s);
 		}
 	}
 	if (nr && !line.err)

@@ -135,6 +135,9 @@ static int put_timeline(struct live_waits *l, const struct wait_report *r,
 	static struct timeline_shown shown;
 	int err = output_timeline_text(r, &ask, oo, &shown, f);
 
+	/* further back than the oldest data there is nothing to move to */
+	if (shown.back_ns < l->back_ns)
+		l->back_ns = shown.back_ns;
 	for (uint32_t i = 0; i < shown.nr && i < SCREEN_MAX_LANES; i++)
 		lane[i] = (struct screen_lane){.pid = shown.lane[i].pid,
 					       .tid = shown.lane[i].tid,

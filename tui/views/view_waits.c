@@ -82,21 +82,19 @@ static void lane_show(struct view_waits *w)
 static void waits_tick(struct view *v)
 {
 	struct view_waits *w = (struct view_waits *)v;
-	const char *text = w->next.data ? w->next.data : "";
-	char line[1024];
+	char *line = w->next.data;
 	bool first = true;
 
 	if (!w->next.len)
 		return;
 	pager_clear(&w->pager);
-	while (*text) {
-		size_t n = strcspn(text, "\n"), kept = n < sizeof(line) ? n : sizeof(line) - 1;
+	while (*line) {
+		size_t n = strcspn(line, "\n"), more = line[n] == '\n';
 
-		memcpy(line, text, kept);
-		line[kept] = '\0';
-		pager_add(&w->pager, role_of(w->what, line, kept, first), line);
+		line[n] = '\0';
+		pager_add(&w->pager, role_of(w->what, line, n, first), line);
 		first = false;
-		text += n + (text[n] == '\n');
+		line += n + more;
 	}
 	buf_reset(&w->next);
 	w->lanes = w->next_lanes;
