@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/vdso.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const Elf64_Ehdr *own_vdso(void)
+/* The address at which the kernel mapped it; 0: nowhere. */
+static uintptr_t own_vdso(void)
 {
-	/* the kernel passes an address as a number */
-	return (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	return (uintptr_t)getauxval(AT_SYSINFO_EHDR);
 }
 
 uint64_t vdso_size(void)
 {
-	const Elf64_Ehdr *e = own_vdso();
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	static uint64_t size;
+	uint64_t start, end;
+	char line[512];
+	FILE *f;
 
-	/* the section headers are the end of the file */
-	return e ? (e->e_shoff + (uint64_t)e->e_shnum * e->e_shentsize + page - 1) / page * page
-		 : 0;
+	if (size || !own_vdso())
+		return size;
+	f = fopen("/proc/self/maps", "re");
+	while (f && !size && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && start == own_vdso())
+			size = end - start;
+	}
+	if (f)
+		fclose(f);
+	return size;
 }
 
 int vdso_copy(void)

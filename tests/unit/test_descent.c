@@ -395,31 +395,6 @@ static void test_calls_that_do_not_return_are_no_callees(void **state)
 	bench_end(&b);
 }
 
-/* An exception or a longjmp() leaves such a call. Samples then show that its time is not f0's own.
- */
-static void test_time_in_calls_that_do_not_return(void **state)
-{
-	struct bench b;
-	struct descent_result r;
-
-	for (int most = 0; most < 2; most++) {
-		bench_begin(&b);
-		site(&b, '0', 'x')->flags = CALL_SITE_NORETURN;
-		site(&b, '0', 'c');
-		start(&b, true);
-		for (int i = 0; i < 20; i++) {
-			stack(&b, (i % 4 > 0) == most ? "x" : "", MS, NULL);
-			CALL(&b, 10 * MS, P("c", 100 * US));
-		}
-		expect_path(&b, 0, "", most ? CAUSE_UNMEASURED : CAUSE_OWN_CODE);
-		assert_int_equal(descent_result(b.d, &r), 0);
-		if (most)
-			assert_int_equal(r.status, DESCENT_PARTLY);
-		descent_result_release(&r);
-		bench_end(&b);
-	}
-}
-
 /* Samples show that it was the function itself, though not all of it can be timed. */
 static void test_samples_tell_own_code(void **state)
 {
@@ -974,7 +949,6 @@ int main(void)
 	    cmocka_unit_test(test_loop_in_a_callee),
 	    cmocka_unit_test(test_unmeasured_callees_are_not_own_code),
 	    cmocka_unit_test(test_calls_that_do_not_return_are_no_callees),
-	    cmocka_unit_test(test_time_in_calls_that_do_not_return),
 	    cmocka_unit_test(test_samples_tell_own_code),
 	    cmocka_unit_test(test_code_that_cannot_be_read),
 	    cmocka_unit_test(test_mad_answers),

@@ -200,6 +200,31 @@ static void test_more_than_the_whole(void **state)
 	bench_end(&b);
 }
 
+/* An exception or a longjmp() leaves such a call. Samples then show that its time is not f0's own.
+ */
+static void test_time_in_calls_that_do_not_return(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	for (int most = 0; most < 2; most++) {
+		bench_begin(&b);
+		site(&b, '0', 'x')->flags = CALL_SITE_NORETURN;
+		site(&b, '0', 'c');
+		start(&b, true);
+		for (int i = 0; i < 20; i++) {
+			stack(&b, (i % 4 > 0) == most ? "x" : "", MS, NULL);
+			CALL(&b, 10 * MS, P("c", 100 * US));
+		}
+		expect_path(&b, 0, "", most ? CAUSE_UNMEASURED : CAUSE_OWN_CODE);
+		assert_int_equal(descent_result(b.d, &r), 0);
+		if (most)
+			assert_int_equal(r.status, DESCENT_PARTLY);
+		descent_result_release(&r);
+		bench_end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +237,7 @@ int main(void)
 	    cmocka_unit_test(test_host_alone_is_no_root_cause),
 	    cmocka_unit_test(test_quota_is_not_missing),
 	    cmocka_unit_test(test_more_than_the_whole),
+	    cmocka_unit_test(test_time_in_calls_that_do_not_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
