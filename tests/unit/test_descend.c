@@ -691,6 +691,24 @@ static void the_sentence(void **state)
 	free(text);
 }
 
+/* The inside of libraries is left out, unless the cause is the own code of a function in there. */
+static void frames_of_the_sentence(void **state)
+{
+	static const uint32_t frames[] = {0, 1, 2};
+	struct descent_fnode nodes[] = {
+	    {.function = {PROGRAM, 0x1000}},
+	    {.function = {LIBRARY, 0x100}, .site = {PROGRAM, 0x1010}},
+	    {.function = {LIBRARY, 0x200}, .site = {LIBRARY, 0x110}},
+	};
+	struct descent_result result = {.nodes = nodes, .nr_nodes = 3};
+	struct descent_path path = {
+	    .frames = frames, .nr_frames = 3, .cause = {.kind = CAUSE_SLEEP}};
+
+	assert_int_equal(report_frames_named(&result, &path), 2);
+	path.cause.kind = CAUSE_OWN_CODE;
+	assert_int_equal(report_frames_named(&result, &path), 3);
+}
+
 static void sentence_with(const char *on_cpu, const char *expected)
 {
 	struct descend_report r;
@@ -873,6 +891,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_answer, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_peak_that_was_asked, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_sentence, setup, teardown),
+	    cmocka_unit_test_setup_teardown(frames_of_the_sentence, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_stranger_had_the_cpu, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_awaited_had_the_cpu, setup, teardown),
 	    cmocka_unit_test_setup_teardown(replayed_from_its_session, setup, teardown),

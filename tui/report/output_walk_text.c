@@ -40,7 +40,8 @@ static bool is_executable(const struct walk_report *r, uint32_t module)
 /*
  * The number of frames to name in a sentence: up to the last function that the program's own code
  * calls. That is the code of the executable and of the outermost frame, which for a thread may be
- * in a library. Code generated at run time is the program's own, too: name all frames below it.
+ * in a library. Code generated at run time is the program's own, too: name all frames below it. If
+ * the cause is a function's own code, that function must be named, wherever it is.
  */
 static unsigned int frames_named(const struct walk_report *r, const struct walk_result *result,
 				 const struct walk_path *p)
@@ -49,6 +50,9 @@ static unsigned int frames_named(const struct walk_report *r, const struct walk_
 	unsigned int named = 1;
 	bool made = false;
 
+	if (p->cause.kind == CAUSE_OWN_CODE && !p->flat && !p->cut &&
+	    result->nodes[p->frames[p->nr_frames - 1]].kind == WALK_FUNCTION)
+		return p->nr_frames;
 	for (unsigned int i = 1; i < p->nr_frames; i++) {
 		const struct walk_node *n = &result->nodes[p->frames[i]];
 
