@@ -36,6 +36,7 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
 	    [WAIT_NETWORK_FULL] = KIND("waiting for room in a network socket", NETWORK, WORK),
 	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
+	    [WAIT_MESSAGE_FULL] = KIND("waiting for room for a message", OTHER_PATH, WORK),
 	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", IDLE, IDLE),
 	    [WAIT_TERMINAL] = KIND("waiting for a terminal", IDLE, IDLE),
 	    [WAIT_FILE] = KIND("waiting for a file", IO_QUEUE, WORK),
@@ -112,6 +113,7 @@ static const struct {
     {"fifo_pipe_write", HINT_PIPE_WRITE},
     {"tty_read", HINT_TERMINAL},
     {"n_tty_read", HINT_TERMINAL},
+    {"eventfd_read", HINT_EVENT},
     {"jbd2_", HINT_JOURNAL},
     {"do_get_write_access", HINT_JOURNAL},
     {"wait_transaction_locked", HINT_JOURNAL},
@@ -161,21 +163,26 @@ static enum wait_kind kind_of_futex(const struct wait_facts *f)
 
 	if (f->for_thread && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET))
 		return WAIT_JOIN;
-	return futex_is_lock(f->args[1], (uint32_t)f->args[2]) ? WAIT_LOCK : WAIT_CONDITION;
+	return f->exclusive || futex_is_lock(f->args[1], (uint32_t)f->args[2]) ? WAIT_LOCK
+									       : WAIT_CONDITION;
 }
 
 /* By what stands behind the descriptor. */
 static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 {
-	if (!f->has_object) {
+	if (!f->has_object || f->object == OBJECT_FILE || f->object == OBJECT_OTHER) {
+		/* a FIFO has the name of a file: the function of the kernel knows better */
 		if (f->hints & HINT_PIPE_READ)
 			return WAIT_PIPE_EMPTY;
 		if (f->hints & HINT_PIPE_WRITE)
 			return WAIT_PIPE_FULL;
 		if (f->hints & HINT_TERMINAL)
 			return WAIT_TERMINAL;
-		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
+		if (f->hints & HINT_EVENT)
+			return WAIT_MESSAGE;
 	}
+	if (!f->has_object)
+		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
 	switch ((enum object_kind)f->object) {
 	case OBJECT_FILE:
 	case OBJECT_DISK:
@@ -183,7 +190,7 @@ static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 	case OBJECT_DEVICE:
 		return WAIT_DEVICE;
 	case OBJECT_TERMINAL:
-		return WAIT_TERMINAL;
+		return writes ? WAIT_DEVICE : WAIT_TERMINAL;
 	case OBJECT_PIPE:
 		return writes ? WAIT_PIPE_FULL : WAIT_PIPE_EMPTY;
 	case OBJECT_LOCAL:
@@ -191,11 +198,25 @@ static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 	case OBJECT_SOCKET:
 		return writes ? WAIT_NETWORK_FULL : f->serves ? WAIT_EVENTS : WAIT_NETWORK;
 	case OBJECT_EVENT:
-		return WAIT_MESSAGE;
+		return writes ? WAIT_MESSAGE_FULL : WAIT_MESSAGE;
 	case OBJECT_TIMER:
 		return WAIT_CLOCK;
 	default:
 		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
+	}
+}
+
+bool wait_reads(int32_t syscall)
+{
+	switch (syscall) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -214,6 +235,7 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
+	case SYS_restart_syscall: /* most often poll() after a signal */
 		return WAIT_EVENTS;
 	case SYS_accept:
 	case SYS_accept4:
@@ -233,10 +255,11 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	case SYS_semtimedop:
 		return WAIT_SEMAPHORE;
 	case SYS_msgrcv:
-	case SYS_msgsnd:
 	case SYS_mq_timedreceive:
-	case SYS_mq_timedsend:
 		return WAIT_MESSAGE;
+	case SYS_msgsnd:
+	case SYS_mq_timedsend:
+		return WAIT_MESSAGE_FULL;
 	case SYS_flock:
 		return WAIT_FILE_LOCK;
 	case SYS_fcntl:
@@ -261,6 +284,7 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	case SYS_sendmsg:
 	case SYS_sendmmsg:
 	case SYS_sendfile:
+	case SYS_ioctl: /* tcdrain() */
 		return kind_of_object(f, true);
 	case SYS_connect:
 		return f->has_object ? kind_of_object(f, false) : WAIT_NETWORK;

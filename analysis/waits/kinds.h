@@ -33,7 +33,8 @@ enum wait_kind {
 	WAIT_LOCAL_FULL,
 	WAIT_NETWORK, /* data from another host */
 	WAIT_NETWORK_FULL,
-	WAIT_MESSAGE,	/* message queues, eventfd */
+	WAIT_MESSAGE, /* message queues, eventfd */
+	WAIT_MESSAGE_FULL,
 	WAIT_SEMAPHORE, /* of System V; those of POSIX are futexes */
 	WAIT_TERMINAL,
 	WAIT_FILE,
@@ -105,6 +106,7 @@ enum wait_hint {
 	HINT_VFORK = 1 << 11,
 	HINT_KTHREAD = 1 << 12,
 	HINT_INTERRUPT = 1 << 13, /* frames of an interrupt */
+	HINT_EVENT = 1 << 14,	  /* reads an eventfd */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
@@ -120,10 +122,20 @@ struct wait_facts {
 	bool in_fault;
 	bool contends;	 /* for a lock of the kernel */
 	bool for_thread; /* of a futex: the expected value is the tid of a thread of this process */
+	bool exclusive;	 /* of a futex without arguments: it was used as a lock */
 	bool kernel_thread;
 };
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);
+/*
+ * The kind of a sleep of a descent or a thread snapshot. `kernel`: as for wait_hints(), or NULL.
+ * `serves`: the thread waits on the serving side of a connection.
+ */
+enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel, bool serves);
+/* The number of the system call of the sleep; negative if there is none. */
+int32_t wait_syscall(const struct rec_sleep *s);
+/* True for calls that read: whether time in them is idle depends on what is read. */
+bool wait_reads(int32_t syscall);
 
 /* A sleep of this kind that a timer ended was asleep on purpose; else it timed out. */
 static inline bool wait_is_deliberate(enum wait_kind kind)

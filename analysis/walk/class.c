@@ -3,76 +3,21 @@
 
 #include <string.h>
 
+#include "analysis/waits/kinds.h"
+
 /*
  * If the oldest open call is at most this much younger than the session, it was already open when
  * peaktop attached.
  */
 enum { ATTACH_NS = 500000000 };
 
-/* ---- the class of a snapshot */
-
-static bool one_of(const char *call, const char *const *list, size_t n)
+static enum walk_class class_of_kind(enum wait_kind kind)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(call, list[i]))
-			return true;
-	}
-	return false;
-}
+	static const enum walk_class classes[] = {[WAIT_TIME_WORK] = WALK_WORK,
+						  [WAIT_TIME_SLEEP] = WALK_SLEEP,
+						  [WAIT_TIME_IDLE] = WALK_IDLE};
 
-#define ONE_OF(call, list) one_of(call, list, sizeof(list) / sizeof((list)[0]))
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-/* What the name of a system call says about the class of a wait in it. */
-enum walk_call {
-	WALK_CALL_EVENTS, /* waits for events, connections, signals or children: idle */
-	WALK_CALL_SLEEP,  /* timed sleep */
-	WALK_CALL_FUTEX,  /* a lock: work; a condition: idle */
-	WALK_CALL_INPUT,  /* reads: what is read decides */
-	WALK_CALL_OTHER,  /* work */
-};
-
-static enum walk_call call_class(const char *call)
-{
-	static const char *const events[] = {
-	    "epoll_wait",      "epoll_pwait", "epoll_pwait2", "poll",	    "ppoll",
-	    "select",	       "pselect6",    "accept",	      "accept4",    "rt_sigtimedwait",
-	    "rt_sigsuspend",   "pause",	      "wait4",	      "waitid",	    "io_uring_enter",
-	    "mq_timedreceive", "msgrcv",      "semop",	      "semtimedop", "restart_syscall"};
-	static const char *const reads[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"};
-
-	if (ONE_OF(call, events))
-		return WALK_CALL_EVENTS;
-	if (ONE_OF(call, reads))
-		return WALK_CALL_INPUT;
-	if (strstr(call, "nanosleep"))
-		return WALK_CALL_SLEEP;
-	return strcmp(call, "futex") ? WALK_CALL_OTHER : WALK_CALL_FUTEX;
-}
-
-/* The class of a read: input from a pipe, a terminal or a client may come at any time. */
-static enum walk_class class_of_read(const struct rec_thread_snapshot *snapshot)
-{
-	static const char *const idle[] = {"/dev/pts/", "/dev/tty", "/dev/console", "anon_inode:"};
-	/* the kernel stack shows the wait even if the process has ended */
-	static const char *const kernel[] = {"pipe_read", "tty_read", "eventfd_read"};
-	const struct rec_sleep *s = &snapshot->sleep;
-
-	if (s->name && starts_with(s->name, "anon_inode:[timerfd"))
-		return WALK_SLEEP;
-	if (snapshot->serves || s->object == SLEEP_ON_PIPE)
-		return WALK_IDLE;
-	for (size_t i = 0; s->name && i < sizeof(idle) / sizeof(idle[0]); i++)
-		if (starts_with(s->name, idle[i]))
-			return WALK_IDLE;
-	for (size_t i = 0; snapshot->kernel && i < sizeof(kernel) / sizeof(kernel[0]); i++)
-		if (strstr(snapshot->kernel, kernel[i]))
-			return WALK_IDLE;
-	return WALK_WORK;
+	return classes[wait_kind_info(kind)->time];
 }
 
 /*
@@ -92,55 +37,34 @@ static bool waits_for_one_child(const struct rec_thread_snapshot *snapshot)
 
 enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 {
-	const struct rec_sleep *s = &snapshot->sleep;
-	const char *call = s->call ? s->call : "";
+	enum wait_kind kind;
 
 	if (snapshot->kind == WITNESS_RUN)
 		return WALK_WORK;
-	if (snapshot->state == 'T' || snapshot->state == 't' || !strcmp(call, "pause"))
+	if (snapshot->state == 'T' || snapshot->state == 't')
 		return WALK_IDLE;
-	/* what the kernel does for the thread is no wait for a request, whatever the call */
-	if (s->object >= SLEEP_IN_RECLAIM && s->object <= SLEEP_IN_SPIN)
-		return WALK_WORK;
-	if (s->object == SLEEP_ON_NOTHING)
-		return WALK_SLEEP;
-	if (s->object == SLEEP_ON_FUTEX)
-		return s->exclusive ? WALK_WORK : WALK_IDLE;
-	switch (call_class(call)) {
-	case WALK_CALL_EVENTS:
-		return waits_for_one_child(snapshot) ? WALK_WORK : WALK_IDLE;
-	case WALK_CALL_INPUT:
-		return class_of_read(snapshot);
-	default:
-		return WALK_WORK;
-	}
+	kind = wait_kind_of_sleep(&snapshot->sleep, snapshot->kernel, snapshot->serves);
+	return kind == WAIT_CHILD && waits_for_one_child(snapshot) ? WALK_WORK
+								   : class_of_kind(kind);
 }
 
-/* ---- the class of an operation */
-
-static enum walk_call call_of(const struct op *op)
+/* The waits of the calls of an operation, as far as its name tells. */
+static struct rec_sleep sleep_of(const struct op *op)
 {
 	static const char prefix[] = "syscall:";
+	bool is_call = op->layer == LAYER_SYSCALL && !strncmp(op->name, prefix, strlen(prefix));
 
-	if (op->layer != LAYER_SYSCALL || strncmp(op->name, prefix, strlen(prefix)))
-		return WALK_CALL_OTHER;
-	return call_class(op->name + strlen(prefix));
+	return (struct rec_sleep){.syscall = -1,
+				  .call = is_call ? op->name + strlen(prefix) : "",
+				  .object = SLEEP_ON_OTHER,
+				  .exclusive = op->lock_share >= 0.5};
 }
 
 enum walk_class op_class(const struct op *op)
 {
-	switch (call_of(op)) {
-	case WALK_CALL_EVENTS:
-		return WALK_IDLE;
-	case WALK_CALL_SLEEP:
-		return WALK_SLEEP;
-	case WALK_CALL_FUTEX:
-		return op->lock_share >= 0.5 ? WALK_WORK : WALK_IDLE;
-	case WALK_CALL_INPUT:
-	case WALK_CALL_OTHER:
-		break;
-	}
-	return WALK_WORK;
+	struct rec_sleep sleep = sleep_of(op);
+
+	return class_of_kind(wait_kind_of_sleep(&sleep, NULL, false));
 }
 
 bool op_began_before(const struct op *op, uint64_t elapsed_ns)
@@ -150,8 +74,11 @@ bool op_began_before(const struct op *op, uint64_t elapsed_ns)
 
 bool op_is_stuck(const struct op *op, uint64_t elapsed_ns)
 {
+	struct rec_sleep sleep;
+
 	if (!op->open || op->oldest_open_ns < OP_STUCK_NS ||
 	    op->oldest_open_ns <= op->total.max_ns || op_began_before(op, elapsed_ns))
 		return false;
-	return call_of(op) != WALK_CALL_INPUT && op_class(op) == WALK_WORK;
+	sleep = sleep_of(op);
+	return !wait_reads(wait_syscall(&sleep)) && op_class(op) == WALK_WORK;
 }
