@@ -55,8 +55,9 @@ bool module_is_perf_map_name(const char *name);
  * code, no frames. 0 or a negative errno; `fd` stays the caller's.
  */
 int module_open_perf_map(struct module **out, int fd);
-/* Its file has grown by so much that it is to be opened anew; false for other modules. */
-bool module_perf_map_grew(const struct module *m);
+/* True if its file has grown so that it is to be opened anew, `requests` after it was opened;
+ * false for other modules. */
+bool module_perf_map_grew(const struct module *m, uint64_t requests);
 bool module_is_perf_map(const struct module *m);
 void module_free(struct module *m);
 

@@ -13,7 +13,7 @@
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 
-enum { MAX_MAP = 64 << 20, MAX_MAP_FUNCTIONS = 1 << 20 };
+enum { MAX_MAP = 64 << 20, MAX_MAP_FUNCTIONS = 1 << 20, READ_PER_REQUEST = 64 << 10 };
 /* What a process can map. */
 #define ADDRESSES (1ull << 47)
 
@@ -57,15 +57,18 @@ bool module_is_perf_map(const struct module *m)
 	return m->is_perf_map;
 }
 
-/* Its writer appends as it compiles: a map that has grown by a part, or that is still small, is to
- * be read again. */
-bool module_perf_map_grew(const struct module *m)
+/*
+ * Its writer appends as it compiles, and what it compiles last is often what runs most. Reading the
+ * map again costs at most READ_PER_REQUEST bytes for each request, or the map has grown by a part.
+ */
+bool module_perf_map_grew(const struct module *m, uint64_t requests)
 {
 	struct stat st;
 
-	if (!m->is_perf_map || fstat(m->image.fd, &st))
+	if (!m->is_perf_map || fstat(m->image.fd, &st) || (uint64_t)st.st_size <= m->image.size)
 		return false;
-	return (uint64_t)st.st_size > m->image.size + m->image.size / 8;
+	return (uint64_t)st.st_size > m->image.size + m->image.size / 8 ||
+	       m->image.size / READ_PER_REQUEST < requests;
 }
 
 static char *text_read(struct module *m, size_t *len)

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -82,15 +84,41 @@ static void test_grows(void **state)
 	struct module *m = open_map(fd);
 
 	assert_name(m, 0x2000, NULL);
-	assert_false(module_perf_map_grew(m));
+	assert_false(module_perf_map_grew(m, 1000));
 	assert_int_equal(write(fd, more, strlen(more)), (ssize_t)strlen(more));
-	assert_true(module_perf_map_grew(m));
+	assert_true(module_perf_map_grew(m, 0));
 	module_free(m);
 	m = open_map(fd);
 	assert_name(m, 0x2000, "half done");
 	assert_name(m, 0x3000, "later");
 	module_free(m);
 	close(fd);
+}
+
+/* One more function in a large map is read, too, once there were requests enough. */
+static void test_grows_by_one(void **state)
+{
+	enum { LINES = 40000 };
+	char *text = malloc(LINES * 16 + 1);
+	size_t n = 0;
+	struct module *m;
+	int fd;
+
+	assert_non_null(text);
+	for (int i = 0; i < LINES; i++)
+		n += (size_t)snprintf(text + n, 17, "%x 8 f\n", 0x100000 + 16 * i);
+	fd = file_of(text);
+	m = open_map(fd);
+	assert_false(module_perf_map_grew(m, 1000));
+	assert_int_equal(write(fd, "3000 10 hot\n", 12), 12);
+	assert_false(module_perf_map_grew(m, 1));
+	assert_true(module_perf_map_grew(m, 1000));
+	module_free(m);
+	m = open_map(fd);
+	assert_name(m, 0x3000, "hot");
+	module_free(m);
+	close(fd);
+	free(text);
 }
 
 /* Its writer is the target: lines that say nothing sensible are passed over. */
@@ -121,9 +149,9 @@ static void test_file_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_names),      cmocka_unit_test(test_last_line),
-	    cmocka_unit_test(test_grows),      cmocka_unit_test(test_hostile),
-	    cmocka_unit_test(test_file_names),
+	    cmocka_unit_test(test_names),   cmocka_unit_test(test_last_line),
+	    cmocka_unit_test(test_grows),   cmocka_unit_test(test_grows_by_one),
+	    cmocka_unit_test(test_hostile), cmocka_unit_test(test_file_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,8 @@ struct server_module {
 	uint32_t number;  /* 0: free */
 	int fd, debug_fd; /* debug_fd -1: none */
 	char *name;
-	uint64_t used; /* number of the request that last needed this module */
+	uint64_t used;	 /* number of the request that last needed this module */
+	uint64_t opened; /* number of the request for which it was opened */
 	/* created when needed, freed when memory is short */
 	struct module *module;
 	struct module_source *source;

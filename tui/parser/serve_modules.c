@@ -110,10 +110,12 @@ static struct server_module *get(struct server *s, uint32_t number, int *error, 
 {
 	struct server_module *m = lookup(s, number);
 
-	if (m && m->module && module_perf_map_grew(m->module)) {
+	if (m && m->module && module_perf_map_grew(m->module, s->requests - m->opened)) {
 		forget(m);
 		server_unwind_forget(s, number);
 	}
+	if (m && !m->module)
+		m->opened = s->requests;
 	*error = m ? open_module(m) : -ENOENT;
 	*reason = module_error_text(*error);
 	if (*error)
@@ -251,7 +253,7 @@ int serve_add_module(struct server *s, int fd)
 	*m = (struct server_module){.number = number, .fd = fd, .debug_fd = -1};
 	m->name = strdup(s->request.text);
 	err = m->name ? open_module(m) : -ENOMEM;
-	m->used = s->requests;
+	m->opened = m->used = s->requests;
 	if (!err)
 		return answer_module(s, m, 0);
 	server_module_release(m);
