@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,33 @@ static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		s->waker = text->waker;
 }
 
+/* A thread that polls one connection to another host or process waits for its peer. */
+static void polled_socket(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+			  struct wait_text *text)
+{
+	struct pollfd one;
+	char path[64];
+	ssize_t n;
+
+	if (out->args[1] != 1 || target_read((pid_t)t->tgid, out->args[0], &one, sizeof(one)) < 0 ||
+	    one.fd < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", t->tgid, one.fd);
+	n = readlink(path, text->name, sizeof(text->name) - 1);
+	text->name[n > 0 ? n : 0] = '\0';
+	if (strncmp(text->name, "socket:", 7)) {
+		text->name[0] = '\0';
+		return;
+	}
+	socket_name(t, out, text);
+	/* which end of a Unix socket waits for which is not known */
+	if (!strncmp(text->name, "unix socket", 11)) {
+		out->sleep.object = SLEEP_ON_OTHER;
+		text->name[0] = '\0';
+	}
+	out->sleep.name = text->name;
+}
+
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text)
 {
@@ -251,6 +279,8 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		socket_name(t, out, text);
 	else if (s->object == SLEEP_ON_FUTEX)
 		futex(t, out, text);
+	else if (!strcmp(s->call, "poll") || !strcmp(s->call, "ppoll"))
+		polled_socket(t, out, text);
 	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
 }

@@ -228,7 +228,12 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 		return WAIT_CLOCK;
 	case SYS_poll:
 	case SYS_ppoll:
-		return f->args[1] ? WAIT_EVENTS : WAIT_CLOCK;
+		if (!f->args[1])
+			return WAIT_CLOCK;
+		/* the only connection that it polls, as a client */
+		return f->object == OBJECT_SOCKET || f->object == OBJECT_LOCAL
+			   ? kind_of_object(f, false)
+			   : WAIT_EVENTS;
 	case SYS_select:
 	case SYS_pselect6:
 		return f->args[0] ? WAIT_EVENTS : WAIT_CLOCK;

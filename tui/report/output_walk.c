@@ -219,7 +219,8 @@ static bool remark_idle(const struct walk_report *r, const struct walk_result *r
 	if (result->share[WALK_IDLE] <= 0 || (result->nr_paths && result->paths[0].unsure))
 		return false;
 	snprintf(out, size,
-		 "%s of the time the threads were idle, waiting for requests; idle time is listed "
+		 "%s of the time the threads were idle, waiting for requests or other events; idle "
+		 "time is listed "
 		 "separately%s",
 		 format_percent(result->share[WALK_IDLE]).s,
 		 result->lead == WALK_IDLE ? "" : ", after the work");

@@ -102,7 +102,7 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 	if (p->class == WALK_IDLE) {
 		buf_puts(out, p->unsure ? "idle, or waiting for a timer or another process inside "
 					  "a request"
-					: "idle: waiting for requests");
+					: "idle: waiting for requests or other events");
 		if (p->cause.detail[0]) {
 			buf_puts(out, " (");
 			sanitise_append(out, p->cause.detail, strlen(p->cause.detail));
