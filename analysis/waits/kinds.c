@@ -167,43 +167,46 @@ static enum wait_kind kind_of_futex(const struct wait_facts *f)
 									       : WAIT_CONDITION;
 }
 
+/* A file's kind by the function of the kernel in which the task sleeps. */
+static enum wait_kind kind_by_hint(const struct wait_facts *f)
+{
+	if (f->hints & HINT_PIPE_READ)
+		return WAIT_PIPE_EMPTY;
+	if (f->hints & HINT_PIPE_WRITE)
+		return WAIT_PIPE_FULL;
+	if (f->hints & HINT_TERMINAL)
+		return WAIT_TERMINAL;
+	return f->hints & HINT_EVENT ? WAIT_MESSAGE : WAIT_UNKNOWN;
+}
+
 /* By what stands behind the descriptor. */
 static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 {
-	if (!f->has_object || f->object == OBJECT_FILE || f->object == OBJECT_OTHER) {
-		/* a FIFO has the name of a file: the function of the kernel knows better */
-		if (f->hints & HINT_PIPE_READ)
-			return WAIT_PIPE_EMPTY;
-		if (f->hints & HINT_PIPE_WRITE)
-			return WAIT_PIPE_FULL;
-		if (f->hints & HINT_TERMINAL)
-			return WAIT_TERMINAL;
-		if (f->hints & HINT_EVENT)
-			return WAIT_MESSAGE;
-	}
-	if (!f->has_object)
-		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
-	switch ((enum object_kind)f->object) {
-	case OBJECT_FILE:
-	case OBJECT_DISK:
-		return WAIT_FILE;
-	case OBJECT_DEVICE:
-		return WAIT_DEVICE;
-	case OBJECT_TERMINAL:
-		return writes ? WAIT_DEVICE : WAIT_TERMINAL;
-	case OBJECT_PIPE:
-		return writes ? WAIT_PIPE_FULL : WAIT_PIPE_EMPTY;
-	case OBJECT_LOCAL:
-		return writes ? WAIT_LOCAL_FULL : f->serves ? WAIT_EVENTS : WAIT_LOCAL;
-	case OBJECT_SOCKET:
-		return writes ? WAIT_NETWORK_FULL : f->serves ? WAIT_EVENTS : WAIT_NETWORK;
-	case OBJECT_EVENT:
-		return writes ? WAIT_MESSAGE_FULL : WAIT_MESSAGE;
-	case OBJECT_TIMER:
-		return WAIT_CLOCK;
-	default:
-		return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
-	}
+	static const struct {
+		enum wait_kind reads, writes;
+	} kinds[] = {
+	    [OBJECT_FILE] = {WAIT_FILE, WAIT_FILE},
+	    [OBJECT_DISK] = {WAIT_FILE, WAIT_FILE},
+	    [OBJECT_DEVICE] = {WAIT_DEVICE, WAIT_DEVICE},
+	    [OBJECT_TERMINAL] = {WAIT_TERMINAL, WAIT_DEVICE},
+	    [OBJECT_PIPE] = {WAIT_PIPE_EMPTY, WAIT_PIPE_FULL},
+	    [OBJECT_LOCAL] = {WAIT_LOCAL, WAIT_LOCAL_FULL},
+	    [OBJECT_SOCKET] = {WAIT_NETWORK, WAIT_NETWORK_FULL},
+	    [OBJECT_EVENT] = {WAIT_MESSAGE, WAIT_MESSAGE_FULL},
+	    [OBJECT_TIMER] = {WAIT_CLOCK, WAIT_CLOCK},
+	};
+	enum wait_kind kind = WAIT_UNKNOWN;
+
+	/* a FIFO has the name of a file: the function of the kernel knows better */
+	if (!f->has_object || f->object == OBJECT_FILE || f->object == OBJECT_OTHER)
+		kind = kind_by_hint(f);
+	if (kind == WAIT_UNKNOWN && f->has_object && f->object < sizeof(kinds) / sizeof(kinds[0]))
+		kind = writes ? kinds[f->object].writes : kinds[f->object].reads;
+	if (f->serves && (kind == WAIT_LOCAL || kind == WAIT_NETWORK))
+		return WAIT_EVENTS;
+	if (kind != WAIT_UNKNOWN)
+		return kind;
+	return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
 }
 
 bool wait_reads(int32_t syscall)

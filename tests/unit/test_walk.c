@@ -9,10 +9,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <linux/futex.h>
-
-#include "analysis/base/syscall_names.h"
-#include "analysis/waits/kinds.h"
 #include "analysis/walk/walk.h"
 
 enum { PROGRAM = 1, LIBC = 2 };
@@ -340,176 +336,6 @@ static void test_classes(void **state)
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.state = 'T';
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
-}
-
-/* The walk, the chains and the list of operations read one table: the same facts are one kind. */
-static void test_one_classifier(void **state)
-{
-	static const struct {
-		const char *call;
-		struct wait_facts facts; /* as the chains get them */
-		uint32_t object;	 /* as a descent and a thread snapshot get it */
-		const char *name, *kernel;
-		uint32_t exclusive;
-		bool serves;
-		const char *text;
-		enum walk_class class;
-	} cases[] = {
-	    {"nanosleep", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "sleeping", WALK_SLEEP},
-	    {"poll", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "sleeping", WALK_SLEEP},
-	    {"poll",
-	     {.args = {1, 2}},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"poll",
-	     {.args = {1, 1}, .has_object = true, .object = OBJECT_SOCKET},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:5432",
-	     "",
-	     0,
-	     false,
-	     "waiting for data from the network",
-	     WALK_WORK},
-	    {"poll",
-	     {.args = {1, 1}, .has_object = true, .object = OBJECT_SOCKET, .serves = true},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:5432",
-	     "",
-	     0,
-	     true,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"pause", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "waiting for a signal", WALK_IDLE},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_PRIVATE, 2}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     1,
-	     false,
-	     "waiting for a lock",
-	     WALK_WORK},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_BITSET_PRIVATE, 3}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     1,
-	     false,
-	     "waiting for a lock",
-	     WALK_WORK},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_BITSET_PRIVATE, 0}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for a condition",
-	     WALK_IDLE},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_FILE},
-	     SLEEP_ON_FILE,
-	     "/tmp/fifo",
-	     "vfs_read;fifo_pipe_read",
-	     0,
-	     false,
-	     "waiting for data in a pipe",
-	     WALK_IDLE},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_TERMINAL},
-	     SLEEP_ON_DEVICE,
-	     "/dev/pts/3",
-	     "",
-	     0,
-	     false,
-	     "waiting for a terminal",
-	     WALK_IDLE},
-	    {"write",
-	     {.has_object = true, .object = OBJECT_TERMINAL},
-	     SLEEP_ON_DEVICE,
-	     "/dev/pts/3",
-	     "",
-	     0,
-	     false,
-	     "waiting for a device",
-	     WALK_WORK},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_EVENT},
-	     SLEEP_ON_OTHER,
-	     "an eventfd",
-	     "",
-	     0,
-	     false,
-	     "waiting for a message",
-	     WALK_IDLE},
-	    {"recvfrom",
-	     {.has_object = true, .object = OBJECT_SOCKET},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:80",
-	     "",
-	     0,
-	     false,
-	     "waiting for data from the network",
-	     WALK_WORK},
-	    {"recvfrom",
-	     {.has_object = true, .object = OBJECT_LOCAL},
-	     SLEEP_ON_LOCAL,
-	     "",
-	     "",
-	     0,
-	     true,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"epoll_wait",
-	     {0},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "do_epoll_wait;__mutex_lock",
-	     0,
-	     false,
-	     "waiting for a kernel lock",
-	     WALK_WORK},
-	    {"msgsnd",
-	     {0},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for room for a message",
-	     WALK_WORK},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wait_facts f = cases[i].facts;
-		struct rec_thread_snapshot l = {.kind = WITNESS_SLEEP,
-						.state = 'S',
-						.serves = cases[i].serves,
-						.kernel = cases[i].kernel,
-						.sleep = {.syscall = syscall_number(cases[i].call),
-							  .call = cases[i].call,
-							  .object = cases[i].object,
-							  .name = cases[i].name,
-							  .exclusive = cases[i].exclusive}};
-		enum wait_kind kind;
-
-		f.syscall = syscall_number(cases[i].call);
-		f.serves = cases[i].serves;
-		f.hints = wait_hints(cases[i].kernel);
-		kind = wait_kind_of(&f);
-		assert_string_equal(wait_kind_info(kind)->text, cases[i].text);
-		assert_int_equal(wait_kind_of_sleep(&l.sleep, l.kernel, l.serves), kind);
-		assert_int_equal(walk_class_of(&l), cases[i].class);
-		/* a recording of another architecture: the name counts, not the number */
-		l.sleep.syscall = 9999;
-		assert_int_equal(wait_kind_of_sleep(&l.sleep, l.kernel, l.serves), kind);
-	}
 }
 
 /* Threads have roots of their own; shares are of the time of all. */
@@ -1084,7 +910,6 @@ int main(void)
 	    cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),
 	    cmocka_unit_test(test_classes),
-	    cmocka_unit_test(test_one_classifier),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_scale),
 	    cmocka_unit_test(test_depth),

@@ -30,7 +30,12 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 	report_short_name(out, name);
 }
 
-unsigned int report_frames_named(const struct descent_result *result, const struct descent_path *p)
+/*
+ * The number of frames to name in a sentence: up to the last function that is called from the
+ * module of f0. The user cannot change the inside of libraries; the list of paths shows it. If the
+ * cause is a function's own code, that function must be named, wherever it is.
+ */
+static unsigned int frames_named(const struct descent_result *result, const struct descent_path *p)
 {
 	uint32_t own = result->nodes[p->frames[0]].function.module;
 	unsigned int named = 1;
@@ -48,7 +53,7 @@ unsigned int report_frames_named(const struct descent_result *result, const stru
 static void put_path(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p)
 {
-	unsigned int named = report_frames_named(result, p);
+	unsigned int named = frames_named(result, p);
 	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
 	struct buf place;
 
