@@ -74,7 +74,8 @@ const struct walk_path *walk_beside(const struct walk_result *result)
 	const struct walk_path *first = result->paths, *p = first + 1;
 
 	return result->nr_paths > 1 && p->class == first->class &&
-		       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share
+		       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share &&
+		       first->share >= 0.9 * p->share
 		   ? p
 		   : NULL;
 }
