@@ -352,6 +352,20 @@ void report_function(struct buf *out, const struct descent_driver *d, struct rec
 	buf_printf(out, "+0x%llx", (unsigned long long)function.offset);
 }
 
+unsigned int report_frames_named(const struct descent_result *result, const struct descent_path *p)
+{
+	uint32_t own = result->nodes[p->frames[0]].function.module;
+	unsigned int named = 1;
+
+	if (p->cause.kind == CAUSE_OWN_CODE)
+		return p->nr_frames;
+	for (unsigned int i = 1; i < p->nr_frames; i++) {
+		if (result->nodes[p->frames[i]].site.module == own)
+			named = i + 1;
+	}
+	return named;
+}
+
 unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int nr)
 {
 	if (nr > SENTENCE_FRAMES && i == SENTENCE_FRAMES / 2) {

@@ -43,6 +43,13 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 /* Shown for code that belongs to no file: generated at run time. */
 #define NO_FILE "(code of no file)"
 
+/*
+ * The number of frames to name in a sentence: up to the last function that is called from the
+ * module of f0. The user cannot change the inside of libraries; the list of paths shows it. If the
+ * cause is a function's own code, that function must be named, wherever it is.
+ */
+unsigned int report_frames_named(const struct descent_result *result, const struct descent_path *p);
+
 /* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free
  * it with descent_result_release(). */
 int report_result(const struct descend_report *r, struct descent_result *out);

@@ -30,30 +30,11 @@ static void put_name(struct buf *out, const struct descend_report *r, const stru
 	report_short_name(out, name);
 }
 
-/*
- * The number of frames to name in a sentence: up to the last function that is called from the
- * module of f0. The user cannot change the inside of libraries; the list of paths shows it. If the
- * cause is a function's own code, that function must be named, wherever it is.
- */
-static unsigned int frames_named(const struct descent_result *result, const struct descent_path *p)
-{
-	uint32_t own = result->nodes[p->frames[0]].function.module;
-	unsigned int named = 1;
-
-	if (p->cause.kind == CAUSE_OWN_CODE)
-		return p->nr_frames;
-	for (unsigned int i = 1; i < p->nr_frames; i++) {
-		if (result->nodes[p->frames[i]].site.module == own)
-			named = i + 1;
-	}
-	return named;
-}
-
 /* "serve > fetch > usleep at store.c:88, timed sleep" */
 static void put_path(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p)
 {
-	unsigned int named = frames_named(result, p);
+	unsigned int named = report_frames_named(result, p);
 	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
 	struct buf place;
 
