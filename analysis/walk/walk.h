@@ -130,6 +130,7 @@ struct walk_result {
 	double runqueue;
 	double unknown_callers;	      /* share of the time whose callers are not known */
 	char unknown_why[CAUSE_TEXT]; /* why most of these callers are not known */
+	double unsure; /* share of the time in idle waits that may be part of a request */
 	/* share of the time in code that belongs to no file */
 	double unnamed;
 	double explained;

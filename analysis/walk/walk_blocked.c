@@ -18,8 +18,12 @@ enum {
 	 * a function with this percentage of a thread's time is its loop, or a caller of the loop
 	 */
 	LOOP_PERCENT = 97,
-	/* a thread's own loop seldom lies below more functions than this */
+	/*
+	 * A thread's own loop seldom lies below more functions than this. Pools that wait for a
+	 * condition may lie deeper in managed runtimes.
+	 */
 	LOOP_DEPTH = 8,
+	POOL_DEPTH = 12,
 	/* a function below the loop with this percentage of the CPU time handles requests */
 	WORK_PERCENT = 50,
 };
@@ -167,37 +171,55 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 
+/* Returns the number of functions from a node up to `above`, without it. */
+static unsigned int functions_below(const struct walk *w, uint32_t node, uint32_t above)
+{
+	unsigned int n = 0;
+
+	for (; node && node != above; node = w->nodes[node].parent)
+		n += w->nodes[node].kind == WALK_FUNCTION;
+	return n;
+}
+
 /*
  * Returns true if the thread waits for its clients elsewhere, below one of the functions that lead
- * to this wait, which no client can end: then this wait is part of a request.
+ * to this wait, which no client can end: then this wait is part of a request. A wait for a
+ * condition must lie deep below that function: a scheduler of coroutines waits for clients and for
+ * work.
  */
-static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t, uint32_t node)
+static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
+			     const struct walk_leaf *l)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {
 		uint32_t above = t->leaf[i].node;
 
-		if (!t->leaf[i].idle_ns || !t->leaf[i].serves || above == node)
+		if (!t->leaf[i].idle_ns || !t->leaf[i].serves || above == l->node)
 			continue;
-		while (!is_below(w, node, above))
+		while (!is_below(w, l->node, above))
 			above = w->nodes[above].parent;
-		if (above && w->nodes[above].kind == WALK_FUNCTION)
+		if (above && w->nodes[above].kind == WALK_FUNCTION &&
+		    (l->awaits_own || functions_below(w, l->node, above) >= LOOP_DEPTH))
 			return true;
 	}
 	return false;
 }
 
+/* Returns true if the wait lies so deep that it need not be the thread's own loop. */
+static bool is_unsure(const struct walk *w, const struct walk_leaf *l)
+{
+	return l->idle_ns && l->for_thread &&
+	       functions_below(w, l->node, 0) > (l->awaits_own ? LOOP_DEPTH : POOL_DEPTH);
+}
+
 bool walk_is_unsure(const struct walk_making *m, uint32_t node)
 {
 	const struct walk *w = m->w;
-	unsigned int functions = 0;
 
-	for (uint32_t i = node; i; i = w->nodes[i].parent)
-		functions += w->nodes[i].kind == WALK_FUNCTION;
-	for (uint32_t k = 0; functions > LOOP_DEPTH && k < w->nr_judged; k++) {
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
 		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
 			const struct walk_leaf *l = &w->judged[k].leaf[i];
 
-			if (l->node == node && l->idle_ns && l->awaits_own)
+			if (l->node == node && is_unsure(w, l))
 				return true;
 		}
 	}
@@ -249,10 +271,14 @@ int walk_judge_waits(struct walk_making *m)
 		for (uint32_t i = 0; i < t->nr; i++) {
 			const struct walk_leaf *l = &t->leaf[i];
 
-			if (l->idle_ns && (walk_is_in_lock(m, l->node) ||
-					   (l->for_thread && is_in_request(w, l->node)) ||
-					   (l->awaits_own && serves_elsewhere(w, t, l->node))))
+			if (!l->idle_ns)
+				continue;
+			if (walk_is_in_lock(m, l->node) ||
+			    (l->for_thread &&
+			     (is_in_request(w, l->node) || serves_elsewhere(w, t, l))))
 				leaf_is_blocked(m, l->node);
+			else if (is_unsure(w, l))
+				m->unsure_ns += l->idle_ns;
 		}
 	}
 	return 0;

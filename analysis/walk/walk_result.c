@@ -392,6 +392,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	if (cause_tally_top(&w->stops))
 		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
 		       sizeof(out->unknown_why));
+	out->unsure = (double)m->unsure_ns / m->total;
 	out->busy = out->share[WALK_WORK] * m->total / span_ns(w, m->total);
 	classes_rank(out, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {

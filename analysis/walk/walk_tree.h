@@ -81,6 +81,7 @@ struct walk_making {
 	 * request.
 	 */
 	uint64_t *blocked, *blocked_own;
+	uint64_t unsure_ns; /* of waits that may be part of a request */
 	double scale, total;
 	enum walk_class class;
 	double class_ns;

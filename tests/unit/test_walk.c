@@ -518,6 +518,57 @@ static void test_one_wait_for_own_events(void **state)
 	awaits = AWAITS_UNKNOWN;
 }
 
+/*
+ * A thread that serves a client and waits for a condition deep below its loop is blocked; a
+ * scheduler of coroutines, which waits for clients and for work side by side, is idle.
+ */
+static void test_condition_inside_a_request(void **state)
+{
+	for (int deep = 0; deep < 2; deep++) {
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		for (int i = 0; i < 20; i++) {
+			awaits = AWAITS_OTHERS;
+			SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", WORKER, TAKE, READ);
+			awaits = AWAITS_UNKNOWN;
+			if (deep)
+				SNAPSHOT(w, 50, WITNESS_SLEEP, &on_condition, "", WORKER, SERVE,
+					 PARSE, COMPUTE, 0x1000, 0x1100, 0x1200, 0x1300, READ);
+			else
+				SNAPSHOT(w, 50, WITNESS_SLEEP, &on_condition, "", WORKER, SERVE,
+					 PARSE, READ);
+		}
+		thread(w, 7, 2000, 0, 0);
+		r = result_of(w);
+		near(r.share[WALK_WORK], deep ? 0.5 : 0);
+		near(r.unsure, 0);
+		walk_result_release(&r);
+		walk_free(w);
+	}
+}
+
+/* A wait for a condition that is seen alone, very deep, may be a pool's or a request's. */
+static void test_deep_condition(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 20; i++) {
+		SNAPSHOT(w, 30, WITNESS_SLEEP, &on_condition, "", WORKER, SERVE, PARSE, COMPUTE,
+			 0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x1700, READ);
+		SNAPSHOT(w, 70, WITNESS_SLEEP, &on_condition, "", MAIN, TAKE, READ);
+	}
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1);
+	near(r.unsure, 0.3);
+	assert_path(&r, 0, "200 700 800 futex");
+	assert_false(r.paths[0].unsure);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 /* Samples are scaled to what the scheduler counted; a large wait for a CPU is a path of the root.
  */
 static void test_scale(void **state)
@@ -906,6 +957,8 @@ int main(void)
 	    cmocka_unit_test(test_blocked_or_idle),
 	    cmocka_unit_test(test_events_inside_a_request),
 	    cmocka_unit_test(test_one_wait_for_own_events),
+	    cmocka_unit_test(test_condition_inside_a_request),
+	    cmocka_unit_test(test_deep_condition),
 	    cmocka_unit_test(test_threshold),
 	    cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),

@@ -33,6 +33,15 @@ static double walk_explained(const struct walk_result *result)
 	return all > 0 ? reported / all : 0;
 }
 
+/*
+ * True if the answer is "idle", but half of a thread's time or more is in waits that may be part of
+ * a request.
+ */
+static bool walk_unsure(const struct walk_result *result)
+{
+	return result->lead == WALK_IDLE && result->unsure * result->threads >= 0.5;
+}
+
 const char *walk_status(const struct walk_result *result)
 {
 	enum cause_kind kind;
@@ -46,7 +55,7 @@ const char *walk_status(const struct walk_result *result)
 		return "maximum depth reached";
 	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
 		return "partly explained";
-	if (result->paths[0].unsure)
+	if (walk_unsure(result))
 		return "partly explained";
 	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
@@ -205,19 +214,20 @@ static bool remark_method(const struct walk_report *r, const struct walk_result 
 static bool remark_unsure(const struct walk_report *r, const struct walk_result *result, char *out,
 			  size_t size)
 {
-	if (!result->nr_paths || !result->paths[0].unsure)
+	if (!walk_unsure(result))
 		return false;
 	snprintf(out, size,
-		 "no client can end the wait of the first path, only a timer, a signal, or another "
-		 "thread or process; if it is part of a request, its time is that of the request "
-		 "and not idle; \"peaktop chains\" shows who ends it");
+		 "%s of the time is in waits deep below other functions that no client can end, "
+		 "only a timer, a signal, or another thread or process; those that are part of a "
+		 "request are not idle; \"peaktop chains\" shows who ends them",
+		 format_percent(result->unsure).s);
 	return true;
 }
 
 static bool remark_idle(const struct walk_report *r, const struct walk_result *result, char *out,
 			size_t size)
 {
-	if (result->share[WALK_IDLE] <= 0 || (result->nr_paths && result->paths[0].unsure))
+	if (result->share[WALK_IDLE] <= 0)
 		return false;
 	snprintf(out, size,
 		 "%s of the time the threads were idle, waiting for requests or other events; idle "
