@@ -160,6 +160,14 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 /* The path with most of the timed sleep, if the answer begins with something else although most
  * of all time is timed sleep; else NULL. */
 const struct walk_path *walk_main_sleep(const struct walk_result *r);
+/*
+ * Returns true if the answer is "idle", but half of a thread's time or more is in waits that may be
+ * part of a request.
+ */
+bool walk_unsure(const struct walk_result *r);
+/* The path with most of such waits, if the answer begins with a wait that is surely idle; else
+ * NULL. */
+const struct walk_path *walk_main_unsure(const struct walk_result *r);
 void walk_result_release(struct walk_result *r);
 
 #endif

@@ -204,11 +204,17 @@ static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
 	return false;
 }
 
-/* Returns true if the wait lies so deep that it need not be the thread's own loop. */
+/*
+ * Returns true if the wait lies so deep that it need not be the thread's own loop. A stack that
+ * ends early does not tell how deep a wait lies.
+ */
 static bool is_unsure(const struct walk *w, const struct walk_leaf *l)
 {
-	return l->idle_ns && l->for_thread &&
-	       functions_below(w, l->node, 0) > (l->awaits_own ? LOOP_DEPTH : POOL_DEPTH);
+	if (!l->idle_ns || !l->for_thread)
+		return false;
+	if (l->awaits_own && w->nodes[outermost(w, l->node)].kind == WALK_UNKNOWN)
+		return true;
+	return functions_below(w, l->node, 0) > (l->awaits_own ? LOOP_DEPTH : POOL_DEPTH);
 }
 
 bool walk_is_unsure(const struct walk_making *m, uint32_t node)

@@ -437,6 +437,26 @@ const struct walk_path *walk_main_sleep(const struct walk_result *r)
 	return most;
 }
 
+bool walk_unsure(const struct walk_result *r)
+{
+	return r->lead == WALK_IDLE && r->unsure * r->threads >= 0.5;
+}
+
+const struct walk_path *walk_main_unsure(const struct walk_result *r)
+{
+	const struct walk_path *most = NULL;
+
+	if (!r->nr_paths || r->paths[0].unsure || !walk_unsure(r))
+		return NULL;
+	for (unsigned int i = 1; i < r->nr_paths; i++) {
+		const struct walk_path *p = &r->paths[i];
+
+		if (p->unsure && (!most || p->share > most->share))
+			most = p;
+	}
+	return most;
+}
+
 void walk_result_release(struct walk_result *r)
 {
 	for (unsigned int i = 0; i < r->nr_paths; i++)

@@ -41,6 +41,7 @@ static struct walk *begin(const struct rec_walk *ask)
 }
 
 static enum awaits awaits; /* of the snapshots that follow */
+static bool cut;	   /* the stacks of the snapshots that follow end early */
 
 /* A look: functions of the program, outermost first, 0 ends. */
 static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
@@ -62,6 +63,7 @@ static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 						    .state = 'S',
 						    .sleep = *sleep,
 						    .kernel = kernel,
+						    .stop = cut,
 						    .stop_text = "",
 						    .nr_frames = n,
 						    .frames = frames,
@@ -496,13 +498,15 @@ static void test_events_inside_a_request(void **state)
 /* If only one wait was seen, it may be the loop or a request: the answer says so if it is deep. */
 static void test_one_wait_for_own_events(void **state)
 {
-	for (int deep = 0; deep < 2; deep++) {
+	/* 2: the stack ends early, so that its depth is not known */
+	for (int deep = 0; deep < 3; deep++) {
 		struct walk *w = begin(&defaults);
 		struct walk_result r;
 
 		awaits = AWAITS_OWN;
+		cut = deep == 2;
 		for (int i = 0; i < 20; i++) {
-			if (deep)
+			if (deep == 1)
 				SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", MAIN, SERVE, PARSE,
 					 COMPUTE, 0x1000, 0x1100, 0x1200, 0x1300, READ);
 			else
@@ -511,11 +515,13 @@ static void test_one_wait_for_own_events(void **state)
 		thread(w, 7, 1000, 0, 0);
 		r = result_of(w);
 		near(r.share[WALK_IDLE], 1);
-		assert_int_equal(r.paths[0].unsure, deep);
+		assert_int_equal(r.paths[0].unsure, deep != 0);
+		assert_null(walk_main_unsure(&r));
 		walk_result_release(&r);
 		walk_free(w);
 	}
 	awaits = AWAITS_UNKNOWN;
+	cut = false;
 }
 
 /*
@@ -565,6 +571,36 @@ static void test_deep_condition(void **state)
 	near(r.unsure, 0.3);
 	assert_path(&r, 0, "200 700 800 futex");
 	assert_false(r.paths[0].unsure);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/*
+ * Requests that may be blocked are named if the answer begins with a wait that is surely idle, but
+ * together they are half of a thread or more.
+ */
+static void test_requests_beside_idle(void **state)
+{
+	const struct walk_path *p;
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 20; i++) {
+		SNAPSHOT(w, 40, WITNESS_SLEEP, &on_condition, "", MAIN, TAKE, READ);
+		SNAPSHOT(w, 32, WITNESS_SLEEP, &on_condition, "", WORKER, SERVE, PARSE, COMPUTE,
+			 0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x1700, READ);
+		SNAPSHOT(w, 28, WITNESS_SLEEP, &on_condition, "", 0x1800, SERVE, PARSE, COMPUTE,
+			 0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x1700, READ);
+	}
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.unsure, 0.6);
+	assert_true(walk_unsure(&r));
+	assert_path(&r, 0, "200 700 800 futex");
+	p = walk_main_unsure(&r);
+	assert_non_null(p);
+	assert_true(p->unsure);
+	near(p->share, 0.32);
 	walk_result_release(&r);
 	walk_free(w);
 }
@@ -959,6 +995,7 @@ int main(void)
 	    cmocka_unit_test(test_one_wait_for_own_events),
 	    cmocka_unit_test(test_condition_inside_a_request),
 	    cmocka_unit_test(test_deep_condition),
+	    cmocka_unit_test(test_requests_beside_idle),
 	    cmocka_unit_test(test_threshold),
 	    cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),

@@ -33,15 +33,6 @@ static double walk_explained(const struct walk_result *result)
 	return all > 0 ? reported / all : 0;
 }
 
-/*
- * True if the answer is "idle", but half of a thread's time or more is in waits that may be part of
- * a request.
- */
-static bool walk_unsure(const struct walk_result *result)
-{
-	return result->lead == WALK_IDLE && result->unsure * result->threads >= 0.5;
-}
-
 const char *walk_status(const struct walk_result *result)
 {
 	enum cause_kind kind;

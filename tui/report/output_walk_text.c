@@ -135,7 +135,8 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 			 const struct walk_result *result)
 {
 	const struct walk_path *p = result->nr_paths ? &result->paths[0] : NULL,
-			       *beside = walk_beside(result), *sleep = walk_main_sleep(result);
+			       *beside = walk_beside(result), *sleep = walk_main_sleep(result),
+			       *unsure = walk_main_unsure(result);
 
 	if (!p) {
 		buf_printf(out, "no thread was sampled (%s)", walk_status(result));
@@ -159,6 +160,11 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 		buf_printf(out, "; but %s of all time is timed sleep: ",
 			   format_percent(result->share[WALK_SLEEP]).s);
 		put_where(out, r, result, sleep);
+	}
+	if (unsure) {
+		buf_printf(out, "; but %s of all time may be part of requests: ",
+			   format_percent(unsure->share).s);
+		put_where(out, r, result, unsure);
 	}
 	if (walk_queue_reported(result) && p->cause.kind != CAUSE_RUN_QUEUE)
 		buf_printf(out, "; in addition, %s of all time was spent waiting for a CPU",
