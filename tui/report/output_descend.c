@@ -464,3 +464,20 @@ bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct r
 	}
 	return any;
 }
+
+void report_subject(const struct descend_report *r, const struct op *op,
+		    const struct descent_result *result, char *out, size_t size)
+{
+	bool labelled = op && op->layer == LAYER_FUNCTION && op->label[0];
+
+	if (!result->nr_nodes)
+		snprintf(out, size, "%s",
+			 labelled   ? op->label
+			 : op	    ? op->name
+			 : r->asked ? r->asked
+				    : "");
+	else if (labelled && !driver_symbol(r->driver, op->module_id, op->offset))
+		snprintf(out, size, "%s", op->label);
+	else
+		driver_function(r->driver, &result->nodes[0], out, size);
+}

@@ -108,4 +108,9 @@ bool report_where(struct buf *out, const struct descent_driver *d, const struct 
  * there is none. */
 bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct rec_code site);
 
+/* The name of the function or operation whose calls are explained: its label if it has no symbol.
+ */
+void report_subject(const struct descend_report *r, const struct op *op,
+		    const struct descent_result *result, char *out, size_t size);
+
 #endif

@@ -117,6 +117,16 @@ static void put_function(json_t *o, const struct descent_driver *d, const struct
 		json_put(o, "call_site", call_site_json(d, n->site, failed), failed);
 }
 
+/* Add the measured figures of a node of the tree; nothing if the node was not measured. */
+static void put_figures(json_t *o, const struct descent_fnode *n, bool *failed)
+{
+	if (!n->records && n->depth)
+		return;
+	json_put_u64(o, "latency_ns", n->latency_ns, failed);
+	json_put_u64(o, "maxcount", n->maxcount, failed);
+	json_put_u64(o, "decisions", n->decisions, failed);
+}
+
 static json_t *frame_json(const struct descent_driver *d, const struct descent_fnode *n,
 			  bool *failed)
 {
@@ -129,12 +139,9 @@ static json_t *frame_json(const struct descent_driver *d, const struct descent_f
 		put_address(o, n->function.offset, failed);
 	}
 	put_share(o, "share", n->share, failed);
-	if (n->records || !n->depth) {
-		json_put_u64(o, "latency_ns", n->latency_ns, failed);
-		json_put_u64(o, "maxcount", n->maxcount, failed);
-		json_put_u64(o, "decisions", n->decisions, failed);
+	put_figures(o, n, failed);
+	if (n->records || !n->depth)
 		json_put_u64(o, "records", n->records, failed);
-	}
 	json_put(o, "evidence", json_string(evidence_text(report_evidence(n))), failed);
 	return o;
 }
@@ -320,11 +327,7 @@ static json_t *ftree_json(const struct descent_driver *d, const struct descent_r
 
 		children[i] = json_array();
 		put_function(o, d, n, failed);
-		if (n->records || !n->depth) {
-			json_put_u64(o, "latency_ns", n->latency_ns, failed);
-			json_put_u64(o, "maxcount", n->maxcount, failed);
-			json_put_u64(o, "decisions", n->decisions, failed);
-		}
+		put_figures(o, n, failed);
 		json_put(o, "root_cause", json_boolean(n->root_cause), failed);
 		json_put(o, "children", children[i], failed);
 		if (!i) {
@@ -401,26 +404,30 @@ static json_t *missing_json(const struct descent_driver *d, const struct descent
 	return o;
 }
 
+/* Append the text as a note, and clear it for the next one. */
+static void put_note(json_t *notes, struct buf *text, bool *failed)
+{
+	json_append(notes, text->err ? NULL : json_text(text->data, NAME_MAX_BYTES), failed);
+	buf_reset(text);
+}
+
 static void put_notes(json_t *notes, const struct descend_report *r, const struct op *op,
 		      const struct descent_result *result, bool *failed)
 {
 	struct buf line;
 
+	buf_init(&line, NAME_MAX_BYTES);
 	if (result->refused[0]) {
-		buf_init(&line, NAME_MAX_BYTES);
 		buf_printf(&line, "no answer, because its figures contradict each other: %s",
 			   result->refused);
-		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
-		buf_release(&line);
+		put_note(notes, &line, failed);
 	}
 	if (result->change[0])
 		json_append(notes, json_text(result->change, NAME_MAX_BYTES), failed);
-	buf_init(&line, NAME_MAX_BYTES);
 	if (report_lacks_waits(&line, r, result))
-		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
-	buf_reset(&line);
+		put_note(notes, &line, failed);
 	if (report_left(&line, op))
-		json_append(notes, line.err ? NULL : json_text(line.data, NAME_MAX_BYTES), failed);
+		put_note(notes, &line, failed);
 	buf_release(&line);
 }
 
@@ -433,17 +440,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	json_t *o = output_json_head(r->model, "descend", opt, failed), *paths = json_array();
 	char name[NAME_MAX_BYTES];
 
-	if (result->nr_nodes)
-		driver_function(r->driver, &result->nodes[0], name, sizeof(name));
-	else
-		snprintf(name, sizeof(name), "%s",
-			 op && op->layer == LAYER_FUNCTION && op->label[0] ? op->label
-			 : op						   ? op->name
-			 : r->asked					   ? r->asked
-									   : "");
-	if (result->nr_nodes && op && op->layer == LAYER_FUNCTION && op->label[0] &&
-	    !driver_symbol(r->driver, op->module_id, op->offset))
-		snprintf(name, sizeof(name), "%s", op->label);
+	report_subject(r, op, result, name, sizeof(name));
 	json_put(o, "function", json_text(name, NAME_MAX_BYTES), failed);
 	if (op) {
 		json_put_text(o, "module", op->module, failed);

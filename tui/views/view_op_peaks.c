@@ -152,6 +152,17 @@ static int first_remark(const struct view_op *v, const struct op_line *lines, in
 	return first < 0 ? 0 : first;
 }
 
+/* The number of lines for remarks of the chosen peak if not all lines fit. */
+static int remark_room(const struct view_op *v, int height, int heads, int remarks)
+{
+	bool related = v->pane == PANE_RELATED;
+	int room = height - heads;
+
+	if (room < 2 && (room < 0 || related))
+		room = height / 3 > 1 ? height / 3 : related && height > 1;
+	return room < remarks ? room : remarks;
+}
+
 /*
  * Choose the visible lines. As many peaks as fit keep their row of figures; the remaining lines
  * show remarks of the chosen peak.
@@ -173,11 +184,7 @@ static void choose_lines(const struct view_op *v, const struct op_line *lines, i
 			out->line[out->n++] = i;
 		return;
 	}
-	room = height - heads;
-	if (room < 2 && (room < 0 || v->pane == PANE_RELATED))
-		room = height / 3 > 1 ? height / 3 : v->pane == PANE_RELATED && height > 1;
-	if (room > remarks)
-		room = remarks;
+	room = remark_room(v, height, heads, remarks);
 	rows = height - room;
 	first = index >= rows ? index - rows + 1 : 0;
 	out->nr_remarks = room;
