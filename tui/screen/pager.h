@@ -31,7 +31,12 @@ void pager_add(struct pager *p, unsigned int role, const char *text);
  * blanks. */
 void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent);
 
-/* The methods of every pager, and its hints. */
+/* The members of struct view_methods that all pagers share: all but their name, draw and tick. */
+#define PAGER_METHODS                                                                              \
+	.keymap = KEYMAP_PAGER, .hints = pager_hints, .close = pager_close,                        \
+	.offers = pager_offers, .request = pager_request, .height = pager_height,                  \
+	.find = pager_find
+
 extern const struct view_hint pager_hints[];
 void pager_init(struct pager *p, struct screen *s, const struct view_methods *methods);
 void pager_close(struct view *v);

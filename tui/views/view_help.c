@@ -102,14 +102,8 @@ static void add_about(struct pager *p, const char *title, const char *const *tex
 
 static const struct view_methods methods = {
     .name = "help",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = pager_close,
     .draw = pager_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .height = pager_height,
-    .find = pager_find,
+    PAGER_METHODS,
 };
 
 struct view *view_help_new(struct screen *s, enum keymap of)

@@ -220,15 +220,9 @@ static void information_tick(struct view *v)
 
 static const struct view_methods methods = {
     .name = "information",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = pager_close,
     .draw = pager_draw,
-    .offers = pager_offers,
-    .request = pager_request,
     .tick = information_tick,
-    .height = pager_height,
-    .find = pager_find,
+    PAGER_METHODS,
 };
 
 struct view *view_information_new(struct screen *s)

@@ -10,14 +10,8 @@
 
 static const struct view_methods methods = {
     .name = "open-calls",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = pager_close,
     .draw = pager_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .height = pager_height,
-    .find = pager_find,
+    PAGER_METHODS,
 };
 
 void screen_show_open(struct screen *s, const char *lines)

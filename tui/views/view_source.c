@@ -24,14 +24,8 @@ static void source_draw(const struct view *v, struct grid *g, struct rect r)
 
 static const struct view_methods source_methods = {
     .name = "source",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = pager_close,
     .draw = source_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .height = pager_height,
-    .find = pager_find,
+    PAGER_METHODS,
 };
 
 /* Append a line with its number; tabs become blanks. */
@@ -118,14 +112,8 @@ static void add_insn(struct pager *p, const struct screen_code *c, const struct 
 
 static const struct view_methods code_methods = {
     .name = "code",
-    .keymap = KEYMAP_PAGER,
-    .hints = pager_hints,
-    .close = pager_close,
     .draw = source_draw,
-    .offers = pager_offers,
-    .request = pager_request,
-    .height = pager_height,
-    .find = pager_find,
+    PAGER_METHODS,
 };
 
 void screen_show_code(struct screen *s, const struct screen_code *c)
