@@ -148,7 +148,7 @@ static int do_tick(struct script *s, char *arg)
 	int err = 0;
 
 	if (n > SCRIPT_MAX_TICKS || (*arg && *end))
-		return bad(s, "tick needs a number of slices", arg);
+		return bad(s, "'tick' needs a number of slices", arg);
 	for (i = 0; i < n && !err; i++)
 		err = advance(s, s->session_ns + s->host->interval_ns);
 	return err;
@@ -160,7 +160,7 @@ static int do_until(struct script *s, char *arg)
 	double seconds = strtod(arg, &end);
 
 	if (end == arg || *end || !(seconds >= 0) || seconds > 1e9)
-		return bad(s, "until needs a number of seconds", arg);
+		return bad(s, "'until' needs a number of seconds", arg);
 	return advance(s, (uint64_t)(seconds * 1e9));
 }
 

@@ -172,7 +172,7 @@ struct front_watches {
 	uint32_t next_op, next_epoch;
 };
 
-/* --begin and --end. */
+/* The functions of --begin and --end, between whose calls the target is measured. */
 struct front_phases {
 	struct watch *begin, *end; /* NULL: not a function */
 	struct req_phases sent;

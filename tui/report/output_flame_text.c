@@ -83,11 +83,11 @@ static void put_box(struct flame *f, uint32_t i)
 		return;
 	buf_init(&label, LABEL);
 	put_label(&label, f, i);
-	/* the edge of a narrow box would say nothing else */
+	/* in a narrow box the edge would hide the fill character, which shows the layer */
 	row[from] = to - from > 2 ? '|' : fill_of(&n->layer);
 	for (x = from + 1; x < to; x++) {
 		size_t k = x - from - 1;
-		/* keep one cell of the fill, which says what it is */
+		/* the last cell keeps the fill character, which shows the layer */
 		bool text = !label.err && k < label.len && x + 1 < to;
 
 		row[x] = !text			       ? fill_of(&n->layer)

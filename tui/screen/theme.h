@@ -64,7 +64,8 @@ struct style {
 /* `colors` is the number of colours of the terminal. */
 enum theme theme_for(enum theme_wish wish, int colors, bool no_color);
 struct style theme_style(enum theme theme, enum role role);
-/* Red, green and blue (0xrrggbb) of one of the 256 colours of xterm; -1 for -1. */
+/* The RGB value (0xrrggbb) of one of the 256 colours of xterm. -1, the default colour of the
+ * terminal, has none: the result is -1. */
 int theme_rgb(int color);
 
 enum glyph {

@@ -9,7 +9,7 @@
 
 enum { MAX_ROWS = 256 }; /* of one path */
 
-/* What wait_line_fn adds to. */
+/* The context of add_row(): the rows, and the largest chain of waits as one line. */
 struct adding {
 	struct wait_rows *rows;
 	struct buf chain;
