@@ -330,7 +330,7 @@ bool verb_exists(const char *word)
 	return true;
 }
 
-/* Is this verb one of those that this version lacks? */
+/* True if the verb is planned but not part of this version: it has no help. */
 static bool is_missing(enum form form)
 {
 	for (size_t i = 0; i < nr_verb_rows; i++) {

@@ -110,7 +110,7 @@ static int list_read(struct target_list *l)
 
 /* ---- the names of containers -------------------------------------------- */
 
-/* Ids of containers, without doubles. */
+/* The ids of containers, each once. */
 struct ids {
 	char id[CONTAINERS_MAX][CONTAINER_ID + 1];
 	size_t nr;

@@ -57,7 +57,7 @@ static int folded_text(const struct wait_report *r, const struct output_options 
 	return r->waits ? output_chains_folded(r, f) : 0;
 }
 
-/* What --view names; NULL: there is no such view. */
+/* The function that prints the view with this name (--view); NULL if there is none. */
 static chains_fn *chains_view(const char *name)
 {
 	static const struct {

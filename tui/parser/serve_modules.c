@@ -8,7 +8,8 @@
 #include "analysis/code/source_module.h"
 #include "tui/parser/serve_internal.h"
 
-/* Bytes; well below the 2 GiB of address space that the sandbox allows. */
+/* Free modules if more bytes are in use: well below the 2 GiB of address space that the sandbox
+ * allows. */
 enum { MEMORY_HIGH = 768 << 20 };
 
 const char *module_error_text(int error)

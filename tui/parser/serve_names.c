@@ -90,7 +90,8 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 		return *m;
 	}
 	while ((*number = server_next_module(s, *number))) {
-		/* the names in the vDSO are those of the C library, which calls it */
+		/* skip the vDSO: its functions have the names of those of the C library that call
+		 * it */
 		if (server_is_vdso(s, *number))
 			continue;
 		at.module = *number;

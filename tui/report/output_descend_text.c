@@ -86,7 +86,7 @@ static void put_share(struct buf *out, double share)
 	buf_printf(out, " (%s of the time)", format_percent(share).s);
 }
 
-/* One clause of the sentence, for all paths of which it says the same. */
+/* A clause of the sentence. Paths with the same text share a clause; `share` is their sum. */
 struct clause {
 	struct buf text;
 	double share;

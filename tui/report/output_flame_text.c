@@ -62,7 +62,7 @@ static void put_label(struct buf *out, const struct flame *f, uint32_t i)
 	}
 	if (!user || !user->nr_frames || n->layer.state != CHAIN_RUN)
 		wait_layer_words(out, n);
-	/* the threads of the target are mostly the same one: what they did is told first */
+	/* most boxes without a parent are of the same thread: put what it did before its name */
 	if (!parent) {
 		buf_puts(out, ", ");
 		chains_put_task(out, &n->layer);

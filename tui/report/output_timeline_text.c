@@ -31,7 +31,7 @@ static const struct {
     [LANE_IO] = {"\xe2\x95\x90", "=", "waiting for I/O"},
     [LANE_LOST] = {"?", "?", "records lost"},
 };
-/* It ran and slept in the same part: neither has three quarters of it. */
+/* The marks of a cell in which the thread both ran and slept, neither for three quarters of it. */
 static const char both_mark[] = "\xe2\x96\x84", both_ascii[] = "+";
 
 static const char *mark_of(const struct lane_cell *c, bool ascii)

@@ -147,7 +147,7 @@ void wait_frame_name(struct buf *out, const struct wait_report *r, const struct 
 	report_function(out, r->names, (struct rec_code){f->module, f->function});
 }
 
-/* Functions that only start a program or a thread tell nothing. */
+/* True for functions that only start a program or a thread, e.g. _start: all stacks have them. */
 static bool is_start(const struct wait_report *r, const struct rec_frame *f)
 {
 	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);

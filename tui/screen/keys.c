@@ -301,7 +301,7 @@ unsigned int keys_built_in(enum request request, int *key, unsigned int max)
 	return n;
 }
 
-/* In the picker characters belong to the filter. */
+/* False for characters in the picker, because they are typed into its filter. */
 static bool usable(enum keymap map, int key)
 {
 	return map != KEYMAP_PICKER || key < ' ' || key == 127 ||

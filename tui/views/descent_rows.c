@@ -429,7 +429,7 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 		return err;
 	t.waits = calloc(r->nr_paths + 1, sizeof(*t.waits));
 	for (unsigned int i = 0; t.waits && i < r->nr_paths; i++) {
-		/* without memory: no rows of waits */
+		/* if memory is short, the path has no rows of waits */
 		wait_rows_find(report, r, &r->paths[i], &t.waits[i]);
 		t.max += 2 * t.waits[i].nr;
 	}

@@ -6,7 +6,7 @@
 #include "tui/screen/screen_descent.h"
 #include "tui/screen/view.h"
 
-/* For screen_new(). */
+/* The constructors of these views, to be handed to screen_new(). */
 extern const struct screen_views all_views;
 
 struct view *view_picker_new(struct screen *s);
