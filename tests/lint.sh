@@ -99,6 +99,11 @@ for f in collect/*.c collect/process/*.c; do
 	grep -qF "\`${f#collect/}\`" docs/collector.md || echo "docs/collector.md does not name $f"
 done | check 'docs/collector.md names every file of collect/'
 
+# --- docs/README.md is the index of docs/
+for f in docs/*.md docs/notes/*.md docs/*.json; do
+	[ "$f" = docs/README.md ] || grep -qF "(${f#docs/})" docs/README.md || echo "docs/README.md does not name $f"
+done | check 'docs/README.md names every page'
+
 # --- the collector reads no ELF: libbpf's helpers that would do it by themselves
 sources collect | xargs -r grep -nHE '\bbpf_program__attach_(uprobe|uprobe_multi|uprobe_opts|usdt)\b|\belf_(begin|memory)\b|\bgelf_' |
 	check 'the collector attaches by raw offsets only'
