@@ -127,7 +127,7 @@ static uint64_t latency(const char *text, const char *unit, const char **end)
 			continue;
 		*end = i < nr ? after + strlen(name) : *end;
 		v *= units[i % nr].ns;
-		/* the smaller unit of "1m08s" and "3h05m" */
+		/* add the number of the smaller unit: 08 in "1m08s", 05 in "3h05m" */
 		if (i < nr && units[i].ns > 1e9 && **end >= '0' && **end <= '9') {
 			v += strtod(*end, &after) * units[i].ns / 60;
 			*end = *after == (*name == 'm' ? 's' : 'm') ? after + 1 : after;

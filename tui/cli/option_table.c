@@ -344,7 +344,8 @@ static bool is_missing(enum form form)
 static const char *user_name(uint32_t forms, enum form form)
 {
 	const uint32_t walks = F(DESCEND) | F(WALK);
-	/* A session in a file is like its verb, and the forms of descend are named together. */
+	/* Do not name a form if one of these is named: a verb also stands for its use with -r
+	 * FILE, and "descend" for both of its forms. */
 	const uint32_t same[NR_FORMS] = {
 	    [FORM_SCREEN_FILE] = F(SCREEN),   [FORM_WATCH_FILE] = F(WATCH),
 	    [FORM_DESCEND_FILE] = F(DESCEND), [FORM_WALK] = F(DESCEND),

@@ -67,6 +67,8 @@ static int draw(struct script *s)
 
 /* --- commands: each takes the rest of its line --------------------------------------------- */
 
+_Static_assert(GRID_MAX_COLS == 1024 && GRID_MAX_ROWS == 4096, "the message of do_size()");
+
 static int do_size(struct script *s, char *arg)
 {
 	char *end, *rows_end;
@@ -74,7 +76,7 @@ static int do_size(struct script *s, char *arg)
 
 	if (end == arg || rows_end == end || *rows_end || cols < 1 || rows < 1 ||
 	    cols > GRID_MAX_COLS || rows > GRID_MAX_ROWS)
-		return bad(s, "size needs columns and rows within the limits", arg);
+		return bad(s, "'size' needs columns (1 to 1024) and rows (1 to 4096)", arg);
 	screen_resize(s->screen, (int)cols, (int)rows);
 	return grid_resize(s->grid, (int)cols, (int)rows);
 }

@@ -70,7 +70,8 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 /* Set the target that the user picked (front_options.pick). The model has it once the collector has
  * accepted it. */
 void front_pick(struct front *f, uint32_t pid);
-/* Why the collector refused the last one, which may be followed by another; NULL: it did not. */
+/* The reason why the collector refused the last target of front_pick(); NULL if it did not. After
+ * a refusal another target can be picked. */
 const char *front_pick_refused(const struct front *f);
 
 struct model *front_model(struct front *f);
@@ -175,7 +176,7 @@ struct wait_driver *front_waits(struct front *f);
  * front_failure() has the reason. */
 bool front_waits_begin(struct front *f);
 void front_waits_end(struct front *f);
-/* True if the collector has begun, and if it has ended tracing. */
+/* True as soon as the collector has begun to trace waits; as soon as it has ended tracing them. */
 bool front_waits_begun(const struct front *f);
 bool front_waits_ended(const struct front *f);
 /* True while the parser still has to unwind user stacks of waits. */

@@ -329,7 +329,7 @@ static int take(struct parser *p, const struct raw_frame *frame, uint64_t now_ns
 	return conclude(p);
 }
 
-/* Process the frames that have arrived. Returns as take(). */
+/* Process the frames that have arrived. The return values are those of take(). */
 static int read_answers(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
 	struct raw_frame frame;

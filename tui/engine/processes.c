@@ -109,7 +109,7 @@ static const struct entry *entry_of(const struct entry *list, size_t n, uint32_t
 	return NULL;
 }
 
-/* Is this the collector, the parser or another part of this peaktop? */
+/* True if the process was started by this peaktop: its collector, its parser or a helper. */
 static bool process_is_own(const struct entry *list, size_t n, const struct entry *e)
 {
 	while (e && !strncmp(e->comm, "peaktop", strlen("peaktop"))) {

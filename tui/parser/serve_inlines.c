@@ -94,7 +94,8 @@ static size_t in_common(const struct module_inline *a, size_t na, const struct m
 	return n;
 }
 
-/* The length of the chain at instruction `i`; 0 or less if it is outside the loop or unknown. */
+/* The number of nested inlined calls at instruction `i`; 0 or less if the instruction is outside
+ * the loop or the calls are unknown. */
 static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct loop loop,
 		    struct module_inline *out)
 {

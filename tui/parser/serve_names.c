@@ -177,7 +177,8 @@ int serve_nearest(struct server *s)
 	return answer_functions(s, found, 0, error, reason);
 }
 
-/* A cursor is the module in the upper half and the function in the lower one. */
+/* A cursor has the number of the module in its upper half, and the index of the function in its
+ * lower half. */
 static uint64_t cursor_of(uint32_t module, size_t function)
 {
 	return (uint64_t)module << 32 | (uint32_t)function;

@@ -26,11 +26,12 @@ struct printer {
 bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent);
 /* True if the line of node `i` joins several waits for a CPU. */
 bool chains_is_joined(const struct printer *p, uint32_t i);
-/* The line of a hand-off names the task below it. */
+/* True if the line of node `i` is a hand-off, which names the task below it. */
 bool chains_is_handoff(const struct printer *p, uint32_t i);
-/* "redis-server 1234 ", or "412 tasks named curl: ". */
+/* Append the task of a layer: "redis-server 1234 ", or "412 tasks named curl: ". */
 void chains_put_task(struct buf *out, const struct waits_layer *l);
-/* Who had the CPUs last that a task waited for: all nodes on the line of `i`. Returns how often. */
+/* Append the tasks that ran last on the CPUs for which the nodes on the line of `i` waited. Returns
+ * the number of these waits. */
 uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i);
 /* By node: its time that is not rest, with the layers below. NULL: out of memory. */
 uint64_t *chains_busy_times(const struct waits_chains *c);

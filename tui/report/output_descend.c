@@ -70,7 +70,7 @@ const char *report_status(const struct descend_report *r, const struct descent_r
 	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
 }
 
-/* The present peak with most of the calls in the range that was asked for; NULL: there is none. */
+/* The peak that now holds most of the calls in the range `asked`; NULL if no peak holds any. */
 static const struct peak *peak_with_most(const struct op *op, struct bucket_range asked)
 {
 	const struct peak *best = NULL;

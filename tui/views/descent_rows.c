@@ -150,7 +150,7 @@ static const char *state_of(const struct descent_fnode *n)
 	}
 }
 
-/* "called in mix (inlined), in a loop" */
+/* Write the remark behind the name of a function: "called in mix (inlined), in a loop". */
 static void remark_of(const struct rows *t, const struct descent_fnode *n, char *out)
 {
 	const char *state = state_of(n);
