@@ -27,6 +27,10 @@ def saved():
         equal("exit status (%s)" % program.error_text(), status, 0)
         critical = program.document()
         check(critical["length_ns"] > 0, critical["warnings"])
+        status, program = run_peaktop("chains", "--view", "accounting", "--json", "-r", session)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        for key in ("deficit_ns", "path_elapsed_ns"):
+            equal(key, program.document()[key], critical[key])
         # each ran for 2 or 3 ms a round by its own clock, one after the other
         ran = sum(s["critical_ns"] for s in critical["states"] if s["machine"].startswith("waits") and s["state"].startswith("running"))
         check(ran > 0.5 * 30 * 5e6, "the path goes through both: %.1f ms of runs" % (ran / 1e6))

@@ -255,6 +255,22 @@ static int write_chains(const struct wait_report *r, const struct waits_chains *
 	return err;
 }
 
+/* Nothing if the critical path was not computed. */
+static int put_deficit(json_t *o, const struct wait_report *r, bool *failed)
+{
+	struct waits_critical c = {0};
+	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (c.path.elapsed_ns) {
+		json_put_u64(o, "deficit_ns", c.path.deficit_ns, failed);
+		json_put_u64(o, "path_elapsed_ns", c.path.elapsed_ns, failed);
+	}
+	waits_critical_release(&c);
+	return 0;
+}
+
 int output_chains_json(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_chains chains = {0};
@@ -272,7 +288,11 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 	put_started(json, r, &failed);
 	if (chains.no_room_ns)
 		json_put_u64(json, "no_room_ns", chains.no_room_ns, &failed);
-	err = json_write(json, failed, JSON_OPEN, f);
+	err = put_deficit(json, r, &failed);
+	if (err)
+		json_decref(json);
+	else
+		err = json_write(json, failed, JSON_OPEN, f);
 	if (!err)
 		err = write_text(f, ",\"chains\":[");
 	if (!err)
