@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -255,6 +256,12 @@ int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 	}
 	a->nr = 2;
 	return 0;
+}
+
+void clock_run(struct attachment *a, bool run)
+{
+	if (a->nr)
+		ioctl(a->fd[0], run ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,

@@ -45,6 +45,8 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 
 /* Run `prog` on one CPU `hz` times per second. Returns 0 or a negative errno. */
 int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
+/* Let a clock run or stop it. A clock runs from attach_clock() on. */
+void clock_run(struct attachment *a, bool run);
 
 /*
  * Run `prog` with this cookie at the entry (or, with `at_return`, at the return) of a function of

@@ -305,6 +305,21 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 	}
 	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
 		kernel_side_control(c->kernel)->tick_ns = (uint32_t)calibrate_tick(SAMPLE_HZ);
+	d->clocks_run = true;
+	descend_clocks(c);
+}
+
+void descend_clocks(struct collector *c)
+{
+	struct descent_arming *d = c->descent;
+	bool run = d && (d->function ? d->function->state != FUNCTION_OFF
+				     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF);
+
+	if (!d || run == d->clocks_run)
+		return;
+	for (uint32_t i = 0; i < d->nr_clocks; i++)
+		clock_run(&d->clocks[i], run);
+	d->clocks_run = run;
 }
 
 void descend_sleep(struct collector *c)

@@ -48,6 +48,12 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r);
 /* True if f0 is a system call, so that its tracepoints are needed. */
 bool descend_needs_syscalls(const struct collector *c);
 
+/*
+ * Let the timers that sample the CPUs run while f0 is measured, and stop them while it is not: a
+ * tick costs the target time, and outside f0's calls it shows nothing. To be called when a burst
+ * has begun or ended.
+ */
+void descend_clocks(struct collector *c);
 /* Refill the allowance of stacks to be copied. */
 void descend_refill(struct collector *c);
 /* Stop and start the timers that sample the CPUs, while the front sleeps. The probes are

@@ -49,6 +49,7 @@ struct descent_arming {
 	bool attach_again;	 /* the set must be attached again, without dead sites */
 	struct attachment clocks[MAX_CLOCKS];
 	uint32_t nr_clocks;
+	bool clocks_run;
 	struct pt_record_stack
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */
 };

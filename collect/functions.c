@@ -312,6 +312,7 @@ void function_links_start(struct collector *c, struct function *f)
 	f->state = FUNCTION_ON;
 	f->state_since = now.ns;
 	armed_on(&f->time, now);
+	descend_clocks(c);
 	phases_look(c);
 }
 

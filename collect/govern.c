@@ -289,6 +289,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 	descend_detach(c, f);
 	f->state = FUNCTION_OFF;
 	f->state_since = now;
+	descend_clocks(c);
 	f->credit_ns -= (int64_t)budget_attach_cost(f->nr_sites);
 	/* give up open calls: their frames would later be taken for abnormal ends */
 	function_drop_open(c, f);
@@ -444,6 +445,8 @@ static bool burst_over(const struct collector *c, const struct function *f)
 
 static void burst_start(struct collector *c, struct function *f)
 {
+	if (descend_is_of(c, f) && !units_start(c, now_ns()))
+		return;
 	function_links_start(c, f);
 	f->burst_hits = function_starts(c, f, NULL);
 }
@@ -451,10 +454,7 @@ static void burst_start(struct collector *c, struct function *f)
 /* True if the credit suffices for a burst that is worth the cost of attaching. */
 static bool burst_affordable(const struct collector *c, const struct function *f)
 {
-	int64_t needed = budget_burst(c);
-
-	return (!descend_is_of(c, f) || units_are_on(c)) && f->credit_ns > needed &&
-	       budget_left(c) > needed;
+	return f->credit_ns > budget_burst(c) && budget_left(c) > budget_burst(c);
 }
 
 void functions_wake(struct collector *c)

@@ -26,8 +26,8 @@ enum {
 	HOST_START_NS = 8000000,
 	HOST_MAX_NS = 20000000,
 	DRAIN_MAX_MS = 1000,
-	OVERDRAWN_NS = 100000000, /* a descent may overdraw the budget by that of this time, because
-				     attaching tracepoints takes long */
+	OVERDRAWN_NS = 100000000, /* open calls of a descent may overdraw the budget by that of this
+				     time */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
 	LEAST_PART = 4,		  /* of what is earned, the others share at least the fourth part */
 };
@@ -202,6 +202,7 @@ static void unit_off(struct collector *c, enum unit u)
 	}
 	g->state = FUNCTION_OFF;
 	g->host_ns -= SWITCH_NS;
+	descend_clocks(c);
 	units_layers(c);
 	slots_cut(c, unit_gate(u), NULL, &g->time);
 }
@@ -219,7 +220,45 @@ static void unit_on(struct collector *c, enum unit u)
 	units_layers(c);
 	unit_gate_open(c, u);
 	g->state_since = g->time.since.ns;
+	descend_clocks(c);
 	phases_look(c);
+}
+
+/* True if the running descent needs the events of this unit. */
+static bool serves_descent(const struct collector *c, enum unit u)
+{
+	return c->descent && c->layers & unit_layers(u) &&
+	       (u == UNIT_SCHED || descend_needs_syscalls(c));
+}
+
+/*
+ * True if a unit that is on has to be switched off. What a descent pays for events outside the
+ * bursts of its function f0, f0 lacks: with enough context switches it would never have a burst.
+ */
+static bool unit_is_over(const struct collector *c, enum unit u)
+{
+	const struct function *f0 = descend_f0(c);
+
+	if (!serves_descent(c, u))
+		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0;
+	if (!f0)
+		return budget_left(c) < 0;
+	return f0->state == FUNCTION_OFF ||
+	       (f0->state == FUNCTION_DRAINING && budget_left(c) < -budget_of(c, OVERDRAWN_NS));
+}
+
+/* True if a unit that is off can be switched on. */
+static bool unit_is_affordable(const struct collector *c, enum unit u)
+{
+	if (!serves_descent(c, u))
+		return c->units[u].credit_ns >= 0 && c->units[u].host_ns >= 0;
+	/* f0's bursts start it with units_start() */
+	return !descend_f0(c) && budget_left(c) > budget_burst(c);
+}
+
+static bool was_off_long(const struct governed_unit *g, uint64_t now)
+{
+	return g->state == FUNCTION_OFF && now > g->state_since + OFF_MIN_MS * MS;
 }
 
 static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
@@ -229,7 +268,7 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 
 	switch (g->state) {
 	case FUNCTION_ON:
-		if ((g->credit_ns < 0 || g->host_ns < 0) && age >= BURST_MIN_MS * MS)
+		if (age >= BURST_MIN_MS * MS && unit_is_over(c, u))
 			unit_off(c, u);
 		break;
 	case FUNCTION_DRAINING:
@@ -237,7 +276,7 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 			unit_off(c, u);
 		break;
 	case FUNCTION_OFF:
-		if (g->credit_ns >= 0 && g->host_ns >= 0 && age > OFF_MIN_MS * MS)
+		if (was_off_long(g, now) && unit_is_affordable(c, u))
 			unit_on(c, u);
 		break;
 	}
@@ -247,10 +286,19 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 bool units_are_on(const struct collector *c)
 {
 	for (enum unit u = 0; u < UNITS; u++) {
-		if (c->layers & unit_layers(u) && c->units[u].state != FUNCTION_ON)
+		if (serves_descent(c, u) && c->units[u].state != FUNCTION_ON)
 			return false;
 	}
 	return true;
+}
+
+bool units_start(struct collector *c, uint64_t now)
+{
+	for (enum unit u = 0; u < UNITS; u++) {
+		if (serves_descent(c, u) && was_off_long(&c->units[u], now))
+			unit_on(c, u);
+	}
+	return units_are_on(c);
 }
 
 static bool unit_is_used(const struct collector *c, enum unit u)
@@ -294,9 +342,8 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
-	/* a descent needs every context switch and lasts only seconds: do not pause */
-	if (c->descent && (u == UNIT_SCHED || descend_needs_syscalls(c)) &&
-	    budget_left(c) > -budget_of(c, OVERDRAWN_NS)) {
+	/* a descent pays from the account, and lasts only seconds */
+	if (serves_descent(c, u)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;
 		g->host_ns = g->host_ns < 0 ? 0 : g->host_ns;
 	}

@@ -46,8 +46,13 @@ void units_layers(struct collector *c);
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall);
 /* Detach all layers while the front sleeps. */
 void units_sleep(struct collector *c);
-/* True if none of the measured layers is paused. */
+/* True if no unit that the running descent needs is paused. */
 bool units_are_on(const struct collector *c);
+/*
+ * Switch on the units that the running descent needs, for a burst of its function: they stay on
+ * until the burst has ended. Returns false if one of them was switched off too short a time ago.
+ */
+bool units_start(struct collector *c, uint64_t now);
 /* Start the units again when the front wakes up. */
 void units_wake(struct collector *c);
 /* Open the gates of all layers whose unit is armed: calls that begin from now on count. */

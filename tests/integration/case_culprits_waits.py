@@ -99,4 +99,15 @@ def own_packets():
         check(received >= 0.5 * (1 - host), "%.2f of the time is in what receives: %s" % (received, told(document)))
         check(interrupts <= 0.1, "%.2f of the time is an interrupt: %s" % (interrupts, told(document)))
 
+
+@case("context switches that would use up the budget are recorded only while the function is probed")
+def switches():
+    target = Target("culprit_switches", 60, preexec_fn=undisturbed)
+    target.go()
+    document = descend(target.pid, "serve")
+    equal("path", names(document["paths"][0])[:2], path_of("back_off"))
+    check(document["peak"]["calls"] >= 20, told(document))
+    target.end()
+
+
 main()
