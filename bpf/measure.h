@@ -160,12 +160,38 @@ INLINE void steal_add(struct pt_control *c, struct pt_thread *t, u64 clock)
 	t->steal_ns += ns;
 }
 
+/* Discard timestamps from an earlier burst: the events since then were not observed. */
+INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
+{
+	if (t->sched_burst == c->sched_burst)
+		return;
+	t->sched_burst = c->sched_burst;
+	t->off_since = 0;
+	t->wake_since = 0;
+	t->wait_cpu = 0;
+	t->off_wait = 0;
+	t->steal_cpu = 0;
+}
+
+/*
+ * The current thread runs: from now on its off-CPU time is known, if the scheduler is watched. A
+ * thread that never leaves its CPU within a burst has no switch from which this could be learned.
+ */
+INLINE void runs_here(struct pt_control *c, struct pt_thread *t)
+{
+	if (t->sched_burst != c->sched_burst && c->layers & ON_RUNQUEUE &&
+	    gate_is_open(c, GATE_RUNQUEUE, bpf_ktime_get_ns()))
+		burst_check(c, t);
+}
+
 INLINE void snapshot_take(struct pt_snapshot *s, struct pt_control *c, struct task_struct *task,
 			  struct pt_thread *t)
 {
 	s->steal_clock = steal_clock(c);
-	if (t)
+	if (t) {
+		runs_here(c, t);
 		steal_add(c, t, s->steal_clock);
+	}
 	s->off_ns = t ? t->off_ns : 0;
 	s->runq_ns = t ? t->runq_ns : 0;
 	s->probe_ns = t ? t->probe_ns : 0;

@@ -14,19 +14,6 @@ INLINE void irq_forget(struct irq_context *irq)
 	irq->total = 0;
 }
 
-/* Discard timestamps from an earlier burst: the events since then were not observed. */
-INLINE void burst_check(struct pt_control *c, struct pt_thread *t)
-{
-	if (t->sched_burst == c->sched_burst)
-		return;
-	t->sched_burst = c->sched_burst;
-	t->off_since = 0;
-	t->wake_since = 0;
-	t->wait_cpu = 0;
-	t->off_wait = 0;
-	t->steal_cpu = 0;
-}
-
 INLINE void woken(struct task_struct *p)
 {
 	struct pt_control *c = the_control();
