@@ -298,8 +298,7 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->tid = tid;
 	a->arg_mask = mask | s->arg_mask | outside;
 	act_args(a, ctx);
-	t = c->layers & ON_RUNQUEUE ? thread_of(c, key.tgid, tid)
-				    : bpf_map_lookup_elem(&threads, &tid);
+	t = thread_now(c, key.tgid, tid);
 	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
 		descent_start(c, key.cfa, tid, &a->snap);

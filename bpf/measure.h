@@ -113,6 +113,14 @@ INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 	return t;
 }
 
+/* The record of the current thread. NULL: no layer needs one, and none exists. */
+INLINE struct pt_thread *thread_now(struct pt_control *c, u32 tgid, u32 tid)
+{
+	if (c->layers & ON_RUNQUEUE)
+		return thread_of(c, tgid, tid);
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
 /*
  * The steal time of this CPU so far in ns: the time in which the hypervisor had something else run
  * on it. 0: not known. KVM changes the value only while the virtual CPU does not run, so the CPU
