@@ -194,10 +194,15 @@ static uint64_t children_cpu(pid_t parent, pid_t self)
 	return ns;
 }
 
+uint64_t budget_collector_cpu(void)
+{
+	return cpu_of(getpid()) + reader_cpu_ns();
+}
+
 uint64_t budget_own_cpu(const struct collector *c)
 {
 	pid_t front = getppid(), self = getpid(), opener = opener_pid(c->files.opener);
-	uint64_t ns = cpu_of(self) + reader_cpu_ns() + c->budget.helpers_ns;
+	uint64_t ns = budget_collector_cpu() + c->budget.helpers_ns;
 
 	if (opener > 0)
 		ns += cpu_of(opener) + children_cpu(opener, self);

@@ -67,6 +67,9 @@ uint64_t budget_hit_ns(const struct collector *c, uint32_t class);
  */
 uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others);
 
+/* CPU time of the collector and of its reader, ns. */
+uint64_t budget_collector_cpu(void);
+
 /* CPU time of peaktop's own processes: collector, front, parser and their helpers, ns. */
 uint64_t budget_own_cpu(const struct collector *c);
 

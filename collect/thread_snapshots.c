@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/budget.h"
 #include "collect/kernel_names.h"
 #include "collect/reader.h"
 #include "collect/snapshot_wait.h"
@@ -467,11 +468,10 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 		open_done(c);
 }
 
-/* Time of the next scan: later if a scan takes more of the host's budget. */
-static uint64_t next_scan(struct collector *c, uint64_t began)
+/* Time of the next scan: later if a scan, which took this much CPU time, costs the host more. */
+static uint64_t next_scan(struct collector *c, uint64_t began, uint64_t took)
 {
-	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus,
-		 took = now_ns() - began;
+	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus;
 	uint64_t pause = SCAN_MS * MS;
 
 	if (ppm && ppm < 1000000 && took * 1000000 / (ppm * cpus) > pause)
@@ -486,12 +486,14 @@ static uint64_t next_scan(struct collector *c, uint64_t began)
 uint64_t snapshots_turn(struct collector *c, uint64_t now)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
+	uint64_t used;
 
 	if (!l)
 		return UINT64_MAX;
 	if (l->walking && now >= l->next) {
+		used = budget_collector_cpu();
 		scan(c, now);
-		l->next = next_scan(c, now);
+		l->next = next_scan(c, now, budget_collector_cpu() - used);
 	}
 	if (l->opening && (!l->nr_running || now - l->open_since > OPEN_MS * MS)) {
 		open_done(c);
