@@ -8,16 +8,9 @@
 #ifndef PEAKTOP_BPF_ASLEEP_H
 #define PEAKTOP_BPF_ASLEEP_H
 
+#include "bpf/descriptors.h"
 #include "bpf/measure.h"
 
-enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6 };
-enum {
-	S_IFMT = 0170000,
-	S_IFSOCK = 0140000,
-	S_IFREG = 0100000,
-	S_IFCHR = 0020000,
-	S_IFIFO = 0010000
-};
 /* System calls of x86-64. */
 enum {
 	CALL_POLL = 7,
@@ -46,158 +39,6 @@ enum {
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
 enum { PAST_MIN_NS = 20000 };
 enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152 };
-
-/* ---- descriptors */
-
-INLINE struct file *file_of(struct task_struct *task, u32 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = 0, **at;
-
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return 0;
-	at = BPF_CORE_READ(table, fd);
-	return bpf_probe_read_kernel(&file, sizeof(file), at + fd) ? 0 : file;
-}
-
-INLINE u32 mode_of(struct file *file)
-{
-	return file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
-}
-
-INLINE u32 retransmits_of(struct sock *sk)
-{
-	struct tcp_sock *tcp = (struct tcp_sock *)sk;
-	u32 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-
-	if ((family != AF_INET && family != AF_INET6) ||
-	    BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
-		return 0;
-	return BPF_CORE_READ(tcp, total_retrans);
-}
-
-INLINE struct sock *sock_of(struct file *file)
-{
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-
-	return BPF_CORE_READ(socket, sk);
-}
-
-/* Only the server's socket has a path: for a client's socket, use the path of its peer. */
-INLINE void unix_fill(struct pt_object *o, struct sock *sk)
-{
-	struct unix_sock *here, *there;
-	struct unix_address *address;
-	u64 length;
-
-	if (!bpf_core_type_exists(struct unix_sock))
-		return;
-	here = (struct unix_sock *)sk;
-	address = BPF_CORE_READ(here, addr);
-	there = (struct unix_sock *)BPF_CORE_READ(here, peer);
-	if (!address && there)
-		address = BPF_CORE_READ(there, addr);
-	length = address ? BPF_CORE_READ(address, len) - sizeof(unsigned short) : 0;
-	HIDE(length);
-	if (!length || length > PT_SOCKET_PATH)
-		return;
-	bpf_probe_read_kernel(o->path, length,
-			      (void *)address + bpf_core_field_offset(struct unix_address, name) +
-				  2);
-}
-
-INLINE void socket_fill(struct pt_object *o, struct file *file)
-{
-	struct sock *sk = sock_of(file);
-	struct pid *pid;
-
-	if (!sk)
-		return;
-	o->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	if (o->family == AF_UNIX) {
-		pid = BPF_CORE_READ(sk, sk_peer_pid);
-		if (pid)
-			o->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
-		unix_fill(o, sk);
-		return;
-	}
-	o->protocol = BPF_CORE_READ(sk, sk_protocol);
-	o->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	o->own_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	o->retransmits = retransmits_of(sk);
-	if (o->family == AF_INET) {
-		BPF_CORE_READ_INTO((u32 *)o->peer, sk, __sk_common.skc_daddr);
-		BPF_CORE_READ_INTO((u32 *)o->own, sk, __sk_common.skc_rcv_saddr);
-	} else if (o->family == AF_INET6) {
-		BPF_CORE_READ_INTO(&o->peer, sk, __sk_common.skc_v6_daddr);
-		BPF_CORE_READ_INTO(&o->own, sk, __sk_common.skc_v6_rcv_saddr);
-	}
-}
-
-/* Describe a file: a socket by its peer, a regular file or FIFO by the last part of its name. */
-INLINE void object_fill(struct pt_object *o, struct file *file)
-{
-	o->mode = mode_of(file);
-	if (o->mode == S_IFSOCK)
-		socket_fill(o, file);
-	else if (o->mode == S_IFREG || o->mode == S_IFIFO)
-		bpf_probe_read_kernel_str(o->file, sizeof(o->file),
-					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-}
-
-/* The first file on the ready list of an epoll: it ended the wait. NULL: none. */
-INLINE struct file *epoll_ready(struct file *epoll)
-{
-	struct eventpoll *ep = BPF_CORE_READ(epoll, private_data);
-	struct list_head *first;
-	struct epitem *item;
-
-	if (!bpf_core_type_exists(struct eventpoll) || !ep)
-		return 0;
-	first = BPF_CORE_READ(ep, rdllist.next);
-	if (!first ||
-	    (void *)first == (void *)ep + bpf_core_field_offset(struct eventpoll, rdllist))
-		return 0;
-	item = (void *)first - bpf_core_field_offset(struct epitem, rdllink);
-	return BPF_CORE_READ(item, ffd.file);
-}
-
-enum { EPOLL_LOOKED = 7, EPOLL_INNER = 3 };
-
-/*
- * What an epoll waits for (PT_AWAITS_...), by the files at the top of its tree, three levels deep.
- * The tree is read without its lock: another thread may change it meanwhile.
- */
-INLINE u32 epoll_awaits(struct file *epoll)
-{
-	struct eventpoll *ep = epoll ? BPF_CORE_READ(epoll, private_data) : 0;
-	struct rb_node *node[2 * EPOLL_LOOKED + 1] = {};
-	struct epitem *item;
-	bool whole = true;
-	u32 mode;
-
-	if (!ep || !bpf_core_type_exists(struct eventpoll) ||
-	    !bpf_core_field_exists(struct eventpoll, rbr) ||
-	    !bpf_core_field_exists(struct epitem, rbn))
-		return PT_AWAITS_UNKNOWN;
-	node[0] = BPF_CORE_READ(ep, rbr.rb_root.rb_node);
-	if (!node[0])
-		return PT_AWAITS_UNKNOWN;
-#pragma unroll
-	for (int i = 0; i < EPOLL_LOOKED; i++) {
-		if (!node[i])
-			continue;
-		item = (void *)node[i] - bpf_core_field_offset(struct epitem, rbn);
-		mode = mode_of(BPF_CORE_READ(item, ffd.file));
-		if (mode == S_IFSOCK || mode == S_IFCHR)
-			return PT_AWAITS_OTHERS;
-		node[2 * i + 1] = BPF_CORE_READ(node[i], rb_left);
-		node[2 * i + 2] = BPF_CORE_READ(node[i], rb_right);
-		if (i >= EPOLL_INNER && (node[2 * i + 1] || node[2 * i + 2]))
-			whole = false;
-	}
-	return whole ? PT_AWAITS_OWN : PT_AWAITS_UNKNOWN;
-}
 
 INLINE bool is_epoll_wait(u64 call)
 {
@@ -480,7 +321,7 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	file = r->fd != PT_NO_FD ? file_of(task, r->fd) : 0;
 	if (file && is_epoll_wait(r->syscall))
 		file = epoll_ready(file);
-	object_fill(&r->object, file);
+	object_fill(&r->object, (u64)file);
 	if (a && a->since == since && !is_epoll_wait(r->syscall) &&
 	    r->object.retransmits > a->retransmits)
 		r->retransmits = r->object.retransmits - a->retransmits;

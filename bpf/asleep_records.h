@@ -33,15 +33,23 @@ struct pt_asleep {
 	struct pt_past past[PT_PASTS];
 };
 
+/* Whose end of a Unix socket it is. */
+enum pt_end {
+	PT_END_UNKNOWN = 0,
+	PT_END_SERVER, /* it listens, or was accepted: it has a name of its own */
+	PT_END_CLIENT, /* it is connected to a name */
+	PT_END_PAIR,   /* neither end has a name, as after socketpair() */
+};
+
 /* The object that a descriptor refers to. */
 struct pt_object {
 	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
 	pt_u32 family; /* address family of a socket; 0: not a socket */
 	pt_u32 protocol;
-	pt_u32 port, own_port; /* peer's and own port; 0: not connected */
-	pt_u32 peer_pid;       /* Unix socket: process that made the other end */
-	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
-	pt_u32 spare;
+	pt_u32 port, own_port;		 /* peer's and own port; 0: not connected */
+	pt_u32 peer_pid;		 /* Unix socket: process that made the other end */
+	pt_u32 retransmits;		 /* TCP: retransmits since the connection was made */
+	pt_u32 end;			 /* Unix socket: enum pt_end */
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
 	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */

@@ -70,6 +70,7 @@ struct sched_info {
 };
 struct sock_common {
 	unsigned short skc_family, skc_num;
+	volatile unsigned char skc_state;
 	__be16 skc_dport;
 	__be32 skc_daddr, skc_rcv_saddr;
 	struct {

@@ -169,8 +169,8 @@ struct pt_task_now {
 	pt_u32 tgid, tid;
 	pt_u32 state; /* task_struct.__state; 0: running or runnable */
 	pt_u32 nr_kernel;
-	pt_u32 awaits; /* PT_AWAITS_..., of a thread in epoll_wait() */
-	pt_u32 spare;
+	pt_u32 awaits;	 /* PT_AWAITS_..., of a thread that waits for several descriptors */
+	pt_u32 fd;	 /* descriptor that `object` describes; PT_NO_FD: none */
 	pt_u64 switches; /* context switches so far; if unchanged, the thread has not run */
 	pt_u64 cpu_ns, runq_ns;
 	pt_u64 ran_ns; /* when it last ran, on the same clock as clock_ns; 0: not known */
@@ -178,6 +178,14 @@ struct pt_task_now {
 	pt_u64 regs[PT_REGS];
 	pt_u64 kernel[PT_SNAPSHOT_KERNEL];
 	char comm[PT_COMM];
+	struct pt_object object; /* of a Unix socket, or of what a poll() or select() waits for */
+};
+
+/* The descriptors of a thread in poll() or select(), which the collector reads in its memory. */
+enum { PT_POLLED = 8 };
+struct pt_polled {
+	pt_u32 nr; /* 0: not known, or more than PT_POLLED */
+	pt_u32 fd[PT_POLLED];
 };
 
 struct pt_record_fork {

@@ -136,6 +136,101 @@ INLINE u64 ran_until(struct task_struct *task)
 	return since ? since + ran : 0;
 }
 
+/* Key: thread id. The collector fills it between two iterations. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct pt_polled);
+} polled SEC(".maps");
+
+INLINE bool is_poll(u64 call)
+{
+	return call == CALL_POLL || call == CALL_PPOLL || call == CALL_SELECT ||
+	       call == CALL_PSELECT6;
+}
+
+INLINE bool is_unix(struct file *file)
+{
+	return mode_of(file) == S_IFSOCK &&
+	       BPF_CORE_READ(sock_of(file), __sk_common.skc_family) == AF_UNIX;
+}
+
+/* What can end a wait for one file. */
+enum { ENDED_BY_SELF, ENDED_BY_OTHERS, ENDED_BY_PEER, ENDED_BY_UNIX_PEER };
+
+/*
+ * Who can end the wait of a task for a descriptor in its table `files`: a client, by a connection
+ * to this process or a terminal; the peer of a connection; or the process itself. A function of its
+ * own, so that the verifier follows it once and not for each descriptor.
+ */
+SEPARATE u32 descriptor_end(u64 files, u32 fd)
+{
+	struct file *file = file_in((struct fdtable *)files, fd);
+	u32 mode = mode_of(file);
+	struct sock *sk;
+
+	if (mode != S_IFSOCK)
+		return mode == S_IFCHR ? ENDED_BY_OTHERS : ENDED_BY_SELF;
+	sk = sock_of(file);
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+		return ENDED_BY_OTHERS;
+	if (!is_unix(file))
+		return ENDED_BY_PEER;
+	return unix_end(sk) <= PT_END_SERVER ? ENDED_BY_OTHERS : ENDED_BY_UNIX_PEER;
+}
+
+/*
+ * Who can end the poll() or select() of a thread (PT_AWAITS_..., in the upper half), and, if peers
+ * alone can, the descriptor of the first one (in the lower half; else PT_NO_FD): a Unix socket that
+ * is a client's, or one of a pair, or the only connection of the thread.
+ */
+SEPARATE u64 polled_end(u64 files, u32 tid)
+{
+	struct pt_polled *p = bpf_map_lookup_elem(&polled, &tid);
+	u32 fd = PT_NO_FD, end;
+	u64 ends = 0; /* how many descriptors have which end, in a byte for each */
+
+	if (!p || !p->nr)
+		return (u64)PT_AWAITS_UNKNOWN << 32 | PT_NO_FD;
+	for (u32 i = 0; i < PT_POLLED && i < p->nr; i++) {
+		end = descriptor_end(files, p->fd[i]);
+		if (end >= ENDED_BY_PEER && fd == PT_NO_FD)
+			fd = p->fd[i];
+		/* without a branch: the verifier follows each one through all further rounds */
+		ends += 1ull << end % 4 * 8;
+	}
+	if (ends >> ENDED_BY_OTHERS * 8 & 0xff)
+		return (u64)PT_AWAITS_OTHERS << 32 | PT_NO_FD;
+	if (fd == PT_NO_FD)
+		return (u64)PT_AWAITS_OWN << 32 | PT_NO_FD;
+	/* several peers, and not all of Unix sockets: no single one can be named */
+	if (ends >> ENDED_BY_PEER * 8 & 0xff && ends >> ENDED_BY_PEER * 8 != 1)
+		fd = PT_NO_FD;
+	return (u64)PT_AWAITS_UNKNOWN << 32 | fd;
+}
+
+/* Find out what a sleeping thread waits for, as far as its table of files tells. */
+INLINE void awaited_fill(struct pt_task_now *r, struct task_struct *task)
+{
+	u64 call = r->regs[PT_REG_ORIG_AX], files = (u64)files_of(task), end;
+	struct file *file = file_of(task, r->regs[PT_REG_DI]);
+
+	if (is_epoll_wait(call)) {
+		r->awaits = epoll_awaits(file);
+		return;
+	}
+	if (is_poll(call)) {
+		end = polled_end(files, r->tid);
+		r->awaits = end >> 32;
+		r->fd = end;
+	} else if (is_unix(file)) {
+		r->fd = r->regs[PT_REG_DI];
+	}
+	if (r->fd != PT_NO_FD)
+		object_fill(&r->object, (u64)file_of(task, r->fd));
+}
+
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
@@ -163,11 +258,12 @@ int on_task(struct bpf_iter__task *ctx)
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	r->nr_kernel = 0;
 	r->awaits = PT_AWAITS_UNKNOWN;
+	r->fd = PT_NO_FD;
+	__builtin_memset(&r->object, 0, sizeof(r->object));
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return 0;
 	if (r->state) {
-		if (is_epoll_wait(r->regs[PT_REG_ORIG_AX]))
-			r->awaits = epoll_awaits(file_of(task, r->regs[PT_REG_DI]));
+		awaited_fill(r, task);
 		got = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
 		if (got > 0)
 			r->nr_kernel = (u32)got / sizeof(u64);

@@ -87,7 +87,7 @@ NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, u64 n
 	if (!r)
 		return 0;
 	__builtin_memset(&r->object, 0, sizeof(r->object));
-	object_fill(&r->object, file);
+	object_fill(&r->object, (u64)file);
 	number = __sync_fetch_and_add(&c->waits.objects, 1) + 1;
 	waits_head(c, &r->head, PT_WAITS_OBJECT, now);
 	r->number = number;

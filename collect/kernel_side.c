@@ -345,6 +345,11 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 	return err;
 }
 
+void kernel_side_polled(struct kernel_side *k, uint32_t tid, const struct pt_polled *polled)
+{
+	bpf_map_update_elem(bpf_map__fd(k->skel->maps.polled), &tid, polled, BPF_ANY);
+}
+
 struct pt_control *kernel_side_control(struct kernel_side *k)
 {
 	return k->control;

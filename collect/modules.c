@@ -214,6 +214,20 @@ int modules_scan(struct collector *c, struct target *t)
 	return 0;
 }
 
+void modules_check(struct collector *c, pid_t pid, uint64_t address)
+{
+	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
+		const struct file_mapping *m = &c->files.mappings[i];
+
+		if (m->pid == pid && address >= m->start && address < m->end)
+			return;
+	}
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		if (c->targets.list[i]->pid == pid)
+			modules_scan(c, c->targets.list[i]);
+	}
+}
+
 void perf_map_forget(struct collector *c, pid_t pid)
 {
 	for (unsigned int i = 0; i < c->files.nr_modules; i++) {

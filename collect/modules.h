@@ -47,6 +47,8 @@ struct module_table {
 /* Read the mappings of a target again and send what has changed. Returns 0 or a negative
  * errno. */
 int modules_scan(struct collector *c, struct target *t);
+/* Read the mappings of a target again if this address is in none that is known. */
+void modules_check(struct collector *c, pid_t pid, uint64_t address);
 /* Drop the mappings of a process that has ended. */
 void modules_forget(struct collector *c, pid_t pid);
 /* Forget the perf map of a process, because it runs another program or its pid was reused. */

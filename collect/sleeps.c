@@ -251,7 +251,7 @@ static bool waits_for_several(const char *call)
 }
 
 /* Describe the object that the kernel recorded for a wait for several: the first, or the first
- * that was ready. Thread snapshots have no such record. */
+ * that was ready. Of a thread snapshot it is the peer that alone can end the wait. */
 static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name,
 			      size_t n)
 {

@@ -4,16 +4,17 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "analysis/base/syscall_names.h"
 #include "collect/sleeps.h"
 #include "collect/target.h"
+#include "collect/thread_snapshots_state.h"
 
 /* Registers of a system call, in the order of its arguments: indices in struct pt_regs. */
 enum {
@@ -99,57 +100,48 @@ static void inet_find(struct socket *s, uint32_t pid, const char *table)
 	s->serves = s->listens || listening[1];
 }
 
-static void unix_find(struct socket *s, uint32_t pid)
-{
-	char path[64], line[512], name[200];
-	unsigned int lines = 0, type, state;
-	unsigned long inode;
-	FILE *f;
-	int got;
-
-	snprintf(path, sizeof(path), "/proc/%u/net/unix", pid);
-	f = fopen(path, "re");
-	while (f && !s->found && lines++ < MAX_LINES && fgets(line, sizeof(line), f)) {
-		unsigned int flags;
-
-		name[0] = '\0';
-		got = sscanf(line, "%*x: %*x %*x %x %x %x %lu %199[^\n]", &flags, &type, &state,
-			     &inode, name);
-		if (got < 4 || inode != s->inode)
-			continue;
-		s->found = s->local = true;
-		s->listens = flags & 0x10000;
-		/* only the serving side of a connection carries the name that was bound */
-		s->serves = s->listens || name[0];
-		snprintf(s->peer, sizeof(s->peer), "unix socket%s%.100s", name[0] ? " " : "", name);
-	}
-	if (f)
-		fclose(f);
-}
-
-static void socket_find(struct socket *s, uint32_t pid)
+/*
+ * Describe a connection over a network by its peer, and tell whether it is the server's side. The
+ * server listens on the connection's own port.
+ */
+static void network_socket(const struct pt_task_now *t, uint32_t fd,
+			   struct rec_thread_snapshot *out, struct wait_text *text)
 {
 	static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s->found; i++)
-		inet_find(s, pid, tables[i]);
-	if (!s->found)
-		unix_find(s, pid);
-}
-
-/* Describe a socket by its peer, and tell whether it is the server's side. */
-static void socket_name(const struct pt_task_now *t, struct rec_thread_snapshot *out,
-			struct wait_text *text)
-{
 	struct socket socket = {0};
+	char path[64], link[64];
+	ssize_t n;
 
-	if (sscanf(text->name, "socket:[%lu]", &socket.inode) != 1)
+	snprintf(path, sizeof(path), "/proc/%u/fd/%u", t->tgid, fd);
+	n = readlink(path, link, sizeof(link) - 1);
+	link[n > 0 ? n : 0] = '\0';
+	if (sscanf(link, "socket:[%lu]", &socket.inode) != 1)
 		return;
-	socket_find(&socket, t->tgid);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !socket.found; i++)
+		inet_find(&socket, t->tgid, tables[i]);
 	out->sleep.object = socket.local ? SLEEP_ON_LOCAL : SLEEP_ON_SOCKET;
 	out->serves = socket.serves;
 	if (socket.peer[0])
 		snprintf(text->name, sizeof(text->name), "%s", socket.peer);
+}
+
+/* Describe the socket that a thread waits for: a Unix socket as the kernel reported it. */
+static void awaited_socket(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+			   struct wait_text *text)
+{
+	if (t->object.family != AF_UNIX) {
+		network_socket(t, t->fd == PT_NO_FD ? (uint32_t)out->args[0] : t->fd, out, text);
+		return;
+	}
+	out->serves = t->object.end == PT_END_SERVER;
+	/*
+	 * Either end of a pair may be the one that sends requests. A thread that polls it may have
+	 * nothing to do, or be blocked.
+	 */
+	if (t->object.end == PT_END_PAIR && snapshot_polls(t)) {
+		out->awaits = AWAITS_PAIR;
+		out->serves = true;
+	}
 }
 
 /* ---- locks */
@@ -224,33 +216,6 @@ static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		s->waker = text->waker;
 }
 
-/* A thread that polls one connection to another host or process waits for its peer. */
-static void polled_socket(const struct pt_task_now *t, struct rec_thread_snapshot *out,
-			  struct wait_text *text)
-{
-	struct pollfd one;
-	char path[64];
-	ssize_t n;
-
-	if (out->args[1] != 1 || target_read((pid_t)t->tgid, out->args[0], &one, sizeof(one)) < 0 ||
-	    one.fd < 0)
-		return;
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", t->tgid, one.fd);
-	n = readlink(path, text->name, sizeof(text->name) - 1);
-	text->name[n > 0 ? n : 0] = '\0';
-	if (strncmp(text->name, "socket:", 7)) {
-		text->name[0] = '\0';
-		return;
-	}
-	socket_name(t, out, text);
-	/* which end of a Unix socket waits for which is not known */
-	if (!strncmp(text->name, "unix socket", 11)) {
-		out->sleep.object = SLEEP_ON_OTHER;
-		text->name[0] = '\0';
-	}
-	out->sleep.name = text->name;
-}
-
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text)
 {
@@ -273,14 +238,16 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		out->args[i] = t->regs[registers[i]];
 	as_sleep.syscall = call ? nr : -1;
 	as_sleep.fd = (uint32_t)out->args[0];
+	if (t->fd != PT_NO_FD) {
+		as_sleep.fd = t->fd;
+		as_sleep.object = t->object;
+	}
 	memcpy(as_sleep.args, out->args, sizeof(as_sleep.args));
 	sleep_object(&as_sleep, s, text->name, sizeof(text->name));
 	if (s->object == SLEEP_ON_SOCKET || s->object == SLEEP_ON_LOCAL)
-		socket_name(t, out, text);
+		awaited_socket(t, out, text);
 	else if (s->object == SLEEP_ON_FUTEX)
 		futex(t, out, text);
-	else if (!strcmp(s->call, "poll") || !strcmp(s->call, "ppoll"))
-		polled_socket(t, out, text);
 	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
 }

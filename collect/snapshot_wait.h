@@ -6,6 +6,8 @@
 #ifndef PEAKTOP_SNAPSHOT_WAIT_H
 #define PEAKTOP_SNAPSHOT_WAIT_H
 
+#include <stdbool.h>
+
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 #include "collect/kernel_work.h"

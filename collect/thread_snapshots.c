@@ -245,30 +245,17 @@ static void verify_task(void *ctx, const struct pt_task_now *now)
 	if (!t)
 		return;
 	for (uint32_t i = 0; i < s->l->moving; i++) {
-		if (&s->l->threads[s->l->list[i]] == t)
-			t->held = now->state && now->switches == t->now.switches;
+		if (&s->l->threads[s->l->list[i]] != t)
+			continue;
+		t->held = now->state && now->switches == t->now.switches;
+		if (t->held)
+			snapshots_polled_take(&t->now, now);
 	}
 }
 
 uint32_t snapshots_only_pid(const struct collector *c)
 {
 	return c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0;
-}
-
-void snapshots_mappings_check(struct collector *c, const struct pt_task_now *t)
-{
-	uint64_t ip = t->regs[PT_REG_IP];
-
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		const struct file_mapping *m = &c->files.mappings[i];
-
-		if ((uint32_t)m->pid == t->tgid && ip >= m->start && ip < m->end)
-			return;
-	}
-	for (unsigned int i = 0; i < c->targets.nr; i++) {
-		if ((uint32_t)c->targets.list[i]->pid == t->tgid)
-			modules_scan(c, c->targets.list[i]);
-	}
 }
 
 static void scan(struct collector *c, uint64_t now)
@@ -283,6 +270,8 @@ static void scan(struct collector *c, uint64_t now)
 	err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), scan_task, &s);
 	if (l->moving)
 		stacks_take(l);
+	for (uint32_t i = 0; i < l->moving; i++)
+		snapshots_polled_ask(c, &l->threads[l->list[i]].now);
 	if (!err && l->moving)
 		err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), verify_task, &s);
 	if (err && !l->error) {
@@ -298,7 +287,7 @@ static void scan(struct collector *c, uint64_t now)
 		t->held = true;
 		t->pending = t->carried;
 		t->carried = 0;
-		snapshots_mappings_check(c, &t->now);
+		modules_check(c, (pid_t)t->now.tgid, t->now.regs[PT_REG_IP]);
 	}
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
 		struct snapshot_thread *t = &l->threads[i];
@@ -322,7 +311,7 @@ static void scan(struct collector *c, uint64_t now)
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
-	struct pt_task_now now = {.tgid = r->head.tgid, .tid = r->head.tid};
+	struct pt_task_now now = {.tgid = r->head.tgid, .tid = r->head.tid, .fd = PT_NO_FD};
 	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_WALK,
 					       .kind = WITNESS_RUN,
 					       .state = 'R',
@@ -340,7 +329,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	/* in user code no system call is open, whatever orig_ax contains */
 	if (!r->in_kernel)
 		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;
-	snapshots_mappings_check(c, &now);
+	modules_check(c, (pid_t)now.tgid, now.regs[PT_REG_IP]);
 	for (uint32_t i = 0; l->opening && i < l->nr_running; i++) {
 		if (l->running[i].tid != now.tid)
 			continue;

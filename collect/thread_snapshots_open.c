@@ -138,12 +138,14 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 	struct opening *o = ctx;
 
 	for (uint32_t i = 0; i < o->nr_found; i++) {
-		const struct found *f = &o->found[i];
+		struct found *f = &o->found[i];
 		bool still = now->state && now->switches == f->now.switches;
 
 		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_reported == MAX_THREADS)
 			continue;
-		snapshots_mappings_check(o->c, &f->now);
+		if (still)
+			snapshots_polled_take(&f->now, now);
+		modules_check(o->c, (pid_t)f->now.tgid, f->now.regs[PT_REG_IP]);
 		open_report_call(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
 				 f->bytes);
 		o->reported[o->nr_reported++] = now->tid;
@@ -183,6 +185,8 @@ void open_begin(struct collector *c)
 		if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), open_task, o))
 			break;
 		found_stacks(o);
+		for (uint32_t i = 0; i < o->nr_found; i++)
+			snapshots_polled_ask(c, &o->found[i].now);
 		kernel_side_tasks(c->kernel, snapshots_only_pid(c), still_task, o);
 		full = o->nr_found == MAX_MOVING;
 	}

@@ -60,8 +60,11 @@ uint64_t snapshots_since_start(const struct collector *c, uint64_t at);
 void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes);
 uint32_t snapshots_only_pid(const struct collector *c);
-/* If the thread's code is in no known mapping, read the mappings of its process again. */
-void snapshots_mappings_check(struct collector *c, const struct pt_task_now *t);
+/* True if the thread is in poll() or select(). */
+bool snapshot_polls(const struct pt_task_now *t);
+/* Have the next iteration report what a thread in poll() waits for; then take it over. */
+void snapshots_polled_ask(struct collector *c, const struct pt_task_now *t);
+void snapshots_polled_take(struct pt_task_now *t, const struct pt_task_now *again);
 
 /* ---- thread_snapshots_open.c: take one snapshot of every thread; timers sample the running
  * ones */

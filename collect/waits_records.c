@@ -369,9 +369,11 @@ static bool socket_serves(struct collector *c, const struct pt_waits_object *r)
 {
 	struct waits_tracing *w = c->waits;
 	struct rec_thread_snapshot snapshot = {0};
-	struct pt_task_now now = {.tgid = r->tgid, .tid = r->tgid};
+	struct pt_task_now now = {.tgid = r->tgid, .tid = r->tgid, .fd = PT_NO_FD};
 	struct wait_text text;
 
+	if (r->object.end)
+		return r->object.end == PT_END_SERVER;
 	if (r->head.at - w->objects_ns > SOCKETS_MS * 1000000ull) {
 		w->objects_ns = r->head.at;
 		w->objects = 0;

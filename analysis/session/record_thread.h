@@ -101,11 +101,12 @@ struct rec_walk {
 
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
-/* Who can end a wait for events, as in bpf/ring.h. */
+/* Who can end a wait for events; the first three as in bpf/ring.h. */
 enum awaits {
 	AWAITS_UNKNOWN = 0,
 	AWAITS_OWN,    /* pipes, timers, signals and the like: no socket, no terminal */
 	AWAITS_OTHERS, /* a socket or a character device, too */
+	AWAITS_PAIR,   /* polls a Unix socket without names: not known which end sends requests */
 };
 
 /*
@@ -134,7 +135,7 @@ struct rec_thread_snapshot {
 	const char *stop_text;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */
-	uint32_t awaits;		/* enum awaits, of a thread in epoll_wait() */
+	uint32_t awaits; /* enum awaits, of a thread in epoll_wait(), poll() or select() */
 };
 
 /*

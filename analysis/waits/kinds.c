@@ -223,6 +223,15 @@ bool wait_reads(int32_t syscall)
 	}
 }
 
+/* A wait for several descriptors, or for the only connection of a client. */
+static enum wait_kind kind_of_poll(const struct wait_facts *f, bool has_descriptors)
+{
+	if (!has_descriptors)
+		return WAIT_CLOCK;
+	return f->object == OBJECT_SOCKET || f->object == OBJECT_LOCAL ? kind_of_object(f, false)
+								       : WAIT_EVENTS;
+}
+
 static enum wait_kind kind_of_call(const struct wait_facts *f)
 {
 	switch (f->syscall) {
@@ -231,15 +240,10 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 		return WAIT_CLOCK;
 	case SYS_poll:
 	case SYS_ppoll:
-		if (!f->args[1])
-			return WAIT_CLOCK;
-		/* the only connection that it polls, as a client */
-		return f->object == OBJECT_SOCKET || f->object == OBJECT_LOCAL
-			   ? kind_of_object(f, false)
-			   : WAIT_EVENTS;
+		return kind_of_poll(f, f->args[1]);
 	case SYS_select:
 	case SYS_pselect6:
-		return f->args[0] ? WAIT_EVENTS : WAIT_CLOCK;
+		return kind_of_poll(f, f->args[0]);
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:

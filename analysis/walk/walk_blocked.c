@@ -79,6 +79,7 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 	} else if (class == WALK_IDLE) {
 		l->idle_ns += snapshot->weight_ns;
 		l->awaits_own = snapshot->awaits == AWAITS_OWN;
+		l->awaits_pair = snapshot->awaits == AWAITS_PAIR;
 		l->serves = snapshot->serves || snapshot->awaits == AWAITS_OTHERS;
 		l->for_thread = snapshot->sleep.object == SLEEP_ON_FUTEX ||
 				!strncmp(call, "sem", 3) || l->awaits_own;
@@ -210,6 +211,8 @@ static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
  */
 static bool is_unsure(const struct walk *w, const struct walk_leaf *l)
 {
+	if (l->idle_ns && l->awaits_pair)
+		return true;
 	if (!l->idle_ns || !l->for_thread)
 		return false;
 	if (l->awaits_own && w->nodes[outermost(w, l->node)].kind == WALK_UNKNOWN)

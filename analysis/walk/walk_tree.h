@@ -39,9 +39,10 @@ struct walk_thread {
 	uint32_t tid, runs /* snapshots on a CPU */, nr;
 	struct walk_leaf {
 		uint32_t node;
-		bool for_thread; /* the thread may wait for a lock of another thread */
-		bool awaits_own; /* no client can end the wait (AWAITS_OWN) */
-		bool serves;	 /* a client may end the wait */
+		bool for_thread;  /* the thread may wait for a lock of another thread */
+		bool awaits_own;  /* no client can end the wait (AWAITS_OWN) */
+		bool awaits_pair; /* perhaps a peer blocks it (AWAITS_PAIR) */
+		bool serves;	  /* a client may end the wait */
 		uint64_t all_ns, run_ns, idle_ns;
 	} leaf[WALK_LEAVES];
 };

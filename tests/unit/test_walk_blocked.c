@@ -245,6 +245,27 @@ static void test_requests_beside_idle(void **state)
 	walk_free(w);
 }
 
+/* It is not known which end of a pair of sockets sends the requests, at any depth. */
+static void test_pair_of_sockets(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	for (int i = 0; i < 20; i++) {
+		awaits = AWAITS_PAIR;
+		SNAPSHOT(w, 40, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE, READ);
+		awaits = AWAITS_OTHERS;
+		SNAPSHOT(w, 60, WITNESS_SLEEP, &on_epoll, "", WORKER, TAKE, READ);
+	}
+	awaits = AWAITS_UNKNOWN;
+	thread(w, 7, 2000, 0, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 1);
+	near(r.unsure, 0.4);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(test_condition_inside_a_request),
 	    cmocka_unit_test(test_deep_condition),
 	    cmocka_unit_test(test_requests_beside_idle),
+	    cmocka_unit_test(test_pair_of_sockets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

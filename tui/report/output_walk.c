@@ -208,9 +208,10 @@ static bool remark_unsure(const struct walk_report *r, const struct walk_result 
 	if (!walk_unsure(result))
 		return false;
 	snprintf(out, size,
-		 "%s of the time is in waits deep below other functions that no client can end, "
-		 "only a timer, a signal, or another thread or process; those that are part of a "
-		 "request are not idle; \"peaktop chains\" shows who ends them",
+		 "%s of the time is in waits that need not be idle: deep below other functions, "
+		 "or for the other end of a pair of sockets; those that are part of a request are "
+		 "blocked by a timer, or by another thread or process; \"peaktop chains\" shows "
+		 "who ends them",
 		 format_percent(result->unsure).s);
 	return true;
 }

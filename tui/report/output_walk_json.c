@@ -143,6 +143,8 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 
 	put_share(o, "share", p->share, failed);
 	json_put(o, "time", json_string(walk_class_text(p->class)), failed);
+	if (p->unsure)
+		json_put(o, "unsure", json_true(), failed);
 	put_share(o, "share_of_that_time", p->of_class, failed);
 	json_put(o, "cause", cause_json(r, p, failed), failed);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);

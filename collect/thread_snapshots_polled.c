@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a thread in poll() or select() waits for. Its list of descriptors lies in its memory, which
+ * the collector reads; what they refer to is known to the kernel, where the next iteration looks
+ * them up.
+ */
+#include <poll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+
+#include "collect/target.h"
+#include "collect/thread_snapshots_state.h"
+
+/* Indices in struct pt_regs. */
+enum { REG_DX = 12, REG_SI = 13 };
+
+bool snapshot_polls(const struct pt_task_now *t)
+{
+	switch ((int64_t)t->regs[PT_REG_ORIG_AX]) {
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void polled_add(struct pt_polled *out, uint32_t fd)
+{
+	if (out->nr < PT_POLLED)
+		out->fd[out->nr] = fd;
+	out->nr++;
+}
+
+static void polled_in_list(const struct pt_task_now *t, struct pt_polled *out)
+{
+	struct pollfd list[PT_POLLED];
+	uint64_t n = t->regs[REG_SI];
+
+	if (!n || n > PT_POLLED ||
+	    target_read((pid_t)t->tgid, t->regs[PT_REG_DI], list, n * sizeof(*list)))
+		return;
+	for (uint64_t i = 0; i < n; i++) {
+		if (list[i].fd >= 0)
+			polled_add(out, (uint32_t)list[i].fd);
+	}
+}
+
+static void polled_in_sets(const struct pt_task_now *t, struct pt_polled *out)
+{
+	unsigned char set[2][FD_SETSIZE / 8] = {{0}};
+	uint64_t n = t->regs[PT_REG_DI];
+
+	if (!n || n > FD_SETSIZE)
+		return;
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = t->regs[i ? REG_DX : REG_SI];
+
+		/* the kernel reads and writes whole words */
+		if (at && target_read((pid_t)t->tgid, at, set[i], (n + 63) / 64 * 8))
+			return;
+	}
+	for (uint32_t fd = 0; fd < n; fd++) {
+		if ((set[0][fd / 8] | set[1][fd / 8]) & 1 << fd % 8)
+			polled_add(out, fd);
+	}
+}
+
+/*
+ * Read the descriptors of a thread in poll() or select() from its memory. Returns false if it is in
+ * another system call, or runs.
+ */
+static bool polled_read(const struct pt_task_now *t, struct pt_polled *out)
+{
+	uint64_t call = t->regs[PT_REG_ORIG_AX];
+
+	*out = (struct pt_polled){0};
+	if (!t->state || !snapshot_polls(t))
+		return false;
+	if (call == SYS_poll || call == SYS_ppoll)
+		polled_in_list(t, out);
+	else
+		polled_in_sets(t, out);
+	if (out->nr > PT_POLLED)
+		out->nr = 0;
+	return true;
+}
+
+void snapshots_polled_ask(struct collector *c, const struct pt_task_now *t)
+{
+	struct pt_polled polled;
+
+	if (polled_read(t, &polled))
+		kernel_side_polled(c->kernel, t->tid, &polled);
+}
+
+void snapshots_polled_take(struct pt_task_now *t, const struct pt_task_now *again)
+{
+	t->awaits = again->awaits;
+	t->fd = again->fd;
+	t->object = again->object;
+}
