@@ -173,7 +173,7 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 
 static void put_times(struct buf *out, const struct walk_result *result)
 {
-	buf_printf(out, "%u %s: %s of their time working", result->threads,
+	buf_printf(out, "%u %s: %s of their time working or blocked", result->threads,
 		   result->threads == 1 ? "thread" : "threads",
 		   format_percent(result->share[WALK_WORK]).s);
 	if (result->runqueue > 0.001)
