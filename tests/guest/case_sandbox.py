@@ -10,9 +10,6 @@ UNIT = os.path.join(TOP, "build", "unit")
 def with_landlock():
     names = ["test_sandbox", "test_parser_process"]
     files = [os.path.join(UNIT, n) + ":/bin/" + n for n in names]
-    for n in names:
-        if not os.path.exists(os.path.join(UNIT, n)):
-            raise Skip("no build/unit/%s" % n)
     script = "mkdir -p /tmp; mount -t securityfs s /sys/kernel/security; cat /sys/kernel/security/lsm; echo;" \
              " cp /bin/busybox /bin/true; test_sandbox && test_parser_process"
     status, out, err = guest("sh", "-c", script, files=files)
