@@ -9,7 +9,13 @@
 
 /* Bits of task_struct.__state and, before 6.1, of its flags. They are macros of the kernel, so
  * BTF does not have them. */
-enum { STATE_STOPPED = 4, STATE_TRACED = 8, STATE_FROZEN = 0x8000, FLAG_FROZEN = 0x10000 };
+enum {
+	STATE_STOPPED = 4,
+	STATE_TRACED = 8,
+	STATE_FROZEN = 0x8000,
+	FLAG_FROZEN = 0x10000,
+	JOBCTL_TRAP_FREEZE = 1 << 23
+};
 
 INLINE struct pt_cpu *cpu_of(u32 cpu)
 {
@@ -35,8 +41,11 @@ SEPARATE int runner_add(struct pt_runners *list, struct pt_runner *task)
 			continue;
 		if (!r->ns) {
 			r->pid = task->pid;
+			r->tid = task->tid;
 			__builtin_memcpy(r->comm, task->comm, PT_COMM);
 		}
+		if (r->tid != task->tid)
+			r->tid = 0;
 		r->ns += task->ns;
 		return 0;
 	}
@@ -61,15 +70,16 @@ SEPARATE int runners_join(struct pt_runners *to, struct pt_runners *from)
 }
 
 /* Charge the time of the task that ran on this CPU until now to each thread that waits for the
- * CPU. */
-SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
+ * CPU. A task that got the CPU before switches were recorded (`opened`) may have left it since. */
+SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now, u64 opened)
 {
 	struct pt_runner task = {};
 	u32 nr = 0;
 
-	if (!cpu)
+	if (!cpu || cpu->since < opened)
 		return 0;
 	task.pid = cpu->pid;
+	task.tid = cpu->tid;
 	__builtin_memcpy(task.comm, cpu->comm, PT_COMM);
 #pragma nounroll
 	for (u64 i = 0; i < PT_WAITING; i++) {
@@ -84,7 +94,7 @@ SEPARATE int waiting_charge(struct pt_cpu *cpu, u64 now)
 			continue;
 		nr++;
 		since = w->since > cpu->since ? w->since : cpu->since;
-		if (!task.pid || now <= since || w->tid == task.pid)
+		if (!task.pid || now <= since || w->tid == task.tid)
 			continue;
 		task.ns = now - since;
 		runner_add(&w->runners, &task);
@@ -146,16 +156,17 @@ SEPARATE int waiting_end(struct pt_cpu *cpu, u32 tid, struct pt_runners *to)
 }
 
 /* Called at every context switch during a descent. */
-INLINE void cpu_switched(struct task_struct *next, u64 now)
+INLINE void cpu_switched(struct pt_control *c, struct task_struct *next, u64 now)
 {
 	struct pt_cpu *cpu = cpu_of(bpf_get_smp_processor_id());
 
 	if (!cpu)
 		return;
 	if (cpu->nr_waiting)
-		waiting_charge(cpu, now);
+		waiting_charge(cpu, now, c->gate_ns[GATE_RUNQUEUE]);
 	cpu->since = now;
 	cpu->pid = next->tgid;
+	cpu->tid = next->pid;
 	bpf_probe_read_kernel(cpu->comm, PT_COMM, next->comm);
 }
 
@@ -178,7 +189,8 @@ INLINE void wait_begin(struct pt_thread *t, u32 tid, u32 wait, u32 cpu, u64 now)
 }
 
 /* The thread has waited for `ns` and runs now. */
-INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns, u64 now)
+INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns, u64 now,
+		     u64 opened)
 {
 	struct pt_cpu *cpu = t->wait_cpu ? cpu_of(t->wait_cpu - 1) : 0;
 	struct pt_host_waits *waits = d ? &d->record.waits : 0;
@@ -195,7 +207,7 @@ INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns,
 		return;
 	/* it got another CPU than it waited for, where the running task is not charged yet */
 	if (t->wait_cpu - 1 != bpf_get_smp_processor_id())
-		waiting_charge(cpu, now);
+		waiting_charge(cpu, now, opened);
 	waiting_end(cpu, tid,
 		    !waits			? 0
 		    : wait == PT_WAIT_PREEMPTED ? &waits->runners[1]
@@ -204,6 +216,17 @@ INLINE void wait_end(struct pt_descent *d, struct pt_thread *t, u32 tid, u64 ns,
 }
 
 /* ---- who has stopped it */
+
+/*
+ * Whether the freezer of cgroup v2 holds the task. Its bit `frozen` alone does not tell: a task
+ * that waits in vfork() has it, too, so that its cgroup can become frozen (kernel/fork.c,
+ * wait_for_vfork_done()).
+ */
+INLINE bool is_frozen(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen) &&
+	       BPF_CORE_READ(task, jobctl) & JOBCTL_TRAP_FREEZE;
+}
 
 /* Why a task is stopped: PT_WAIT_STOPPED, _TRACED or _FROZEN; 0: it sleeps. */
 INLINE u32 stop_of(struct task_struct *task, u32 state)
@@ -214,9 +237,7 @@ INLINE u32 stop_of(struct task_struct *task, u32 state)
 		return PT_WAIT_STOPPED;
 	if (state & STATE_FROZEN || BPF_CORE_READ(task, flags) & FLAG_FROZEN)
 		return PT_WAIT_FROZEN;
-	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
-		return PT_WAIT_FROZEN;
-	return 0;
+	return is_frozen(task) ? PT_WAIT_FROZEN : 0;
 }
 
 /* Describe the cgroup that froze the task: of version 2 if the task's `frozen` bit is set,
@@ -225,7 +246,7 @@ INLINE void fill_frozen(struct pt_host_waits *waits, struct task_struct *task)
 {
 	struct cgroup_subsys_state *css;
 
-	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen)) {
+	if (is_frozen(task)) {
 		fill_group(&waits->frozen, BPF_CORE_READ(task, cgroups, dfl_cgrp));
 		return;
 	}

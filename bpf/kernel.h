@@ -230,7 +230,8 @@ struct task_struct {
 	struct thread_info thread_info; /* has `cpu` since 5.16 */
 	unsigned int cpu;		/* until then */
 	unsigned int flags;
-	bool throttled;	     /* since 6.18 tasks are throttled, not queues */
+	bool throttled; /* since 6.18 tasks are throttled, not queues */
+	unsigned long jobctl;
 	unsigned int frozen; /* a bit; only of the freezer of cgroup v2 */
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;

@@ -288,7 +288,8 @@ struct pt_phase {
 /* A task that ran on the CPU that a thread of a target was waiting for. */
 struct pt_runner {
 	pt_u64 ns;
-	pt_u32 pid, spare;
+	pt_u32 pid;
+	pt_u32 tid; /* 0: several threads of the process */
 	char comm[PT_COMM];
 };
 
@@ -363,8 +364,9 @@ struct pt_waiting {
 /* State of a CPU during a descent. */
 struct pt_cpu {
 	pt_u64 since; /* when the running task got the CPU */
-	pt_u32 pid;
+	pt_u32 pid, tid;
 	pt_u32 nr_waiting;
+	pt_u32 spare;
 	char comm[PT_COMM];
 	struct pt_waiting waiting[PT_WAITING];
 };

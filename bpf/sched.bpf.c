@@ -220,7 +220,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	t->runq_ns += ns;
 	if (t->wait != PT_WAIT_WOKEN)
 		t->preempt_ns += ns;
-	wait_end(d, t, tid, ns, now);
+	wait_end(d, t, tid, ns, now, c->gate_ns[GATE_RUNQUEUE]);
 	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota_ns)
 		fill_quota(&d->record.waits, quota_group(next));
 	runqueue_count(c, t, tid, ns);
@@ -235,7 +235,7 @@ NOINLINE int targets_switched(void *ctx, struct pt_control *c, struct task_struc
 	u64 now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
 
 	if (c->descend_slot)
-		cpu_switched(next, now);
+		cpu_switched(c, next, now);
 	if (!out && !in) {
 		count_hit(PT_HIT_SCHED_OTHER);
 		return 0;

@@ -53,6 +53,7 @@ static void runners_fill(struct host_waits *out, uint32_t kind, uint64_t ns,
 		w = wait_add(out, kind, r->ns);
 		w->name = out->comm[out->nr - 1];
 		w->pid = r->pid;
+		w->tid = r->tid;
 		if (kind != HOST_WAIT_PREEMPTED || r->ns <= longest)
 			continue;
 		longest = r->ns;

@@ -7,7 +7,10 @@
 #include "analysis/base/format.h"
 
 enum { LATE_NS = 200000 };
-enum { ALONE_PERCENT = 90 }; /* from this percentage on, one task counts as the only one */
+enum {
+	ALONE_PERCENT = 90, /* from this percentage on, one task counts as the only one */
+	NAMED_PERCENT = 25, /* if less of the time has a name, no task is named */
+};
 
 const char *cause_kind_text(enum cause_kind kind)
 {
@@ -265,9 +268,13 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 		set(out, CAUSE_RUN_QUEUE, w->name);
 		break;
 	}
-	if (w->pid)
+	out->tid = w->tid;
+	if (w->pid && w->tid && w->tid != w->pid)
+		snprintf(out->detail, sizeof(out->detail), "%s%sthread %u of pid %u", detail,
+			 *detail ? ", " : "", w->tid, w->pid);
+	else if (w->pid)
 		snprintf(out->detail, sizeof(out->detail), "%s%spid %u", detail,
-			 *detail ? ", " : "", (unsigned int)w->pid);
+			 *detail ? ", " : "", w->pid);
 	else
 		snprintf(out->detail, sizeof(out->detail), "%s", detail);
 }
@@ -358,6 +365,7 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 	put_call(call, sizeof(call), s, out->kind);
 	put_times(times, sizeof(times), s);
 	put_waker(who, sizeof(who), s);
+	out->tid = s->ended_by == ENDED_TASK ? s->waker_tid : 0;
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))
 			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s",
@@ -456,6 +464,10 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 	/* a quota or a stop has no task that ran */
 	if (!top_ns || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
 		return;
+	if (named * 100 < all * NAMED_PERCENT) {
+		*out = (struct cause){.kind = kind};
+		return;
+	}
 	if (top_ns * 100 < named * ALONE_PERCENT)
 		tell_others(out, tasks, steal * 100 > named * (100 - ALONE_PERCENT),
 			    100 * (double)top_ns / (double)all);

@@ -57,6 +57,8 @@ struct cause {
 	enum cause_kind kind;
 	char name[CAUSE_TEXT];	 /* "" if none */
 	char detail[CAUSE_TEXT]; /* "" if none */
+	/* the thread that `name` names: it took the CPU, or woke; 0: no thread, or not known */
+	uint32_t tid;
 };
 
 /*
@@ -89,7 +91,8 @@ struct cause_tally {
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
 /*
  * Fills *out with the task that took the most time among causes of one kind. If that task did not
- * take nearly all of the time, the detail states its share.
+ * take nearly all of the time, the detail states its share. If most of the time is of unknown
+ * tasks, no task is named.
  */
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* Returns the heaviest cause, or NULL if the tally is empty. */

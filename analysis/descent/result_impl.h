@@ -16,6 +16,8 @@ struct builder {
 	uint32_t *index; /* index of an fnode in the result's nodes, or NO_INDEX */
 	double latency;	 /* mean latency of an in-peak call, ns */
 	int err;
+	/* share of the time in which a task that the thread waits for had its CPU */
+	double awaited;
 	/* Samples in page faults of the function at hand, and their heaviest stack. */
 	struct {
 		double ns, heaviest_ns;

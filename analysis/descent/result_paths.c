@@ -294,26 +294,66 @@ static uint64_t kind_ns(const struct cause_tally *t, enum cause_kind kind, uint6
 	return ns;
 }
 
+static bool is_awaited(const struct builder *b, uint32_t tid)
+{
+	for (unsigned int i = 0; i < b->r->nr_paths; i++) {
+		const struct cause *c = &b->r->paths[i].cause;
+
+		if (c->kind == CAUSE_WAIT && c->tid == tid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Takes the task out of the tally that had the CPU of the thread and that the thread waits for,
+ * too: it worked for the thread, which had woken it on its own CPU. Its time is a wait for that
+ * task, not contention. Returns it, or 0.
+ */
+static uint64_t take_awaited(const struct builder *b, struct cause_tally *t, struct cause *out)
+{
+	for (unsigned int i = 0; i < t->nr; i++) {
+		struct cause_entry e = t->entry[i];
+
+		if (e.cause.kind != CAUSE_PREEMPTION || !e.cause.tid || !is_awaited(b, e.cause.tid))
+			continue;
+		*out = e.cause;
+		out->kind = CAUSE_WAIT;
+		snprintf(out->detail, sizeof(out->detail), "%.96s, on the CPU of this thread",
+			 e.cause.detail);
+		t->entry[i] = t->entry[--t->nr];
+		return e.ns;
+	}
+	return 0;
+}
+
 /* Adds a path for each kind that matters, of the waits that did not begin with a wakeup. */
 static void add_preempted(struct builder *b, double ns, uint64_t votes)
 {
 	static const enum cause_kind kinds[] = {CAUSE_PREEMPTION, CAUSE_QUOTA, CAUSE_STOPPED};
-	const struct cause_tally *t = &b->d->preempted_by;
-	uint64_t all, part, shown = 0;
+	struct cause_tally t = b->d->preempted_by;
+	uint64_t all, part, shown, awaited;
 	struct cause cause = {.kind = CAUSE_PREEMPTION};
 	unsigned int i;
 
+	shown = awaited = take_awaited(b, &t, &cause);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		part = kind_ns(t, kinds[i], &all);
+		part = kind_ns(&t, kinds[i], &all);
 		shown += part * 100 >= all * CAUSE_PART ? part : 0;
 	}
 	if (!shown)
 		place(b, result_add_path(b, 0, ns, &cause, votes), false);
+	if (awaited) {
+		double part_ns = ns * (double)awaited / (double)shown;
+
+		b->awaited = part_ns / b->latency;
+		place(b, result_add_path(b, 0, part_ns, &cause, votes), false);
+	}
 	for (i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		part = kind_ns(t, kinds[i], &all);
+		part = kind_ns(&t, kinds[i], &all);
 		if (!part || part * 100 < all * CAUSE_PART)
 			continue;
-		cause_tally_tasks(t, kinds[i], &cause);
+		cause_tally_tasks(&t, kinds[i], &cause);
 		place(b, result_add_path(b, 0, ns * (double)part / (double)shown, &cause, votes),
 		      false);
 	}

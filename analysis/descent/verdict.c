@@ -102,7 +102,7 @@ static void find_largest_missing(struct descent_result *r)
 static void find_missing(struct builder *b)
 {
 	struct descent_missing *m = &b->r->missing;
-	double reported = sum_of(b->r, keeps_from_cpu), host = host_share(b);
+	double reported = sum_of(b->r, keeps_from_cpu) + b->awaited, host = host_share(b);
 
 	m->unmeasured = sum_of(b->r, is_unmeasured);
 	m->unknown = sum_of(b->r, is_unknown);

@@ -448,6 +448,7 @@ struct rec_host_wait {
 	uint32_t pid;	  /* of `name`, where that is a task; 0 */
 	const char *name; /* "": not known */
 	const char *detail;
+	uint32_t tid; /* the thread of that process that ran; 0: several, or not known */
 };
 
 /*

@@ -345,7 +345,7 @@ LAYOUT(rec_call_node);
 static const struct field rec_host_wait_fields[] = {
 	U32(rec_host_wait, kind), U64(rec_host_wait, ns),
 	U32(rec_host_wait, pid), TEXT(rec_host_wait, name),
-	TEXT(rec_host_wait, detail),
+	TEXT(rec_host_wait, detail), U32(rec_host_wait, tid),
 };
 LAYOUT(rec_host_wait);
 

@@ -24,6 +24,14 @@ def own_share(document, best, target):
     between("share of the interrupts in %d ns" % latency, best["share"], 0.5, 1.2 - 200000 / latency)
 
 
+def no_contention(document, best, target):
+    """Nobody but the awaited thread had the CPU."""
+    others = sum(p["share"] for p in document["paths"] if p["cause"]["kind"] in ("preemption", "run queue"))
+    check(others < 0.1, "%.2f of the time is contention: %s" % (others, told(document)))
+    waited = sum(p["share"] for p in document["paths"] if p["cause"]["kind"] == "wait" and p["cause"].get("name") == "rival")
+    check(waited > 0.8, "%.2f of the time is for the rival: %s" % (waited, told(document)))
+
+
 def through_pread(document, best, target):
     check("syscall:pread64" in names(best), "no pread in the path: %s" % told(document))
 
@@ -64,6 +72,8 @@ table((
     ("the lock of the address space: who held it", wait_case("space", ("mmap",), "lock", name="walker")),
     ("a semaphore: who raised it", wait_case("semaphore", ("sem_wait",), "wait", name="poster")),
     ("the end of a thread, and which", wait_case("join", ("pthread_join",), "wait", name="laggard")),
+    ("the end of a child's vfork(), and not the cgroup freezer", wait_case("vfork", ("vfork",), "wait")),
+    ("who is woken on the thread's own CPU and takes it is waited for", wait_case("rival", (), "wait", name="rival", more=no_contention)),
     ("the end of a child, and which", wait_case("child", ("waitpid",), "wait", name="slow-child")),
     ("epoll_wait() for another process", wait_case("epoll", ("epoll_wait",), "wait", name="feeder")),
     ("a futex until its time is over", wait_case("futex", ("syscall",), "timeout", detail="futex")),

@@ -316,6 +316,53 @@ WATCHED void space_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
+/* The end of vfork(): the child goes on in the parent's memory for a while. */
+WATCHED void vfork_serve(uint64_t i)
+{
+	pid_t child = vfork();
+
+	if (child < 0)
+		die("vfork");
+	if (!child) {
+		sleep_ns(WAIT_NS);
+		_exit(0);
+	}
+	if (waitpid(child, NULL, 0) != child)
+		die("waitpid");
+	KEEP(bystander(i));
+}
+
+/*
+ * The thread "rival" takes the CPU from whoever wakes it, works there, sleeps, and answers: a third
+ * of the time its client could run, else it sleeps, and all of it waits for the rival.
+ */
+static void *rival(void *nothing)
+{
+	name_thread("rival");
+	scheduled(SCHED_FIFO, 2);
+	for (;;) {
+		byte_take(ask[0]);
+		burn_ns(WAIT_NS / 2);
+		sleep_ns(WAIT_NS);
+		byte_send(held[1]);
+	}
+	return nothing;
+}
+
+static void rival_begin(void)
+{
+	scheduled(SCHED_OTHER, 0);
+	pin_to(sched_getcpu());
+	thread_run(rival);
+}
+
+WATCHED void rival_serve(uint64_t i)
+{
+	byte_send(ask[1]);
+	byte_take(held[0]);
+	KEEP(bystander(i));
+}
+
 static const struct kind kinds[] = {
     {"semaphore", semaphore_begin, NULL, semaphore_serve},
     {"join", NULL, join_before, join_serve},
@@ -328,6 +375,8 @@ static const struct kind kinds[] = {
     {"paged", paged_begin, paged_before, paged_serve},
     {"synced", synced_begin, NULL, synced_serve},
     {"space", space_begin, space_before, space_serve},
+    {"vfork", NULL, NULL, vfork_serve},
+    {"rival", rival_begin, NULL, rival_serve},
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Waits whose stack could not be unwound, and loops whose callee is named. */
+#include <math.h>
+
 #include "tests/unit/descent/bench.h"
 
 static const struct rec_sleep on_purpose = {
@@ -57,6 +59,53 @@ static void test_blocked_without_frames(void **state)
 	expect_path(&b, 0, "a", CAUSE_SLEEP);
 	assert_int_equal(descent_result(b.d, &r), 0);
 	assert_int_equal(r.paths[0].nr_kernel, 1);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/*
+ * The thread wakes a task on its own CPU, which takes it, and then waits for the same task: both
+ * are waiting for that task. Another task that takes the CPU is contention.
+ */
+static void test_awaited_task_has_the_cpu(void **state)
+{
+	const struct rec_sleep answer = {.syscall = 0,
+					 .call = "read",
+					 .object = SLEEP_ON_PIPE,
+					 .name = "pipe:[7]",
+					 .ended_by = ENDED_TASK,
+					 .waker = "server",
+					 .waker_pid = 90,
+					 .waker_tid = 99,
+					 .holder = ""};
+	const struct rec_host_wait waits[] = {
+	    {.kind = HOST_WAIT_PREEMPTED, .ns = 4 * MS, .name = "server", .pid = 90, .tid = 99},
+	    {.kind = HOST_WAIT_PREEMPTED, .ns = MS, .name = "make", .pid = 7, .tid = 7}};
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.blocked_ns = 4 * MS;
+	b.call.runqueue_ns = b.call.preempted_ns = 5 * MS;
+	b.call.waits = waits;
+	b.call.nr_waits = 2;
+	for (int i = 0; i < 20; i++) {
+		sleep_at(&b, armed(&b, "a")->node, &answer);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .blocked = 4 * MS, .runqueue = 5 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(r.nr_paths >= 3);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(r.paths[i].cause.kind, CAUSE_WAIT);
+		assert_int_equal(r.paths[i].cause.tid, 99);
+		assert_true(fabs(r.paths[i].share - 0.4) < 1e-9);
+	}
+	assert_int_equal(r.paths[2].cause.kind, CAUSE_PREEMPTION);
+	assert_string_equal(r.paths[2].cause.name, "make");
+	assert_true(fabs(r.paths[2].share - 0.1) < 1e-9);
+	assert_true(r.missing.host < 1e-9);
 	descent_result_release(&r);
 	bench_end(&b);
 }
@@ -288,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_blocked_without_frames),
+	    cmocka_unit_test(test_awaited_task_has_the_cpu),
 	    cmocka_unit_test(test_blocked_below_the_caller),
 	    cmocka_unit_test(test_blocked_for_two_things),
 	    cmocka_unit_test(test_callee_of_a_loop),

@@ -82,15 +82,20 @@ static void test_several_tasks(void **state)
 	cause_tally_add(&t, &a, 40);
 	cause_tally_add(&t, &b, 60);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	/* those who ran for a tenth of the time do not stand for all of it */
+	assert_string_equal(got.name, "");
+	cause_tally_add(&t, &a, 160);
+	cause_tally_add(&t, &b, 240);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.name, "b");
-	assert_string_equal(got.detail, "2 tasks ran; this one ran for 6% of that time");
-	cause_tally_add(&t, &b, 940);
+	assert_string_equal(got.detail, "2 tasks ran; this one ran for 21% of that time");
+	cause_tally_add(&t, &b, 2600);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "");
-	/* one that is known, and little of the time: it must not stand for all of it */
-	cause_tally_add(&t, &nobody, 9000);
+	/* one that is known, and not most of the time: it must not stand for all of it */
+	cause_tally_add(&t, &nobody, 5600);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
-	assert_string_equal(got.detail, "for 9% of that time; the other tasks are not known");
+	assert_string_equal(got.detail, "for 30% of that time; the other tasks are not known");
 }
 
 /* Steal time is a preemption, with the hypervisor in the place of a task. */
