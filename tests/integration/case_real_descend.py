@@ -143,10 +143,10 @@ def postgres():
 
 
 def backend_of(server, data, name):
-    """The backend that serves the client that calls itself `name`."""
+    """The backend that runs the script of the client that calls itself `name`: pgbench first makes a connection for questions of its own."""
     def found():
         answer = subprocess.run([glob.glob("/usr/lib/postgresql/*/bin/psql")[-1], "-h", data, "-U", "postgres", "-At", "-c", "select pid from "
-                                 "pg_stat_activity where application_name = '%s'" % name, "postgres"], stdout=subprocess.PIPE)
+                                 "pg_stat_activity where application_name = '%s' and (query like 'update%%' or query like 'select pg_sleep%%')" % name, "postgres"], stdout=subprocess.PIPE)
         return int(answer.stdout or 0)
     return wait_for(found, "the backend of %s" % name, 20)
 

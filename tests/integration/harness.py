@@ -195,6 +195,11 @@ def say(*words):
     print(*words, flush=True)
 
 
+def say_trace(trace):
+    for line in trace.splitlines():
+        say("#   " + line)
+
+
 def one_case(number, what, function, again=""):
     """Run and report one case; "" or the disturbance for which it has to be run again, alone."""
     machine, error, trace = run_case(function)
@@ -208,10 +213,10 @@ def one_case(number, what, function, again=""):
         disturbance = machine.disturbance()
         if disturbance and not again and isinstance(error, Exception):
             say("# to be repeated: %s: %s; %s" % (what, disturbance, first))
+            say_trace(trace)
             return disturbance
         say("not ok %d - %s %s: %s" % (number, what, used, first))
-        for line in trace.splitlines():
-            say("#   " + line)
+        say_trace(trace)
         one_case.failed = True
         if not isinstance(error, Exception):
             sys.exit(1)
