@@ -26,6 +26,8 @@ enum {
 	POOL_DEPTH = 12,
 	/* a function below the loop with this percentage of the CPU time handles requests */
 	WORK_PERCENT = 50,
+	/* a loop that sleeps on purpose for this percentage of a thread's time is paced by that */
+	PACE_PERCENT = 10,
 };
 
 static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
@@ -76,6 +78,8 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 	if (snapshot->kind == WITNESS_RUN) {
 		l->run_ns += snapshot->weight_ns;
 		t->runs++;
+	} else if (class == WALK_SLEEP) {
+		l->sleep_ns += snapshot->weight_ns;
 	} else if (class == WALK_IDLE) {
 		l->idle_ns += snapshot->weight_ns;
 		l->awaits_own = snapshot->awaits == AWAITS_OWN;
@@ -206,12 +210,39 @@ static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
 }
 
 /*
- * Returns true if the wait lies so deep that it need not be the thread's own loop. A stack that
- * ends early does not tell how deep a wait lies.
+ * Returns true if the thread's loop is paced by sleeping on purpose, and this wait lies further
+ * below the loop than that sleep: the loop itself is not idle here. A sleep that lies deeper than
+ * the wait is part of a request.
  */
-static bool is_unsure(const struct walk *w, const struct walk_leaf *l)
+static bool is_in_paced_loop(const struct walk *w, const struct walk_thread *t,
+			     const struct walk_leaf *l)
 {
-	if (l->idle_ns && l->awaits_pair)
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < t->nr; i++)
+		all += t->leaf[i].all_ns;
+	for (uint32_t i = 0; i < t->nr; i++) {
+		uint32_t loop = t->leaf[i].node;
+
+		if (t->leaf[i].sleep_ns * 100 < all * PACE_PERCENT || !t->leaf[i].sleep_ns)
+			continue;
+		while (!is_below(w, l->node, loop))
+			loop = w->nodes[loop].parent;
+		if (loop && w->nodes[loop].kind == WALK_FUNCTION &&
+		    functions_below(w, l->node, loop) > functions_below(w, t->leaf[i].node, loop))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns true if the wait need not be the idleness of the thread: it is in a paced loop, or lies
+ * so deep that it need not be the thread's own loop. A stack that ends early does not tell how deep
+ * a wait lies.
+ */
+static bool is_unsure(const struct walk *w, const struct walk_thread *t, const struct walk_leaf *l)
+{
+	if (l->idle_ns && (l->awaits_pair || (!l->serves && is_in_paced_loop(w, t, l))))
 		return true;
 	if (!l->idle_ns || !l->for_thread)
 		return false;
@@ -228,7 +259,7 @@ bool walk_is_unsure(const struct walk_making *m, uint32_t node)
 		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
 			const struct walk_leaf *l = &w->judged[k].leaf[i];
 
-			if (l->node == node && is_unsure(w, l))
+			if (l->node == node && is_unsure(w, &w->judged[k], l))
 				return true;
 		}
 	}
@@ -286,7 +317,7 @@ int walk_judge_waits(struct walk_making *m)
 			    (l->for_thread &&
 			     (is_in_request(w, l->node) || serves_elsewhere(w, t, l))))
 				leaf_is_blocked(m, l->node);
-			else if (is_unsure(w, l))
+			else if (is_unsure(w, t, l))
 				m->unsure_ns += l->idle_ns;
 		}
 	}

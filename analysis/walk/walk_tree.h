@@ -44,6 +44,7 @@ struct walk_thread {
 		bool awaits_pair; /* perhaps a peer blocks it (AWAITS_PAIR) */
 		bool serves;	  /* a client may end the wait */
 		uint64_t all_ns, run_ns, idle_ns;
+		uint64_t sleep_ns; /* asleep on purpose */
 	} leaf[WALK_LEAVES];
 };
 

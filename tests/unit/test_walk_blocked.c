@@ -266,10 +266,39 @@ static void test_pair_of_sockets(void **state)
 	walk_free(w);
 }
 
+/*
+ * A loop that sleeps between its rounds is paced by that: what it waits for within a round need not
+ * be idleness. A loop that waits, and sleeps deeper, in its requests, is idle where it waits.
+ */
+static void test_paced_loop(void **state)
+{
+	struct walk_result r;
+	struct walk *w;
+
+	for (int deep = 0; deep < 2; deep++) {
+		w = begin(&defaults);
+		for (int i = 0; i < 20; i++) {
+			SNAPSHOT(w, 40, WITNESS_SLEEP, &on_condition, "", MAIN, SERVE, TAKE, READ);
+			if (deep)
+				SNAPSHOT(w, 60, WITNESS_SLEEP, &on_purpose, "", MAIN, WORKER,
+					 COMPUTE, PARSE, READ);
+			else
+				SNAPSHOT(w, 60, WITNESS_SLEEP, &on_purpose, "", MAIN, READ);
+		}
+		thread(w, 7, 2000, 0, 0);
+		r = result_of(w);
+		near(r.share[WALK_IDLE], 0.4);
+		near(r.unsure, deep ? 0 : 0.4);
+		walk_result_release(&r);
+		walk_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_blocked_or_idle),
+	    cmocka_unit_test(test_paced_loop),
 	    cmocka_unit_test(test_events_inside_a_request),
 	    cmocka_unit_test(test_one_wait_for_own_events),
 	    cmocka_unit_test(test_condition_inside_a_request),

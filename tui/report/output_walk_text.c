@@ -100,7 +100,7 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (p->class == WALK_IDLE) {
-		buf_puts(out, p->unsure ? "idle, or waiting for a timer or another process inside "
+		buf_puts(out, p->unsure ? "idle, or waiting for a timer or another task inside "
 					  "a request"
 					: "idle: waiting for requests or other events");
 		if (p->cause.detail[0]) {
