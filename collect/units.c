@@ -15,6 +15,7 @@
 #include "collect/waits.h"
 
 #define MS 1000000ull
+#define SECOND_NS (1000 * MS)
 
 enum {
 	CHECK_FAST_MS = 6,
@@ -30,6 +31,7 @@ enum {
 				     time */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
 	LEAST_PART = 4,		  /* of what is earned, the others share at least the fourth part */
+	BURST_PARTS = 4, /* a burst begins with what a unit earns in this part of a second */
 };
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
@@ -247,11 +249,34 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 	       (f0->state == FUNCTION_DRAINING && budget_left(c) < -budget_of(c, OVERDRAWN_NS));
 }
 
+/* What all units together earn of the host's budget in `wall` ns. */
+static uint64_t host_budget(const struct collector *c, uint64_t wall)
+{
+	return wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
+	       1000000;
+}
+
+/*
+ * True if the credit suffices for a burst that is worth its attaching. To attach and detach
+ * changes the kernel's code, and every CPU is interrupted for that: bursts as short as the
+ * credit of one turn would cost more than what they measure.
+ */
+static bool burst_is_saved(const struct collector *c, enum unit u)
+{
+	const struct governed_unit *g = &c->units[u];
+	int64_t target = budget_of(c, SECOND_NS / BURST_PARTS) / (int64_t)budget_parts(c),
+		host = (int64_t)host_budget(c, SECOND_NS / BURST_PARTS) / (int64_t)UNITS;
+
+	if (host > HOST_MAX_NS / 2)
+		host = HOST_MAX_NS / 2;
+	return g->credit_ns >= target && g->host_ns >= host;
+}
+
 /* True if a unit that is off can be switched on. */
 static bool unit_is_affordable(const struct collector *c, enum unit u)
 {
 	if (!serves_descent(c, u))
-		return c->units[u].credit_ns >= 0 && c->units[u].host_ns >= 0;
+		return burst_is_saved(c, u);
 	/* f0's bursts start it with units_start() */
 	return !descend_f0(c) && budget_left(c) > budget_burst(c);
 }
@@ -362,7 +387,7 @@ static int64_t earned_to_share(struct collector *c, const uint64_t n[PT_COUNTERS
 
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 {
-	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when, all;
+	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when;
 	unsigned int used = units_used(c);
 	int64_t earned, host;
 
@@ -373,9 +398,7 @@ uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 	 * the units share the host's budget */
 	earned = earned_to_share(c, n) / (int64_t)budget_parts(c);
 	waits_credit(c, n, earned);
-	all = wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
-	      1000000;
-	host = (int64_t)(all / (used ? used : 1));
+	host = (int64_t)(host_budget(c, wall) / (used ? used : 1));
 	for (enum unit u = 0; u < UNITS; u++) {
 		unit_credit(c, u, n, earned, host);
 		if (!unit_is_used(c, u))

@@ -56,6 +56,30 @@ def descent():
     check(cost["target_ns"] <= 1.5 * most, "lost %.1f of %.1f ms in %.1f s" % (cost["target_ns"] / 1e6, most / 1e6, seconds))
 
 
+@case("bursts of system calls are few: each interrupts every CPU twice for each of its links", alone=True)
+def few_bursts():
+    t = Target("syscalls", 400000)
+    t.go()
+    seen, seconds = set(), 4
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "syscalls", "--json", "--for", seconds + 2)
+        held_by = lambda: [pid for pid in family(program.pid) if any(kind == "link" for kind, _ in bpf_held_by(pid))]
+        wait_for(held_by, "the collector's links")
+        collector = held_by()[0]
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            seen |= {number for kind, number in bpf_held_by(collector) if kind == "link"}
+        equal("exit status", program.wait(60), 0)
+    t.end()
+    document = program.document()
+    check(operation(document, "syscall:getppid")["share_of_calls_seen"] < 0.9, "it was not paused")
+    cost = document["cost"]
+    check(cost["target_ns"] <= 1.5 * cost["allowed_ns"], "lost %.1f of %.1f ms" % (cost["target_ns"] / 1e6, cost["allowed_ns"] / 1e6))
+    print("# %d links in %d s" % (len(seen), seconds), flush=True)
+    # Four bursts a second of the two tracepoints of system calls, and the three that stay: begin, exec and end of threads.
+    check(len(seen) <= 8 * seconds + 3, "%d links in %d s" % (len(seen), seconds))
+
+
 @case("the line of the cost names the allowance and both percentages", alone=True)
 def line():
     t = load(1000)
