@@ -431,7 +431,7 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	if (t) {
 		d->preempt_ns = t->preempt_ns;
 		d->irq_ns = t->irq_ns;
-		t->irq_longest = 0;
+		t->irq_lead = 0;
 	}
 	if (d->waited)
 		__builtin_memset(&d->record.waits, 0, sizeof(d->record.waits));

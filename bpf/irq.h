@@ -70,6 +70,43 @@ INLINE bool irq_in_thread(u32 vector)
 	return bpf_ktime_get_ns() - irq->left > BEHIND_NS;
 }
 
+/* While the collector calibrates: measures the clock's interrupts of its own thread. */
+INLINE void clock_measure(struct pt_control *c, struct irq_context *irq, u32 tid, u64 now)
+{
+	if (tid != c->clock_tid || irq->number != PT_IRQ_LOCAL_TIMER)
+		return;
+	c->clocks++;
+	c->clock_ns += now - irq->start;
+}
+
+/*
+ * The time that the tracepoints of this interrupt do not see. On a virtual machine an interrupt
+ * that does little takes most of its time there, on its way through the hypervisor. A soft
+ * interrupt runs behind a hard one, whose time this is.
+ */
+INLINE u64 irq_outside(struct pt_control *c, struct irq_context *irq)
+{
+	bool soft = irq->number >= PT_IRQ_SOFT && irq->number < PT_IRQ_VECTOR;
+
+	return soft ? 0 : c->irq_outside_ns;
+}
+
+/*
+ * Names the interrupt that has more than half of the time in interrupts, if there is one: a
+ * majority vote (Boyer and Moore), weighted by time. Many short ones may outweigh the longest.
+ */
+INLINE void irq_vote(struct pt_thread *t, u32 number, u64 ns)
+{
+	if (number == t->irq_number) {
+		t->irq_lead += ns;
+	} else if (ns > t->irq_lead) {
+		t->irq_lead = ns - t->irq_lead;
+		t->irq_number = number;
+	} else {
+		t->irq_lead -= ns;
+	}
+}
+
 INLINE void irq_leave(u32 bracket)
 {
 	struct pt_control *c = the_control();
@@ -89,6 +126,7 @@ INLINE void irq_leave(u32 bracket)
 	if (irq->number < PT_IRQ_SOFT || irq->number >= PT_IRQ_VECTOR)
 		irq->left = now;
 	count_hit(PT_HIT_SCHED_OTHER);
+	clock_measure(c, irq, (u32)id, now);
 	if (waits_on(c))
 		irq->total += now - irq->start;
 	if (!is_target(c, id >> 32))
@@ -96,14 +134,11 @@ INLINE void irq_leave(u32 bracket)
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)
 		return;
-	ns = now - irq->start;
+	ns = now - irq->start + irq_outside(c, irq);
 	looked = irq->looked + steal_clock(c) - irq->steal;
 	ns = ns > looked ? ns - looked : 0;
 	t->irq_ns += ns;
-	if (ns > t->irq_longest) {
-		t->irq_longest = ns;
-		t->irq_number = irq->number;
-	}
+	irq_vote(t, irq->number, ns);
 }
 
 #endif

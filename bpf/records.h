@@ -403,7 +403,8 @@ struct pt_thread {
 	pt_u32 sys_burst;   /* control.sys_burst when the open call began */
 	pt_u32 sched_burst; /* control.sched_burst when this state was written */
 	pt_u64 preempt_ns;  /* total wait after preemption, throttling or a stop; steal time */
-	pt_u64 irq_ns, irq_longest;
+	pt_u64 irq_ns;
+	pt_u64 irq_lead; /* of irq_number in the vote for the interrupt with most time */
 	pt_u64 probe_ns; /* total time of function probes; counted only if control.nested */
 	pt_u32 irq_number;
 	pt_u32 waker_tid, waker_tgid, waker_irq;
@@ -468,10 +469,17 @@ struct pt_control {
 	pt_u32 descend_call;   /* number + 1 if f0 is a system call; 0: f0 is a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
-	pt_u32 hit_ns[2];   /* cost of a hit by site class */
-	pt_u32 tick_ns;	    /* cost of a sampling interrupt without its BPF program */
-	pt_s32 stacks_left; /* stacks that may be copied until the collector refills this */
-	pt_u32 snapshots;   /* 1: sample the stacks of running threads, inside f0 or not */
+	pt_u32 hit_ns[2]; /* cost of a hit by site class */
+	pt_u32 tick_ns;	  /* cost of a sampling interrupt without its BPF program */
+	/*
+	 * What an interrupt takes from the code that it interrupts before the first and after the
+	 * last of its tracepoints, ns.
+	 */
+	pt_u32 irq_outside_ns;
+	pt_u32 clock_tid;	 /* measure the clock's interrupts of this thread; 0: of none */
+	pt_u64 clocks, clock_ns; /* their number, and their time between their tracepoints */
+	pt_s32 stacks_left;	 /* stacks that may be copied until the collector refills this */
+	pt_u32 snapshots;	 /* 1: sample the stacks of running threads, inside f0 or not */
 	pt_s32 snapshots_left;
 	pt_u64 snapshots_done, snapshots_dropped, snapshot_ns; /* counts, and total cost in ns */
 	pt_u64 lost_ring, lost_samples, lost_acts, lost_threads;

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -62,7 +61,6 @@ enum {
 	SWITCH_ROUNDS = 5,
 	SWITCHES = 200,
 	PAGES = 100,
-	TICKS = 32,
 	COLD_CALLS = 40,
 	WARM_CALLS = 4,
 	TRAP_ROUNDS = 60,
@@ -519,42 +517,6 @@ static void forget(struct collector *c)
 		if (c->slots[s].op)
 			control->next_slot = s + 1;
 	}
-}
-
-/* Number of context switches of this thread. */
-static long switches(void)
-{
-	struct rusage u;
-
-	return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nvcsw + u.ru_nivcsw;
-}
-
-/*
- * Measure the gaps that a loop sees in the time while sampling timers run. Keep as many of the
- * longest gaps as there are ticks, except those with a context switch. Take the lower quartile,
- * because some gaps contain more than a tick.
- */
-uint64_t calibrate_tick(unsigned int hz)
-{
-	uint64_t gap[TICKS] = {0}, begin = now_ns(), last = begin, at;
-	const uint64_t span = TICKS * 1000000000ull / hz;
-	long switched = switches(), now;
-	size_t i;
-
-	while (last - begin < span) {
-		at = now_ns();
-		if (at - last > gap[0]) {
-			now = switches();
-			/* sorted in ascending order: drop the shortest gap */
-			for (i = 0; now == switched && i < TICKS && at - last > gap[i]; i++)
-				gap[i] = i + 1 < TICKS && gap[i + 1] < at - last ? gap[i + 1]
-										 : at - last;
-			switched = now;
-			at = now_ns();
-		}
-		last = at;
-	}
-	return gap[TICKS / 4];
 }
 
 int calibrate(struct collector *c)

@@ -9,6 +9,7 @@
 #include "analysis/session/record.h"
 
 struct collector;
+struct pt_control;
 
 /* Cost of probes in ns, measured on this host at the start. */
 struct probe_cost {
@@ -28,10 +29,15 @@ struct probe_cost {
 /* Measure c->cost, before anything is armed. Returns 0, or a negative errno if no helper can
  * be started. */
 int calibrate(struct collector *c);
+/* What an interrupt of the sampling timers takes from the code that it interrupts, ns. */
+struct tick_cost {
+	uint32_t ns;
+	uint32_t outside_ns; /* the part before and after its tracepoints, as of any interrupt */
+};
 /*
- * CPU time that one tick of the sampling timers at `hz` takes from the code that it
- * interrupts, ns. Measures 32 ticks.
+ * Measure at most 32 interrupts of sampling timers that run at `hz`, while the programs that time
+ * interrupts are attached. Returns false if other tasks had the CPU nearly all the time.
  */
-uint64_t calibrate_tick(unsigned int hz);
+bool calibrate_tick(struct pt_control *control, unsigned int hz, struct tick_cost *out);
 
 #endif

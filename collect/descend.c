@@ -24,7 +24,8 @@
 
 enum {
 	MAX_NODE_LINKS = 1024,
-	STACKS = 25, /* per refill; there are 20 refills per second */
+	TICK_NS = 2000, /* assumed cost of a sampling interrupt that could not be measured */
+	STACKS = 25,	/* per refill; there are 20 refills per second */
 };
 
 bool descend_is_of(const struct collector *c, const struct function *f)
@@ -292,6 +293,19 @@ void descend_detach(struct collector *c, const struct function *f)
 	learn_detach(c);
 }
 
+/* Measure what interrupts take from the code that they interrupt. */
+static void interrupts_calibrate(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	struct tick_cost cost = {.ns = TICK_NS};
+
+	/* attach the programs that time interrupts */
+	units_layers(c);
+	calibrate_tick(control, SAMPLE_HZ, &cost);
+	control->tick_ns = cost.ns;
+	control->irq_outside_ns = cost.outside_ns;
+}
+
 /* Start a sampling timer on every CPU. A CPU without a timer is not an error: there only
  * sleeps are recorded. */
 static void clocks_attach(struct collector *c, struct descent_arming *d)
@@ -304,7 +318,7 @@ static void clocks_attach(struct collector *c, struct descent_arming *d)
 			d->nr_clocks++;
 	}
 	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
-		kernel_side_control(c->kernel)->tick_ns = (uint32_t)calibrate_tick(SAMPLE_HZ);
+		interrupts_calibrate(c);
 	d->clocks_run = true;
 	descend_clocks(c);
 }
