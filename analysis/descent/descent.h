@@ -244,14 +244,14 @@ struct descent_path {
 	unsigned int nr_below;
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
 	/*
-	 * If the cause is a loop: the callee that takes most of the time, if its calls are long
-	 * enough to matter. `calls` is 0 if there is none.
+	 * If the cause is a loop: the callee that takes most of the time, measured if its calls are
+	 * long enough for that, else sampled. `share` is 0 if there is none.
 	 */
 	struct descent_looped {
 		struct rec_code function;
-		double calls; /* mean number of calls in an in-peak call */
-		double share; /* of the peak's time */
-		uint64_t mean_ns;
+		double calls;	  /* mean number of calls in an in-peak call; 0: sampled */
+		double share;	  /* of the peak's time */
+		uint64_t mean_ns; /* 0: sampled */
 	} looped;
 	/* Kernel frames below the last frame: from the system call or the page fault down. */
 	unsigned int nr_kernel;

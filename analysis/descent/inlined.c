@@ -76,7 +76,7 @@ static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int 
 
 /*
  * Keeps only the samples in the inlined function that holds most of the time. Returns their number;
- * 0 if no function holds half of it.
+ * 0 if no function holds half of `all`, the time in the last function of the path.
  */
 static unsigned int follow(struct sample *s, unsigned int nr, unsigned int level, uint64_t all)
 {
@@ -130,6 +130,6 @@ void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const 
 					    .file = ""};
 		heaviest_line(s, nr, out->nr, l);
 		heaviest_loop(s, nr, out->nr, l);
-		nr = follow(s, nr, ++out->nr, l->ns);
+		nr = follow(s, nr, ++out->nr, out->ns);
 	}
 }

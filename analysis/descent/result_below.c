@@ -76,6 +76,36 @@ static void insert(struct descent_path *path, struct rec_code function, double s
 	qsort(path->below, path->nr_below, sizeof(path->below[0]), by_time);
 }
 
+static uint64_t weight_below(const struct witnesses *w, uint32_t witness)
+{
+	const struct witness_node *n = witnesses_node(w, witness);
+	uint64_t ns = n->own_run_ns + n->own_sleep_ns;
+
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+		ns += weight_below(w, id);
+	return ns;
+}
+
+/* Finds the callee below which most of `all`, the time of these samples, passed. */
+static void sampled_callee(const struct witnesses *w, const struct witness_set *set, uint64_t all,
+			   struct descent_path *path, struct tally *t)
+{
+	t->nr = 0;
+	for (unsigned int i = 0; i < set->nr_at; i++) {
+		uint32_t id = witnesses_node(w, set->at[i])->first_child;
+
+		for (; id != NO_INDEX; id = witnesses_node(w, id)->next)
+			tally_add(t, witnesses_node(w, id)->function, weight_below(w, id));
+	}
+	for (unsigned int i = 0; i < t->nr; i++) {
+		double part = (double)t->entry[i].ns / (double)all;
+
+		if (part * LOOPED_PART > 1)
+			path->looped = (struct descent_looped){.function = t->entry[i].function,
+							       .share = path->share * part};
+	}
+}
+
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	uint32_t function = b->d->tree.node[node].function;
@@ -106,6 +136,8 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	/* the function's own code is reported by its source lines */
 	if (path->nr_below == 1 && path->below[0].own)
 		path->nr_below = 0;
+	if (path->cause.kind == CAUSE_LOOP && !path->looped.calls && t->all_ns)
+		sampled_callee(b->d->witnesses, &set, t->all_ns, path, t);
 	free(t);
 }
 

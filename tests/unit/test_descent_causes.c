@@ -630,6 +630,10 @@ static void test_samples_in_a_loop(void **state)
 	assert_false(r.paths[0].below[0].own);
 	assert_true(r.paths[0].below[1].own || r.paths[0].below[2].own);
 	assert_true(r.paths[0].below[1].share > 0.15 && r.paths[0].below[1].share < 0.25);
+	/* the callee of the loop has most of the samples, its own and those of what it calls */
+	assert_int_equal(r.paths[0].looped.function.offset, code('b').offset);
+	assert_true(fabs(r.paths[0].looped.share - 0.8 * r.paths[0].share) < 1e-9);
+	assert_true(r.paths[0].looped.calls < 1e-9);
 	descent_result_release(&r);
 	bench_end(&b);
 }

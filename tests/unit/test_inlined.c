@@ -96,6 +96,17 @@ static void followed(void **state)
 	assert_int_equal(in.level[0].loop_first, 0);
 }
 
+/* mix() has most of fold(), and fold() most of all, but mix() has less than half of all. */
+static void not_followed_too_far(void **state)
+{
+	const struct descent_pc pcs[] = {{{3, 1}, 4}, {{2, 2}, 3}, {{1, 3}, 3}};
+	struct inlined in = narrow(pcs, 3);
+
+	assert_int_equal(in.nr, 2);
+	assert_string_equal(in.level[1].function, "fold");
+	assert_int_equal(in.level[1].ns, 7);
+}
+
 /* The loop is of the caller: what is inlined into it is followed all the same. */
 static void loop_of_the_caller(void **state)
 {
@@ -122,9 +133,9 @@ static void without_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(nothing_known), cmocka_unit_test(own_code),
-	    cmocka_unit_test(followed),	     cmocka_unit_test(loop_of_the_caller),
-	    cmocka_unit_test(without_lines),
+	    cmocka_unit_test(nothing_known),	  cmocka_unit_test(own_code),
+	    cmocka_unit_test(followed),		  cmocka_unit_test(not_followed_too_far),
+	    cmocka_unit_test(loop_of_the_caller), cmocka_unit_test(without_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

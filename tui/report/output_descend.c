@@ -387,8 +387,14 @@ void report_mean_count(struct buf *out, double mean)
 void report_path_cause(struct buf *out, const struct descent_driver *d,
 		       const struct descent_path *p)
 {
-	if (!p->looped.calls) {
+	if (p->looped.share <= 0) {
 		report_cause(out, &p->cause);
+		return;
+	}
+	if (!p->looped.calls) {
+		buf_puts(out, "its own loop around short calls of ");
+		report_function(out, d, p->looped.function);
+		buf_printf(out, " (%s, sampled)", format_percent(p->looped.share).s);
 		return;
 	}
 	buf_puts(out, "its own loop: ");

@@ -171,10 +171,14 @@ static void put_looped(json_t *o, const struct descent_driver *d,
 	report_function(&text, d, looped->function);
 	json_put_text(o, "name", text.data, failed);
 	buf_reset(&text);
-	report_mean_count(&text, looped->calls);
-	buf_printf(&text, " calls, %s each", format_time(looped->mean_ns).s);
+	if (looped->calls) {
+		report_mean_count(&text, looped->calls);
+		buf_printf(&text, " calls, %s each", format_time(looped->mean_ns).s);
+		json_put(o, "calls", json_real(looped->calls), failed);
+	} else {
+		buf_puts(&text, "short calls, sampled");
+	}
 	json_put_text(o, "detail", text.data, failed);
-	json_put(o, "calls", json_real(looped->calls), failed);
 	put_share(o, "share", looped->share, failed);
 	buf_release(&text);
 }
@@ -189,7 +193,7 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 	long long n;
 
 	json_put(o, "kind", json_string(cause_kind_text(c->kind)), failed);
-	if (p->looped.calls) {
+	if (p->looped.share > 0) {
 		put_looped(o, d, &p->looped, failed);
 		return o;
 	}
