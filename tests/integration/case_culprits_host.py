@@ -65,7 +65,7 @@ def named(document, kinds, name, detail, functions, part):
 
 
 def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, loops=0, folder=FOLDER, convoy=False):
-    target = Target("culprit_host", 60, kind, group.path if group else folder,
+    target = Target("culprit_host", 60, kind, group.path if kind == "freeze" else folder,
                     # a quota is only for threads without a real-time priority
                     preexec_fn=None if kind == "quota" else undisturbed)
     try:
@@ -76,7 +76,7 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
             with NothingLeft(target.pid):
                 status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)
         document = program.document()
-        # two loops that begin may well change what the calls take, and threads that queue for a lock do so by themselves:
+        # two loops that begin may well change what the calls take; threads that queue for a lock or a device do so by themselves:
         # to say so is an answer, too
         changed = (loops or convoy) and document["status"] == "distribution changed"
         equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 1 if changed else 0)
@@ -115,6 +115,80 @@ twice("interrupts that another CPU sends, and which", "ipi", ("interrupt",), nam
 twice("huge pages", "huge", ("huge page",), functions=("make_huge",))
 # mapping and unmapping wait for the same lock: which of them does so more often is not the target's to say
 twice("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", convoy=True, alone=True)
+
+
+class SmallDevice:
+    """A file system on a device of its own, which may have 2 MB of dirty pages."""
+
+    def __enter__(self):
+        image, self.folder = os.path.join(FOLDER, "image"), os.path.join(FOLDER, "disk")
+        self.device, self.mounted = None, False
+        os.mkdir(self.folder)
+        with open(image, "wb") as f:
+            f.truncate(256 << 20)
+        try:
+            self.run("mkfs.ext4", "-q", "-F", image)
+            self.device = self.run("losetup", "-f", "--show", image).strip()
+            self.run("mount", self.device, self.folder)
+            self.mounted = True
+            self.setting("strict_limit", "1")
+            self.setting("max_bytes", "2097152")
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.__exit__()
+            raise Skip("no device with a limit of dirty pages can be made here: %s" % error)
+        return self
+
+    @staticmethod
+    def run(*command):
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout
+
+    def setting(self, name, value):
+        with open("/sys/block/%s/bdi/%s" % (os.path.basename(self.device), name), "w", encoding="ascii") as f:
+            f.write(value)
+
+    def __exit__(self, *_):
+        if self.device:
+            with contextlib.suppress(OSError):
+                self.setting("strict_limit", "0")
+                self.setting("max_ratio", "100")
+        if self.mounted:
+            self.run("umount", "-l", self.folder)
+        if self.device:
+            self.run("losetup", "-d", self.device)
+        os.rmdir(self.folder)
+
+
+@case("throttled as a writer of dirty pages, and on which device")
+def dirty():
+    with SmallDevice() as disk:
+        path = tell("dirty", ("throttled",), detail="dirty pages", folder=disk.folder, convoy=True)
+        check("culprit_host" in path["cause"]["detail"], "the writer is not named: %s" % path["cause"])
+
+
+class NestedGroup(Group):
+    """A group with a limit, and a child of it, without one, that takes the target."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.parent, self.path = self.path, os.path.join(self.path, "child")
+        os.mkdir(self.path)
+
+    def remove(self):
+        super().remove()
+        self.path, self.parent = getattr(self, "parent", self.path), None
+        if self.path:
+            super().remove()
+
+
+@case("the CPU quota of the parent of a cgroup: the parent is named")
+def nested_quota():
+    group = NestedGroup("cpu", [("cpu.max", "1000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000")])
+    try:
+        path = tell("quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms", group=group)
+        check(not path["cause"]["name"].endswith("child"), "the child is named: %s" % path["cause"])
+    finally:
+        wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+        group.remove()
 
 
 @case("time in the kernel for a system call: in which function of it")
