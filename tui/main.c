@@ -114,6 +114,8 @@ int main(int argc, char **argv)
 		return verb_record(&o);
 	case VERB_EXPORT:
 		return verb_export(&o);
+	case VERB_DIFF:
+		return verb_diff(&o);
 	case VERB_REPLAY:
 		return o.script ? verb_script(&o) : live_run(&o);
 	case VERB_DOCTOR:

@@ -64,7 +64,7 @@ static void blur(struct profile *p, uint64_t probes_ns)
 static void compare(struct change *c)
 {
 	struct profile start = c->start;
-	struct compare_item before = {"f0", &start, 0}, after = {"f0", &c->window, 0};
+	struct compare_item before = {"f0", &start, 0, 0}, after = {"f0", &c->window, 0, 0};
 	struct compare_options o;
 	struct compare_pair pair;
 	struct buf words;

@@ -209,7 +209,7 @@ static void compare_one(struct compare_pair *pair, const struct compare_item *be
 			const struct compare_options *o)
 {
 	static const struct profile none;
-	static const struct compare_item absent = {"", &none, 1};
+	static const struct compare_item absent = {.name = "", .profile = &none, .share_seen = 1};
 	struct side a, b;
 
 	side_init(&a, before ? before : &absent);
@@ -321,11 +321,19 @@ static void rate(struct compare_pair *pair, struct totals before, struct totals 
 	pair->score *= time;
 }
 
+/* The time that an item covers, 0: unknown. */
+static double covered(const struct compare_item *item, const struct compare_set *set)
+{
+	return (double)(set->elapsed_ns && item && item->elapsed_ns ? item->elapsed_ns
+								    : set->elapsed_ns);
+}
+
 static void compare_sorted(const struct compare_set *before, const struct compare_item **a,
 			   const struct compare_set *after, const struct compare_item **b,
 			   const struct compare_options *o, struct compare_result *out)
 {
 	struct totals ta = totals_of(before), tb = totals_of(after);
+	const struct compare_item *in_a, *in_b;
 	unsigned int i = 0, j = 0;
 	struct compare_pair *pair;
 	int order;
@@ -336,8 +344,9 @@ static void compare_sorted(const struct compare_set *before, const struct compar
 		else
 			order = by_name(&a[i], &b[j]);
 		pair = &out->pair[out->nr++];
-		compare_one(pair, order <= 0 ? a[i] : NULL, order >= 0 ? b[j] : NULL,
-			    (double)before->elapsed_ns, (double)after->elapsed_ns, o);
+		in_a = order <= 0 ? a[i] : NULL;
+		in_b = order >= 0 ? b[j] : NULL;
+		compare_one(pair, in_a, in_b, covered(in_a, before), covered(in_b, after), o);
 		rate(pair, ta, tb, o);
 		out->nr_changed += pair->verdict == COMPARE_CHANGED;
 		i += order <= 0;

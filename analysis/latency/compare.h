@@ -29,6 +29,8 @@ struct compare_item {
 	 * share_seen. 0 means 1
 	 */
 	double share_seen;
+	/* time that the profile covers; 0: as long as the set */
+	uint64_t elapsed_ns;
 };
 
 struct compare_set {

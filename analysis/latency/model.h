@@ -202,6 +202,11 @@ const struct rec_loss *model_loss(const struct model *m);
  */
 const struct rec_phases *model_phases(const struct model *m);
 uint64_t model_elapsed_ns(const struct model *m);
+/*
+ * The time that the figures of an operation cover: a function may be armed later than the start,
+ * and a burst is reported after its end. `elapsed_ns`: of the measurement.
+ */
+double model_covered_ns(const struct op *op, double elapsed_ns);
 uint64_t model_nr_slices(const struct model *m);
 size_t model_nr_notes(const struct model *m);
 const struct rec_note *model_note(const struct model *m, size_t i);

@@ -26,6 +26,7 @@ OPERATION = {"name": "syscall:read", "layer": "syscall", "calls": 5, "total_ns":
                          "calls": 1, "total_ns": 350, "share_of_calls": 0.1, "share_of_time": 0.1}], "slices": [{"start_ns": 0, "buckets": BUCKETS}]}
 STACK = {"ns": 5, "count": 1, "layers": [{"pid": 1, "tid": 1, "comm": "a", "state": "sleep",
                                           "frames": [{"function": "f", "module": "m"}]}]}
+SIDE = {"calls": 5, "total_ns": 700, "share_of_calls_seen": 1.0, "p50_ns": 5}
 FRAME = {"function": "f(int)", "symbol": "_Z1fi", "module": "m", "address": "0x12", "line": 3, "file": "f.c",
          "call_site": {"file": "f.c", "line": 9, "address": "0x34"}, "share": 0.9, "latency_ns": 100,
          "maxcount": 20, "decisions": 1, "evidence": "measured"}
@@ -46,6 +47,12 @@ def documents():
                             {"function": "g", "maxcount": 3, "root_cause": True, "children": []}]}),
         "chains": dict(HEAD, kind="chains", accounting=[{"category": "run queue", "ns": 5, "share": 1}],
                        accounted_wall=1, accounted_rsp=1, unknown=0, chains=[STACK]),
+        "diff": dict(HEAD, kind="diff", file="b", changed=1, before=dict({key: HEAD[key] for key in (
+            "target", "elapsed_ns", "cost", "lost", "notes")}, file="a"), operations=[
+                {"name": "syscall:read", "layer": "syscall", "verdict": "changed", "before": SIDE, "after": SIDE, "reasons": [
+                    {"kind": "moved peak", "text": "moved", "mode_ns": 5, "old_mode_ns": 9, "share_before": 0.5, "share_after": 0.6},
+                    {"kind": "calls", "text": "more", "rate_hz_before": 0.5, "rate_hz_after": 6}]},
+                {"name": "lock", "layer": "lock", "verdict": "measured only after"}]),
         "critical": dict(HEAD, kind="critical", length_ns=5, deficit_ns=0,
                          states=[{"machine": "m", "state": "s", "count": 1, "ns": 5, "critical_ns": 5, "criticality": 1}],
                          machines=[{"machine": "m", "critical_ns": 5}],
@@ -87,6 +94,8 @@ FAULTS = [
     ("descend", ("paths", 0, "evidence"), "guessed"), ("descend", ("ftree", "children", 0, "children"), ...),
     ("descend", ("paths", 0, "wait", "layers", 0, "state"), "asleep"), ("descend", ("profile", "calls"), 4),
     ("chains", ("accounting", 0, "share"), 2), ("chains", ("chains", 0, "layers"), []), ("chains", ("unknown",), ...),
+    ("diff", OP + ("verdict",), "other"), ("diff", OP + ("reasons", 0, "kind"), "magic"), ("diff", ("before", "lost"), ...),
+    ("diff", ("changed",), -1), ("diff", OP + ("before", "share_of_calls_seen"), 2),
     ("critical", ("edges", 0, "from"), ...), ("critical", ("states", 0, "criticality"), -1), ("critical", ("warnings",), "w"),
 ]
 
@@ -116,7 +125,7 @@ def main():
         p = validate(json.dumps(doc, indent=1), "--kind", kind)
         check("a %s document is valid" % kind, p.returncode == 0, p.stdout)
     p = validate("\n".join(json.dumps(d) for d in docs.values()), "--summary")
-    check("lines of several documents are valid", p.returncode == 0 and "5 valid, 0 not" in p.stdout, p.stdout)
+    check("lines of several documents are valid", p.returncode == 0 and "6 valid, 0 not" in p.stdout, p.stdout)
     for kind, path, value in FAULTS:
         p = validate(json.dumps(change(docs[kind], path, value)))
         check("%s: %s = %r is refused" % (kind, ".".join(map(str, path)), "(absent)" if value is ... else value),

@@ -149,5 +149,42 @@ def no_replacement():
     t.end()
 
 
+@case("diff: two sessions of one program are compared; other programs and operations are refused in one line")
+def differences():
+    def session(name, iterations, *options):
+        path = os.path.join(scratch(), name)
+        t = Target("sleeper", iterations)
+        with NothingLeft(t.pid):
+            program = Peaktop("record", "-p", t.pid, *(options or ("-f", "nap")), "-o", path, "--for", 600, "--max-overhead", 100)
+            ready(program) if options else program.armed(t.pid)
+            t.go()
+            t.truth()
+            equal("exit status", program.stop(), 0)
+            t.finish()
+        return path
+    first, again = session("first", 300), session("again", 300)
+    status, program = run_peaktop("diff", first, again, "--json")
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    document = program.document()
+    validate(document)
+    equal("files", (document["before"]["file"], document["file"]), (first, again))
+    equal("operations", [op["name"].split("@")[0] for op in document["operations"]], ["nap"])
+    equal("calls", [document["operations"][0][side]["calls"] for side in ("before", "after")], [300 + 300 // 4 + 300 // 20] * 2)
+    status, program = run_peaktop("diff", first, recording(1))
+    equal("exit status of different programs", status, 1)
+    text = program.error_text()
+    check(len(text.splitlines()) == 1 and "sleeper" in text and "demo" in text and "different programs" in text, text)
+    status, program = run_peaktop("diff", first, session("calls", 50, "-f", "syscall:nanosleep"))
+    equal("exit status without a common operation", status, 1)
+    text = program.error_text()
+    check(len(text.splitlines()) == 1 and "no operation" in text and "nap" in text, text)
+    damaged = os.path.join(scratch(), "damaged")
+    with open(damaged, "wb") as f:
+        f.write(b"nothing")
+    status, program = run_peaktop("diff", first, damaged)
+    equal("exit status of a file that is no session", status, 4)
+    equal("lines", len(program.error_text().splitlines()), 1)
+
+
 if __name__ == "__main__":
     main()

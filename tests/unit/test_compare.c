@@ -438,7 +438,7 @@ static void calls_at(struct profile *p, double ns, unsigned int n)
 
 static struct compare_pair compared(const struct profile *p, const struct profile *q)
 {
-	struct compare_item x = {"x", p, 1}, y = {"x", q, 1};
+	struct compare_item x = {"x", p, 1, 0}, y = {"x", q, 1, 0};
 	struct compare_pair pair;
 
 	compare_profiles(&x, &y, S, S, NULL, &pair);
@@ -500,7 +500,7 @@ static void test_reasons(void **s)
 
 static void test_few_and_none(void **s)
 {
-	struct compare_item x = {"x", NULL, 1};
+	struct compare_item x = {"x", NULL, 1, 0};
 	struct compare_pair pair;
 	struct profile p, q;
 
@@ -523,7 +523,7 @@ static void test_few_and_none(void **s)
 /* Weighted counts are only as certain as what was seen of them. */
 static void test_bursts(void **s)
 {
-	struct compare_item x = {"x", NULL, 0.001}, y = {"x", NULL, 0.001};
+	struct compare_item x = {"x", NULL, 0.001, 0}, y = {"x", NULL, 0.001, 0};
 	struct compare_pair pair;
 	struct profile p, q;
 	unsigned int i;
@@ -551,7 +551,7 @@ static void test_bursts(void **s)
 /* Rates, not counts, where both times are known. */
 static void test_rates(void **s)
 {
-	struct compare_item x = {"x", NULL, 1}, y = {"x", NULL, 1};
+	struct compare_item x = {"x", NULL, 1, 0}, y = {"x", NULL, 1, 0};
 	struct compare_pair pair;
 	struct profile p, q;
 
@@ -572,16 +572,16 @@ static void test_rates(void **s)
 static void test_sets(void **s)
 {
 	static struct profile p[6], q[6];
-	const struct compare_item x[] = {{"read", &p[0], 1},
-					 {"write", &p[1], 1},
-					 {"fsync", &p[2], 1},
-					 {"rare", &p[3], 1},
-					 {"gone", &p[4], 1}};
-	const struct compare_item y[] = {{"rare", &q[3], 1},
-					 {"new", &q[5], 1},
-					 {"fsync", &q[2], 1},
-					 {"write", &q[1], 1},
-					 {"read", &q[0], 1}};
+	const struct compare_item x[] = {{"read", &p[0], 1, 0},
+					 {"write", &p[1], 1, 0},
+					 {"fsync", &p[2], 1, 0},
+					 {"rare", &p[3], 1, 0},
+					 {"gone", &p[4], 1, 0}};
+	const struct compare_item y[] = {{"rare", &q[3], 1, 0},
+					 {"new", &q[5], 1, 0},
+					 {"fsync", &q[2], 1, 0},
+					 {"write", &q[1], 1, 0},
+					 {"read", &q[0], 1, 0}};
 	const struct compare_set before = {5, x, S}, after = {5, y, S}, empty = {0, NULL, S};
 	struct compare_result r;
 	unsigned int i;

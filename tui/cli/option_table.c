@@ -201,7 +201,16 @@ const struct verb_row verb_rows[] = {
      {"sudo peaktop record -n postgres -o night.peaktop --for 3600",
       "sudo peaktop record -p 1234 -f serve_request -o calls.peaktop", NULL}},
     {"resume", VERB_RESUME, F(RESUME), {"FILE TARGET", NULL}, NULL, NULL, {NULL}},
-    {"diff", VERB_DIFF, F(DIFF), {"FILE FILE", NULL}, NULL, NULL, {NULL}},
+    {"diff",
+     VERB_DIFF,
+     F(DIFF),
+     {"FILE FILE", NULL},
+     "show what changed between two saved sessions",
+     "Compare the operations that two saved sessions of one program, the older first, have in "
+     "common. Print which have other peaks, latencies or numbers of calls, beyond what chance "
+     "explains.",
+     {"peaktop diff monday.peaktop tuesday.peaktop",
+      "peaktop diff before.peaktop after.peaktop --json", NULL}},
     {"export",
      VERB_EXPORT,
      F(EXPORT),

@@ -61,17 +61,26 @@ static int64_t read_rest(struct replay *r, const char *path)
 	return at < 0 ? at : replay_advance(r, UINT64_MAX);
 }
 
-/* Read a whole session; with `lines` print its slices meanwhile. `config` NULL: the default.
- * Returns 0, or an exit status after printing the error. */
-static int replay_read(struct replay **r, const char *path, const struct waits_config *config,
-		       const struct options *lines, int *output_error)
+/* Give up all rights. Returns 0, or an exit status after printing the error. */
+static int give_up_rights(void)
 {
 	char why[512];
 	int status = front_unprivileged(why, sizeof(why));
+
+	if (status)
+		verb_complain(why);
+	return status;
+}
+
+/* Read a whole session; with `lines` print its slices meanwhile. `config` NULL: the default.
+ * Returns 0, or an exit status after printing the error. */
+static int read_session(struct replay **r, const char *path, const struct waits_config *config,
+			const struct options *lines, int *output_error)
+{
+	char why[512];
+	int status = replay_open(r, path, why, sizeof(why));
 	int64_t at;
 
-	if (!status)
-		status = replay_open(r, path, why, sizeof(why));
 	if (status) {
 		verb_complain(why);
 		return status;
@@ -92,6 +101,28 @@ static int replay_read(struct replay **r, const char *path, const struct waits_c
 		return 0;
 	replay_free(*r);
 	return EXIT_DAMAGED;
+}
+
+static int replay_read(struct replay **r, const char *path, const struct waits_config *config,
+		       const struct options *lines, int *output_error)
+{
+	int status = give_up_rights();
+
+	return status ? status : read_session(r, path, config, lines, output_error);
+}
+
+int replay_two(struct replay *r[2], const char *const path[2])
+{
+	int status = give_up_rights();
+
+	if (!status)
+		status = read_session(&r[0], path[0], NULL, NULL, NULL);
+	if (status)
+		return status;
+	status = read_session(&r[1], path[1], NULL, NULL, NULL);
+	if (status)
+		replay_free(r[0]);
+	return status;
 }
 
 int replay_whole(struct replay **r, const char *path)

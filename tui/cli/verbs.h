@@ -21,12 +21,16 @@ int verb_doctor(struct options *o);
 int verb_coverage(struct options *o);
 int verb_watch_file(struct options *o);
 int verb_export(struct options *o);
+int verb_diff(struct options *o);
 int verb_script(struct options *o);
 
 /* Open a session and read all of it. Returns 0, or an exit status after printing the error. */
 int replay_whole(struct replay **r, const char *path);
 /* The same; `config` says how to analyse the waits in it. */
 int replay_whole_waits(struct replay **r, const char *path, const struct waits_config *config);
+
+/* Open two sessions and read all of both; on an error, none is left open. */
+int replay_two(struct replay *r[2], const char *const path[2]);
 
 /* The waits of a session that was read. */
 struct wait_report wait_report_of(struct replay *r);

@@ -73,22 +73,6 @@ const char *output_layer(enum layer layer)
 	return layer < LAYER_MAX ? layers[layer] : "";
 }
 
-double output_covered_ns(const struct op *op, double elapsed_ns)
-{
-	double since = (double)op->since_ns;
-	const struct slice *last = op->nr_slices ? &op->slices[op->nr_slices - 1] : NULL;
-
-	elapsed_ns = elapsed_ns > since ? elapsed_ns - since : 0;
-	if (!last || last->end_ns <= op->slices[0].start_ns)
-		return elapsed_ns;
-	if (op->share_seen < 1)
-		return (double)(last->end_ns - op->slices[0].start_ns);
-	if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL) &&
-	    (double)op->slices[0].start_ns - since < elapsed_ns)
-		return elapsed_ns + since - (double)op->slices[0].start_ns;
-	return elapsed_ns;
-}
-
 void output_state_head(const struct model *m, uint64_t now_ns, FILE *f)
 {
 	const struct rec_meta *meta = model_meta(m);

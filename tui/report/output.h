@@ -90,11 +90,6 @@ int output_ops(struct model *m, const struct output_options *o, struct output_op
 
 /* "syscall", "function", ... */
 const char *output_layer(enum layer layer);
-/*
- * The time that the figures of an operation cover: a function may be armed later than the start,
- * and a burst is reported after its end. `elapsed_ns`: of the measurement.
- */
-double output_covered_ns(const struct op *op, double elapsed_ns);
 
 /* The cost of measuring; percentages are negative if unknown. */
 uint64_t

@@ -80,7 +80,7 @@ static void put_names(struct buf *out, const struct op *op)
 static void put_op(struct buf *out, const struct op *op, double elapsed_ns)
 {
 	const struct bucket_range all = {0, PT_BUCKETS};
-	double covered = output_covered_ns(op, elapsed_ns);
+	double covered = model_covered_ns(op, elapsed_ns);
 
 	put_names(out, op);
 	put_empty(out, 1);

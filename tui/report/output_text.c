@@ -174,7 +174,7 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, s
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
 	for (i = 0; i < nr; i++)
-		put_row(out, m, ops[i], output_covered_ns(ops[i], elapsed), output_columns(o),
+		put_row(out, m, ops[i], model_covered_ns(ops[i], elapsed), output_columns(o),
 			with_open);
 }
 

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_diff.h"
+
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "tui/report/json_put.h"
+#include "tui/report/sanitise.h"
+
+enum { MAX_OUTPUT = 64 << 20, MAX_REASON = 512 };
+
+static const char *const session_names[2] = {"Before: ", "After:  "};
+
+static const char *name_of(const struct op *op)
+{
+	return op->shown[0] ? op->shown : op->name;
+}
+
+/* ---- text */
+
+static void put_side(struct buf *out, const struct diff_report *r, const struct diff_pair *p,
+		     const struct output_options *o)
+{
+	const struct op *const side[2] = {p->before, p->after};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct op *op = side[i];
+		double covered;
+		struct buf line;
+
+		buf_init(&line, MAX_REASON);
+		if (!op) {
+			buf_puts(&line, "no call");
+		} else {
+			covered = model_covered_ns(op, (double)model_elapsed_ns(r->model[i]));
+			buf_printf(&line, "%s calls", format_count(op->total.calls).s);
+			if (covered > 0)
+				buf_printf(&line, ", %s/s",
+					   format_rate((double)op->total.calls * 1e9 / covered).s);
+			for (size_t q = 0; q < OUTPUT_QUANTILES; q++)
+				buf_printf(
+				    &line, ", %s %s", output_quantiles[q].text,
+				    format_time(profile_quantile(&op->total, output_quantiles[q].q))
+					.s);
+			if (op->share_seen < 1)
+				buf_printf(&line, "; sampled: %s of calls, counts are estimates",
+					   format_percent(op->share_seen).s);
+		}
+		output_wrap(out, &line, o, i ? "    after:  " : "    before: ", 12);
+		buf_release(&line);
+	}
+}
+
+static void put_changed(struct buf *out, const struct diff_report *r, const struct diff_pair *p,
+			const struct output_options *o)
+{
+	const char *name = name_of(p->after ? p->after : p->before);
+	const struct compare_pair *c = p->compared;
+	struct buf line;
+
+	buf_putc(out, '\n');
+	buf_init(&line, MAX_OUTPUT);
+	sanitise_append(&line, name, strlen(name));
+	output_wrap(out, &line, o, "", 4);
+	for (unsigned int i = 0; i < c->nr_reasons; i++) {
+		buf_reset(&line);
+		compare_reason_words(&line, &c->reason[i], r->diff->result.rates);
+		output_wrap(out, &line, o, "  - ", 4);
+	}
+	buf_release(&line);
+	put_side(out, r, p, o);
+}
+
+/* The names of all pairs with this verdict, in one paragraph. */
+static void put_names(struct buf *out, const struct diff *d, enum compare_verdict verdict,
+		      const char *first, const struct output_options *o)
+{
+	unsigned int nr = 0;
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < d->result.nr; i++) {
+		const struct diff_pair *p = &d->pair[i];
+		const char *name = name_of(p->after ? p->after : p->before);
+
+		if (p->compared->verdict != verdict)
+			continue;
+		buf_puts(&line, nr++ ? ", " : "");
+		sanitise_append(&line, name, strlen(name));
+	}
+	if (nr)
+		output_wrap(out, &line, o, first, 4);
+	buf_release(&line);
+}
+
+static const char *const omission_texts[DIFF_REASONS] = {
+    [DIFF_ONLY_BEFORE] = "Measured only before, so not compared: ",
+    [DIFF_ONLY_AFTER] = "Measured only after, so not compared: ",
+    [DIFF_TOO_FAST] = "Faster than probes can measure, so not compared: ",
+};
+
+static void put_omitted(struct buf *out, const struct diff *d, enum diff_left_out why,
+			const struct output_options *o)
+{
+	unsigned int nr = 0;
+	struct buf line;
+
+	buf_init(&line, MAX_OUTPUT);
+	for (unsigned int i = 0; i < d->nr_omitted; i++) {
+		const char *name = name_of(d->omitted[i].op);
+
+		if (d->omitted[i].why != why)
+			continue;
+		buf_puts(&line, nr++ ? ", " : "");
+		sanitise_append(&line, name, strlen(name));
+	}
+	if (nr)
+		output_wrap(out, &line, o, omission_texts[why], 4);
+	buf_release(&line);
+}
+
+int output_diff_text(const struct diff_report *r, const struct output_options *o, FILE *f)
+{
+	const struct diff *d = r->diff;
+	struct buf out;
+
+	buf_init(&out, MAX_OUTPUT);
+	for (unsigned int i = 0; i < 2; i++) {
+		buf_puts(&out, session_names[i]);
+		sanitise_append(&out, r->file[i], strlen(r->file[i]));
+		buf_putc(&out, '\n');
+		output_text_state(&out, r->model[i], o);
+		buf_putc(&out, '\n');
+	}
+	if (d->result.nr_changed)
+		buf_printf(&out, "%u of %u operations changed.\n", d->result.nr_changed,
+			   d->result.nr);
+	else
+		buf_printf(&out, "No change was found in %u %s.\n", d->result.nr,
+			   d->result.nr == 1 ? "operation" : "operations");
+	for (unsigned int i = 0; i < d->result.nr_changed; i++)
+		put_changed(&out, r, &d->pair[i], o);
+	if (d->result.nr_changed)
+		buf_putc(&out, '\n');
+	put_names(&out, d, COMPARE_SAME, "The same: ", o);
+	put_names(&out, d, COMPARE_TOO_FEW, "Too few calls to tell: ", o);
+	put_names(&out, d, COMPARE_NEGLIGIBLE, "Too little time to matter: ", o);
+	for (enum diff_left_out why = 0; why < DIFF_REASONS; why++)
+		put_omitted(&out, d, why, o);
+	return output_text_write(&out, f);
+}
+
+/* ---- JSON */
+
+static const char *const verdicts[] = {
+    [COMPARE_SAME] = "same",
+    [COMPARE_CHANGED] = "changed",
+    [COMPARE_NEGLIGIBLE] = "negligible",
+    [COMPARE_TOO_FEW] = "too few calls",
+};
+
+static const char *const omissions[DIFF_REASONS] = {
+    [DIFF_ONLY_BEFORE] = "measured only before",
+    [DIFF_ONLY_AFTER] = "measured only after",
+    [DIFF_TOO_FAST] = "too fast to measure",
+};
+
+static const char *const kinds[] = {
+    [COMPARE_APPEARED] = "appeared",   [COMPARE_VANISHED] = "vanished",
+    [COMPARE_CALLS] = "calls",	       [COMPARE_PEAK_NEW] = "new peak",
+    [COMPARE_PEAK_GONE] = "gone peak", [COMPARE_PEAK_MOVED] = "moved peak",
+    [COMPARE_PEAK_WEIGHT] = "weight",  [COMPARE_SHAPE] = "shape",
+};
+
+static bool is_of_calls(enum compare_kind kind)
+{
+	return kind == COMPARE_APPEARED || kind == COMPARE_VANISHED || kind == COMPARE_CALLS;
+}
+
+static json_t *reason_json(const struct compare_reason *reason, bool rates, bool *failed)
+{
+	const char *unit = !is_of_calls(reason->kind) ? "share" : rates ? "rate_hz" : "calls";
+	json_t *o = json_object();
+	struct buf words;
+	char key[32];
+
+	buf_init(&words, MAX_REASON);
+	compare_reason_words(&words, reason, rates);
+	json_put(o, "kind", json_string(kinds[reason->kind]), failed);
+	json_put_text(o, "text", words.data, failed);
+	buf_release(&words);
+	if (!is_of_calls(reason->kind) && reason->kind != COMPARE_SHAPE)
+		json_put_u64(o, "mode_ns", reason->mode_ns, failed);
+	if (reason->kind == COMPARE_PEAK_MOVED)
+		json_put_u64(o, "old_mode_ns", reason->old_mode_ns, failed);
+	if (reason->kind == COMPARE_SHAPE) {
+		json_put(o, reason->before < 0 ? "faster" : "slower", json_real(reason->after),
+			 failed);
+		return o;
+	}
+	snprintf(key, sizeof(key), "%s_before", unit);
+	json_put(o, key, json_real(reason->before), failed);
+	snprintf(key, sizeof(key), "%s_after", unit);
+	json_put(o, key, json_real(reason->after), failed);
+	return o;
+}
+
+static json_t *side_json(const struct op *op, bool *failed)
+{
+	json_t *o = json_object();
+	char key[32];
+
+	json_put_u64(o, "calls", op->total.calls, failed);
+	json_put_u64(o, "total_ns", op->total.sum_ns, failed);
+	json_put(o, "share_of_calls_seen", json_real(op->share_seen), failed);
+	for (size_t i = 0; i < OUTPUT_QUANTILES && op->total.calls; i++) {
+		snprintf(key, sizeof(key), "%s_ns", output_quantiles[i].name);
+		json_put_u64(o, key, profile_quantile(&op->total, output_quantiles[i].q), failed);
+	}
+	return o;
+}
+
+static json_t *operation_json(const struct op *op, const char *verdict, bool *failed)
+{
+	json_t *o = json_object();
+
+	json_put(o, "name", json_text(op->name, JSON_MAX_TEXT), failed);
+	json_put(o, "layer", json_string(output_layer(op->layer)), failed);
+	json_put(o, "verdict", json_string(verdict), failed);
+	return o;
+}
+
+static json_t *pair_json(const struct diff *d, const struct diff_pair *p, bool *failed)
+{
+	const struct compare_pair *c = p->compared;
+	json_t *o = operation_json(p->after ? p->after : p->before, verdicts[c->verdict], failed),
+	       *reasons = json_array();
+
+	for (unsigned int i = 0; i < c->nr_reasons; i++)
+		json_append(reasons, reason_json(&c->reason[i], d->result.rates, failed), failed);
+	json_put(o, "reasons", reasons, failed);
+	if (p->before)
+		json_put(o, "before", side_json(p->before, failed), failed);
+	if (p->after)
+		json_put(o, "after", side_json(p->after, failed), failed);
+	return o;
+}
+
+/* The first session, with what the head of the document says about the second. */
+static json_t *before_json(const struct diff_report *r, const struct output_options *o,
+			   bool *failed)
+{
+	json_t *head = output_json_head(r->model[0], "diff", o, failed);
+
+	json_object_del(head, "peaktop");
+	json_object_del(head, "version");
+	json_object_del(head, "kind");
+	json_put_text(head, "file", r->file[0], failed);
+	return head;
+}
+
+int output_diff_json(const struct diff_report *r, const struct output_options *o, FILE *f)
+{
+	const struct diff *d = r->diff;
+	bool failed = false;
+	json_t *head = output_json_head(r->model[1], "diff", o, &failed), *list = json_array();
+
+	json_put_text(head, "file", r->file[1], &failed);
+	json_put(head, "before", before_json(r, o, &failed), &failed);
+	json_put_u64(head, "changed", d->result.nr_changed, &failed);
+	for (unsigned int i = 0; i < d->result.nr; i++)
+		json_append(list, pair_json(d, &d->pair[i], &failed), &failed);
+	for (unsigned int i = 0; i < d->nr_omitted; i++)
+		json_append(list,
+			    operation_json(d->omitted[i].op, omissions[d->omitted[i].why], &failed),
+			    &failed);
+	json_put(head, "operations", list, &failed);
+	return json_write(head, failed, JSON_LINE, f);
+}
