@@ -12,11 +12,15 @@ enum {
 	SLICES_FORGOTTEN = 2,
 	/* from this multiple of its probes' cost on, a latency is known well enough */
 	BLUR = 4,
+	/* of the bucket for faster, or slower, calls from the peak, as a factor */
+	DISTANCE = 4,
 };
 
-void change_init(struct change *c)
+void change_init(struct change *c, uint64_t low_ns, uint64_t high_ns)
 {
 	memset(c, 0, sizeof(*c));
+	c->low_ns = low_ns;
+	c->high_ns = high_ns;
 	profile_init(&c->start);
 	profile_init(&c->window);
 }
@@ -61,6 +65,28 @@ static void blur(struct profile *p, uint64_t probes_ns)
 	}
 }
 
+static void move(struct profile *p, unsigned int first, unsigned int end, unsigned int to)
+{
+	for (unsigned int i = first; i < end && i < PT_BUCKETS; i++) {
+		uint64_t count = p->count[i];
+
+		p->count[i] = 0;
+		p->count[to] += count;
+	}
+}
+
+/*
+ * Puts all calls that are faster than the peak into one bucket, and all slower ones into another,
+ * at a distance from the peak.
+ */
+static void keep_peak(struct profile *p, uint64_t low_ns, uint64_t high_ns)
+{
+	if (low_ns / DISTANCE)
+		move(p, 0, pt_bucket(low_ns), pt_bucket(low_ns / DISTANCE));
+	if (high_ns && high_ns < UINT64_MAX / DISTANCE)
+		move(p, pt_bucket(high_ns), PT_BUCKETS, pt_bucket(high_ns * DISTANCE));
+}
+
 static void compare(struct change *c)
 {
 	struct profile start = c->start;
@@ -72,6 +98,8 @@ static void compare(struct change *c)
 	options(&o);
 	blur(&start, c->probes_ns);
 	blur(&c->window, c->probes_ns);
+	keep_peak(&start, c->low_ns, c->high_ns);
+	keep_peak(&c->window, c->low_ns, c->high_ns);
 	compare_profiles(&before, &after, 0, 0, &o, &pair);
 	profile_init(&c->window);
 	c->probes_ns = 0;

@@ -12,17 +12,19 @@
 #include "analysis/latency/profile.h"
 
 struct change {
-	struct profile start;  /* calls until the first call sites were armed */
-	struct profile window; /* calls since the last comparison */
-	uint64_t probes_ns;    /* the largest correction for probes in one call of the window */
-	bool fixed;	       /* sites were armed: `start` does not grow any more */
-	unsigned int strikes;  /* windows in a row that differ */
+	uint64_t low_ns, high_ns; /* the peak: low <= latency < high; 0, 0: the whole profile */
+	struct profile start;	  /* calls until the first call sites were armed */
+	struct profile window;	  /* calls since the last comparison */
+	uint64_t probes_ns;	  /* the largest correction for probes in one call of the window */
+	bool fixed;		  /* sites were armed: `start` does not grow any more */
+	unsigned int strikes;	  /* windows in a row that differ */
 	unsigned int
 	    skip; /* number of profiles to skip, because they still contain calls from before */
 	char words[200];
 };
 
-void change_init(struct change *c);
+/* Begins for a peak: how the other calls are distributed among themselves does not matter. */
+void change_init(struct change *c, uint64_t low_ns, uint64_t high_ns);
 /*
  * Adds the calls of one slice. As long as no site was armed, or `start` has fewer than `enough`
  * calls, the calls go to `start`; later they go to the window. `probes_ns` is the time that was

@@ -196,10 +196,12 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 		return -EINVAL;
 	if (again) {
 		forget_counts(d);
+		d->change.low_ns = ask->low_ns;
+		d->change.high_ns = ask->high_ns;
 		change_forget_window(&d->change);
 	} else {
 		forget_tree(d);
-		change_init(&d->change);
+		change_init(&d->change, ask->low_ns, ask->high_ns);
 		d->witnesses = witnesses_new(ask->function);
 		if (!d->witnesses || ftree_init(&d->tree, ask->function)) {
 			forget_tree(d);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The paths of an answer: the cause and the time of each root cause candidate. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,6 +102,9 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		result_add_below(b, path, node);
 	result_split_handlers(b, path, node);
 	result_split_kernel(b, path, node);
+	/* what is left of the loop has no more than that of the sampled callee */
+	if (!path->looped.calls)
+		path->looped.share = fmin(path->looped.share, path->share);
 }
 
 /* Adds one path for many callees, each of which few of the calls execute. */

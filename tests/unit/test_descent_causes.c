@@ -805,6 +805,37 @@ static void test_distribution_changed(void **state)
 	bench_end(&b);
 }
 
+/*
+ * The fast calls take twice as long as before, and the slow ones, the peak, are as they were: no
+ * change. For the peak of the fast ones it is a change.
+ */
+static void test_only_the_peak_counts(void **state)
+{
+	static struct change c;
+
+	change_init(&c, 8 * MS, 16 * MS);
+	for (unsigned int i = 0; i < 12000; i++) {
+		bool later = i > 2000;
+		struct profile one;
+
+		profile_init(&one);
+		profile_add(&one, i % 20 ? (later ? 60 : 30) * US : 10 * MS);
+		c.fixed = later;
+		change_add(&c, &one, 500, 0);
+	}
+	assert_false(change_seen(&c));
+	change_init(&c, 20 * US, 40 * US);
+	for (unsigned int i = 0; i < 8000; i++) {
+		struct profile one;
+
+		profile_init(&one);
+		profile_add(&one, i % 20 ? (i > 2000 ? 60 : 30) * US : 10 * MS);
+		c.fixed = i > 2000;
+		change_add(&c, &one, 500, 0);
+	}
+	assert_true(change_seen(&c));
+}
+
 /* What a fuse had to end is no change of the program. */
 static void test_probes_are_no_change(void **state)
 {
@@ -839,7 +870,7 @@ static void test_noise_is_no_change(void **state)
 	unsigned int changed = 0;
 
 	for (unsigned int run = 0; run < 200; run++) {
-		change_init(&c);
+		change_init(&c, 0, 0);
 		for (unsigned int i = 0; i < 100 + 200 * 20; i++) {
 			struct profile one;
 			double u;
@@ -864,7 +895,7 @@ static bool changes(uint64_t fast, uint64_t slow, uint64_t probes_ns)
 	static struct change c;
 	struct profile one;
 
-	change_init(&c);
+	change_init(&c, 0, 0);
 	for (int i = 0; i < 12; i++) {
 		bool before = i < 4;
 
@@ -922,6 +953,7 @@ int main(void)
 	    cmocka_unit_test(test_shares_of_two_paths),
 	    cmocka_unit_test(test_result_in_progress),
 	    cmocka_unit_test(test_distribution_changed),
+	    cmocka_unit_test(test_only_the_peak_counts),
 	    cmocka_unit_test(test_probes_are_no_change),
 	    cmocka_unit_test(test_noise_is_no_change),
 	    cmocka_unit_test(test_a_wrong_price_is_no_change),
