@@ -184,6 +184,12 @@ def differences():
     status, program = run_peaktop("diff", first, damaged)
     equal("exit status of a file that is no session", status, 4)
     equal("lines", len(program.error_text().splitlines()), 1)
+    with open(first, "rb") as whole, open(damaged, "wb") as f:
+        f.write(whole.read()[:-200])
+    status, program = run_peaktop("diff", first, damaged)
+    equal("exit status of a file that is cut off", status, 4)
+    check(damaged in program.error_text() and len(program.error_text().splitlines()) == 1, program.error_text())
+    check("nap" in program.text(), "what was recovered is not compared")
 
 
 if __name__ == "__main__":

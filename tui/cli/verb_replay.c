@@ -95,8 +95,8 @@ static int read_session(struct replay **r, const char *path, const struct waits_
 		replay_free(*r);
 		return EXIT_DAMAGED;
 	}
-	if (replay_damage(*r)[0])
-		verb_complain(replay_damage(*r));
+	if (replay_damage(*r)[0]) /* of diff's two files, which one */
+		fprintf(stderr, "peaktop: %s: %s\n", path, replay_damage(*r));
 	if (model_meta(replay_model(*r)))
 		return 0;
 	replay_free(*r);
