@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -117,8 +118,8 @@ static void test_wrong_lines(void **state)
 	assert_refused("columns = wall, p98", "unknown column 'p98'; choose from layer, calls");
 	assert_refused("columns = ,", "no column is named");
 	assert_refused("sort = module", "cannot be sorted by 'module'; choose one of name");
-	assert_refused("sort = p99 up", "only 'reverse' may stand (got 'up')");
-	assert_refused("sort = p99 reverse reverse", "only 'reverse' may stand");
+	assert_refused("sort = p99 up", "only one 'reverse' may stand (got 'up')");
+	assert_refused("sort = p99 reverse again", "only one 'reverse' may stand (got 'again')");
 	assert_refused("option.pid = 3", "'option.pid' cannot be set here; options with a default");
 	assert_refused("option.json = yes", "cannot be set here");
 	assert_refused("option.output = /etc/passwd", "cannot be set here");
@@ -352,6 +353,7 @@ static void test_save(void **state)
 {
 	char directory[] = "/tmp/peaktop-config-XXXXXX", folder[64], path[96], line[1024];
 	struct stat st;
+	int lock;
 
 	assert_non_null(mkdtemp(directory));
 	setenv("XDG_CONFIG_HOME", directory, 1);
@@ -369,6 +371,13 @@ static void test_save(void **state)
 	assert_int_equal(st.st_mode & 0777, 0644);
 	assert_int_equal(read_it(directory), 0);
 	assert_int_equal(config.sort, 1 + BY_RATE);
+	/* another one is just writing it */
+	lock = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(lock, LOCK_EX), 0);
+	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);
+	assert_non_null(strstr(line, "another peaktop is writing it; try again"));
+	close(lock);
+	assert_file(path, "columns = auto\nsort = rate\n");
 	/* others may write it */
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_true(config_save("sort = p50\n", line, sizeof(line)) < 0);

@@ -122,16 +122,17 @@ static int columns_take(struct config *c, char *value, unsigned int line, char *
 static int sort_take(struct config *c, char *value, unsigned int line, char *e, size_t n)
 {
 	char list[128], *save = NULL, *word = strtok_r(value, " \t", &save);
-	const char *direction = strtok_r(NULL, " \t", &save);
+	const char *direction = strtok_r(NULL, " \t", &save), *odd;
 	int i = word ? index_of(word, row_order_names, NR_ORDERS) : -1;
 
 	if (i < 0)
 		return fail(line, e, n, "the list cannot be sorted by '%s'; choose one of %s",
 			    word ? word : "", join(row_order_names, NR_ORDERS, list, sizeof(list)));
-	if ((direction && strcmp(direction, "reverse")) || strtok_r(NULL, " \t", &save))
+	odd = direction && strcmp(direction, "reverse") ? direction : strtok_r(NULL, " \t", &save);
+	if (direction && odd)
 		return fail(line, e, n,
-			    "after the column to sort by only 'reverse' may stand (got '%s')",
-			    direction);
+			    "after the column to sort by only one 'reverse' may stand (got '%s')",
+			    odd);
 	c->sort = i + 1;
 	c->reverse = direction != NULL;
 	return 0;

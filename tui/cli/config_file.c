@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,6 +230,26 @@ static int replace(const char *path, mode_t mode, const struct buf *text)
 	return 0;
 }
 
+/*
+ * Lock the folder of the file: of two that change it at the same time, the second would drop what
+ * the first one wrote. Returns the lock, to be closed, or -1 with the reason in *why.
+ */
+static int lock_folder(const char *path, const char **why)
+{
+	char folder[PATH_MAX];
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	*why = fd >= 0 && errno == EWOULDBLOCK ? "another peaktop is writing it; try again"
+					       : strerror(errno);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 int config_save(const char *settings, char *line, size_t size)
 {
 	char path[PATH_MAX], *text = malloc(CONFIG_MAX_BYTES + 1);
@@ -236,7 +257,7 @@ int config_save(const char *settings, char *line, size_t size)
 	struct buf out;
 	mode_t mode;
 	size_t n;
-	int err;
+	int err, lock = -1;
 
 	buf_init(&out, 2 * CONFIG_MAX_BYTES);
 	if (!text || !find_path(path, sizeof(path))) {
@@ -250,8 +271,10 @@ int config_save(const char *settings, char *line, size_t size)
 	why = distrust_folders(path);
 	if (!why) {
 		make_folders(path);
-		why = read_present(path, text, &n, &mode);
+		lock = lock_folder(path, &why);
 	}
+	if (!why)
+		why = read_present(path, text, &n, &mode);
 	err = why ? -EPERM : config_edit(text, n, settings, &out);
 	if (!err)
 		err = replace(path, mode, &out);
@@ -260,6 +283,8 @@ int config_save(const char *settings, char *line, size_t size)
 			 why ? why : strerror(-err));
 	else
 		snprintf(line, size, "written to %.400s", path);
+	if (lock >= 0)
+		close(lock);
 	buf_release(&out);
 	free(text);
 	return err;
