@@ -142,13 +142,14 @@ static bool in_interrupt(struct waits *w, const struct waking *k, struct wait_ca
 	const struct trace *stack;
 	unsigned int number, kind;
 
-	if (has_bracket(k->brackets, BRACKET_BLOCK, &number)) {
-		set_request(w, k->cause, out);
-		return true;
-	}
+	/* The innermost bracket decides: an interrupt on top of the completion of a request is not
+	 * part of the completion. */
 	for (unsigned int i = 0; i < WAITS_BRACKETS; i++) {
 		kind = bracket_at(k->brackets, i, &number);
 		switch ((enum bracket_kind)kind) {
+		case BRACKET_BLOCK:
+			set_request(w, k->cause, out);
+			return true;
 		case BRACKET_TIMER:
 			set(out, w->own_timer[number] ? ENDER_TIMER : ENDER_OTHER_TIMER,
 			    BRACKET_TIMER, number);

@@ -132,10 +132,12 @@ static int add_object(struct waits *w, const struct rec_object *r)
 	return 0;
 }
 
-/* Timers that belong to the task that sleeps. */
+/* Notes a name. The timers below belong to the task that sleeps, or to its process: setitimer(),
+ * timer_create(), timerfd_create(). */
 static void add_name(struct waits *w, const struct rec_name *r)
 {
-	static const char *const own[] = {"hrtimer_wakeup", "process_timeout"};
+	static const char *const own[] = {"hrtimer_wakeup", "process_timeout", "it_real_fn",
+					  "posix_timer_fn", "timerfd_tmrproc"};
 
 	if (r->kind >= BRACKET_KINDS || r->number >= NO_NAME)
 		return;

@@ -224,6 +224,37 @@ static void test_nanosleep(void **state)
 	expect_absent("innocent");
 }
 
+/* An alarm that the process has set for itself is its timer, not hardware. */
+static void test_alarm(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {WAIT_FOR, 5, HOW_POLL, 10 * MS}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim.timer = TIMER_ALARM;
+	sim_task(&sim, "sleeper", TARGET, 0, script);
+	innocent(1);
+	play(150 * MS, 2);
+	expect("sleeper", ACCOUNT_TIMED_OUT, 100);
+	assert_true(account.ns[ACCOUNT_HARDWARE] == 0);
+}
+
+/* A timer that expires on top of the completion of a request is not ended by the request. */
+static void test_timer_on_completion(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {SLEEP, 10 * MS}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim.below_timer = BRACKET(BRACKET_BLOCK, 0);
+	sim_task(&sim, "sleeper", TARGET, 0, script);
+	innocent(1);
+	play(150 * MS, 2);
+	expect("sleeper", ACCOUNT_DELIBERATE, 100);
+	assert_true(account.ns[ACCOUNT_DEVICE] == 0);
+	assert_int_equal(stats.sleeps[ENDER_REQUEST], 0);
+}
+
 /* The interrupt of the disk falls on an innocent task. */
 static void test_disk(void **state)
 {
@@ -572,6 +603,8 @@ int main(void)
 	    CASE(test_vfork),
 	    CASE(test_poll_loop),
 	    CASE(test_nanosleep),
+	    CASE(test_alarm),
+	    CASE(test_timer_on_completion),
 	    CASE(test_asleep_all_the_time),
 	    CASE(test_disk),
 	    CASE(test_direct_io_worker),

@@ -54,6 +54,7 @@ enum sim_how {
 	HOW_FAULT,
 	HOW_DIRECT,
 	HOW_PIPE_FULL,
+	HOW_PIPE_SPLICED,
 	SIM_HOWS
 };
 
@@ -144,6 +145,9 @@ struct sim {
 	uint64_t burst_from, burst_to, random;
 	uint32_t burst_cpu;
 	uint64_t edges;
+	/* what lies below the interrupt of a timer, as a bracket; 0: nothing */
+	uint64_t below_timer;
+	unsigned int timer; /* function of the timers; 0: TIMER_SLEEP */
 };
 
 /* ---- records */
@@ -228,7 +232,14 @@ static inline void sim_name(struct sim *s, enum bracket_kind kind, uint32_t numb
 	r->name.text = text;
 }
 
-enum { TIMER_SLEEP = 1, TIMER_PROCESS = 2, IRQ_DISK = 14, SOFT_RX = 3, SOFT_NAMED_RCU = 9 };
+enum {
+	TIMER_SLEEP = 1,
+	TIMER_PROCESS = 2,
+	TIMER_ALARM = 3,
+	IRQ_DISK = 14,
+	SOFT_RX = 3,
+	SOFT_NAMED_RCU = 9
+};
 enum {
 	OBJECT_NR_PIPE = 1,
 	OBJECT_NR_UNIX,
@@ -247,6 +258,8 @@ struct sim_sleep {
 
 static const struct sim_sleep sim_sleeps[SIM_HOWS] = {
     [HOW_PIPE] = {SYS_read, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_read;pipe_read;schedule"},
+    [HOW_PIPE_SPLICED] =
+	{SYS_read, {3}, OBJECT_NR_PIPE, 1, 0, "vfs_read;pipe_read;io_wait;schedule"},
     [HOW_PIPE_FULL] = {SYS_write, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_write;pipe_write;schedule"},
     [HOW_UNIX] = {SYS_recvfrom, {4}, OBJECT_NR_UNIX, 1, 0, "unix_stream_recvmsg;schedule"},
     [HOW_TCP] = {SYS_recvfrom, {5}, OBJECT_NR_TCP, 1, 0, "tcp_recvmsg;sk_wait_data;schedule"},
@@ -290,6 +303,7 @@ static inline void sim_begin(struct sim *s, uint32_t nr_cpus)
 	sim_object(s, OBJECT_NR_COLD, OBJECT_FILE, "/usr/share/cold");
 	sim_name(s, BRACKET_TIMER, TIMER_SLEEP, "hrtimer_wakeup");
 	sim_name(s, BRACKET_TIMER, TIMER_PROCESS, "process_timeout");
+	sim_name(s, BRACKET_TIMER, TIMER_ALARM, "it_real_fn");
 	sim_name(s, BRACKET_HARD, IRQ_DISK, "nvme0q1");
 	sim_name(s, BRACKET_SOFT, SOFT_NAMED_RCU, "RCU");
 }
@@ -808,8 +822,8 @@ static inline void sim_pass(struct sim *s, uint64_t when)
 		if (s->task[i].state == SIM_SLEEPS && s->task[i].deadline &&
 		    s->task[i].deadline <= s->now)
 			sim_wake(s, s->task[i].cpu, i,
-				 BRACKET(BRACKET_TIMER, TIMER_SLEEP) | BRACKET(BRACKET_CLOCK, 0)
-									   << 16,
+				 BRACKET(BRACKET_TIMER, s->timer ? s->timer : TIMER_SLEEP) |
+				     BRACKET(BRACKET_CLOCK, 0) << 16 | s->below_timer << 32,
 				 0);
 	}
 	for (uint32_t cpu = 0; cpu < s->nr_cpus; cpu++) {
