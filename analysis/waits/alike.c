@@ -99,9 +99,9 @@ static void join_node(struct joining *j, uint32_t i)
 	const struct waits_node *n = &j->from->nodes[i];
 	const struct alike *a = alike_of(j, i);
 	struct waits_layer l = n->layer;
-	bool outermost = is_outermost(j->from, i);
+	bool outermost = is_outermost(j->from, i), has_frames = l.user && l.user->nr_frames;
 	uint32_t parent = outermost ? 0 : j->to[n->parent];
-	uint64_t key[KEY_WORDS] = {outermost ? i : parent}, task[KEY_WORDS] = {0, l.tid};
+	uint64_t key[KEY_WORDS] = {outermost ? 0 : parent}, task[KEY_WORDS] = {0, l.tid};
 	uint32_t before = j->tasks.nr;
 	struct waits_node *out;
 
@@ -115,8 +115,9 @@ static void join_node(struct joining *j, uint32_t i)
 	key[0] = key[0] << 32 | l.tid;
 	key[1] = (uintptr_t)l.comm;
 	key[2] = (uintptr_t)l.what;
-	key[3] = l.user ? l.user->content : 0;
-	key[4] = l.kernel ? l.kernel->content : 0;
+	key[3] = has_frames ? l.user->content : 0;
+	/* what the kernel did is shown only of threads of the kernel */
+	key[4] = l.kernel && !has_frames && l.syscall < 0 ? l.kernel->content : 0;
 	key[5] = (uint64_t)outermost << 63 | (uint64_t)l.state << 56 | (uint64_t)l.kind << 48 |
 		 (uint64_t)l.why << 40 | (uint64_t)(l.notes & 0xffff) << 16 | (uint16_t)l.syscall;
 	j->to[i] = key_set_add(&j->layers, key);

@@ -186,7 +186,8 @@ int waits_chains(const struct waits *w, struct waits_chains *out);
 void waits_chains_release(struct waits_chains *c);
 /*
  * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
- * those that did the same become one layer. 0, or -ENOMEM: nothing has changed.
+ * those that did the same become one layer. Waits in one system call that differ only in the stack
+ * of the kernel, which no text shows, become one layer, too. 0, or -ENOMEM: nothing has changed.
  */
 int waits_chains_join(struct waits_chains *c);
 

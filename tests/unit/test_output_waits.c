@@ -213,6 +213,62 @@ static void chains_as_text(void **state)
 	}
 }
 
+/* Waits that differ only in functions of the kernel, which the text does not show, are one line. */
+static void equal_lines_are_joined(void **state)
+{
+	static const struct sim_op a[] = {{LOOP, 10},
+					  {RUN, 1 * MS},
+					  {POST, 1},
+					  {WAIT, 3, HOW_PIPE},
+					  {RUN, 1 * MS},
+					  {POST, 1},
+					  {WAIT, 3, HOW_PIPE_SPLICED},
+					  {NEXT},
+					  {EXIT}};
+	static const struct sim_op b[] = {
+	    {LOOP, 20}, {WAIT, 1, HOW_UNIX}, {RUN, 2 * MS}, {POST, 3}, {NEXT}, {EXIT}};
+	const char *text, *line;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "A", TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_play(100 * MS, 2);
+	write_session("A");
+	read_session(NULL);
+	text = print(output_chains_text, NULL);
+	line = strstr(text, "  waiting for data in a pipe in read: pipe:[1]\n");
+	if (!line || strstr(line + 2, "  waiting for data in a pipe"))
+		fail_msg("%s", text);
+	expect_text(text, "    20    B 501 running\n");
+}
+
+/*
+ * The first sentence is about the thread that did most, not about an idle one whose only wait was
+ * long. If no layer below a wait has more than half of its time, the sentence names the task.
+ */
+static void sentence_names_the_task(void **state)
+{
+	static const struct sim_op a[] = {{LOOP, 10},	       {RUN, 3 * MS}, {POST, 1},
+					  {WAIT, 3, HOW_PIPE}, {NEXT},	      {EXIT}};
+	static const struct sim_op b[] = {{LOOP, 10},	 {WAIT, 1, HOW_UNIX},
+					  {RUN, 2 * MS}, {IO, OBJECT_NR_FILE, 1 * MS, 1 * MS},
+					  {POST, 3},	 {NEXT},
+					  {POST, 5},	 {EXIT}};
+	static const struct sim_op idle[] = {
+	    {SLEEP, 20 * MS}, {WAIT, 5, HOW_CONDITION}, {RUN, 1 * MS}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "A", TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "idle", TASK_TARGET, 2, idle);
+	sim_play(100 * MS, 3);
+	write_session("A");
+	read_session(NULL);
+	expect_text(print(output_chains_text, NULL),
+		    "57.1% of the time of the busiest\nthread: A 500 waiting for data in a pipe in "
+		    "read: pipe:[1] > B 501 (100%)\n");
+}
+
 /* Waits for a CPU that several tasks had are one line. */
 static void cpu_waits_are_joined(void **state)
 {
@@ -707,6 +763,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(chains_as_text, end),
+	    cmocka_unit_test_teardown(equal_lines_are_joined, end),
+	    cmocka_unit_test_teardown(sentence_names_the_task, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
 	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),

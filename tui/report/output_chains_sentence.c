@@ -8,7 +8,8 @@
 #include "tui/report/output_chains_tree.h"
 #include "tui/report/words.h"
 
-enum { MAX_OUTPUT = 64 << 10 };
+enum { MAX_OUTPUT = 64 << 10, MAX_WAITED_FOR = 64, NAMED = 3 };
+#define LEAST 0.1 /* tasks with a smaller share of a wait are not named */
 
 uint64_t *chains_busy_times(const struct waits_chains *c)
 {
@@ -25,14 +26,18 @@ uint64_t *chains_busy_times(const struct waits_chains *c)
 	return busy;
 }
 
-/* The line below `group` with most of the time that is not rest; nr: there is none. */
-static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group)
+/* The line below `group` with most of the time that is not rest, of the outermost layers only those
+ * of thread `of`; nr: there is none. */
+static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group,
+			const struct waits_layer *of)
 {
 	uint32_t best = p->chains->nr;
 
 	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
 		uint32_t i = p->children[k];
 
+		if (group == p->chains->nr && !chains_is_same_task(&p->chains->nodes[i].layer, of))
+			continue;
 		if (p->line[i] == i && busy[i] && (best == p->chains->nr || busy[i] > busy[best]))
 			best = i;
 	}
@@ -40,29 +45,73 @@ static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t 
 }
 
 /*
- * The largest wait or run: from the outermost layer with most time that is not rest down, as long
- * as one layer below has more than half of the time. nr: there is none. *ns is its time.
+ * The largest wait or run: from the outermost layer of a thread with most time that is not rest
+ * down, as long as one layer below has more than half of the time. nr: there is none.
  */
-static uint32_t leading(const struct printer *p, uint64_t *ns)
+static uint32_t leading(const struct printer *p, const uint64_t *busy, const struct waits_layer *of)
 {
 	uint32_t nr = p->chains->nr, best, below;
-	uint64_t *busy = chains_busy_times(p->chains);
 
-	*ns = 0;
-	if (!busy)
-		return nr;
-	for (uint32_t i = 0; i < nr; i++)
-		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
-	best = busiest(p, busy, nr);
+	best = busiest(p, busy, nr, of);
 	while (best < nr && !chains_is_joined(p, best) && !chains_is_handoff(p, best)) {
-		below = busiest(p, busy, best);
+		below = busiest(p, busy, best, of);
 		if (below == nr || 2 * busy[below] <= busy[best])
 			break;
 		best = below;
 	}
-	*ns = best < nr ? busy[best] : 0;
-	free(busy);
 	return best;
+}
+
+/* A task for which a layer waits, with its time that is not rest. */
+struct waited_for {
+	const struct waits_layer *layer;
+	uint64_t ns;
+};
+
+/* The tasks in the lines below node `i`, those with most time first. */
+static uint32_t waited_for(const struct printer *p, const uint64_t *busy, uint32_t i,
+			   struct waited_for *out, uint32_t max)
+{
+	const struct waits_layer *above = &p->chains->nodes[i].layer;
+	uint32_t nr = 0, at;
+
+	for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++) {
+		uint32_t child = p->children[k];
+		const struct waits_layer *l = &p->chains->nodes[child].layer;
+
+		if (p->line[child] != child || !l->tid || chains_is_same_task(l, above))
+			continue;
+		for (at = 0; at < nr && !chains_is_same_task(out[at].layer, l);)
+			at++;
+		if (at == max)
+			continue;
+		if (at == nr)
+			out[nr++] = (struct waited_for){.layer = l};
+		out[at].ns += busy[child];
+		for (; at && out[at].ns > out[at - 1].ns; at--) {
+			struct waited_for swap = out[at];
+
+			out[at] = out[at - 1];
+			out[at - 1] = swap;
+		}
+	}
+	return nr;
+}
+
+/* No line below `i` has more than half of its time: name the tasks for which it waits. */
+static void put_waited_for(struct buf *out, const struct printer *p, const uint64_t *busy,
+			   uint32_t i)
+{
+	struct waited_for tasks[MAX_WAITED_FOR];
+	uint32_t nr = waited_for(p, busy, i, tasks, MAX_WAITED_FOR), named = 0;
+
+	while (named < nr && named < NAMED && (double)tasks[named].ns >= LEAST * (double)busy[i])
+		named++;
+	for (uint32_t k = 0; k < named; k++) {
+		buf_puts(out, !k ? " > " : k + 1 < named ? ", " : " and ");
+		chains_put_task_name(out, tasks[k].layer);
+		buf_printf(out, " (%s)", format_percent((double)tasks[k].ns / (double)busy[i]).s);
+	}
 }
 
 static void put_chain_words(struct buf *out, const struct printer *p, uint32_t node)
@@ -94,24 +143,40 @@ static void put_chain_words(struct buf *out, const struct printer *p, uint32_t n
 	}
 }
 
+/* The largest wait or run of the thread that did most. */
+static void put_leading(struct buf *out, const struct printer *p, const uint64_t *busy,
+			const struct busy_thread *t)
+{
+	uint32_t best = leading(p, busy, &t->layer);
+
+	if (best == p->chains->nr)
+		return;
+	buf_printf(out, "%s%s of the time%s: ", out->len ? "; " : "",
+		   format_percent((double)busy[best] / (double)t->ns).s,
+		   t->ns < p->chains->total_ns ? " of the busiest thread" : "");
+	put_chain_words(out, p, best);
+	if (!chains_is_joined(p, best) && !chains_is_handoff(p, best))
+		put_waited_for(out, p, busy, best);
+}
+
 void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 {
 	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
-	uint64_t ns;
-	uint32_t best = leading(p, &ns);
+	uint64_t *busy = chains_busy_times(p->chains);
+	struct busy_thread thread;
 	struct buf line;
 
 	buf_init(&line, MAX_OUTPUT);
 	if (idle)
 		buf_printf(&line, "%s of the time idle or in a timed sleep",
 			   format_percent((double)idle / (double)a->total_ns).s);
-	if (best < p->chains->nr) {
-		buf_printf(&line, "%s%s of the time: ", idle ? "; " : "",
-			   format_percent((double)ns / (double)a->total_ns).s);
-		put_chain_words(&line, p, best);
-	}
+	for (uint32_t i = 0; busy && i < p->chains->nr; i++)
+		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
+	if (busy && !chains_busiest_thread(p, &thread))
+		put_leading(&line, p, busy, &thread);
 	if (!line.len)
 		wait_rest_words(&line, a);
 	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
 	buf_release(&line);
+	free(busy);
 }

@@ -35,15 +35,19 @@ bool chains_is_other_task(const struct waits_node *n, const struct waits_node *p
 	       (!parent || parent->layer.tid != n->layer.tid || parent->layer.pid != n->layer.pid);
 }
 
-void chains_put_task(struct buf *out, const struct waits_layer *l)
+void chains_put_task_name(struct buf *out, const struct waits_layer *l)
 {
 	if (l->tasks > 1)
 		buf_printf(out, "%u tasks named ", l->tasks);
 	sanitise_append(out, l->comm, strlen(l->comm));
-	if (l->tasks > 1)
-		buf_puts(out, ": ");
-	else
-		buf_printf(out, " %u ", l->tid);
+	if (l->tasks <= 1)
+		buf_printf(out, " %u", l->tid);
+}
+
+void chains_put_task(struct buf *out, const struct waits_layer *l)
+{
+	chains_put_task_name(out, l);
+	buf_puts(out, l->tasks > 1 ? ": " : " ");
 }
 
 static void put_figures(struct buf *out, const struct printer *p, uint64_t ns, uint64_t count)
@@ -224,7 +228,7 @@ static int by_ns(const void *a, const void *b, void *all)
 	return (x < y) - (x > y);
 }
 
-static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
+bool chains_is_same_task(const struct waits_layer *a, const struct waits_layer *b)
 {
 	return a->tid == b->tid && a->pid == b->pid && !strcmp(a->comm, b->comm);
 }
@@ -240,7 +244,7 @@ static void cpu_waits_join(struct printer *p, uint32_t from, uint32_t to)
 
 		if (nodes[i].layer.state != CHAIN_RUNNABLE || chains_is_handoff(p, i))
 			continue;
-		while (at < nr && !is_same(&nodes[leaders[at]].layer, &nodes[i].layer))
+		while (at < nr && !chains_is_same_task(&nodes[leaders[at]].layer, &nodes[i].layer))
 			at++;
 		if (at < nr) {
 			p->line[i] = leaders[at];
@@ -315,7 +319,8 @@ static void put_thread(struct printer *p, const struct thread *t)
 	for (uint32_t i = p->first[nr]; i < p->first[nr + 1]; i++) {
 		const struct waits_node *n = &p->chains->nodes[p->children[i]];
 
-		if (!is_same(&n->layer, t->layer) || p->line[p->children[i]] != p->children[i])
+		if (!chains_is_same_task(&n->layer, t->layer) ||
+		    p->line[p->children[i]] != p->children[i])
 			continue;
 		if (share_of(p, p->ns[p->children[i]]) < LEAST)
 			rest += p->ns[p->children[i]];
@@ -342,7 +347,7 @@ static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 		const struct waits_node *n = &p->chains->nodes[p->children[i]];
 		uint32_t k = 0;
 
-		while (k < found && !is_same(threads[k].layer, &n->layer))
+		while (k < found && !chains_is_same_task(threads[k].layer, &n->layer))
 			k++;
 		if (k == found)
 			threads[found++].layer = &n->layer;
@@ -354,6 +359,17 @@ static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 		qsort(threads, found, sizeof(*threads), by_busy_time);
 	*nr_threads = found;
 	return threads;
+}
+
+int chains_busiest_thread(const struct printer *p, struct busy_thread *out)
+{
+	uint32_t nr_threads = 0;
+	struct thread *threads = threads_of(p, &nr_threads);
+
+	if (nr_threads)
+		*out = (struct busy_thread){.layer = *threads->layer, .ns = threads->ns};
+	free(threads);
+	return nr_threads ? 0 : -ENOENT;
 }
 
 /* Threads that did next to nothing have one line together. */

@@ -24,12 +24,22 @@ struct printer {
 
 /* True if the layer is about another task than the one above it; `parent` NULL: it is outermost. */
 bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent);
+bool chains_is_same_task(const struct waits_layer *a, const struct waits_layer *b);
+/* The thread of the target with most time that is not rest. */
+struct busy_thread {
+	struct waits_layer layer; /* its outermost one */
+	uint64_t ns;		  /* all its time */
+};
+/* 0, or -ENOENT: there is no thread, or no memory to find it. */
+int chains_busiest_thread(const struct printer *p, struct busy_thread *out);
 /* True if the line of node `i` joins several waits for a CPU. */
 bool chains_is_joined(const struct printer *p, uint32_t i);
 /* True if the line of node `i` is a hand-off, which names the task below it. */
 bool chains_is_handoff(const struct printer *p, uint32_t i);
 /* Append the task of a layer: "redis-server 1234 ", or "412 tasks named curl: ". */
 void chains_put_task(struct buf *out, const struct waits_layer *l);
+/* Append the same without the space or colon: "redis-server 1234", or "412 tasks named curl". */
+void chains_put_task_name(struct buf *out, const struct waits_layer *l);
 /* Append the tasks that ran last on the CPUs for which the nodes on the line of `i` waited. Returns
  * the number of these waits. */
 uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i);
