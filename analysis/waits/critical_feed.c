@@ -22,7 +22,8 @@ struct critical_feed *critical_feed_new(void)
 	f->critical = critical_new(&(struct critical_config){.max_states = STATES});
 	f->names = calloc(STATES, sizeof(*f->names));
 	f->slot = calloc(2 * STATES, sizeof(*f->slot));
-	if (!f->critical || !f->names || !f->slot) {
+	f->tasks = calloc(2 * STATES, sizeof(*f->tasks));
+	if (!f->critical || !f->names || !f->slot || !f->tasks) {
 		critical_feed_free(f);
 		return NULL;
 	}
@@ -38,6 +39,7 @@ void critical_feed_free(struct critical_feed *f)
 	critical_path_release(&f->sum);
 	free(f->names);
 	free(f->slot);
+	free(f->tasks);
 	free(f);
 }
 
@@ -63,6 +65,37 @@ static uint32_t state_number(struct critical_feed *f, const struct state_name *n
 	return f->nr_names++;
 }
 
+/* The slot of a machine, or the free slot in which it belongs. */
+static struct named_tasks *named_tasks_slot(const struct critical_feed *f, uint32_t machine)
+{
+	uint32_t i = (machine * 0x9e3779b9u) >> 16 & (2 * STATES - 1);
+
+	while (f->tasks[i].machine && f->tasks[i].machine != machine)
+		i = (i + 1) & (2 * STATES - 1);
+	return &f->tasks[i];
+}
+
+/* Note that a task has a state. There are at most as many machines as states. */
+static void named_tasks_note(struct critical_feed *f, const struct state_name *name, uint32_t tid)
+{
+	struct named_tasks *t;
+
+	if (name->tid || !name->machine)
+		return;
+	t = named_tasks_slot(f, name->machine);
+	if (!t->machine)
+		*t = (struct named_tasks){.machine = name->machine, .tid = tid};
+	else if (t->tid != tid)
+		t->tid = 0;
+}
+
+uint32_t state_tid(const struct critical_feed *f, const struct state_name *name)
+{
+	if (name->tid || !name->machine || name->type > STATE_WAIT || name->type < STATE_RUN)
+		return name->tid;
+	return named_tasks_slot(f, name->machine)->tid;
+}
+
 static struct state_name name_of_task(const struct waits *w, uint32_t task, enum state_type type)
 {
 	const struct wait_task *t = task_at(w, task);
@@ -82,6 +115,7 @@ uint32_t state_of_segment(struct waits *w, const struct segment *s)
 							   : STATE_WAIT;
 	struct state_name name = name_of_task(w, s->task, type);
 	const struct trace *stack = NULL;
+	uint32_t number;
 
 	/* most sampled stacks are unwound too late: the others alone would distort the shares */
 	if (type == STATE_RUN && s->sampled && !(s->user_stack & TRACE_SAMPLED))
@@ -95,7 +129,10 @@ uint32_t state_of_segment(struct waits *w, const struct segment *s)
 		name.detail = s->syscall;
 		name.ender = s->cause.kind;
 	}
-	return state_number(w->feed, &name);
+	number = state_number(w->feed, &name);
+	if (number)
+		named_tasks_note(w->feed, &name, task_at(w, s->task)->tid);
+	return number;
 }
 
 uint32_t state_of_request(struct waits *w, uint32_t object, bool issued)

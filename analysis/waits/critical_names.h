@@ -25,15 +25,24 @@ struct state_name {
 	uint8_t kind, ender;
 };
 
+/* The tasks with states of one name, other than targets. */
+struct named_tasks {
+	uint32_t machine; /* number of a text; 0: the slot is free */
+	uint32_t tid;	  /* of the only one; 0: there are several */
+};
+
 struct critical_feed {
 	struct critical *critical;
 	struct state_name *names; /* by number */
 	uint32_t nr_names, *slot;
-	struct critical_path sum; /* of the windows that are over */
-	uint32_t end;		  /* task at which the last one's path ended */
+	struct named_tasks *tasks; /* as many slots as `slot` has */
+	struct critical_path sum;  /* of the windows that are over */
+	uint32_t end;		   /* task at which the last one's path ended */
 };
 
 uint32_t state_of_segment(struct waits *w, const struct segment *s);
+/* The thread of a state; 0: it is of several threads, or of none. */
+uint32_t state_tid(const struct critical_feed *f, const struct state_name *name);
 uint32_t state_of_request(struct waits *w, uint32_t object, bool issued);
 uint32_t critical_end(struct waits *w, uint64_t now);
 int critical_sum_add(struct critical_path *sum, const struct critical_path *p);

@@ -26,7 +26,7 @@ struct waits_state waits_state(const struct waits *w, uint32_t state)
 	n = &f->names[state];
 	return (struct waits_state){
 	    .machine = n->type == STATE_WORK_QUEUE ? "work items" : texts_get(w->texts, n->machine),
-	    .tid = n->tid,
+	    .tid = state_tid(f, n),
 	    .what = n->type == STATE_WAIT ? wait_kind_info((enum wait_kind)n->kind)->text
 					  : text[n->type],
 	    .function = n->function,

@@ -9,7 +9,7 @@
 /* A state of the critical path in words. */
 struct waits_state {
 	const char *machine;	   /* comm of a task, name of a file, "work items" */
-	uint32_t tid;		   /* of a target; else 0: all tasks of that name */
+	uint32_t tid;		   /* of the only one; 0: all of that name but targets */
 	const char *what;	   /* "running", "runnable", "waiting for ..." */
 	struct rec_frame function; /* of a sampled run; module 0: not known */
 	int32_t syscall;	   /* of a wait; -1: none */
