@@ -326,7 +326,7 @@ static void alike_tasks_are_joined(void **state)
 	expect_text(text, " wget 514 ");
 	assert_null(strstr(text, "others, each below 1%"));
 	/* on the critical path, several tasks of one name are one machine */
-	expect_text(print(output_critical_text, NULL), "  curl: running\n");
+	expect_text(print(output_critical_text, NULL), "  wget: running\n");
 }
 
 /* A thread that is stopped, or of which nothing is known, all the time. */
