@@ -743,7 +743,7 @@ static void on_the_screen(void **state)
 	    "expect |C 502 running\nkey Tab\nwait 1\nexpect [A 500 waiting for data in a pipe\n"
 	    "key Tab\nwait 1\nexpect critical path: \nkey Tab\nwait 1\nexpect A 500: 120 ms\n"
 	    "key p\nwait 1\nexpect A 500: 120 ms\nkey q\nkey X\nwait 1\nexpect critical path: \n"
-	    "expect C: running\nkey q\nreject critical path: \nkey o\nwait 1\n"
+	    "expect C 502: running\nkey q\nreject critical path: \nkey o\nwait 1\n"
 	    "expect this session has no stacks of all threads\nkey W\nwait 1\n"
 	    "expect A 500: 120 ms\nkey q\nexpect no stacks of all threads\nkey q\n"
 	    "reject no stacks of all threads";
