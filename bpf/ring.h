@@ -126,7 +126,17 @@ struct pt_record_sleep {
 };
 
 /* Indices of registers in struct pt_regs. */
-enum { PT_REG_DI = 14, PT_REG_ORIG_AX = 15, PT_REG_IP = 16, PT_REG_SP = 19 };
+enum {
+	PT_REG_R10 = 7,
+	PT_REG_R9 = 8,
+	PT_REG_R8 = 9,
+	PT_REG_DX = 12,
+	PT_REG_SI = 13,
+	PT_REG_DI = 14,
+	PT_REG_ORIG_AX = 15,
+	PT_REG_IP = 16,
+	PT_REG_SP = 19
+};
 
 struct pt_record_stack {
 	struct pt_record head;

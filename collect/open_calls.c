@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds calls that have not returned. The BPF programs do not see that a call is left by an
- * exception or longjmp, or returns while no probe is attached. Calls that may have ended in
+ * exception or longjmp, or returns while no probe is attached. Functions that may have ended in
  * this way are compared with the registers and the stack of their thread, which the reader
- * process reads for all of them once per slice.
+ * process reads for all of them once per slice. For system calls, the kernel's list of tasks
+ * says in which call a thread is and since when it sleeps.
  */
 #include "collect/open_calls.h"
 #include "analysis/base/array.h"
@@ -12,6 +13,7 @@
 #include "collect/slices.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/thread_snapshots_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +25,8 @@ enum {
 	OPEN_PER_OP = 8, /* most open calls per operation that are sent individually */
 	MAX_OPEN = 512,
 	MAX_DOUBTFUL = 2 * PT_ACTIVATIONS,
-	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
+	STALE_NS = 1000000000,	 /* open calls older than this are checked against the stack */
+	SAME_CALL_NS = 10000000, /* a thread that has slept since then is still in the same call */
 };
 
 struct open_one {
@@ -34,18 +37,16 @@ struct open_one {
 	uint64_t args[PT_ARGS];
 };
 
-/* A call that may have ended unseen. The state of its thread and its stack decide. */
+/* A call of a function that may have ended unseen. Its thread and its stack decide. */
 struct doubtful {
-	uint32_t tgid, tid;
-	bool activation; /* else: a system call */
-	uint32_t index, slot;
-	union {
-		struct pt_act act;
-		struct {
-			uint32_t nr;
-			uint64_t start, args[PT_ARGS];
-		} call;
-	};
+	uint32_t index;
+	struct pt_act act;
+};
+
+/* A system call that may have ended unseen; another one may be open since. */
+struct doubtful_call {
+	uint32_t tid, nr;
+	uint64_t start;
 };
 
 struct open_calls {
@@ -54,6 +55,8 @@ struct open_calls {
 	bool last;
 	struct doubtful *doubtful;
 	size_t nr_doubtful, cap_doubtful;
+	struct doubtful_call *calls;
+	size_t nr_calls, cap_calls;
 	struct open_one one[MAX_OPEN];
 	unsigned int nr;
 	unsigned int per_slot[PT_SLOTS];
@@ -86,13 +89,6 @@ static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32
 	memcpy(o->args, args, sizeof(o->args));
 }
 
-static struct doubtful *doubtful_add(struct open_calls *w)
-{
-	if (array_grow(w->doubtful, w->nr_doubtful, w->cap_doubtful, MAX_DOUBTFUL))
-		return NULL;
-	return &w->doubtful[w->nr_doubtful++];
-}
-
 /* ---- system calls ----------------------------------------------------- */
 
 static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t tid,
@@ -116,7 +112,8 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 {
 	struct open_calls *w = ctx;
 	struct pt_control *control = kernel_side_control(w->c->kernel);
-	struct doubtful *d;
+	bool watched =
+	    w->c->units[UNIT_SYSCALLS].state != FUNCTION_OFF && t->sys_burst == control->sys_burst;
 
 	if (!t->sys_open || t->sys_open == PT_SYS_OUTSIDE || t->sys_nr >= PT_SYSCALLS ||
 	    !(w->c->layers & 1u << LAYER_SYSCALL) ||
@@ -125,27 +122,52 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	/* a call that began before peaktop started is outside of every known phase */
 	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
 		return 0;
-	if (t->sys_open != PT_SYS_COUNTS || t->sys_burst == control->sys_burst) {
+	if (watched)
 		call_note(w, t->sys_nr, t->tgid, tid, t->sys_start, t->sys_args);
-		return 0;
-	}
-	/* this thread had no event since an earlier burst */
-	d = doubtful_add(w);
-	if (!d)
-		return 0;
-	*d = (struct doubtful){.tgid = t->tgid, .tid = tid};
-	d->call.nr = t->sys_nr;
-	d->call.start = t->sys_start;
-	memcpy(d->call.args, t->sys_args, sizeof(d->call.args));
+	/* the tracepoint at its end has been detached since it began */
+	else if (!array_grow(w->calls, w->nr_calls, w->cap_calls, MAX_DOUBTFUL))
+		w->calls[w->nr_calls++] =
+		    (struct doubtful_call){.tid = tid, .nr = t->sys_nr, .start = t->sys_start};
 	return 0;
 }
 
-static void call_decide(struct open_calls *w, const struct doubtful *d,
-			const struct thread_now *now)
+static int by_tid(const void *a, const void *b)
 {
-	if (now->known && now->nr == (long)d->call.nr &&
-	    !memcmp(now->args, d->call.args, sizeof(now->args)))
-		call_note(w, d->call.nr, d->tgid, d->tid, d->call.start, d->call.args);
+	const struct doubtful_call *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/*
+ * The call in which a thread is now that may have left the one that was seen to begin. If it
+ * has run since, this may be another call: then its age is at least the time since it last ran.
+ */
+static void call_decide(void *ctx, const struct pt_task_now *now)
+{
+	static const unsigned char registers[PT_ARGS] = {PT_REG_DI,  PT_REG_SI, PT_REG_DX,
+							 PT_REG_R10, PT_REG_R8, PT_REG_R9};
+	struct open_calls *w = ctx;
+	size_t at = lower_bound(i, w->nr_calls, w->calls[i].tid < now->tid);
+	uint64_t nr = now->regs[PT_REG_ORIG_AX], slept, start;
+	pt_u64 args[PT_ARGS];
+
+	if (at == w->nr_calls || w->calls[at].tid != now->tid || !now->state || nr >= PT_SYSCALLS ||
+	    !now->ran_ns || now->clock_ns < now->ran_ns)
+		return;
+	slept = now->clock_ns - now->ran_ns;
+	start = slept < w->now ? w->now - slept : 0;
+	if (nr == w->calls[at].nr && start < w->calls[at].start + SAME_CALL_NS)
+		start = w->calls[at].start;
+	for (int i = 0; i < PT_ARGS; i++)
+		args[i] = now->regs[registers[i]];
+	call_note(w, (uint32_t)nr, now->tgid, now->tid, start, args);
+}
+
+static void calls_decide(struct open_calls *w)
+{
+	qsort(w->calls, w->nr_calls, sizeof(*w->calls), by_tid);
+	/* if the kernel cannot tell, these calls are not shown */
+	kernel_side_tasks(w->c->kernel, snapshots_only_pid(w->c), call_decide, w);
 }
 
 /* ---- functions -------------------------------------------------------- */
@@ -204,7 +226,6 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 	struct open_calls *w = ctx;
 	const struct pt_act_key *key = &a->key;
 	struct slot_info *info = key->slot < PT_SLOTS ? &w->c->slots[key->slot] : NULL;
-	struct doubtful *d;
 
 	if (!info || (!info->function && info->layer != LAYER_KERNEL)) {
 		kernel_side_activation_drop(w->c->kernel, index, a);
@@ -216,12 +237,8 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 		act_open(w, a);
 	} else if (a->exit || outer_begun(w->c, key, a)) {
 		act_left(w, index, a);
-	} else if ((d = doubtful_add(w))) {
-		*d = (struct doubtful){.tgid = key->tgid,
-				       .tid = a->tid,
-				       .activation = true,
-				       .index = index,
-				       .act = *a};
+	} else if (!array_grow(w->doubtful, w->nr_doubtful, w->cap_doubtful, MAX_DOUBTFUL)) {
+		w->doubtful[w->nr_doubtful++] = (struct doubtful){.index = index, .act = *a};
 	} else {
 		act_open(w, a);
 	}
@@ -245,10 +262,11 @@ static bool frame_left(const struct pt_act *a, const struct thread_now *now, con
 
 static int by_thread(const void *a, const void *b)
 {
-	const struct doubtful *x = a, *y = b;
+	const struct pt_act *x = &((const struct doubtful *)a)->act;
+	const struct pt_act *y = &((const struct doubtful *)b)->act;
 
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
+	if (x->key.tgid != y->key.tgid)
+		return x->key.tgid < y->key.tgid ? -1 : 1;
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
@@ -259,12 +277,12 @@ static void threads_read(const struct open_calls *w, struct thread_now *threads,
 	size_t nr = 0;
 
 	for (size_t i = 0; i < w->nr_doubtful; i++) {
-		const struct doubtful *d = &w->doubtful[i];
+		const struct pt_act *a = &w->doubtful[i].act;
 
-		if (!nr || threads[nr - 1].tid != (pid_t)d->tid ||
-		    threads[nr - 1].pid != (pid_t)d->tgid)
+		if (!nr || threads[nr - 1].tid != (pid_t)a->tid ||
+		    threads[nr - 1].pid != (pid_t)a->key.tgid)
 			threads[nr++] =
-			    (struct thread_now){.pid = (pid_t)d->tgid, .tid = (pid_t)d->tid};
+			    (struct thread_now){.pid = (pid_t)a->key.tgid, .tid = (pid_t)a->tid};
 		of[i] = nr - 1;
 	}
 	target_threads_now(threads, nr);
@@ -282,12 +300,12 @@ static void doubtful_decide(struct open_calls *w)
 		qsort(w->doubtful, n, sizeof(*w->doubtful), by_thread);
 		threads_read(w, threads, of);
 		for (size_t i = 0; i < n; i++) {
-			const struct doubtful *d = &w->doubtful[i];
+			const struct pt_act *a = &w->doubtful[i].act;
 
-			if (d->activation && d->act.ret)
-				pieces[i] = (struct reader_piece){.pid = (pid_t)d->tgid,
+			if (a->ret)
+				pieces[i] = (struct reader_piece){.pid = (pid_t)a->key.tgid,
 								  .bytes = sizeof(*ret),
-								  .address = d->act.key.cfa - 8,
+								  .address = a->key.cfa - 8,
 								  .to = &ret[i]};
 		}
 		reader_memory(pieces, n);
@@ -295,10 +313,8 @@ static void doubtful_decide(struct open_calls *w)
 			const struct doubtful *d = &w->doubtful[i];
 			const struct thread_now *now = &threads[of[i]];
 
-			if (!d->activation)
-				call_decide(w, d, now);
-			else if (frame_left(&d->act, now,
-					    pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
+			if (frame_left(&d->act, now,
+				       pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
 				act_left(w, d->index, &d->act);
 			else
 				act_open(w, &d->act);
@@ -321,6 +337,8 @@ struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool l
 	w->last = last;
 	kernel_side_threads(c->kernel, open_thread, w);
 	kernel_side_activations(c->kernel, open_activation, w);
+	if (w->nr_calls)
+		calls_decide(w);
 	if (w->nr_doubtful)
 		doubtful_decide(w);
 	c->exited.nr = 0;
@@ -347,7 +365,9 @@ void open_calls_send(struct collector *c, struct open_calls *w)
 		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
 		send_record(c, &rec);
 	}
-	if (w)
+	if (w) {
 		free(w->doubtful);
+		free(w->calls);
+	}
 	free(w);
 }

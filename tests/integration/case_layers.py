@@ -245,5 +245,23 @@ def json_lines():
         t.end()
 
 
+@case("open system calls: no sleep is told to be longer than it is, however long nobody has watched its end")
+def open_ages():
+    t = Target("naps", 14)
+    t.go()
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "syscalls", "--json-lines", "--interval", 0.5, "--for", 12, "--max-overhead", 0.1)
+        equal("exit status", program.wait(40), 0)
+        documents = program.documents()
+    check("sampled in bursts" in str(documents[-1]["notes"]), "system calls were always watched: %s" % documents[-1]["notes"])
+    ages = lambda name: [call["age_ns"] / 1e9 for d in documents for op in d["operations"] if op["name"] == name for call in op["open_calls"]]
+    naps, pauses = ages("syscall:nanosleep"), ages("syscall:pause")
+    check(len(naps) > 20, "naps that are open: %d" % len(naps))
+    check(max(naps) < 2.5, "a sleep of 1.5 s, open for %.1f s" % max(naps))
+    # The thread in pause() does not run: its call is open for as long as it is known.
+    check(pauses and max(pauses) > 8, "pause() is open for ever: %s" % pauses)
+    t.end()
+
+
 if __name__ == "__main__":
     main()
