@@ -31,6 +31,7 @@ enum {
 				     time */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
 	LEAST_PART = 4,		  /* of what is earned, the others share at least the fourth part */
+	LONG_PAUSE_S = 5,	  /* pauses as long as this are announced */
 	BURST_PARTS = 4, /* a burst begins with what a unit earns in this part of a second */
 };
 
@@ -185,6 +186,53 @@ static void unit_spending(struct collector *c, enum unit u, const uint64_t n[PT_
 	g->spent_ns += *target;
 }
 
+/* What all units together earn of the host's budget in `wall` ns. */
+static uint64_t host_budget(const struct collector *c, uint64_t wall)
+{
+	return wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
+	       1000000;
+}
+
+static bool unit_is_used(const struct collector *c, enum unit u)
+{
+	return c->layers & unit_layers(u) || (u == UNIT_SYSCALLS && phases_need_syscalls(c));
+}
+
+static unsigned int units_used(const struct collector *c)
+{
+	unsigned int used = 0;
+
+	for (enum unit u = 0; u < UNITS; u++)
+		used += unit_is_used(c, u);
+	return used;
+}
+
+static const char *unit_name(enum unit u)
+{
+	return u == UNIT_SYSCALLS ? "system calls" : "scheduler events";
+}
+
+/*
+ * A collector that did not get a CPU for seconds could not end the burst, in which all processes
+ * of the host paid: then the pause is long, and somebody who sees no figures has to know why.
+ */
+static void pause_announce(struct collector *c, enum unit u)
+{
+	struct governed_unit *g = &c->units[u];
+	uint64_t earned = host_budget(c, SECOND_NS) / (units_used(c) ? units_used(c) : 1), pause_s;
+
+	if (g->pause_is_told || g->host_ns >= 0 || !earned)
+		return;
+	pause_s = (uint64_t)-g->host_ns / earned;
+	if (pause_s < LONG_PAUSE_S)
+		return;
+	g->pause_is_told = true;
+	send_note(c, NOTE_WARNING,
+		  "%s are not measured for the next %llu s: those of all processes of this busy "
+		  "host have used up what --max-overhead %g allows",
+		  unit_name(u), (unsigned long long)pause_s, c->options->budget_ppm / 1e4);
+}
+
 static void unit_off(struct collector *c, enum unit u)
 {
 	struct governed_unit *g = &c->units[u];
@@ -192,8 +240,7 @@ static void unit_off(struct collector *c, enum unit u)
 	unit_gate_close(c, u);
 	if (!g->time.bursting)
 		send_note(c, NOTE_INFO, "%s are sampled in bursts to stay within --max-overhead %g",
-			  u == UNIT_SYSCALLS ? "system calls" : "scheduler events",
-			  c->options->budget_ppm / 1e4);
+			  unit_name(u), c->options->budget_ppm / 1e4);
 	g->time.bursting = true;
 	g->state_since = now_ns();
 	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
@@ -204,6 +251,7 @@ static void unit_off(struct collector *c, enum unit u)
 	}
 	g->state = FUNCTION_OFF;
 	g->host_ns -= SWITCH_NS;
+	pause_announce(c, u);
 	descend_clocks(c);
 	units_layers(c);
 	slots_cut(c, unit_gate(u), NULL, &g->time);
@@ -247,13 +295,6 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 		return budget_left(c) < 0;
 	return f0->state == FUNCTION_OFF ||
 	       (f0->state == FUNCTION_DRAINING && budget_left(c) < -budget_of(c, OVERDRAWN_NS));
-}
-
-/* What all units together earn of the host's budget in `wall` ns. */
-static uint64_t host_budget(const struct collector *c, uint64_t wall)
-{
-	return wall * (uint64_t)kernel_side_control(c->kernel)->nr_cpus * c->options->budget_ppm /
-	       1000000;
 }
 
 /*
@@ -324,20 +365,6 @@ bool units_start(struct collector *c, uint64_t now)
 			unit_on(c, u);
 	}
 	return units_are_on(c);
-}
-
-static bool unit_is_used(const struct collector *c, enum unit u)
-{
-	return c->layers & unit_layers(u) || (u == UNIT_SYSCALLS && phases_need_syscalls(c));
-}
-
-static unsigned int units_used(const struct collector *c)
-{
-	unsigned int used = 0;
-
-	for (enum unit u = 0; u < UNITS; u++)
-		used += unit_is_used(c, u);
-	return used;
 }
 
 unsigned int budget_parts(const struct collector *c)

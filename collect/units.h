@@ -23,6 +23,7 @@ struct governed_unit {
 	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
 	uint64_t open_calls; /* used while counting open calls */
+	bool pause_is_told;  /* the user knows of long pauses */
 };
 
 /* Number of parts into which the targets' budget is divided. */
