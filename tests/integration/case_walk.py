@@ -128,6 +128,15 @@ def command():
     shares(document)
 
 
+@case("a command that ends at once: no answer, and a line that says what helps")
+def short():
+    got, program = run_peaktop("descend", "--", "true")
+    equal("exit status", got, 1)
+    said = program.error_text().strip()
+    check(said.startswith("peaktop: no answer: the target ended before") and "a loop of such runs" in said, said)
+    check("--timeout" not in said, "it ended by itself: %s" % said)
+
+
 @case("text says the path, the kinds of time and how to go on")
 def text():
     target = Target("walk_serve")

@@ -131,16 +131,23 @@ static int print_answer(const struct walk_report *report, const struct options *
 	return !model_nr_targets(report->model) ? 0 : output_walk_text(report, &oo, stdout);
 }
 
-static int answer_status(const struct walk_report *report)
+/* The exit status; *why: what to do if there is no answer, else NULL. */
+static int answer_status(const struct walk_report *report, const char **why)
 {
 	struct walk_result result;
-	int status;
+	bool answered;
 
+	*why = "no answer: out of memory";
 	if (walker_result(report->walker, &result))
 		return EXIT_NO_ANSWER;
-	status = result.nr_paths ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+	answered = result.nr_paths > 0;
+	*why = answered ? NULL
+	       : result.target_ended
+		   ? "no answer: the target ended before any of its threads was sampled; "
+		     "give it more work, or measure a loop of such runs with --follow"
+		   : "no answer: no thread was sampled; try a longer --timeout";
 	walk_result_release(&result);
-	return status;
+	return answered ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
 int verb_walk(struct options *o)
@@ -178,10 +185,9 @@ int verb_walk(struct options *o)
 	if (status)
 		verb_complain(line);
 	if (!status) {
-		status = answer_status(&r.report);
+		status = answer_status(&r.report, &line);
 		if (status)
-			verb_complain("no answer: the target ended before any of its threads was "
-				      "sampled; try a longer --timeout");
+			verb_complain(line);
 	}
 	err = print_answer(&r.report, o);
 	if (!err && o->output)
@@ -199,7 +205,8 @@ struct walk_report walk_report_of(struct replay *r)
 int verb_walk_replayed(struct replay *r, const struct options *o)
 {
 	struct walk_report report = walk_report_of(r);
+	const char *why;
 	int err = print_answer(&report, o);
 
-	return err ? output_status(err) : answer_status(&report);
+	return err ? output_status(err) : answer_status(&report, &why);
 }
