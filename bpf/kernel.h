@@ -115,9 +115,13 @@ struct mutex {
 		s64 counter;
 	} owner;
 };
+struct super_block {
+	unsigned long s_magic;
+};
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
+	struct super_block *i_sb;
 	struct rw_semaphore i_rwsem;
 };
 struct list_head {
@@ -155,6 +159,7 @@ struct path {
 };
 struct file {
 	struct inode *f_inode;
+	unsigned int f_mode;
 	struct path f_path;
 	void *private_data;
 };
@@ -266,6 +271,12 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
 };
 
 struct gendisk {

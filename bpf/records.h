@@ -505,6 +505,7 @@ struct pt_control {
 	pt_u32 chosen; /* 1: count only calls of the threads in the map `chosen` */
 	pt_u32 chosen_spare;
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
+	pt_u64 pipe_inode;   /* the pipe whose ends the iterator over files looks for */
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };

@@ -191,6 +191,14 @@ struct pt_task_now {
 	struct pt_object object; /* of a Unix socket, or of what a poll() or select() waits for */
 };
 
+/* A process that has one end of the pipe control.pipe_inode open. */
+enum { PT_PIPE_READS = 1, PT_PIPE_WRITES = 2 }; /* as FMODE_READ and FMODE_WRITE of the kernel */
+struct pt_pipe_end {
+	pt_u32 tgid, parent;
+	pt_u32 mode; /* PT_PIPE_... */
+	char comm[PT_COMM];
+};
+
 /* The descriptors of a thread in poll() or select(), which the collector reads in its memory. */
 enum { PT_POLLED = 8 };
 struct pt_polled {

@@ -272,6 +272,31 @@ int on_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* ---- who has a pipe open */
+
+enum { PIPEFS_MAGIC = 0x50495045 };
+
+/* Files of threads that share their table with the first one are listed once. */
+SEC("iter/task_file")
+int on_file(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct pt_control *c = the_control();
+	struct pt_pipe_end end = {};
+
+	if (!task || !file || !c || mode_of(file) != S_IFIFO ||
+	    BPF_CORE_READ(file, f_inode, i_ino) != c->pipe_inode ||
+	    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != PIPEFS_MAGIC)
+		return 0;
+	end.tgid = task->tgid;
+	end.parent = BPF_CORE_READ(task, real_parent, tgid);
+	end.mode = BPF_CORE_READ(file, f_mode) & (PT_PIPE_READS | PT_PIPE_WRITES);
+	bpf_probe_read_kernel(end.comm, sizeof(end.comm), task->comm);
+	bpf_seq_write(ctx->meta->seq, &end, sizeof(end));
+	return 0;
+}
+
 /* ---- tracing of waits: the tasks of the targets at the begin of a window */
 
 SEC("iter/task")

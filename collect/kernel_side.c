@@ -191,6 +191,7 @@ void kernel_side_free(struct kernel_side *k)
 	for (unsigned int i = 0; i < k->nr_links; i++)
 		link_detach(&k->links[i]);
 	bpf_link__destroy(k->tasks);
+	bpf_link__destroy(k->files);
 	kernel_waits_close(k);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);

@@ -4,6 +4,7 @@
 #ifndef PEAKTOP_KERNEL_SIDE_IMPL_H
 #define PEAKTOP_KERNEL_SIDE_IMPL_H
 
+#include "collect/kernel_pipes.h"
 #include "collect/kernel_side.h"
 #include "collect/kernel_waits.h"
 
@@ -42,8 +43,11 @@ struct kernel_side {
 	void *each_ctx;
 	struct bpf_link *tasks; /* task iterator of the threads of `tasks_pid`, or of all (0) */
 	uint32_t tasks_pid;
-	uint32_t wanted; /* layers that were last asked for */
-	bool waits;	 /* the tracepoints of the tracing of waits are wanted */
+	struct bpf_link *files; /* iterator over the open files of all processes */
+	struct pipe_end_known pipes[PIPES_KNOWN];
+	unsigned int next_pipe; /* the one that is replaced next */
+	uint32_t wanted;	/* layers that were last asked for */
+	bool waits;		/* the tracepoints of the tracing of waits are wanted */
 	struct ring_buffer *waits_ring;
 	struct bpf_link *waits_tasks; /* task iterator */
 	kernel_waits_fn waits_each;

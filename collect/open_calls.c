@@ -11,6 +11,7 @@
 #include "collect/functions.h"
 #include "collect/phases.h"
 #include "collect/slices.h"
+#include "collect/snapshot_wait.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/thread_snapshots_state.h"
@@ -144,8 +145,6 @@ static int by_tid(const void *a, const void *b)
  */
 static void call_decide(void *ctx, const struct pt_task_now *now)
 {
-	static const unsigned char registers[PT_ARGS] = {PT_REG_DI,  PT_REG_SI, PT_REG_DX,
-							 PT_REG_R10, PT_REG_R8, PT_REG_R9};
 	struct open_calls *w = ctx;
 	size_t at = lower_bound(i, w->nr_calls, w->calls[i].tid < now->tid);
 	uint64_t nr = now->regs[PT_REG_ORIG_AX], slept, start;
@@ -159,7 +158,7 @@ static void call_decide(void *ctx, const struct pt_task_now *now)
 	if (nr == w->calls[at].nr && start < w->calls[at].start + SAME_CALL_NS)
 		start = w->calls[at].start;
 	for (int i = 0; i < PT_ARGS; i++)
-		args[i] = now->regs[registers[i]];
+		args[i] = snapshot_argument(now, i);
 	call_note(w, (uint32_t)nr, now->tgid, now->tid, start, args);
 }
 

@@ -16,16 +16,6 @@
 #include "collect/target.h"
 #include "collect/thread_snapshots_state.h"
 
-/* Registers of a system call, in the order of its arguments: indices in struct pt_regs. */
-enum {
-	REG_R10 = 7,
-	REG_R9 = 8,
-	REG_R8 = 9,
-	REG_DX = 12,
-	REG_SI = 13,
-	REG_DI = 14,
-	REG_ORIG_AX = 15
-};
 enum { TCP_LISTEN = 10, MAX_LINES = 4096, PID_RESERVED = 300 };
 
 /* ---- sockets */
@@ -216,12 +206,19 @@ static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		s->waker = text->waker;
 }
 
+uint64_t snapshot_argument(const struct pt_task_now *t, int i)
+{
+	static const unsigned char registers[PT_ARGS] = {PT_REG_DI,  PT_REG_SI, PT_REG_DX,
+							 PT_REG_R10, PT_REG_R8, PT_REG_R9};
+
+	return t->regs[registers[i]];
+}
+
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text)
 {
-	static const int registers[SAMPLE_ARGS] = {REG_DI, REG_SI, REG_DX, REG_R10, REG_R8, REG_R9};
 	struct pt_record_sleep as_sleep = {.head = {.tgid = t->tgid, .tid = t->tid}};
-	int64_t nr = (int64_t)t->regs[REG_ORIG_AX];
+	int64_t nr = (int64_t)t->regs[PT_REG_ORIG_AX];
 	struct rec_sleep *s = &out->sleep;
 	const char *call = nr >= 0 && nr < PT_SYSCALLS ? syscall_name((unsigned int)nr) : NULL;
 
@@ -235,7 +232,7 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 				.about = ""};
 	out->awaits = t->awaits;
 	for (int i = 0; call && i < SAMPLE_ARGS; i++)
-		out->args[i] = t->regs[registers[i]];
+		out->args[i] = snapshot_argument(t, i);
 	as_sleep.syscall = call ? nr : -1;
 	as_sleep.fd = (uint32_t)out->args[0];
 	if (t->fd != PT_NO_FD) {
@@ -250,6 +247,23 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		futex(t, out, text);
 	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
+}
+
+void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
+		   struct rec_thread_snapshot *out, struct wait_text *text)
+{
+	const struct pipe_end_known *end;
+	unsigned long inode;
+	bool writes = strstr(out->sleep.call, "write") != NULL;
+
+	if (out->sleep.object != SLEEP_ON_PIPE || snapshot_polls(t) ||
+	    sscanf(text->name, "pipe:[%lu]", &inode) != 1)
+		return;
+	end = kernel_pipe_end(k, inode, writes, t->tgid, now_ns());
+	if (!end)
+		return;
+	snprintf(text->waker, sizeof(text->waker), "%s %u", end->comm, end->pid);
+	out->sleep.waker = text->waker;
 }
 
 void snapshot_work(const struct pt_task_now *t, bool sleeps, struct rec_thread_snapshot *out,

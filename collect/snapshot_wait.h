@@ -10,6 +10,7 @@
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
+#include "collect/kernel_pipes.h"
 #include "collect/kernel_work.h"
 
 struct wait_text {
@@ -23,6 +24,11 @@ struct wait_text {
  */
 void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text);
+/* Argument `i` of the system call in which the thread is. */
+uint64_t snapshot_argument(const struct pt_task_now *t, int i);
+/* Name the process at the other end of the pipe that the thread waits for, if there is only one. */
+void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
+		   struct rec_thread_snapshot *out, struct wait_text *text);
 /*
  * Replace `sleep` by the work that the kernel does for the thread, if its kernel frames tell. A
  * thread that does not sleep waits for nothing.

@@ -124,6 +124,7 @@ static void thread_report(struct collector *c, struct snapshot_thread *t, uint64
 	if (!t->held || !t->pending)
 		return;
 	snapshot_wait(&t->now, &snapshot, &text);
+	snapshot_pipe(c->kernel, &t->now, &snapshot, &text);
 	snapshot_work(&t->now, true, &snapshot, &text);
 	snapshots_send(c, &snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;

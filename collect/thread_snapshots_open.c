@@ -124,6 +124,7 @@ void open_report_call(struct collector *c, const struct pt_task_now *now, uint32
 	struct wait_text text;
 
 	snapshot_wait(now, &snapshot, &text);
+	snapshot_pipe(c->kernel, now, &snapshot, &text);
 	if (!now->state)
 		snapshot.sleep.object = SLEEP_ON_NOTHING;
 	else if (now->ran_ns && now->clock_ns > now->ran_ns)

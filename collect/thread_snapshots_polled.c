@@ -11,9 +11,6 @@
 #include "collect/target.h"
 #include "collect/thread_snapshots_state.h"
 
-/* Indices in struct pt_regs. */
-enum { REG_DX = 12, REG_SI = 13 };
-
 bool snapshot_polls(const struct pt_task_now *t)
 {
 	switch ((int64_t)t->regs[PT_REG_ORIG_AX]) {
@@ -37,7 +34,7 @@ static void polled_add(struct pt_polled *out, uint32_t fd)
 static void polled_in_list(const struct pt_task_now *t, struct pt_polled *out)
 {
 	struct pollfd list[PT_POLLED];
-	uint64_t n = t->regs[REG_SI];
+	uint64_t n = t->regs[PT_REG_SI];
 
 	if (!n || n > PT_POLLED ||
 	    target_read((pid_t)t->tgid, t->regs[PT_REG_DI], list, n * sizeof(*list)))
@@ -56,7 +53,7 @@ static void polled_in_sets(const struct pt_task_now *t, struct pt_polled *out)
 	if (!n || n > FD_SETSIZE)
 		return;
 	for (int i = 0; i < 2; i++) {
-		uint64_t at = t->regs[i ? REG_DX : REG_SI];
+		uint64_t at = t->regs[i ? PT_REG_DX : PT_REG_SI];
 
 		/* the kernel reads and writes whole words */
 		if (at && target_read((pid_t)t->tgid, at, set[i], (n + 63) / 64 * 8))

@@ -137,6 +137,32 @@ def short():
     check("--timeout" not in said, "it ended by itself: %s" % said)
 
 
+@case("a write to a full pipe waits for the process that has the other end, not for the shell that started that")
+def full_pipe():
+    reads, writes = os.pipe()
+    # The shell keeps the same end as its command, and does not read it either.
+    reader = subprocess.Popen(["sh", "-c", "sleep 1000; true"], stdin=reads, start_new_session=True)
+    writer = subprocess.Popen(["yes"], stdout=writes)
+    os.close(reads)
+    os.close(writes)
+    try:
+        command = lambda: open("/proc/%d/task/%d/children" % (reader.pid, reader.pid)).read().strip()
+        wait_for(command, "the shell's command")
+        sleep = "sleep %s" % command()
+        wait_for(lambda: open("/proc/%d/stat" % writer.pid).read().rpartition(")")[2].split()[0] == "S", "the pipe to be full")
+        got, program = run_peaktop("descend", "-p", writer.pid, "--for", 2, "--json")
+        equal("exit status", got, 0)
+        equal("what it waits for", program.document()["paths"][0]["cause"]["name"], sleep)
+        got, program = run_peaktop("descend", "-p", writer.pid, "--open")
+        equal("exit status of --open", got, 0)
+        check("whose other end has %s" % sleep in program.text().replace("\n", " "), program.text())
+    finally:
+        os.killpg(reader.pid, signal.SIGKILL)
+        writer.kill()
+        reader.wait()
+        writer.wait()
+
+
 @case("text says the path, the kinds of time and how to go on")
 def text():
     target = Target("walk_serve")

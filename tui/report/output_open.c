@@ -105,6 +105,10 @@ static void open_report_wait(struct buf *out, const struct rec_thread_snapshot *
 		buf_puts(out, "stopped by a signal or a debugger; ");
 	buf_puts(out, object_words(snapshot));
 	put_safe(out, s->name);
+	if (s->object == SLEEP_ON_PIPE && s->waker[0]) {
+		buf_puts(out, ", whose other end has ");
+		put_safe(out, s->waker);
+	}
 	if (s->object == SLEEP_ON_FUTEX) {
 		if (s->waker[0]) {
 			buf_puts(out, " to end: ");

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/kernel_pipes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "collect/kernel_side_impl.h"
+
+enum { KNOWN_NS = 1000000000, MAX_PROCESSES = 64, ENDS_READ = 64 };
+
+/* The processes that have the pipe open. */
+struct search {
+	struct pt_pipe_end processes[MAX_PROCESSES]; /* `mode`: of all their descriptors of it */
+	unsigned int nr;
+	bool too_many;
+};
+
+static void end_take(struct search *s, const struct pt_pipe_end *end)
+{
+	for (unsigned int i = 0; i < s->nr; i++) {
+		if (s->processes[i].tgid == end->tgid) {
+			s->processes[i].mode |= end->mode;
+			return;
+		}
+	}
+	if (s->nr < MAX_PROCESSES)
+		s->processes[s->nr++] = *end;
+	else
+		s->too_many = true;
+}
+
+/* Reads the list of all descriptors of the pipe. Returns 0 or a negative errno. */
+static int ends_read(struct kernel_side *k, uint64_t inode, struct search *s)
+{
+	struct pt_pipe_end ends[ENDS_READ];
+	ssize_t got;
+	int fd, err;
+
+	if (!k->files)
+		k->files = bpf_program__attach_iter(k->skel->progs.on_file, NULL);
+	if (!k->files)
+		return -errno;
+	k->control->pipe_inode = inode;
+	fd = bpf_iter_create(bpf_link__fd(k->files));
+	if (fd < 0)
+		return -errno;
+	while ((got = read(fd, ends, sizeof(ends))) > 0 || (got < 0 && errno == EAGAIN)) {
+		for (ssize_t i = 0; i < got / (ssize_t)sizeof(ends[0]); i++)
+			end_take(s, &ends[i]);
+	}
+	err = got < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+/* True if a child of the process has the same end: a shell does not read what its command reads. */
+static bool child_has_it(const struct search *s, const struct pt_pipe_end *parent)
+{
+	for (unsigned int i = 0; i < s->nr; i++) {
+		if (s->processes[i].parent == parent->tgid && s->processes[i].mode == parent->mode)
+			return true;
+	}
+	return false;
+}
+
+/* The only process besides `self` with exactly this `mode`, or else with more; NULL: none, or
+ * several. */
+static const struct pt_pipe_end *only_process(const struct search *s, uint32_t self, uint32_t mode)
+{
+	const struct pt_pipe_end *found[2] = {NULL};
+	unsigned int nr[2] = {0};
+
+	for (unsigned int i = 0; i < s->nr; i++) {
+		const struct pt_pipe_end *p = &s->processes[i];
+		bool both = p->mode != mode;
+
+		if (p->tgid == self || !(p->mode & mode) || child_has_it(s, p))
+			continue;
+		found[both] = p;
+		nr[both]++;
+	}
+	if (s->too_many || nr[0] > 1 || (!nr[0] && nr[1] != 1))
+		return NULL;
+	return found[!nr[0]];
+}
+
+static struct pipe_end_known *pipe_known(struct kernel_side *k, uint64_t inode, uint32_t mode,
+					 uint32_t self)
+{
+	for (unsigned int i = 0; i < PIPES_KNOWN; i++) {
+		struct pipe_end_known *p = &k->pipes[i];
+
+		if (p->inode == inode && p->mode == mode && p->self == self)
+			return p;
+	}
+	return NULL;
+}
+
+const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
+					     uint32_t self, uint64_t now)
+{
+	uint32_t mode = reads ? PT_PIPE_READS : PT_PIPE_WRITES;
+	struct pipe_end_known *p = pipe_known(k, inode, mode, self);
+	const struct pt_pipe_end *end;
+	struct search s = {.nr = 0};
+
+	if (!p)
+		p = &k->pipes[k->next_pipe++ % PIPES_KNOWN];
+	else if (now - p->at_ns < KNOWN_NS)
+		return p->pid ? p : NULL;
+	*p = (struct pipe_end_known){.inode = inode, .mode = mode, .self = self, .at_ns = now};
+	end = ends_read(k, inode, &s) ? NULL : only_process(&s, self, mode);
+	if (!end)
+		return NULL;
+	p->pid = end->tgid;
+	snprintf(p->comm, sizeof(p->comm), "%.*s", PT_COMM, end->comm);
+	return p;
+}

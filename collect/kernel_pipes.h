@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who has the other end of a pipe open: found in the files of all processes of the host. */
+#ifndef PEAKTOP_COLLECT_KERNEL_PIPES_H
+#define PEAKTOP_COLLECT_KERNEL_PIPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel_side;
+
+enum { PIPES_KNOWN = 16 };
+
+/* The process at one end of a pipe, as last looked up. All zero: none. */
+struct pipe_end_known {
+	uint64_t inode, at_ns;
+	uint32_t mode, self; /* for whom it was looked up */
+	uint32_t pid;	     /* 0: no process, or several */
+	char comm[17];
+};
+
+/*
+ * Find the only process, besides `self`, that can read (`reads`) or else write the pipe with this
+ * inode. A process that has both ends open, as a shell has that has just made the pipe, counts only
+ * if there is no other; one of whose children has the same end does not count. `now`:
+ * CLOCK_MONOTONIC; an answer is kept for a second. Returns NULL if there is none, if there are
+ * several, or if the kernel cannot tell.
+ */
+const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
+					     uint32_t self, uint64_t now);
+
+#endif
