@@ -113,6 +113,17 @@ def purpose():
     check(asleep and all("pid" not in l for c in asleep for l in c["layers"][1:]), told(document))
 
 
+@case("an alarm that interrupts a wait is the process's own timer, not hardware, and the wait is for who ended it")
+def interrupted():
+    document = chains(*waits("alarm", ROUNDS))
+    sound(document)
+    check(not any("it_real_fn" in l["detail"] for c in document["chains"] for l in c["layers"]), told(document))
+    at_timer = sum(c["ns"] for c in document["chains"] if c["layers"][-1]["state"] == "timer")
+    child = time_of(document, ("waits", "in a pipe"), ("waits-child", "run"))
+    check(child > ROUNDS * 10e6, "the child runs for 20 ms a round: %.1f ms, timers %.1f ms\n%s" %
+          (child / 1e6, at_timer / 1e6, told(document)))
+
+
 @case("two that never sleep on one CPU: each waits for the CPU, and who has it is named")
 def rivals():
     document = chains(*waits("spin", 400))

@@ -7,11 +7,12 @@
  *   chain   thread "a" waits for "c", which waits for "b", by condition variables
  *   fork    the process waits for a child that sleeps for 5 ms and runs for 3 ms
  *   sleep   nanosleep() of 10 ms, then 1 ms of CPU time
- *   spin    two processes that never sleep, on one CPU
- *   write   writes and fsync() of the file PATH
- *   ask     write to the FIFO PATH, read from the FIFO PATH2
- *   serve   read from PATH, sleep for 2 ms, run for 1 ms, write to PATH2
+ *   alarm   the process waits at a pipe for a child that runs for 20 ms; an alarm interrupts the
+ * wait spin    two processes that never sleep, on one CPU write   writes and fsync() of the file
+ * PATH ask     write to the FIFO PATH, read from the FIFO PATH2 serve   read from PATH, sleep for 2
+ * ms, run for 1 ms, write to PATH2
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +176,39 @@ static void spawn(void)
 	}
 }
 
+static void alarm_rings(int signal)
+{
+	(void)signal;
+}
+
+/* As a server that limits each wait: the alarm does not end the wait, which is begun again. */
+static void interrupted(void)
+{
+	const struct itimerval in_5_ms = {.it_value.tv_usec = 5000};
+	struct sigaction act = {.sa_handler = alarm_rings};
+	int fd[2];
+	char byte;
+
+	if (pipe(fd))
+		exit(1);
+	sigaction(SIGALRM, &act, NULL);
+	if (!fork()) {
+		name("waits-child");
+		for (int i = 0; i < rounds; i++) {
+			burn_ms(20);
+			byte_send(fd[1]);
+		}
+		_exit(0);
+	}
+	close(fd[1]);
+	for (int i = 0; i < rounds; i++) {
+		setitimer(ITIMER_REAL, &in_5_ms, NULL);
+		while (read(fd[0], &byte, 1) < 0 && errno == EINTR)
+			;
+	}
+	wait(NULL);
+}
+
 static void nap(void)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -254,6 +289,8 @@ int main(int argc, char **argv)
 		spawn();
 	else if (!strcmp(mode, "sleep"))
 		nap();
+	else if (!strcmp(mode, "alarm"))
+		interrupted();
 	else if (!strcmp(mode, "spin"))
 		spin();
 	else if (!strcmp(mode, "write") && argc > 3)
