@@ -3,6 +3,7 @@
 #include <locale.h>
 
 #include "tests/unit/output_models.h"
+#include "tui/report/output_walk.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
@@ -224,6 +225,33 @@ static void test_wrap(void **state)
 	buf_release(&b);
 }
 
+/*
+ * A walk with half of the work spent waiting for a CPU, and a path with a quarter of the rest: what
+ * is spread over other paths is a share of the work without that waiting, and the remark says so.
+ */
+static void test_walk_spread(void **state)
+{
+	struct walk_path paths[] = {
+	    {.class = WALK_WORK, .share = 0.1, .cause.kind = CAUSE_OWN_CODE},
+	    {.class = WALK_WORK, .share = 0.4, .cause.kind = CAUSE_RUN_QUEUE},
+	};
+	struct walk_result result = {.settled = true,
+				     .lead = WALK_WORK,
+				     .share[WALK_WORK] = 0.8,
+				     .runqueue = 0.4,
+				     .nr_paths = 2,
+				     .paths = paths};
+	char line[256];
+
+	assert_non_null(walk_remark(NULL, &result, 1, line, sizeof(line)));
+	assert_non_null(strstr(line, "75% of the work that is no waiting for a CPU is spread"));
+	result.share[WALK_WORK] = 0.4;
+	result.runqueue = 0;
+	result.nr_paths = 1;
+	assert_non_null(walk_remark(NULL, &result, 1, line, sizeof(line)));
+	assert_non_null(strstr(line, "75% of the work is spread"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +263,7 @@ int main(void)
 	    cmocka_unit_test(test_names_are_demangled),
 	    cmocka_unit_test(test_ascii_and_narrow),
 	    cmocka_unit_test(test_wrap),
+	    cmocka_unit_test(test_walk_spread),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -263,10 +263,14 @@ static bool remark_spread(const struct walk_report *r, const struct walk_result 
 	if (!result->settled || !result->nr_paths || result->flat ||
 	    walk_explained(result) >= ENOUGH)
 		return false;
+	/* Waiting for a CPU counts as work in the shares of the paths, but not in this figure. */
 	snprintf(out, size,
-		 "%s of the %s is spread over other paths, each less than half as large as the "
+		 "%s of the %s%s is spread over other paths, each less than half as large as the "
 		 "largest",
-		 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead));
+		 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead),
+		 result->lead == WALK_WORK && result->runqueue > 0.005
+		     ? " that is no waiting for a CPU"
+		     : "");
 	return true;
 }
 
