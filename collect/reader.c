@@ -29,7 +29,7 @@ enum {
 	BACKOFF_MS = 2000,
 	BACKOFF_MAX_MS = 60000,
 	PIECE_PAGES = 16,
-	MAX_PIECE_BYTES = 16384,
+	MAX_PIECE_BYTES = 32768,
 };
 
 /* Memory that the collector and one reader share. */

@@ -91,7 +91,7 @@ uint64_t snapshots_since_start(const struct collector *c, uint64_t at)
 void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes)
 {
-	static uint64_t words[PT_SNAPSHOT_STACK / 8];
+	static uint64_t words[SNAPSHOT_STACK / 8];
 	struct record rec = {.type = REC_RAW_SNAPSHOT};
 	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
 
@@ -167,10 +167,10 @@ static void stacks_take(struct thread_snapshots *l)
 		struct snapshot_thread *t = &l->threads[l->list[i]];
 
 		if (!t->stack)
-			t->stack = malloc(PT_SNAPSHOT_STACK);
+			t->stack = malloc(SNAPSHOT_STACK);
 		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid,
 						  .address = t->now.regs[PT_REG_SP],
-						  .bytes = t->stack ? PT_SNAPSHOT_STACK : 0,
+						  .bytes = t->stack ? SNAPSHOT_STACK : 0,
 						  .to = t->stack};
 	}
 	reader_memory(pieces, l->moving);

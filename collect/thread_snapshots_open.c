@@ -17,7 +17,7 @@ enum {
 struct found {
 	struct pt_task_now now;
 	uint32_t bytes;
-	unsigned char stack[PT_SNAPSHOT_STACK];
+	unsigned char stack[SNAPSHOT_STACK];
 };
 
 struct opening {
@@ -64,7 +64,7 @@ static void found_stacks(struct opening *o)
 
 		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
 						  .address = f->now.regs[PT_REG_SP],
-						  .bytes = PT_SNAPSHOT_STACK,
+						  .bytes = SNAPSHOT_STACK,
 						  .to = f->stack};
 	}
 	reader_memory(pieces, o->nr_found);

@@ -13,6 +13,10 @@ enum {
 	MAX_THREADS = 2048,
 	BUCKETS = 4096,
 	MAX_CLOCKS = 256,
+	/*
+	 * most bytes of the stack of a sleeping thread: a wait in libuv has 12 KiB of events on it
+	 */
+	SNAPSHOT_STACK = 32768,
 	MAX_MOVING = 64, /* stacks read in one scan; later scans read the others */
 	MAX_RUNNING = 256,
 };

@@ -64,7 +64,7 @@ enum {
 	PARSE_MAX_SHARES = 64,
 	PARSE_MAX_MAPPINGS = 8192, /* of one process */
 	PARSE_MAX_REGS = 21,	   /* struct pt_regs of x86-64: r15 ... ss */
-	PARSE_MAX_WORDS = 2048,	   /* 8-byte words of a stack: 16 KiB */
+	PARSE_MAX_WORDS = 4096,	   /* 8-byte words of a stack: 32 KiB */
 	PARSE_MAX_FRAMES = 128,	   /* UNWIND_MAX_FRAMES */
 	PARSE_MAX_INLINES = 64,	   /* MODULE_MAX_INLINES */
 	PARSE_MAX_INSNS = 2048,	   /* in one answer */
