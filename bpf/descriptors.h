@@ -163,6 +163,15 @@ INLINE struct file *epoll_ready(struct file *epoll)
 	return BPF_CORE_READ(item, ffd.file);
 }
 
+/* True if a socket is one of a pair of Unix sockets without names. A function of its own, so that
+ * the verifier follows it once and not for each descriptor. */
+SEPARATE u32 is_of_pair(u64 address)
+{
+	struct sock *sk = sock_of((struct file *)address);
+
+	return BPF_CORE_READ(sk, __sk_common.skc_family) == AF_UNIX && unix_end(sk) == PT_END_PAIR;
+}
+
 enum { EPOLL_LOOKED = 7, EPOLL_INNER = 3 };
 
 /*
@@ -174,7 +183,8 @@ INLINE u32 epoll_awaits(struct file *epoll)
 	struct eventpoll *ep = epoll ? BPF_CORE_READ(epoll, private_data) : 0;
 	struct rb_node *node[2 * EPOLL_LOOKED + 1] = {};
 	struct epitem *item;
-	bool whole = true;
+	bool whole = true, pairs = false;
+	struct file *file;
 	u32 mode;
 
 	if (!ep || !bpf_core_type_exists(struct eventpoll) ||
@@ -189,15 +199,18 @@ INLINE u32 epoll_awaits(struct file *epoll)
 		if (!node[i])
 			continue;
 		item = (void *)node[i] - bpf_core_field_offset(struct epitem, rbn);
-		mode = mode_of(BPF_CORE_READ(item, ffd.file));
-		if (mode == S_IFSOCK || mode == S_IFCHR)
+		file = BPF_CORE_READ(item, ffd.file);
+		mode = mode_of(file);
+		if (mode == S_IFSOCK && is_of_pair((u64)file))
+			pairs = true;
+		else if (mode == S_IFSOCK || mode == S_IFCHR)
 			return PT_AWAITS_OTHERS;
 		node[2 * i + 1] = BPF_CORE_READ(node[i], rb_left);
 		node[2 * i + 2] = BPF_CORE_READ(node[i], rb_right);
 		if (i >= EPOLL_INNER && (node[2 * i + 1] || node[2 * i + 2]))
 			whole = false;
 	}
-	return whole ? PT_AWAITS_OWN : PT_AWAITS_UNKNOWN;
+	return !whole ? PT_AWAITS_UNKNOWN : pairs ? PT_AWAITS_PAIR : PT_AWAITS_OWN;
 }
 
 #endif

@@ -172,6 +172,7 @@ enum {
 	PT_AWAITS_UNKNOWN = 0,
 	PT_AWAITS_OWN,	  /* pipes, timers, signals and the like: no socket, no terminal */
 	PT_AWAITS_OTHERS, /* a socket or a character device, too */
+	PT_AWAITS_PAIR,	  /* a Unix socket without names: not known which end sends requests */
 };
 
 /* A thread as the task iterator reports it. */

@@ -106,7 +106,7 @@ enum awaits {
 	AWAITS_UNKNOWN = 0,
 	AWAITS_OWN,    /* pipes, timers, signals and the like: no socket, no terminal */
 	AWAITS_OTHERS, /* a socket or a character device, too */
-	AWAITS_PAIR,   /* polls a Unix socket without names: not known which end sends requests */
+	AWAITS_PAIR,   /* a Unix socket without names: not known which end sends requests */
 };
 
 /*

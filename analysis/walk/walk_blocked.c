@@ -86,7 +86,8 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 		l->awaits_pair = snapshot->awaits == AWAITS_PAIR;
 		l->serves = snapshot->serves || snapshot->awaits == AWAITS_OTHERS;
 		l->for_thread = snapshot->sleep.object == SLEEP_ON_FUTEX ||
-				!strncmp(call, "sem", 3) || l->awaits_own;
+				!strncmp(call, "sem", 3) || l->awaits_own ||
+				(l->awaits_pair && !l->serves);
 	}
 }
 

@@ -83,7 +83,7 @@ def rows():
     target.truth()
 
 
-@case("a poll() or select() is idle if clients end it, blocked if a server's answer does, and unsure on a socketpair")
+@case("a poll(), select() or epoll is idle if clients end it, blocked if a server's answer does, and unsure on a socketpair")
 def sockets():
     target = Target("walk_sockets")
     target.go()
@@ -93,7 +93,8 @@ def sockets():
         path = path_with(document, function, time="work")
         equal("whom %s() waits for" % function, (path["cause"]["kind"], "walk_sockets %d" % server in str(path["cause"])),
               ("wait", True))
-    check(path_with(document, "asker", time="idle").get("unsure"), "which end of a pair sends requests is not known")
+    for function in "asker", "watcher":
+        check(path_with(document, function, time="idle").get("unsure"), "which end of a pair sends requests is not known")
     check(not path_with(document, "own", time="idle").get("unsure"), "only its own process can end the wait")
     check(not path_with(walk(server, "--for", 6), "server", time="idle").get("unsure"), "a server waits for its clients")
     target.say("")

@@ -2,12 +2,14 @@
 /*
  * walk_sockets: threads that wait in poll() or select(). client() waits for the answer of another
  * process, which takes ANSWER_US; several() for two answers of it; asker() for the other end of a
- * socketpair; own() for pipes of its own process. server(), in the other process, waits for its
- * clients' requests. The truth names the process of server().
+ * socketpair, and watcher() in epoll_wait() for that of another; own() for pipes of its own
+ * process. server(), in the other process, waits for its clients' requests. The truth names the
+ * process of server().
  */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -18,7 +20,7 @@
 enum { ANSWER_US = 20000, PAUSE_US = 30000, CLIENTS = 3 };
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static int pair[2];
+static int pair[2], silent[2];
 
 static void answer(int fd)
 {
@@ -145,6 +147,18 @@ WATCHED void *own(void *unused)
 	return NULL;
 }
 
+WATCHED void *watcher(void *unused)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(0);
+
+	(void)unused;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, silent[0], &event))
+		_exit(1);
+	epoll_wait(epoll, &event, 1, -1);
+	return NULL;
+}
+
 /* Fork a process that ends with this one. */
 static pid_t helper(void)
 {
@@ -157,7 +171,7 @@ static pid_t helper(void)
 
 int main(int argc, char **argv)
 {
-	void *(*const threads[])(void *) = {client, several, asker, own};
+	void *(*const threads[])(void *) = {client, several, asker, own, watcher};
 	pthread_t thread;
 	pid_t served;
 	int listening = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -165,7 +179,8 @@ int main(int argc, char **argv)
 	/* a name that no file has */
 	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "walk_sockets-%d", getpid());
 	if (bind(listening, (struct sockaddr *)&address, sizeof(address)) ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, silent))
 		return 1;
 	served = helper();
 	if (!served) {

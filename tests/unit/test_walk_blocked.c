@@ -264,6 +264,23 @@ static void test_pair_of_sockets(void **state)
 	near(r.unsure, 0.4);
 	walk_result_release(&r);
 	walk_free(w);
+
+	/* below the function that does most of the work, it blocks that */
+	w = begin(&defaults);
+	for (int i = 0; i < 20; i++) {
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", START, WORKER, SERVE, COMPUTE);
+		awaits = AWAITS_PAIR;
+		SNAPSHOT(w, 40, WITNESS_SLEEP, &on_epoll, "", START, WORKER, SERVE, READ);
+		awaits = AWAITS_OWN;
+		SNAPSHOT(w, 50, WITNESS_SLEEP, &on_epoll, "", START, WORKER, TAKE, READ);
+	}
+	awaits = AWAITS_UNKNOWN;
+	thread(w, 7, 2000, 200, 0);
+	r = result_of(w);
+	near(r.share[WALK_IDLE], 0.5);
+	near(r.share[WALK_WORK], 0.5);
+	walk_result_release(&r);
+	walk_free(w);
 }
 
 /*
