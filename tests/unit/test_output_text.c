@@ -252,6 +252,35 @@ static void test_walk_spread(void **state)
 	assert_non_null(strstr(line, "75% of the work is spread"));
 }
 
+/* A wait for another task below code without a name may be idleness: no root cause. */
+static void test_walk_wait_in_unnamed(void **state)
+{
+	struct walk_node nodes[] = {
+	    {.kind = WALK_PROCESS}, {.kind = WALK_FUNCTION}, {.kind = WALK_UNKNOWN},
+	    {.kind = WALK_SYSCALL}, {.kind = WALK_KERNEL},
+	};
+	const uint32_t frames[] = {1, 2, 3, 4};
+	struct walk_path path = {.class = WALK_WORK,
+				 .share = 0.6,
+				 .cause.kind = CAUSE_WAIT,
+				 .nr_frames = 4,
+				 .frames = frames};
+	struct walk_result result = {.settled = true,
+				     .lead = WALK_WORK,
+				     .share[WALK_WORK] = 0.7,
+				     .nr_paths = 1,
+				     .paths = &path,
+				     .nr_nodes = 5,
+				     .nodes = nodes};
+
+	assert_string_equal(walk_status(&result), "partly explained");
+	nodes[2].kind = WALK_FUNCTION;
+	assert_string_equal(walk_status(&result), "root cause found");
+	nodes[2].kind = WALK_UNKNOWN;
+	path.cause.kind = CAUSE_IO;
+	assert_string_equal(walk_status(&result), "root cause found");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +293,7 @@ int main(void)
 	    cmocka_unit_test(test_ascii_and_narrow),
 	    cmocka_unit_test(test_wrap),
 	    cmocka_unit_test(test_walk_spread),
+	    cmocka_unit_test(test_walk_wait_in_unnamed),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

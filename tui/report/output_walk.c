@@ -33,6 +33,21 @@ static double walk_explained(const struct walk_result *result)
 	return all > 0 ? reported / all : 0;
 }
 
+/*
+ * True if the path is a wait for another task below code without a name: that code may be the idle
+ * loop of a runtime, for example the scheduler in a stripped Go program.
+ */
+static bool waits_in_unnamed(const struct walk_result *result, const struct walk_path *p)
+{
+	unsigned int i = p->nr_frames;
+
+	if (p->class != WALK_WORK || p->cause.kind != CAUSE_WAIT)
+		return false;
+	while (i && result->nodes[p->frames[i - 1]].kind >= WALK_SYSCALL)
+		i--;
+	return i && result->nodes[p->frames[i - 1]].kind == WALK_UNKNOWN;
+}
+
 const char *walk_status(const struct walk_result *result)
 {
 	enum cause_kind kind;
@@ -46,7 +61,7 @@ const char *walk_status(const struct walk_result *result)
 		return "maximum depth reached";
 	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
 		return "partly explained";
-	if (walk_unsure(result))
+	if (walk_unsure(result) || waits_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
 	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
