@@ -85,6 +85,16 @@ static const struct pt_pipe_end *only_process(const struct search *s, uint32_t s
 	return found[!nr[0]];
 }
 
+/* True if `self` has started the process, or has started the shell that has. */
+static bool is_child(const struct search *s, const struct pt_pipe_end *end, uint32_t self)
+{
+	for (unsigned int i = 0; i < s->nr; i++) {
+		if (s->processes[i].tgid == end->parent && s->processes[i].parent == self)
+			return true;
+	}
+	return end->parent == self;
+}
+
 static struct pipe_end_known *pipe_known(struct kernel_side *k, uint64_t inode, uint32_t mode,
 					 uint32_t self)
 {
@@ -114,6 +124,7 @@ const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t ino
 	if (!end)
 		return NULL;
 	p->pid = end->tgid;
+	p->is_child = is_child(&s, end, self);
 	snprintf(p->comm, sizeof(p->comm), "%.*s", PT_COMM, end->comm);
 	return p;
 }

@@ -16,6 +16,7 @@ struct pipe_end_known {
 	uint64_t inode, at_ns;
 	uint32_t mode, self; /* for whom it was looked up */
 	uint32_t pid;	     /* 0: no process, or several */
+	bool is_child;	     /* `self` has started it, or the process that has */
 	char comm[17];
 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/base/syscall_names.h"
@@ -206,6 +207,20 @@ static void futex(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		s->waker = text->waker;
 }
 
+/* Name the child for which alone the thread waits. */
+static void child(const struct pt_task_now *t, struct rec_thread_snapshot *out,
+		  struct wait_text *text)
+{
+	const char *call = out->sleep.call;
+	int32_t pid = !strcmp(call, "wait4")				 ? (int32_t)out->args[0]
+		      : !strcmp(call, "waitid") && out->args[0] == P_PID ? (int32_t)out->args[1]
+									 : 0;
+
+	if (pid > 0 && in_our_namespace(t->tgid) &&
+	    thread_of((uint32_t)pid, (uint32_t)pid, text->waker, sizeof(text->waker)))
+		out->sleep.waker = text->waker;
+}
+
 uint64_t snapshot_argument(const struct pt_task_now *t, int i)
 {
 	static const unsigned char registers[PT_ARGS] = {PT_REG_DI,  PT_REG_SI, PT_REG_DX,
@@ -245,6 +260,8 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		awaited_socket(t, out, text);
 	else if (s->object == SLEEP_ON_FUTEX)
 		futex(t, out, text);
+	else if (s->object == SLEEP_ON_CHILD)
+		child(t, out, text);
 	else if (!strcmp(s->call, "pause"))
 		s->object = SLEEP_ON_NOTHING;
 }
@@ -264,6 +281,8 @@ void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
 		return;
 	snprintf(text->waker, sizeof(text->waker), "%s %u", end->comm, end->pid);
 	out->sleep.waker = text->waker;
+	if (!writes && end->is_child)
+		out->awaits = AWAITS_CHILD;
 }
 
 void snapshot_work(const struct pt_task_now *t, bool sleeps, struct rec_thread_snapshot *out,

@@ -101,12 +101,13 @@ struct rec_walk {
 
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
-/* Who can end a wait for events; the first three as in bpf/ring.h. */
+/* Who can end a wait for events; the first four as in bpf/ring.h. */
 enum awaits {
 	AWAITS_UNKNOWN = 0,
 	AWAITS_OWN,    /* pipes, timers, signals and the like: no socket, no terminal */
 	AWAITS_OTHERS, /* a socket or a character device, too */
 	AWAITS_PAIR,   /* a Unix socket without names: not known which end sends requests */
+	AWAITS_CHILD,  /* a pipe that only a process writes that this one has started */
 };
 
 /*
@@ -135,7 +136,7 @@ struct rec_thread_snapshot {
 	const char *stop_text;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */
-	uint32_t awaits; /* enum awaits, of a thread in epoll_wait(), poll() or select() */
+	uint32_t awaits; /* enum awaits, of a thread in epoll_wait(), poll(), select() or read() */
 };
 
 /*

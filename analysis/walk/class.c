@@ -44,8 +44,11 @@ enum walk_class walk_class_of(const struct rec_thread_snapshot *snapshot)
 	if (snapshot->state == 'T' || snapshot->state == 't')
 		return WALK_IDLE;
 	kind = wait_kind_of_sleep(&snapshot->sleep, snapshot->kernel, snapshot->serves);
-	return kind == WAIT_CHILD && waits_for_one_child(snapshot) ? WALK_WORK
-								   : class_of_kind(kind);
+	/* to read what only a child writes, as a shell does for $(COMMAND), is to wait for that */
+	if (snapshot->awaits == AWAITS_CHILD ||
+	    (kind == WAIT_CHILD && waits_for_one_child(snapshot)))
+		return WALK_WORK;
+	return class_of_kind(kind);
 }
 
 /* The waits of the calls of an operation, as far as its name tells. */

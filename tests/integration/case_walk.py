@@ -131,9 +131,14 @@ def command():
 
 @case("a command that ends at once: no answer, and a line that says what helps")
 def short():
-    got, program = run_peaktop("descend", "--", "true")
+    # A sample may catch even such a command; then there is an answer.
+    for _ in range(10):
+        got, program = run_peaktop("descend", "--", "true")
+        said = program.error_text().strip()
+        if got != 0:
+            break
+        check("Path 1:" in program.text() and not said, "answered by: %s, %s" % (program.text(), said))
     equal("exit status", got, 1)
-    said = program.error_text().strip()
     check(said.startswith("peaktop: no answer: the target ended before") and "a loop of such runs" in said, said)
     check("--timeout" not in said, "it ended by itself: %s" % said)
 
@@ -162,6 +167,38 @@ def full_pipe():
         writer.kill()
         reader.wait()
         writer.wait()
+
+
+@case("a shell that reads the output of a command waits for that command")
+def substitution():
+    # `sh` starts the command from a copy of itself, which has the same end of the pipe.
+    shell = subprocess.Popen(["sh", "-c", "x=$(sleep 1000; true); echo $x"], start_new_session=True)
+    children = lambda pid: open("/proc/%d/task/%d/children" % (pid, pid)).read().split()
+    try:
+        wait_for(lambda: children(shell.pid) and children(int(children(shell.pid)[0])), "the command")
+        command = int(children(int(children(shell.pid)[0]))[0])
+        wait_for(lambda: open("/proc/%d/comm" % command).read() == "sleep\n", "its program")
+        document = walk(shell.pid, "--for", 2)
+        cause = path_with(document, "syscall:read", time="work")["cause"]
+        equal("what it waits for", (cause["kind"], cause["name"]), ("wait", "sleep %d" % command))
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+
+
+@case("who waits for one given child is told to wait for that")
+def one_child():
+    child = 'import subprocess\nsubprocess.run(["sleep", "1000"])'
+    parent = subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
+    children = lambda: open("/proc/%d/task/%d/children" % (parent.pid, parent.pid)).read().split()
+    try:
+        sleep = int(wait_for(children, "the child")[0])
+        wait_for(lambda: open("/proc/%d/comm" % sleep).read() == "sleep\n", "its program")
+        cause = path_with(walk(parent.pid, "--for", 2), "syscall:wait4", time="work")["cause"]
+        equal("what it waits for", (cause["kind"], cause["name"]), ("wait", "sleep %d" % sleep))
+    finally:
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.wait()
 
 
 @case("text says the path, the kinds of time and how to go on")

@@ -150,6 +150,10 @@ static void test_classes(void **state)
 	l.sleep = on_file;
 	l.sleep.object = SLEEP_ON_PIPE;
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	/* what a child writes comes of work that the thread has started */
+	l.awaits = AWAITS_CHILD;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.awaits = AWAITS_UNKNOWN;
 	l.sleep.object = SLEEP_ON_DEVICE;
 	l.sleep.name = "/dev/pts/3";
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
