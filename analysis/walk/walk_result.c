@@ -6,7 +6,6 @@
 
 #include "analysis/walk/walk_tree.h"
 
-enum { MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 /* Paths below this fraction of the first path of their class are not reported. */
 #define LEAST_OF_FIRST 0.1
 /* Share of one thread: a program with less work than this is idle or asleep. */
@@ -36,8 +35,7 @@ double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enu
 	       (double)n->self->wait_ns[class] + moved(class, m->blocked_own[n - m->w->nodes]);
 }
 
-/* Returns the heaviest cause of the time of a node itself. */
-static const struct cause *own_cause(const struct walk_making *m, const struct walk_tree_node *n)
+const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n)
 {
 	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] >
 						    n->self->wait_ns[WALK_WORK] + n->self->run_ns;
@@ -91,14 +89,15 @@ struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth)
 	return p;
 }
 
-static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, double ns, bool cut)
+struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned int depth,
+				double ns, bool cut)
 {
 	const struct walk_tree_node *n = &m->w->nodes[index];
 	struct walk_path *p = walk_path_new(m, depth);
 	const struct cause *top;
 
 	if (!p)
-		return;
+		return NULL;
 	p->share = ns / m->total;
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
@@ -109,7 +108,7 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 			      (double)n->run_ns * m->scale * 2 >= walk_inclusive(m, n, WALK_WORK)
 			  ? EVIDENCE_SAMPLED
 			  : EVIDENCE_WITNESSED;
-	top = n->self ? own_cause(m, n) : NULL;
+	top = n->self ? walk_own_cause(m, n) : NULL;
 	if (cut) {
 		p->cause.kind = CAUSE_UNMEASURED;
 	} else if (top) {
@@ -123,10 +122,11 @@ static void path_end(struct walk_making *m, uint32_t index, unsigned int depth, 
 			p->cause.kind = CAUSE_LOCK;
 	}
 	if (!n->self || p->cause.kind != CAUSE_OWN_CODE)
-		return;
+		return p;
 	p->nr_pcs = n->self->nr_pcs;
 	memcpy(p->pcs, n->self->pcs, sizeof(p->pcs));
 	qsort(p->pcs, p->nr_pcs, sizeof(*p->pcs), pcs_order);
+	return p;
 }
 
 /*
@@ -171,8 +171,8 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 	double self = walk_own(m, n, m->class), beyond = 0;
 
 	if (depth && self >= least && self > 0 &&
-	    n->self->snapshots >= (n->snapshots > MIN_SNAPSHOTS ? MIN_SNAPSHOTS : 1))
-		path_end(m, index, depth, self, false);
+	    n->self->snapshots >= (n->snapshots > WALK_MIN_SNAPSHOTS ? WALK_MIN_SNAPSHOTS : 1))
+		walk_path_end(m, index, depth, self, false);
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
 		const struct walk_tree_node *child = &m->w->nodes[i];
 		double ns = walk_inclusive(m, child, m->class);
@@ -196,10 +196,15 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 			continue;
 		}
 		m->chain[depth] = i;
+		if (child->kind == WALK_SYSCALL || child->kind == WALK_KERNEL) {
+			walk_follow_kernel(m, i, depth + 1,
+					   limit < WALK_MAX_FRAMES ? limit : WALK_MAX_FRAMES);
+			continue;
+		}
 		follow(m, i, depth + 1, largest(m, i, depth + 1) * m->w->ask.maxcount_ppm / 1e6);
 	}
 	if (beyond > 0)
-		path_end(m, index, depth, beyond, true);
+		walk_path_end(m, index, depth, beyond, true);
 }
 
 /*

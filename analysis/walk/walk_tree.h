@@ -117,6 +117,21 @@ void walk_judge_end(struct walk_making *m);
  * (m->failed).
  */
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
+/*
+ * The same for the time `ns` that ends at the node `index`, with the cause of that node; `cut`: it
+ * goes on below, beyond the maximum depth.
+ */
+struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned int depth,
+				double ns, bool cut);
+/* Returns the heaviest cause of the time of a node itself. */
+const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n);
+enum { WALK_MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
+/*
+ * walk_kernel.c: adds the paths that end in the kernel below the node `root`, a system call or
+ * another entry, which is the last of m->chain[0..depth). Chains have at most `limit` nodes.
+ */
+void walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth,
+			unsigned int limit);
 bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth);
 /*
  * walk_flat.c: if no path of the work from index `from` on has a noteworthy share, replaces these

@@ -284,6 +284,44 @@ static void test_kernel(void **state)
 	walk_free(w);
 }
 
+/* One system call waits in several places of the kernel for the same file: that is one path. */
+static void test_places_of_one_call(void **state)
+{
+	static const char entry[] = "entry_SYSCALL_64_after_hwframe;do_syscall_64;do_fsync;";
+	static const struct {
+		uint64_t ns;
+		const char *place;
+	} places[] = {{30, "wait_writeback"}, {25, "wait_journal;commit"}, {20, "flush_device"}};
+	struct rec_sleep in_fsync = on_file, in_read = on_file, runs = running;
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+	char kernel[128];
+
+	in_fsync.call = runs.call = "fsync";
+	in_fsync.syscall = runs.syscall = 74;
+	for (int i = 0; i < 10; i++) {
+		for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
+			snprintf(kernel, sizeof(kernel), "%s%s", entry, places[k].place);
+			SNAPSHOT(w, places[k].ns, WITNESS_SLEEP, &in_fsync, kernel, MAIN, READ);
+		}
+		snprintf(kernel, sizeof(kernel), "%ssubmit", entry);
+		SNAPSHOT(w, 40, WITNESS_RUN, &runs, kernel, MAIN, READ);
+		/* larger than each of these places */
+		SNAPSHOT(w, 35, WITNESS_SLEEP, &in_read, "", MAIN, COMPUTE);
+	}
+	thread(w, 7, 1500, 400, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "200 800 fsync do_fsync");
+	near(r.paths[0].share, 750.0 / 1500);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_IO);
+	assert_int_equal(r.paths[0].snapshots, 30);
+	assert_int_equal(r.paths[0].evidence, EVIDENCE_WITNESSED);
+	assert_path(&r, 1, "200 800 fsync do_fsync submit");
+	near(r.paths[1].share, 400.0 / 1500);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 static void test_unknown_callers(void **state)
 {
 	struct rec_frame frame = {.module = PROGRAM, .offset = COMPUTE + 8, .function = COMPUTE};
@@ -606,6 +644,7 @@ int main(void)
 	    cmocka_unit_test(test_scale),
 	    cmocka_unit_test(test_depth),
 	    cmocka_unit_test(test_kernel),
+	    cmocka_unit_test(test_places_of_one_call),
 	    cmocka_unit_test(test_kernel_work),
 	    cmocka_unit_test(test_unknown_callers),
 	    cmocka_unit_test(test_settles),

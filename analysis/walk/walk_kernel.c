@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Paths into the kernel. One system call waits at many places of the kernel for the same thing: an
+ * fsync() waits for the writeback, for the journal and for the device's cache. Each place alone
+ * looks small, so the time below a system call is divided by its causes and not by its places.
+ */
+#include "analysis/walk/walk_tree.h"
+
+/* The time below a system call, or below another entry into the kernel, with one kind of cause. */
+struct group {
+	enum cause_kind kind;
+	double ns, run_ns;
+	uint64_t snapshots;
+	uint32_t above;	   /* the deepest node above all its places */
+	uint32_t heaviest; /* the place with most time, which gives the cause its name */
+	double heaviest_ns;
+	bool unsure;
+};
+
+enum { MAX_GROUPS = 16 };
+
+struct groups {
+	struct group list[MAX_GROUPS];
+	unsigned int nr;
+};
+
+static uint32_t above_both(const struct walk *w, uint32_t a, uint32_t b)
+{
+	/* a child has a higher number than its parent */
+	while (a != b) {
+		if (a > b)
+			a = w->nodes[a].parent;
+		else
+			b = w->nodes[b].parent;
+	}
+	return a;
+}
+
+static struct group *group_of(struct groups *g, enum cause_kind kind, uint32_t node)
+{
+	for (unsigned int i = 0; i < g->nr; i++) {
+		if (g->list[i].kind == kind)
+			return &g->list[i];
+	}
+	if (g->nr == MAX_GROUPS)
+		return NULL;
+	g->list[g->nr] = (struct group){.kind = kind, .above = node};
+	return &g->list[g->nr++];
+}
+
+static void place_add(const struct walk_making *m, uint32_t index, struct groups *g)
+{
+	const struct walk_tree_node *n = &m->w->nodes[index];
+	double ns = walk_own(m, n, m->class);
+	const struct cause *cause = ns > 0 ? walk_own_cause(m, n) : NULL;
+	struct group *group = cause ? group_of(g, cause->kind, index) : NULL;
+
+	if (!group)
+		return;
+	group->ns += ns;
+	group->run_ns += m->class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0;
+	group->snapshots += n->self->snapshots;
+	group->above = above_both(m->w, group->above, index);
+	group->unsure |= m->class == WALK_IDLE && walk_is_unsure(m, index);
+	if (ns > group->heaviest_ns) {
+		group->heaviest = index;
+		group->heaviest_ns = ns;
+	}
+}
+
+static void places_collect(const struct walk_making *m, uint32_t index, struct groups *g)
+{
+	place_add(m, index, g);
+	for (uint32_t i = m->w->nodes[index].first; i != NO_NODE; i = m->w->nodes[i].next)
+		places_collect(m, i, g);
+}
+
+/* Extends m->chain from `root`, its last node, down to `node`, at most to `limit`. Returns its
+ * length. */
+static unsigned int chain_extend(struct walk_making *m, uint32_t root, uint32_t node,
+				 unsigned int depth, unsigned int limit)
+{
+	unsigned int length = depth;
+
+	for (uint32_t i = node; i != root; i = m->w->nodes[i].parent)
+		length++;
+	for (; length > limit && node != root; length--)
+		node = m->w->nodes[node].parent;
+	for (unsigned int i = length; node != root; node = m->w->nodes[node].parent)
+		m->chain[--i] = node;
+	return length;
+}
+
+void walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth,
+			unsigned int limit)
+{
+	const struct walk_tree_node *n = &m->w->nodes[root];
+	uint64_t few = n->snapshots > WALK_MIN_SNAPSHOTS ? WALK_MIN_SNAPSHOTS : 1;
+	struct groups g = {.nr = 0};
+	double most = 0;
+
+	places_collect(m, root, &g);
+	for (unsigned int i = 0; i < g.nr; i++)
+		most = g.list[i].ns > most ? g.list[i].ns : most;
+	for (unsigned int i = 0; i < g.nr && !m->failed; i++) {
+		const struct group *group = &g.list[i];
+		struct walk_path *p;
+
+		if (group->ns < most * m->w->ask.maxcount_ppm / 1e6 || group->snapshots < few)
+			continue;
+		p = walk_path_end(m, group->heaviest,
+				  chain_extend(m, root, group->above, depth, limit), group->ns,
+				  false);
+		if (!p)
+			return;
+		p->snapshots = group->snapshots;
+		p->unsure = group->unsure;
+		p->evidence =
+		    group->run_ns * 2 >= group->ns ? EVIDENCE_SAMPLED : EVIDENCE_WITNESSED;
+	}
+}
