@@ -4,7 +4,12 @@
  * fsync() waits for the writeback, for the journal and for the device's cache. Each place alone
  * looks small, so the time below a system call is divided by its causes and not by its places.
  */
+#include <string.h>
+
 #include "analysis/walk/walk_tree.h"
+
+/* A path with callers leads before the same call without, if it has this part of its time. */
+#define CALLERS_LEAST 0.25
 
 /* The time below a system call, or below another entry into the kernel, with one kind of cause. */
 struct group {
@@ -75,13 +80,14 @@ static void places_collect(const struct walk_making *m, uint32_t index, struct g
 		places_collect(m, i, g);
 }
 
-/* Extends m->chain from `root`, its last node, down to `node`, at most to `limit`. Returns its
- * length. */
+/* Extends m->chain from `root`, its last node, down to `node`. Returns its length. */
 static unsigned int chain_extend(struct walk_making *m, uint32_t root, uint32_t node,
-				 unsigned int depth, unsigned int limit)
+				 unsigned int depth)
 {
-	unsigned int length = depth;
+	unsigned int length = depth, limit = m->w->ask.max_depth + WALK_KERNEL_DEPTH;
 
+	if (limit > WALK_MAX_FRAMES)
+		limit = WALK_MAX_FRAMES;
 	for (uint32_t i = node; i != root; i = m->w->nodes[i].parent)
 		length++;
 	for (; length > limit && node != root; length--)
@@ -91,14 +97,16 @@ static unsigned int chain_extend(struct walk_making *m, uint32_t root, uint32_t 
 	return length;
 }
 
-void walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth,
-			unsigned int limit)
+bool walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth)
 {
 	const struct walk_tree_node *n = &m->w->nodes[root];
 	uint64_t few = n->snapshots > WALK_MIN_SNAPSHOTS ? WALK_MIN_SNAPSHOTS : 1;
 	struct groups g = {.nr = 0};
 	double most = 0;
 
+	if ((n->kind != WALK_SYSCALL && n->kind != WALK_KERNEL) || depth >= WALK_MAX_FRAMES)
+		return false;
+	m->chain[depth++] = root;
 	places_collect(m, root, &g);
 	for (unsigned int i = 0; i < g.nr; i++)
 		most = g.list[i].ns > most ? g.list[i].ns : most;
@@ -108,14 +116,48 @@ void walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth
 
 		if (group->ns < most * m->w->ask.maxcount_ppm / 1e6 || group->snapshots < few)
 			continue;
-		p = walk_path_end(m, group->heaviest,
-				  chain_extend(m, root, group->above, depth, limit), group->ns,
-				  false);
+		p = walk_path_end(m, group->heaviest, chain_extend(m, root, group->above, depth),
+				  group->ns, false);
 		if (!p)
-			return;
+			break;
 		p->snapshots = group->snapshots;
 		p->unsure = group->unsure;
 		p->evidence =
 		    group->run_ns * 2 >= group->ns ? EVIDENCE_SAMPLED : EVIDENCE_WITNESSED;
+	}
+	return true;
+}
+
+/* The system call in which a path ends; NULL: none. */
+static const char *call_of(const struct walk_result *r, const struct walk_path *p)
+{
+	for (unsigned int i = p->nr_frames; i-- > 0;) {
+		if (r->nodes[p->frames[i]].kind == WALK_SYSCALL)
+			return r->nodes[p->frames[i]].name;
+	}
+	return NULL;
+}
+
+static bool has_callers(const struct walk_result *r, const struct walk_path *p)
+{
+	return p->nr_frames && r->nodes[p->frames[0]].kind != WALK_UNKNOWN;
+}
+
+void walk_prefer_callers(struct walk_result *r)
+{
+	const char *call =
+	    r->nr_paths && !has_callers(r, &r->paths[0]) ? call_of(r, &r->paths[0]) : NULL;
+
+	for (unsigned int i = 1; call && i < r->nr_paths; i++) {
+		struct walk_path p = r->paths[i];
+		const char *same = call_of(r, &p);
+
+		if (p.rank != r->paths[0].rank || p.cause.kind != r->paths[0].cause.kind ||
+		    p.share < r->paths[0].share * CALLERS_LEAST || !has_callers(r, &p) || !same ||
+		    strcmp(same, call) != 0)
+			continue;
+		memmove(&r->paths[1], &r->paths[0], i * sizeof(r->paths[0]));
+		r->paths[0] = p;
+		return;
 	}
 }

@@ -176,8 +176,6 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 	for (uint32_t i = n->first; i != NO_NODE && !m->failed; i = m->w->nodes[i].next) {
 		const struct walk_tree_node *child = &m->w->nodes[i];
 		double ns = walk_inclusive(m, child, m->class);
-		unsigned int limit =
-		    m->w->ask.max_depth + (child->kind == WALK_KERNEL ? WALK_KERNEL_DEPTH : 0);
 
 		if (walk_is_start(m, child, depth)) {
 			/* the own time of such a function is not reported */
@@ -189,18 +187,15 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		if (ns <= 0 || (ns < least &&
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
-		if (depth >= limit || depth >= WALK_MAX_FRAMES) {
+		if (walk_follow_kernel(m, i, depth))
+			continue;
+		if (depth >= m->w->ask.max_depth || depth >= WALK_MAX_FRAMES) {
 			/* maximum depth: report everything below as one path */
 			m->r->depth_reached = true;
 			beyond += ns;
 			continue;
 		}
 		m->chain[depth] = i;
-		if (child->kind == WALK_SYSCALL || child->kind == WALK_KERNEL) {
-			walk_follow_kernel(m, i, depth + 1,
-					   limit < WALK_MAX_FRAMES ? limit : WALK_MAX_FRAMES);
-			continue;
-		}
 		follow(m, i, depth + 1, largest(m, i, depth + 1) * m->w->ask.maxcount_ppm / 1e6);
 	}
 	if (beyond > 0)
@@ -418,6 +413,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	for (unsigned int i = 0; i < out->nr_paths; i++)
 		out->paths[i].rank = rank[out->paths[i].class];
 	qsort(out->paths, out->nr_paths, sizeof(*out->paths), path_order);
+	walk_prefer_callers(out);
 	for (unsigned int i = 0; i < out->nr_paths; i++)
 		out->explained += out->paths[i].share;
 	if (m->failed)

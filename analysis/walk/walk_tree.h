@@ -127,11 +127,16 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n);
 enum { WALK_MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 /*
- * walk_kernel.c: adds the paths that end in the kernel below the node `root`, a system call or
- * another entry, which is the last of m->chain[0..depth). Chains have at most `limit` nodes.
+ * walk_kernel.c: if the node `root` is a system call or another entry into the kernel, adds the
+ * paths that end below it, after m->chain[0..depth). Returns false if it is none, or there is no
+ * room.
  */
-void walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth,
-			unsigned int limit);
+bool walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth);
+/*
+ * If the first path is a system call whose callers are not known, puts another path of the same
+ * call and cause before it whose callers are known: the snapshots of short sleeps often lack them.
+ */
+void walk_prefer_callers(struct walk_result *r);
 bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth);
 /*
  * walk_flat.c: if no path of the work from index `from` on has a noteworthy share, replaces these

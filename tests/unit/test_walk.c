@@ -320,6 +320,20 @@ static void test_places_of_one_call(void **state)
 	near(r.paths[1].share, 400.0 / 1500);
 	walk_result_release(&r);
 	walk_free(w);
+
+	/* the callers of the short sleeps are unknown; those of the others tell which call it is */
+	w = begin(&defaults);
+	for (int i = 0; i < 10; i++) {
+		SNAPSHOT(w, 60, WITNESS_SLEEP, &in_fsync, entry, 0);
+		SNAPSHOT(w, 30, WITNESS_SLEEP, &in_fsync, entry, MAIN, READ);
+	}
+	thread(w, 7, 900, 0, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "200 800 fsync do_fsync");
+	near(r.paths[0].share, 300.0 / 900);
+	near(r.paths[1].share, 600.0 / 900);
+	walk_result_release(&r);
+	walk_free(w);
 }
 
 static void test_unknown_callers(void **state)
