@@ -157,6 +157,10 @@ typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
  */
 int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
 		struct walk_result *out);
+/* True if `p` and `without` are of the same system call with the same kind of cause, and only the
+ * callers of `p` are known. */
+bool walk_is_same_call(const struct walk_result *r, const struct walk_path *p,
+		       const struct walk_path *without);
 /* The path with most of the timed sleep, if the answer begins with something else although most
  * of all time is timed sleep; else NULL. */
 const struct walk_path *walk_main_sleep(const struct walk_result *r);

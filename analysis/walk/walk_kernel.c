@@ -143,18 +143,23 @@ static bool has_callers(const struct walk_result *r, const struct walk_path *p)
 	return p->nr_frames && r->nodes[p->frames[0]].kind != WALK_UNKNOWN;
 }
 
+bool walk_is_same_call(const struct walk_result *r, const struct walk_path *p,
+		       const struct walk_path *without)
+{
+	const char *call = call_of(r, p), *other = call_of(r, without);
+
+	return call && other && !strcmp(call, other) && p->rank == without->rank &&
+	       p->cause.kind == without->cause.kind && has_callers(r, p) &&
+	       !has_callers(r, without);
+}
+
 void walk_prefer_callers(struct walk_result *r)
 {
-	const char *call =
-	    r->nr_paths && !has_callers(r, &r->paths[0]) ? call_of(r, &r->paths[0]) : NULL;
-
-	for (unsigned int i = 1; call && i < r->nr_paths; i++) {
+	for (unsigned int i = 1; i < r->nr_paths; i++) {
 		struct walk_path p = r->paths[i];
-		const char *same = call_of(r, &p);
 
-		if (p.rank != r->paths[0].rank || p.cause.kind != r->paths[0].cause.kind ||
-		    p.share < r->paths[0].share * CALLERS_LEAST || !has_callers(r, &p) || !same ||
-		    strcmp(same, call) != 0)
+		if (p.share < r->paths[0].share * CALLERS_LEAST ||
+		    !walk_is_same_call(r, &p, &r->paths[0]))
 			continue;
 		memmove(&r->paths[1], &r->paths[0], i * sizeof(r->paths[0]));
 		r->paths[0] = p;

@@ -90,7 +90,7 @@ const struct walk_path *walk_beside(const struct walk_result *result)
 
 	return result->nr_paths > 1 && p->class == first->class &&
 		       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share &&
-		       first->share >= 0.9 * p->share
+		       first->share >= 0.9 * p->share && !walk_is_same_call(result, first, p)
 		   ? p
 		   : NULL;
 }
