@@ -10,6 +10,8 @@
 
 /* A path with callers leads before the same call without, if it has this part of its time. */
 #define CALLERS_LEAST 0.25
+/* The same for any path, if of the other one neither the callers nor the cause are known. */
+#define KNOWN_LEAST 0.5
 
 /* The time below a system call, or below another entry into the kernel, with one kind of cause. */
 struct group {
@@ -153,13 +155,25 @@ bool walk_is_same_call(const struct walk_result *r, const struct walk_path *p,
 	       !has_callers(r, without);
 }
 
+/* True if `p` leads before the first path, whose callers are not known. */
+static bool leads(const struct walk_result *r, const struct walk_path *p)
+{
+	const struct walk_path *first = &r->paths[0];
+
+	if (walk_is_same_call(r, p, first))
+		return p->share >= first->share * CALLERS_LEAST;
+	return first->cause.kind == CAUSE_UNKNOWN && p->rank == first->rank && has_callers(r, p) &&
+	       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= first->share * KNOWN_LEAST;
+}
+
 void walk_prefer_callers(struct walk_result *r)
 {
+	if (!r->nr_paths || has_callers(r, &r->paths[0]))
+		return;
 	for (unsigned int i = 1; i < r->nr_paths; i++) {
 		struct walk_path p = r->paths[i];
 
-		if (p.share < r->paths[0].share * CALLERS_LEAST ||
-		    !walk_is_same_call(r, &p, &r->paths[0]))
+		if (!leads(r, &p))
 			continue;
 		memmove(&r->paths[1], &r->paths[0], i * sizeof(r->paths[0]));
 		r->paths[0] = p;

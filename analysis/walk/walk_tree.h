@@ -135,6 +135,7 @@ bool walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth
 /*
  * If the first path is a system call whose callers are not known, puts another path of the same
  * call and cause before it whose callers are known: the snapshots of short sleeps often lack them.
+ * The same with any path that is large enough, if the first one's cause is not known either.
  */
 void walk_prefer_callers(struct walk_result *r);
 bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth);

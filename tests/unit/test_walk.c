@@ -293,6 +293,8 @@ static void test_places_of_one_call(void **state)
 		const char *place;
 	} places[] = {{30, "wait_writeback"}, {25, "wait_journal;commit"}, {20, "flush_device"}};
 	struct rec_sleep in_fsync = on_file, in_read = on_file, runs = running;
+	struct rec_sleep in_rename = {
+	    .syscall = 82, .call = "rename", .object = SLEEP_ON_OTHER, .name = "", .waker = ""};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 	char kernel[128];
@@ -334,6 +336,20 @@ static void test_places_of_one_call(void **state)
 	near(r.paths[1].share, 600.0 / 900);
 	walk_result_release(&r);
 	walk_free(w);
+
+	/* what is known leads before a larger part of which nothing is known */
+	for (int larger = 0; larger < 2; larger++) {
+		w = begin(&defaults);
+		for (int i = 0; i < 10; i++) {
+			SNAPSHOT(w, larger ? 80 : 50, WITNESS_SLEEP, &in_rename, "", 0);
+			SNAPSHOT(w, 30, WITNESS_SLEEP, &in_fsync, entry, MAIN, READ);
+		}
+		thread(w, 7, larger ? 1100 : 800, 0, 0);
+		r = result_of(w);
+		assert_path(&r, 0, larger ? "? rename" : "200 800 fsync do_fsync");
+		walk_result_release(&r);
+		walk_free(w);
+	}
 }
 
 static void test_unknown_callers(void **state)
