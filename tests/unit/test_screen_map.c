@@ -108,9 +108,10 @@ static void test_enter_chooses_the_peak_under_the_cursor(void **state)
 {
 	struct harness *h = harness_new(40, NULL);
 
-	harness_run(h,
-		    "key /\ntype read\nkey Enter Enter 4 m 1\nexpect >  1\nkey Enter\nexpect >  4\n"
-		    "expect per column");
+	harness_run(
+	    h, "key /\ntype read\nkey Enter Enter 4 m 1\nexpect >  1\nexpect select this peak\n"
+	       "reject find the cause\nkey Enter\nexpect >  4\n"
+	       "expect per column");
 	assert_string_equal(harness_log(h), "");
 	harness_free(h);
 }
@@ -123,7 +124,8 @@ static void test_zoom_in_latency(void **state)
 		    "key /\ntype read\nkey Enter Enter 1\nexpect 10 ms\nexpect 1 us\n"
 		    "key z z\nreject 10 ms \nexpect 1 us\nexpect <1\nkey Z Z\nexpect 10 ms\n"
 		    "key Z\nexpect all latencies are shown\nkey 4 z z z\nreject   1 us ┤\n"
-		    "expect <4\nkey 0\nexpect   1 us ┤\nkey z z z z z z\nexpect finer latencies");
+		    "expect <4\nkey 0\nexpect   1 us ┤\nkey z z z z z z\nexpect finer latencies\n"
+		    "key [ [ [ [ [ [ [ [ [ [\nexpect columns are not shorter than a slice");
 	harness_free(h);
 }
 

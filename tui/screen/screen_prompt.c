@@ -206,7 +206,12 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 	if (m->types && m->types(s->top))
 		x += grid_put(g, x, y, g->cols - x, ROLE_PROMPT, "typing:") + 2;
 	for (hint = m->hints; hint && hint->request != REQUEST_NONE; hint++) {
-		int w = draw_hint(g, 0, -1, m->keymap, hint);
+		struct view_hint now = *hint;
+		int w;
+
+		if (now.request == REQUEST_OPEN && m->opens && m->opens(s->top))
+			now.text = m->opens(s->top);
+		w = draw_hint(g, 0, -1, m->keymap, &now);
 
 		if (!screen_offers(s, hint->request))
 			continue;
@@ -214,7 +219,7 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 			reserved = 0;
 		if (x + w + reserved > g->cols)
 			break;
-		x += draw_hint(g, x, y, m->keymap, hint) + 2;
+		x += draw_hint(g, x, y, m->keymap, &now) + 2;
 	}
 	if (reserved && hint && hint->request != REQUEST_NONE)
 		draw_hint(g, x, y, m->keymap, &help);

@@ -39,6 +39,8 @@ struct view_methods {
 	bool (*types)(const struct view *v);
 	/* optional: false if this request would be refused, or do nothing, now */
 	bool (*offers)(const struct view *v, enum request request);
+	/* optional: what REQUEST_OPEN does now, for the hints; NULL: as they say */
+	const char *(*opens)(const struct view *v);
 	/* carry out a request; false = not for this view */
 	bool (*request)(struct view *v, enum request request, int key);
 	/* optional: copy the shown data again; while paused called only once, at the beginning */

@@ -425,6 +425,16 @@ static int op_height(const struct view *view, int cols)
 	return v->op ? 30 + view_op_lines(v, cols, lines) * 2 + (int)v->op->op.nr_open_calls : 0;
 }
 
+static const char *op_opens(const struct view *view)
+{
+	static const char *const text[] = {[PANE_MAP] = "select this peak",
+					   [PANE_OPEN] = "where it is",
+					   [PANE_RELATED] = "go to this peak"};
+	unsigned int pane = ((const struct view_op *)view)->pane;
+
+	return pane < sizeof(text) / sizeof(text[0]) ? text[pane] : NULL;
+}
+
 static const struct view_hint hints[] = {
     {REQUEST_OPEN, "find the cause"}, {REQUEST_CHOOSE_PEAK, "choose peak"},
     {REQUEST_MAP, "map cursor"},      {REQUEST_NEXT_PANE, "pane"},
@@ -439,6 +449,7 @@ static const struct view_methods methods = {
     .close = op_close,
     .draw = view_op_draw,
     .offers = op_offers,
+    .opens = op_opens,
     .request = op_request,
     .tick = op_tick,
     .height = op_height,

@@ -120,11 +120,17 @@ static void zoom(struct view_op *v, int by)
 static void change_columns(struct view_op *v, int direction)
 {
 	struct op_map m;
+	uint64_t now;
 
 	if (!map_now(v, &m))
 		return;
-	v->column_ns = heatmap_column_step(v->op->interval_ns, m.heat.column_ns, direction);
+	now = m.heat.column_ns;
+	v->column_ns = heatmap_column_step(v->op->interval_ns, now, direction);
 	heatmap_release(&m.heat);
+	if (v->column_ns == now)
+		screen_message(v->view.screen, NOTE_INFO,
+			       direction < 0 ? "columns are not shorter than a slice (--interval)"
+					     : "columns do not get longer than this");
 }
 
 /* Choose the peak of the latency under the cursor. */
