@@ -182,6 +182,48 @@ static void peak_by_latency(void **state)
 	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &ask), -ENOENT);
 }
 
+/*
+ * Ten calls in one bucket are a peak of 9% of its latency, and tracepoints may add as much to the
+ * next call. So what lies beside them, where no call was seen, counts as the peak, up to half of
+ * the way to the next one.
+ */
+static void room_beside_a_peak(void **state)
+{
+	struct choose_question q = {.start_ops = 10, .waited_s = 2};
+	struct peak p[2] = {{.mode_ns = 5800 * US, .share_of_time = 0.3},
+			    {.mode_ns = 8760 * US, .share_of_time = 0.7}};
+	struct op op = {.nr_peaks = 2, .peaks = p, .share_seen = 1};
+	struct choose_answer a;
+
+	for (int i = 0; i < 2; i++) {
+		p[i].range =
+		    (struct bucket_range){pt_bucket(p[i].mode_ns), pt_bucket(p[i].mode_ns) + 1};
+		p[i].low_ns = bucket_low_ns(p[i].range.low, PT_RESOLUTION);
+		p[i].high_ns = bucket_low_ns(p[i].range.high, PT_RESOLUTION);
+		p[i].calls = 10;
+		for (int k = 0; k < 10; k++)
+			profile_add(&op.total, p[i].mode_ns);
+	}
+	op.seen_calls = op.total.calls;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_int_equal(a.basis, CHOSEN_PEAK);
+	assert_true(a.low_ns < p[1].low_ns && a.low_ns > p[0].high_ns);
+	assert_true(a.high_ns > 10500 * US && a.high_ns < 13 * MS);
+	q.number = 1;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_true(a.high_ns > p[0].high_ns && a.high_ns < p[1].low_ns && a.low_ns > 4 * MS);
+	/* a call beside the peak: up to half of the way to it */
+	profile_add(&op.total, 10 * MS);
+	q.number = 2;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_true(a.high_ns < 10 * MS);
+	/* a range that was asked for stays as it is */
+	q = (struct choose_question){
+	    .start_ops = 10, .waited_s = 2, .low_ns = 8 * MS, .high_ns = 9 * MS};
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_true(a.low_ns == 8 * MS && a.high_ns == 9 * MS);
+}
+
 /* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has
  * the time. */
 static void swallowed(void **state)
@@ -862,6 +904,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(start_ops_adapt, setup, teardown),
 	    cmocka_unit_test_setup_teardown(peak_by_latency, setup, teardown),
+	    cmocka_unit_test(room_beside_a_peak),
 	    cmocka_unit_test(swallowed),
 	    cmocka_unit_test(latency_in_a_tail),
 	    cmocka_unit_test_setup_teardown(too_early, setup, teardown),

@@ -141,7 +141,8 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 		return false;
 	*out = *now;
 	shares_of(r, op, asked, &out->share_of_calls, &out->share_of_time);
-	if (now->range.low == asked.low && now->range.high == asked.high)
+	if (now->range.low >= asked.low && now->range.high <= asked.high &&
+	    profile_range_calls(&op->total, now->range) == profile_range_calls(&op->total, asked))
 		return true;
 	/* The peak has changed its range since the descent began: the answer is about the range
 	 * that was asked for. */
