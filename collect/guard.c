@@ -22,12 +22,12 @@ static struct {
 	/* held only briefly: no code under the lock waits for a probe to be removed */
 	pthread_mutex_t lock;
 	uint32_t owned[MAX_DESCRIPTORS / 32];
-	bool fired;
+	bool fired, on;
 	int front, null;
-	atomic_bool on;
 	atomic_ullong turn_ms, beat_ms;
 	int closing[MAX_DESCRIPTORS];
 	atomic_int nr_closing;
+	atomic_int removing; /* threads that are in the kernel to remove a probe */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .front = -1, .null = -1};
 
 static unsigned long long now_ms(void)
@@ -58,13 +58,33 @@ static int take_away(int fd)
 	return copy;
 }
 
+static void close_probe(int fd)
+{
+	atomic_fetch_add(&guard.removing, 1);
+	close(fd);
+	atomic_fetch_sub(&guard.removing, 1);
+}
+
 static void *close_some(void *arg)
 {
 	int i;
 
+	/* before a descriptor is taken: no moment may look as if all were closed */
+	atomic_fetch_add(&guard.removing, 1);
 	while ((i = atomic_fetch_sub(&guard.nr_closing, 1)) > 0)
 		close(guard.closing[i - 1]);
+	atomic_fetch_sub(&guard.removing, 1);
 	return arg;
+}
+
+/*
+ * True while a thread removes a probe, or is about to. The process must not end then: the kernel
+ * gives up the removal in a thread that is killed (uprobe_unregister_nosync() of
+ * kernel/events/uprobes.c), and the breakpoint stays in the target.
+ */
+static bool is_removing(void)
+{
+	return atomic_load(&guard.nr_closing) > 0 || atomic_load(&guard.removing);
 }
 
 static void fire(void)
@@ -113,9 +133,11 @@ static void *watch(void *arg)
 
 			nanosleep(&nap, NULL);
 		}
-		if (!atomic_load(&guard.on))
-			continue;
 		pthread_mutex_lock(&guard.lock);
+		if (!guard.on) {
+			pthread_mutex_unlock(&guard.lock);
+			continue;
+		}
 		if (!guard.fired && (now > atomic_load(&guard.turn_ms) + GUARD_MS ||
 				     now > atomic_load(&guard.beat_ms) + GUARD_MS)) {
 			fire();
@@ -124,7 +146,7 @@ static void *watch(void *arg)
 		pthread_mutex_unlock(&guard.lock);
 		if (fires)
 			close_all();
-		if (gone && now > atomic_load(&guard.turn_ms) + GUARD_END_MS)
+		if (gone && now > atomic_load(&guard.turn_ms) + GUARD_END_MS && !is_removing())
 			kill(getpid(), SIGKILL);
 	}
 	return arg;
@@ -145,13 +167,21 @@ int guard_start(int front)
 	if (err)
 		return -err;
 	pthread_detach(thread);
-	atomic_store(&guard.on, true);
+	pthread_mutex_lock(&guard.lock);
+	guard.on = true;
+	pthread_mutex_unlock(&guard.lock);
 	return 0;
 }
 
 void guard_stop(void)
 {
-	atomic_store(&guard.on, false);
+	const struct timespec nap = {.tv_nsec = 1000000};
+
+	pthread_mutex_lock(&guard.lock);
+	guard.on = false;
+	pthread_mutex_unlock(&guard.lock);
+	while (is_removing())
+		nanosleep(&nap, NULL);
 }
 
 void guard_turn(void)
@@ -194,7 +224,7 @@ void guard_own(int fd)
 		copy = take_away(fd);
 	pthread_mutex_unlock(&guard.lock);
 	if (copy >= 0)
-		close(copy);
+		close_probe(copy);
 }
 
 void guard_forget(int fd)
@@ -209,5 +239,5 @@ void guard_forget(int fd)
 void guard_close(int fd)
 {
 	guard_forget(fd);
-	close(fd);
+	close_probe(fd);
 }

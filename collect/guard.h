@@ -5,7 +5,7 @@
  * The thread removes every probe of peaktop if the collector's loop has made no turn for
  * GUARD_MS, or if the front has sent no heartbeat for GUARD_MS. Normally the loop notices the
  * latter itself, and earlier. If the front is gone and the loop makes no turn for GUARD_END_MS,
- * the thread kills the process.
+ * the thread kills the process, but not while any thread removes a probe.
  *
  * Code that attaches a probe registers its descriptor with guard_own(). To remove a probe, the
  * thread replaces the descriptor by one of /dev/null: the owner must still close it, so the
@@ -20,7 +20,7 @@ enum { GUARD_MS = 3000, GUARD_END_MS = 6000 };
 
 /* Start the thread. `front` is the socket of the front. Returns 0 or a negative errno. */
 int guard_start(int front);
-/* Make the thread idle. */
+/* Make the thread idle, and wait until all probes that it removes are removed. */
 void guard_stop(void);
 
 /* Report that the collector's loop has made a turn. */

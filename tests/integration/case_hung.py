@@ -182,6 +182,68 @@ def file_system_hangs():
     other.end()
 
 
+MAPS_BOTH = """
+import ctypes, mmap, sys
+def mapped(path, protection):
+    with open(path, "rb") as f:
+        made = mmap.mmap(f.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=protection)
+    return made, ctypes.addressof(ctypes.c_char.from_buffer(made))
+kept = mapped(sys.argv[1], mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+slow = mapped(sys.argv[2], mmap.PROT_READ | mmap.PROT_WRITE)
+print("ready", flush=True)
+sys.stdin.read(1)
+with open("/proc/self/mem", "rb", buffering=0) as f:
+    f.seek(slow[1])
+    f.read(1)
+"""
+
+
+def reads_memory(pid):
+    with open("/proc/%d/stack" % pid, encoding="ascii") as f:
+        return "access_remote_vm" in f.read()
+
+
+@case("a probe that cannot be removed for long: the front ends and says so; once it can be removed, it is")
+def removal_hangs():
+    files = SlowFiles("rates")
+    program_file = os.path.join(TARGETS, "rates")
+
+    # processes that map the target's file, too, and that keep the lock of their memory while FUSE does not answer: one is
+    # older than the target and one younger, because the kernel removes a probe from one process after the other
+    def neighbour():
+        made = subprocess.Popen([sys.executable, "-c", MAPS_BOTH, program_file, files.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL)
+        equal("the neighbour's word", made.stdout.readline(), b"ready\n")
+        return made
+
+    neighbours = [neighbour()]
+    t = Target("rates", 2000, 120, 0)
+    neighbours.append(neighbour())
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json-lines", "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        ready(program)
+        collector = collector_of(program)
+        files.hanging = True
+        for one in neighbours:
+            one.stdin.close()
+        wait_for(lambda: all(reads_memory(one.pid) for one in neighbours), "both neighbours wait for FUSE", 10)
+        program.note_family()
+        program.signal(signal.SIGINT)
+        wait_for(lambda: program.process.poll() is not None, "the front ends", 20)
+        check(alive(collector), "the collector was killed while it removed a probe")
+        check(breakpoints(t.pid), "the probes were removed, so nothing was tested")
+        files.end()
+        wait_for(lambda: not alive(collector), "the collector ends", 20)
+        equal("breakpoints", breakpoints(t.pid), [])
+        equal("exit status", program.wait(10), 0)
+        check("waits for this and then ends by itself" in program.error_text(), "no word about it: " + program.error_text())
+    for one in neighbours:
+        one.wait()
+    t.end()
+
+
 def member(program, name):
     """The pid of one of peaktop's processes by its name; 0: not there."""
     for pid in family(program.pid):

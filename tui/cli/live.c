@@ -491,7 +491,7 @@ int live_run(struct options *o)
 	live_descent_release(&l.descent);
 	screen_free(l.screen);
 	grid_free(l.grid);
-	front_free(l.front);
+	verb_free(l.front);
 	replay_free(l.replay);
 	return l.status;
 }

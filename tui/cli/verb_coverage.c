@@ -171,6 +171,6 @@ int verb_coverage(struct options *o)
 		verb_complain(line);
 	else
 		status = cover_all(f, o);
-	front_free(f);
+	verb_free(f);
 	return status;
 }

@@ -345,7 +345,7 @@ static int descend_live(struct options *o)
 	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
 	if (!err && o->output)
 		err = front_recording_close(r.front);
-	front_free(r.front);
+	verb_free(r.front);
 	return status ? status : output_status(err);
 }
 

@@ -93,6 +93,6 @@ int verb_open(struct options *o)
 	err = print_answer(&r, o, front_nothing_to_do(f));
 	if (!err && o->output)
 		err = front_recording_close(f);
-	front_free(f);
+	verb_free(f);
 	return status ? status : output_status(err);
 }

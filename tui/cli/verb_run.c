@@ -24,6 +24,18 @@ void verb_complain(const char *line)
 	fprintf(stderr, "peaktop: %s\n", sanitise(safe, sizeof(safe), line));
 }
 
+void verb_free(struct front *f)
+{
+	pid_t left = front_free(f);
+
+	if (left)
+		fprintf(
+		    stderr,
+		    "peaktop: the kernel has not removed all probes yet; the collector (process "
+		    "%d) waits for this and then ends by itself\n",
+		    (int)left);
+}
+
 int output_status(int err)
 {
 	if (!err || err == -EPIPE)

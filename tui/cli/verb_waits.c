@@ -424,6 +424,6 @@ int verb_waits(struct options *o)
 		err = print_answer(&report, o);
 	if (!err && o->output)
 		err = front_recording_close(r.front);
-	front_free(r.front);
+	verb_free(r.front);
 	return status ? status : output_status(err);
 }

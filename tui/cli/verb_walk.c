@@ -174,7 +174,7 @@ int verb_walk(struct options *o)
 					.walker = front_walker(r.front)};
 	if (walker_begin(front_walker(r.front), &ask)) {
 		verb_complain("descend: there is not enough memory to begin");
-		front_free(r.front);
+		verb_free(r.front);
 		return EXIT_USAGE;
 	}
 	front_walk(r.front, false);
@@ -192,7 +192,7 @@ int verb_walk(struct options *o)
 	err = print_answer(&r.report, o);
 	if (!err && o->output)
 		err = front_recording_close(r.front);
-	front_free(r.front);
+	verb_free(r.front);
 	return status ? status : output_status(err);
 }
 

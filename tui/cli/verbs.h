@@ -70,6 +70,8 @@ uint32_t verb_op_of(struct model *m, const struct options *o);
 void verb_messages(struct front *f);
 /* End a measurement in order and print its last messages. */
 void verb_end(struct front *f);
+/* front_free(); says so if the collector still removes probes. */
+void verb_free(struct front *f);
 
 /* The exit status for the result of an output function. Prints an error, e.g. of a full disk. A
  * closed pipe is no error. */

@@ -189,10 +189,12 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	return 0;
 }
 
-void front_free(struct front *f)
+pid_t front_free(struct front *f)
 {
+	pid_t left;
+
 	if (!f)
-		return;
+		return 0;
 	channel_free(f->collector.channel);
 	parser_free(f->parser);
 	watches_release(f);
@@ -213,8 +215,9 @@ void front_free(struct front *f)
 		free(f->said.messages[i]);
 	free(f->said.messages);
 	free(f->said.message_out);
-	collector_wait(f);
+	left = collector_wait(f);
 	free(f);
+	return left;
 }
 
 /* ---- the stream ------------------------------------------------------- */

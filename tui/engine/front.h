@@ -58,7 +58,8 @@ int front_unprivileged(char *error, size_t n);
  * line in `error`.
  */
 int front_start(struct front **out, const struct front_options *fo, char *error, size_t n);
-void front_free(struct front *f);
+/* Returns the pid of a collector that still removes probes, or 0. It ends by itself. */
+pid_t front_free(struct front *f);
 
 /*
  * One turn of the event loop: wait up to `timeout_ms` for records, answers of the parser, or one of

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector process: start it, check that it is alive, end it. The collector is privileged and
- * this process is not, so the front may lack the right to kill it. The collector ends by itself
+ * The collector process: start it, check that it is alive, end it. The collector ends by itself
  * when its socket is closed.
  */
 #include <errno.h>
@@ -25,7 +24,7 @@ enum {
 	STOP_MS = 6000,	   /* without a record, after a request to end */
 	TURN_MS = 500,	/* a longer turn counts as this: the front itself may have been stopped */
 	END_MS = 10000, /* until it has removed its probes and ended */
-	KILLED_MS = 500,
+	ENDS_MS = 500,	/* if it has nothing to remove, or was killed */
 };
 
 static uint32_t layers_of(const struct front_options *fo)
@@ -152,7 +151,7 @@ void collector_closed(struct front *f)
 	if (f->over)
 		return;
 	f->over = true;
-	if (ended(f, KILLED_MS) && waitpid(f->collector.pid, &status, WNOHANG) == f->collector.pid)
+	if (ended(f, ENDS_MS) && waitpid(f->collector.pid, &status, WNOHANG) == f->collector.pid)
 		f->collector.pid = 0;
 	if (WIFSIGNALED(status))
 		front_fail(f, EXIT_NO_ANSWER,
@@ -163,11 +162,25 @@ void collector_closed(struct front *f)
 			   "the collector exited unexpectedly; all probes are removed");
 }
 
+/*
+ * Kills the collector if it is stopped, because it cannot end by itself then. Otherwise it ends
+ * when its socket is closed, and its guard ends it if its event loop hangs. It is not killed: it
+ * may be removing a probe, and in a thread that is killed the kernel gives up the removal and
+ * leaves the breakpoint in the target.
+ */
+static void kill_if_stopped(const struct front *f)
+{
+	siginfo_t stopped = {0};
+
+	if (!waitid(P_PID, (id_t)f->collector.pid, &stopped, WSTOPPED | WNOHANG | WNOWAIT) &&
+	    stopped.si_pid == f->collector.pid)
+		kill(f->collector.pid, SIGKILL);
+}
+
 static void end_now(struct front *f)
 {
 	f->over = true;
-	kill(f->collector.pid, SIGKILL);
-	/* If kill() was not permitted, the collector ends because its socket is closed. */
+	kill_if_stopped(f);
 	shutdown(channel_fd(f->collector.channel), SHUT_RDWR);
 }
 
@@ -202,25 +215,27 @@ void collector_check_alive(struct front *f, uint64_t now_ns)
 	if (f->collector.silent_ns <= limit * MS)
 		return;
 	front_fail(f, EXIT_NO_ANSWER,
-		   "the collector (process %d) did not answer for %u s and was killed; the kernel "
-		   "removes its probes",
+		   "the collector (process %d) did not answer for %u s; it removes its probes and "
+		   "ends by itself",
 		   (int)f->collector.pid, (unsigned int)(limit / 1000));
 	end_now(f);
 }
 
-void collector_wait(struct front *f)
+pid_t collector_wait(struct front *f)
 {
+	bool left = false;
+
 	if (f->collector.pid > 0) {
-		if (!f->collector.alive)
-			kill(f->collector.pid, SIGKILL);
 		if (!ended(f, f->over && !f->said.failure ? END_MS
 			      : f->collector.alive	  ? END_MS / 2
-							  : KILLED_MS)) {
-			kill(f->collector.pid, SIGKILL);
-			ended(f, KILLED_MS);
+							  : ENDS_MS)) {
+			kill_if_stopped(f);
+			/* before its event loop runs it has no probes in a target */
+			left = !ended(f, ENDS_MS) && f->collector.alive;
 		}
 		waitpid(f->collector.pid, NULL, f->collector.pidfd >= 0 ? WNOHANG : 0);
 	}
 	if (f->collector.pidfd >= 0)
 		close(f->collector.pidfd);
+	return left ? f->collector.pid : 0;
 }

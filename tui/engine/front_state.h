@@ -237,8 +237,9 @@ void collector_heard(struct front *f, const struct record *rec);
 void collector_check_alive(struct front *f, uint64_t now_ns);
 /* Called when the collector closed its end of the stream. */
 void collector_closed(struct front *f);
-/* Wait a limited time for the collector to end, then kill and reap it. */
-void collector_wait(struct front *f);
+/* Wait a limited time for the collector to end, and reap it. Returns its pid if it has probes left,
+ * else 0. */
+pid_t collector_wait(struct front *f);
 
 /* front_phases.c */
 void phases_add(struct front *f);
