@@ -2,7 +2,6 @@
 #include "collect/budget.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sends the records of a descent to the front: its calls, sleeps and stack samples. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 _Static_assert((int)HOST_WAIT_QUEUE == (int)PT_WAIT_WOKEN &&
 		   (int)HOST_WAIT_PREEMPTED == (int)PT_WAIT_PREEMPTED &&

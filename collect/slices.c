@@ -12,7 +12,6 @@
 #include "collect/targets.h"
 #include "collect/units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -2,8 +2,6 @@
 #include "analysis/code/callers.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/code/arch.h"

@@ -3,7 +3,6 @@
 #include "analysis/base/array.h"
 #include "analysis/code/flow.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

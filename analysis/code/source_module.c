@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/code/decode.h"
 #include "analysis/module/module_data.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	MIN_WITNESSES = 5, /* fewer stack samples are not used */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/first_hop.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	NEIGHBOURS = 6,	   /* differences up to the 6th follower are candidates */

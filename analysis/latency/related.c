@@ -2,7 +2,6 @@
 #include "analysis/latency/related.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double min_calls = 20;
 /* Counts that differ by this share of the larger one are not the same. */

@@ -2,7 +2,6 @@
 /* The critical path of one call, backwards over what is remembered. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/critical_impl.h"
 #include "analysis/waits/critical_names.h"

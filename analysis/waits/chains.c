@@ -4,7 +4,6 @@
  * are one; a sleep that goes on after a short run was interrupted by a false wakeup.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/tree.h"
 

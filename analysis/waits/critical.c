@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/critical.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/critical_impl.h"

@@ -2,7 +2,6 @@
 #include "analysis/waits/critical_feed.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* The shared lists of states: reference counts, folding, and what is forgotten. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/critical_impl.h"

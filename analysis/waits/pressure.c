@@ -2,7 +2,6 @@
 #include "analysis/waits/pressure.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/timeline.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CPUS_MAX = 1024, FIRST_ROOM = 64 };
 

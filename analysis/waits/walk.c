@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From a sleep to whoever ended it, and what that one did meanwhile. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/tree.h"
 

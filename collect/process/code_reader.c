@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "analysis/base/array.h"
 #include "analysis/code/boundary.h"

@@ -2,13 +2,9 @@
 /* The live screen: terminal, front process and screen joined in one loop. */
 #include "tui/cli/live.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tui/cli/command_line.h"

@@ -2,7 +2,6 @@
 /* The values of -f and --peak: which operation and which of its peaks. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,10 +2,7 @@
 /* The verb descend -f: measure a start profile, choose the peak, run the descent, print the answer.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analysis/base/format.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/verb_open.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "tui/cli/progress_terminal.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verb descend without -f: the walk, by share of wall time. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_walk.h"

@@ -2,7 +2,6 @@
 #include "tui/engine/processes.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>

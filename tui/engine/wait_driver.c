@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/wait_driver.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/waits/traces.h"

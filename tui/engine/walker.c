@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/walk/names.h"
 #include "tui/engine/name_requests.h"

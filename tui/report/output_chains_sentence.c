@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sentence above the tree of chains. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -2,7 +2,6 @@
 #include "tui/report/output.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

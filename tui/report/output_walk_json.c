@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/json_put.h"

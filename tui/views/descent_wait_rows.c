@@ -2,7 +2,6 @@
 #include "tui/views/descent_wait_rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/output_descend_waits.h"

@@ -2,8 +2,6 @@
 /* The view of a descent: the visible part of the tree, the selection, the keys. */
 #include "tui/views/view_descent.h"
 
-#include <errno.h>
-
 #include "tui/views/views.h"
 
 static struct view_descent *descent_of(struct view *v)
