@@ -7,19 +7,14 @@
 
 // clang-format off
 
-#define STRUCT(s, f, layout_) \
-	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
-
 /* Fields are appended, never inserted: see codec.h. */
-static const struct field parse_mapping_fields[] = {
+static STRUCT_TABLE(parse_mapping,
 	U32(parse_mapping, module),
 	U64(parse_mapping, start),
 	U64(parse_mapping, end),
-	U64(parse_mapping, offset),
-};
-static STRUCT_TABLE(parse_mapping);
+	U64(parse_mapping, offset));
 
-static const struct field parse_request_fields[] = {
+static STRUCT_TABLE(parse_request,
 	U32(parse_request, id),
 	U32(parse_request, module),
 	U64(parse_request, offset),
@@ -35,11 +30,9 @@ static const struct field parse_request_fields[] = {
 	ARRAY(parse_request, mappings, nr_mappings, FIELD_STRUCTS, PARSE_MAX_MAPPINGS,
 	      &parse_mapping_layout),
 	ARRAY(parse_request, regs, nr_regs, FIELD_U64S, PARSE_MAX_REGS, NULL),
-	ARRAY(parse_request, words, nr_words, FIELD_U64S, PARSE_MAX_WORDS, NULL),
-};
-static STRUCT_TABLE(parse_request);
+	ARRAY(parse_request, words, nr_words, FIELD_U64S, PARSE_MAX_WORDS, NULL));
 
-static const struct field parsed_module_fields[] = {
+static STRUCT_TABLE(parsed_module,
 	U32(parsed_module, id),
 	U32(parsed_module, module),
 	I32(parsed_module, error),
@@ -52,11 +45,9 @@ static const struct field parsed_module_fields[] = {
 	U32(parsed_module, has_dwarf),
 	U32(parsed_module, has_eh_frame),
 	U64(parsed_module, size),
-	U32(parsed_module, truncated),
-};
-static STRUCT_TABLE(parsed_module);
+	U32(parsed_module, truncated));
 
-static const struct field parsed_function_fields[] = {
+static STRUCT_TABLE(parsed_function,
 	U32(parsed_function, module),
 	U64(parsed_function, offset),
 	U64(parsed_function, size),
@@ -65,30 +56,24 @@ static const struct field parsed_function_fields[] = {
 	U32(parsed_function, ifunc),
 	U32(parsed_function, source),
 	TEXT(parsed_function, source_name),
-	U32(parsed_function, exported),
-};
-static STRUCT_TABLE(parsed_function);
+	U32(parsed_function, exported));
 
-static const struct field parsed_functions_fields[] = {
+static STRUCT_TABLE(parsed_functions,
 	U32(parsed_functions, id),
 	I32(parsed_functions, error),
 	TEXT(parsed_functions, reason),
 	U64(parsed_functions, total),
 	U64(parsed_functions, cursor),
 	ARRAY(parsed_functions, functions, nr, FIELD_STRUCTS, PARSE_MAX_FUNCTIONS,
-	      &parsed_function_layout),
-};
-static STRUCT_TABLE(parsed_functions);
+	      &parsed_function_layout));
 
-static const struct field parsed_symbols_fields[] = {
+static STRUCT_TABLE(parsed_symbols,
 	U32(parsed_symbols, id),
 	I32(parsed_symbols, error),
 	TEXT(parsed_symbols, reason),
-	ARRAY(parsed_symbols, symbols, nr, FIELD_STRUCTS, PARSE_MAX_OFFSETS, &rec_symbol_layout),
-};
-static STRUCT_TABLE(parsed_symbols);
+	ARRAY(parsed_symbols, symbols, nr, FIELD_STRUCTS, PARSE_MAX_OFFSETS, &rec_symbol_layout));
 
-static const struct field parsed_plan_fields[] = {
+static STRUCT_TABLE(parsed_plan,
 	U32(parsed_plan, id),
 	U32(parsed_plan, module),
 	U64(parsed_plan, offset),
@@ -101,17 +86,13 @@ static const struct field parsed_plan_fields[] = {
 	U32(parsed_plan, callers),
 	U32(parsed_plan, abnormal),
 	ARRAY(parsed_plan, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
-	U64(parsed_plan, size),
-};
-static STRUCT_TABLE(parsed_plan);
+	U64(parsed_plan, size));
 
-static const struct field parsed_share_fields[] = {
+static STRUCT_TABLE(parsed_share,
 	TEXT(parsed_share, reason),
-	U64(parsed_share, functions),
-};
-static STRUCT_TABLE(parsed_share);
+	U64(parsed_share, functions));
 
-static const struct field parsed_coverage_fields[] = {
+static STRUCT_TABLE(parsed_coverage,
 	U32(parsed_coverage, id),
 	U32(parsed_coverage, module),
 	I32(parsed_coverage, error),
@@ -131,75 +112,59 @@ static const struct field parsed_coverage_fields[] = {
 	U64(parsed_coverage, ends_none),
 	TEXT(parsed_coverage, text),
 	ARRAY(parsed_coverage, shares, nr, FIELD_STRUCTS, PARSE_MAX_SHARES,
-	      &parsed_share_layout),
-};
-static STRUCT_TABLE(parsed_coverage);
+	      &parsed_share_layout));
 
-static const struct field parsed_mappings_fields[] = {
+static STRUCT_TABLE(parsed_mappings,
 	U32(parsed_mappings, id),
 	U32(parsed_mappings, pid),
 	I32(parsed_mappings, error),
 	TEXT(parsed_mappings, reason),
-	U32(parsed_mappings, nr),
-};
-static STRUCT_TABLE(parsed_mappings);
+	U32(parsed_mappings, nr));
 
-static const struct field parsed_frame_fields[] = {
+static STRUCT_TABLE(parsed_frame,
 	U32(parsed_frame, module),
 	U64(parsed_frame, offset),
 	U64(parsed_frame, function),
 	U64(parsed_frame, cfa),
-	U32(parsed_frame, flags),
-};
-static STRUCT_TABLE(parsed_frame);
+	U32(parsed_frame, flags));
 
-static const struct field parsed_frames_fields[] = {
+static STRUCT_TABLE(parsed_frames,
 	U32(parsed_frames, id),
 	U32(parsed_frames, pid),
 	I32(parsed_frames, error),
 	TEXT(parsed_frames, reason),
 	U32(parsed_frames, stop),
 	U64(parsed_frames, missing),
-	ARRAY(parsed_frames, frames, nr, FIELD_STRUCTS, PARSE_MAX_FRAMES, &parsed_frame_layout),
-};
-static STRUCT_TABLE(parsed_frames);
+	ARRAY(parsed_frames, frames, nr, FIELD_STRUCTS, PARSE_MAX_FRAMES, &parsed_frame_layout));
 
-static const struct field parsed_inline_fields[] = {
+static STRUCT_TABLE(parsed_inline,
 	TEXT(parsed_inline, function),
 	TEXT(parsed_inline, file),
 	U32(parsed_inline, line),
-	U32(parsed_inline, inlined),
-};
-static STRUCT_TABLE(parsed_inline);
+	U32(parsed_inline, inlined));
 
-static const struct field parsed_chain_fields[] = {
+static STRUCT_TABLE(parsed_chain,
 	U64(parsed_chain, offset),
 	ARRAY(parsed_chain, calls, nr, FIELD_STRUCTS, PARSE_MAX_INLINES, &parsed_inline_layout),
 	U32(parsed_chain, loop_call),
 	U32(parsed_chain, loop_first),
-	U32(parsed_chain, loop_last),
-};
-static STRUCT_TABLE(parsed_chain);
+	U32(parsed_chain, loop_last));
 
-static const struct field parsed_inlines_fields[] = {
+static STRUCT_TABLE(parsed_inlines,
 	U32(parsed_inlines, id),
 	U32(parsed_inlines, module),
 	I32(parsed_inlines, error),
 	TEXT(parsed_inlines, reason),
-	ARRAY(parsed_inlines, chains, nr, FIELD_STRUCTS, PARSE_MAX_OFFSETS, &parsed_chain_layout),
-};
-static STRUCT_TABLE(parsed_inlines);
+	ARRAY(parsed_inlines, chains, nr, FIELD_STRUCTS, PARSE_MAX_OFFSETS, &parsed_chain_layout));
 
-static const struct field parsed_insn_fields[] = {
+static STRUCT_TABLE(parsed_insn,
 	U64(parsed_insn, offset),
 	TEXT(parsed_insn, text),
 	TEXT(parsed_insn, file),
 	U32(parsed_insn, line),
-	U32(parsed_insn, flags),
-};
-static STRUCT_TABLE(parsed_insn);
+	U32(parsed_insn, flags));
 
-static const struct field parsed_code_fields[] = {
+static STRUCT_TABLE(parsed_code,
 	U32(parsed_code, id),
 	U32(parsed_code, module),
 	U64(parsed_code, offset),
@@ -210,24 +175,18 @@ static const struct field parsed_code_fields[] = {
 	U64(parsed_code, size),
 	U32(parsed_code, total),
 	U32(parsed_code, site),
-	ARRAY(parsed_code, insns, nr, FIELD_STRUCTS, PARSE_MAX_INSNS, &parsed_insn_layout),
-};
-static STRUCT_TABLE(parsed_code);
+	ARRAY(parsed_code, insns, nr, FIELD_STRUCTS, PARSE_MAX_INSNS, &parsed_insn_layout));
 
-static const struct field parsed_at_fields[] = {
+static STRUCT_TABLE(parsed_at,
 	U32(parsed_at, id),
-	U32(parsed_at, module),
-};
-static STRUCT_TABLE(parsed_at);
+	U32(parsed_at, module));
 
-static const struct field parsed_not_fields[] = {
+static STRUCT_TABLE(parsed_not,
 	U32(parsed_not, id),
 	U32(parsed_not, type),
-	TEXT(parsed_not, reason),
-};
-static STRUCT_TABLE(parsed_not);
+	TEXT(parsed_not, reason));
 
-static const struct field parsed_call_site_fields[] = {
+static STRUCT_TABLE(parsed_call_site,
 	U64(parsed_call_site, offset),
 	U64(parsed_call_site, ret),
 	U32(parsed_call_site, kind),
@@ -239,11 +198,9 @@ static const struct field parsed_call_site_fields[] = {
 	U32(parsed_call_site, why),
 	STRUCT(parsed_call_site, start, &rec_site_layout),
 	STRUCT(parsed_call_site, end, &rec_site_layout),
-	STRUCT(parsed_call_site, operand, &rec_operand_layout),
-};
-static STRUCT_TABLE(parsed_call_site);
+	STRUCT(parsed_call_site, operand, &rec_operand_layout));
 
-static const struct field parsed_call_sites_fields[] = {
+static STRUCT_TABLE(parsed_call_sites,
 	U32(parsed_call_sites, id),
 	U32(parsed_call_sites, module),
 	U64(parsed_call_sites, offset),
@@ -251,9 +208,7 @@ static const struct field parsed_call_sites_fields[] = {
 	TEXT(parsed_call_sites, reason),
 	U32(parsed_call_sites, total),
 	ARRAY(parsed_call_sites, sites, nr, FIELD_STRUCTS, FRAME_MAX_SITES,
-	      &parsed_call_site_layout),
-};
-static STRUCT_TABLE(parsed_call_sites);
+	      &parsed_call_site_layout));
 
 // clang-format on
 

@@ -49,11 +49,6 @@ struct struct_layout {
 	unsigned int nr_fields;
 };
 
-#define STRUCT_LAYOUT(type, table)                                                                 \
-	{                                                                                          \
-		sizeof(type), table, sizeof(table) / sizeof((table)[0])                            \
-	}
-
 enum { CODEC_MAX_TEXT = 4096 }; /* bytes; the encoder cuts longer text, the decoder rejects it */
 
 /*

@@ -33,22 +33,18 @@ struct container_indexer {
 };
 
 // clang-format off
-static const struct field container_mark_fields[] = {
+static STRUCT_TABLE(container_mark,
 	U32(container_mark, kind),
 	U64(container_mark, at_ns),
 	U64(container_mark, offset),
-	TEXT(container_mark, label),
-};
-static STRUCT_TABLE(container_mark);
+	TEXT(container_mark, label));
 
-static const struct field container_index_fields[] = {
+static STRUCT_TABLE(container_index,
 	U64(container_index, records),
 	U64(container_index, slices),
 	U64(container_index, elapsed_ns),
 	ARRAY(container_index, marks, nr_marks, FIELD_STRUCTS, CONTAINER_MAX_MARKS,
-	      &container_mark_layout),
-};
-static STRUCT_TABLE(container_index);
+	      &container_mark_layout));
 // clang-format on
 
 static void put_le(uint8_t *p, uint64_t v, size_t n)

@@ -2,11 +2,9 @@
 /*
  * Macros to write tables of fields, for the .c files that contain the tables.
  *
- *	static const struct field rec_note_fields[] = {
+ *	static STRUCT_TABLE(rec_note,		(defines rec_note_layout)
  *		U32(rec_note, level),
- *		TEXT(rec_note, text),
- *	};
- *	static STRUCT_TABLE(rec_note);		(rec_note_layout)
+ *		TEXT(rec_note, text));
  */
 #ifndef PEAKTOP_FIELD_TABLE_H
 #define PEAKTOP_FIELD_TABLE_H
@@ -24,7 +22,17 @@
 #define ARRAY(s, f, nr, kind_, max, layout_) \
 	{.kind = kind_, .offset = offsetof(struct s, f), .offset_count = offsetof(struct s, nr), \
 	 .maximum = max, .nested = layout_}
+#define STRUCT(s, f, layout_) \
+	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
+/* An array inside the struct, of `n` numbers. */
+#define NUMBERS(s, f, n) {.kind = FIELD_NUMBERS, .offset = offsetof(struct s, f), .maximum = n}
+/* The layout of struct `s`; the other arguments are its fields, in the order on the wire. */
+#define STRUCT_TABLE(s, ...) \
+	const struct struct_layout s##_layout = { \
+		.size = sizeof(struct s), \
+		.fields = (const struct field[]){__VA_ARGS__}, \
+		.nr_fields = sizeof((const struct field[]){__VA_ARGS__}) / sizeof(struct field), \
+	}
 // clang-format on
-#define STRUCT_TABLE(s) const struct struct_layout s##_layout = STRUCT_LAYOUT(struct s, s##_fields)
 
 #endif

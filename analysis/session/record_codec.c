@@ -8,20 +8,14 @@
 _Static_assert((int)FRAME_MAX_TEXT == (int)CODEC_MAX_TEXT, "one limit for text");
 
 // clang-format off
-#define NUMBERS(s, f) \
-	{.kind = FIELD_NUMBERS, .offset = offsetof(struct s, f), .maximum = SAMPLE_ARGS}
 #define BUCKETS \
 	{.kind = FIELD_BUCKETS, \
 	 .offset = offsetof(struct rec_profile, bucket), \
 	 .offset_count = offsetof(struct rec_profile, nr_buckets), \
 	 .offset_second = offsetof(struct rec_profile, count), \
 	 .maximum = PT_BUCKETS}
-#define STRUCT(s, f, layout_) \
-	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
-#define LAYOUT(s) static STRUCT_TABLE(s)
-
 /* The order is the order on the wire: append, never insert. */
-static const struct field rec_meta_fields[] = {
+static STRUCT_TABLE(rec_meta,
 	TEXT(rec_meta, version),
 	TEXT(rec_meta, host),
 	TEXT(rec_meta, kernel),
@@ -32,11 +26,9 @@ static const struct field rec_meta_fields[] = {
 	U64(rec_meta, interval_ns),
 	TEXT(rec_meta, command),
 	U32(rec_meta, resolution),
-	U32(rec_meta, budget_ppm),
-};
-LAYOUT(rec_meta);
+	U32(rec_meta, budget_ppm));
 
-static const struct field rec_target_fields[] = {
+static STRUCT_TABLE(rec_target,
 	U32(rec_target, pid),
 	U32(rec_target, ns_pid),
 	U64(rec_target, started_ns),
@@ -44,38 +36,30 @@ static const struct field rec_target_fields[] = {
 	TEXT(rec_target, comm),
 	TEXT(rec_target, exe),
 	U32(rec_target, threads),
-	U32(rec_target, requested),
-};
-LAYOUT(rec_target);
+	U32(rec_target, requested));
 
-static const struct field rec_target_end_fields[] = {
+static STRUCT_TABLE(rec_target_end,
 	U32(rec_target_end, pid),
 	U64(rec_target_end, at_ns),
 	U32(rec_target_end, has_status),
-	U32(rec_target_end, status),
-};
-LAYOUT(rec_target_end);
+	U32(rec_target_end, status));
 
-static const struct field rec_module_fields[] = {
+static STRUCT_TABLE(rec_module,
 	U32(rec_module, module),
 	U64(rec_module, dev),
 	U64(rec_module, inode),
 	TEXT(rec_module, path),
-	U64(rec_module, size),
-};
-LAYOUT(rec_module);
+	U64(rec_module, size));
 
-static const struct field rec_mapping_fields[] = {
+static STRUCT_TABLE(rec_mapping,
 	U32(rec_mapping, pid),
 	U32(rec_mapping, module),
 	U64(rec_mapping, start),
 	U64(rec_mapping, end),
 	U64(rec_mapping, offset),
-	U32(rec_mapping, gone),
-};
-LAYOUT(rec_mapping);
+	U32(rec_mapping, gone));
 
-static const struct field rec_op_fields[] = {
+STRUCT_TABLE(rec_op,
 	U32(rec_op, op),
 	U32(rec_op, layer),
 	TEXT(rec_op, name),
@@ -86,11 +70,9 @@ static const struct field rec_op_fields[] = {
 	U64(rec_op, offset),
 	TEXT(rec_op, placement),
 	U32(rec_op, syscall_nr),
-	U64(rec_op, size),
-};
-STRUCT_TABLE(rec_op);
+	U64(rec_op, size));
 
-static const struct field rec_profile_fields[] = {
+static STRUCT_TABLE(rec_profile,
 	U32(rec_profile, op),
 	U64(rec_profile, start_ns),
 	U64(rec_profile, end_ns),
@@ -121,18 +103,16 @@ static const struct field rec_profile_fields[] = {
 	U64(rec_profile, ticks),
 	U64(rec_profile, ticks_in),
 	U64(rec_profile, error_ns),
-	U64(rec_profile, program_ns),
-};
-LAYOUT(rec_profile);
+	U64(rec_profile, program_ns));
 
-static const struct field rec_sample_fields[] = {
+static STRUCT_TABLE(rec_sample,
 	U32(rec_sample, op),
 	U32(rec_sample, tid),
 	U64(rec_sample, start_ns),
 	U64(rec_sample, latency_ns),
 	U32(rec_sample, known),
 	I64(rec_sample, ret),
-	NUMBERS(rec_sample, args),
+	NUMBERS(rec_sample, args, SAMPLE_ARGS),
 	U64(rec_sample, oncpu_ns),
 	U64(rec_sample, runqueue_ns),
 	U64(rec_sample, minor_faults),
@@ -142,11 +122,9 @@ static const struct field rec_sample_fields[] = {
 	U64(rec_sample, preempted),
 	U64(rec_sample, chance_ppm),
 	U64(rec_sample, interrupt_ns),
-	U64(rec_sample, steal_ns),
-};
-LAYOUT(rec_sample);
+	U64(rec_sample, steal_ns));
 
-static const struct field rec_open_fields[] = {
+static STRUCT_TABLE(rec_open,
 	U32(rec_open, op),
 	U32(rec_open, pid),
 	U32(rec_open, tid),
@@ -154,19 +132,15 @@ static const struct field rec_open_fields[] = {
 	U64(rec_open, start_ns),
 	U64(rec_open, age_ns),
 	U32(rec_open, known),
-	NUMBERS(rec_open, args),
-};
-LAYOUT(rec_open);
+	NUMBERS(rec_open, args, SAMPLE_ARGS));
 
-static const struct field rec_tick_fields[] = {
+static STRUCT_TABLE(rec_tick,
 	U64(rec_tick, slice),
 	U64(rec_tick, start_ns),
 	U64(rec_tick, end_ns),
-	U32(rec_tick, layers),
-};
-LAYOUT(rec_tick);
+	U32(rec_tick, layers));
 
-static const struct field rec_cost_fields[] = {
+static STRUCT_TABLE(rec_cost,
 	U64(rec_cost, at_ns),
 	U64(rec_cost, hits),
 	U64(rec_cost, ns),
@@ -178,26 +152,20 @@ static const struct field rec_cost_fields[] = {
 	U64(rec_cost, allowed_ns),
 	U64(rec_cost, attach_ns),
 	U64(rec_cost, wall_ns),
-	U64(rec_cost, start_cpu_ns),
-};
-LAYOUT(rec_cost);
+	U64(rec_cost, start_cpu_ns));
 
-static const struct field rec_loss_fields[] = {
+static STRUCT_TABLE(rec_loss,
 	U64(rec_loss, records),
 	U64(rec_loss, samples),
 	U64(rec_loss, stacks),
 	U64(rec_loss, tainted_ns),
-	U64(rec_loss, activations),
-};
-LAYOUT(rec_loss);
+	U64(rec_loss, activations));
 
-static const struct field rec_note_fields[] = {
+static STRUCT_TABLE(rec_note,
 	U32(rec_note, level),
-	TEXT(rec_note, text),
-};
-LAYOUT(rec_note);
+	TEXT(rec_note, text));
 
-static const struct field rec_site_fields[] = {
+STRUCT_TABLE(rec_site,
 	U32(rec_site, op),
 	U32(rec_site, module),
 	U64(rec_site, offset),
@@ -209,63 +177,47 @@ static const struct field rec_site_fields[] = {
 	U64(rec_site, hits),
 	U32(rec_site, ret_valid),
 	U32(rec_site, args),
-	U32(rec_site, flags),
-};
-STRUCT_TABLE(rec_site);
+	U32(rec_site, flags));
 
-static const struct field rec_ack_fields[] = {
+static STRUCT_TABLE(rec_ack,
 	U32(rec_ack, epoch),
-	U64(rec_ack, at_ns),
-};
-LAYOUT(rec_ack);
+	U64(rec_ack, at_ns));
 
-static const struct field rec_refused_fields[] = {
+static STRUCT_TABLE(rec_refused,
 	U32(rec_refused, epoch),
 	U32(rec_refused, op),
 	I32(rec_refused, error),
-	TEXT(rec_refused, reason),
-};
-LAYOUT(rec_refused);
+	TEXT(rec_refused, reason));
 
-static const struct field rec_check_fields[] = {
+static STRUCT_TABLE(rec_check,
 	TEXT(rec_check, name),
 	U32(rec_check, ok),
 	TEXT(rec_check, needed_for),
-	TEXT(rec_check, remedy),
-};
-LAYOUT(rec_check);
+	TEXT(rec_check, remedy));
 
-static const struct field rec_constant_fields[] = {
+static STRUCT_TABLE(rec_constant,
 	TEXT(rec_constant, name),
 	U64(rec_constant, low_ns),
 	U64(rec_constant, high_ns),
-	U32(rec_constant, measured),
-};
-LAYOUT(rec_constant);
+	U32(rec_constant, measured));
 
-static const struct field rec_mark_fields[] = {
+static STRUCT_TABLE(rec_mark,
 	U64(rec_mark, at_ns),
-	TEXT(rec_mark, label),
-};
-LAYOUT(rec_mark);
+	TEXT(rec_mark, label));
 
-static const struct field rec_symbol_fields[] = {
+STRUCT_TABLE(rec_symbol,
 	U32(rec_symbol, module),
 	U64(rec_symbol, offset),
 	TEXT(rec_symbol, symbol),
 	TEXT(rec_symbol, function),
 	TEXT(rec_symbol, file),
-	U32(rec_symbol, line),
-};
-STRUCT_TABLE(rec_symbol);
+	U32(rec_symbol, line));
 
-static const struct field rec_code_fields[] = {
+static STRUCT_TABLE(rec_code,
 	U32(rec_code, module),
-	U64(rec_code, offset),
-};
-LAYOUT(rec_code);
+	U64(rec_code, offset));
 
-static const struct field rec_descent_fields[] = {
+static STRUCT_TABLE(rec_descent,
 	U32(rec_descent, op),
 	STRUCT(rec_descent, function, &rec_code_layout),
 	U64(rec_descent, low_ns),
@@ -277,11 +229,9 @@ static const struct field rec_descent_fields[] = {
 	U32(rec_descent, max_sites),
 	U32(rec_descent, level_by_level),
 	U64(rec_descent, minor_fault_ns),
-	U64(rec_descent, step_ns),
-};
-LAYOUT(rec_descent);
+	U64(rec_descent, step_ns));
 
-static const struct field rec_call_site_fields[] = {
+static STRUCT_TABLE(rec_call_site,
 	U64(rec_call_site, offset),
 	U64(rec_call_site, ret),
 	U32(rec_call_site, kind),
@@ -289,67 +239,51 @@ static const struct field rec_call_site_fields[] = {
 	U32(rec_call_site, block),
 	STRUCT(rec_call_site, callee, &rec_code_layout),
 	U64(rec_call_site, inside_ns),
-	U64(rec_call_site, total_ns),
-};
-LAYOUT(rec_call_site);
+	U64(rec_call_site, total_ns));
 
-static const struct field rec_callees_fields[] = {
+static STRUCT_TABLE(rec_callees,
 	STRUCT(rec_callees, function, &rec_code_layout),
 	I32(rec_callees, error),
 	U32(rec_callees, total),
-	ARRAY(rec_callees, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_call_site_layout),
-};
-LAYOUT(rec_callees);
+	ARRAY(rec_callees, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_call_site_layout));
 
-static const struct field rec_operand_fields[] = {
+STRUCT_TABLE(rec_operand,
 	U32(rec_operand, kind),
 	U32(rec_operand, base),
 	U32(rec_operand, index),
 	U32(rec_operand, scale),
-	I64(rec_operand, disp),
-};
-STRUCT_TABLE(rec_operand);
+	I64(rec_operand, disp));
 
-static const struct field rec_indirect_callees_fields[] = {
+static STRUCT_TABLE(rec_indirect_callees,
 	U32(rec_indirect_callees, node),
 	I32(rec_indirect_callees, error),
-	ARRAY(rec_indirect_callees, callees, nr_callees, FIELD_STRUCTS, FRAME_MAX_CALLEES, &rec_code_layout),
-};
-LAYOUT(rec_indirect_callees);
+	ARRAY(rec_indirect_callees, callees, nr_callees, FIELD_STRUCTS, FRAME_MAX_CALLEES, &rec_code_layout));
 
-static const struct field rec_inline_fields[] = {
+static STRUCT_TABLE(rec_inline,
 	TEXT(rec_inline, function),
 	TEXT(rec_inline, file),
 	U32(rec_inline, line),
-	U32(rec_inline, inlined),
-};
-LAYOUT(rec_inline);
+	U32(rec_inline, inlined));
 
-static const struct field rec_inlines_fields[] = {
+static STRUCT_TABLE(rec_inlines,
 	STRUCT(rec_inlines, place, &rec_code_layout),
 	ARRAY(rec_inlines, calls, nr_calls, FIELD_STRUCTS, FRAME_MAX_INLINES, &rec_inline_layout),
 	U32(rec_inlines, loop_call),
 	U32(rec_inlines, loop_first),
-	U32(rec_inlines, loop_last),
-};
-LAYOUT(rec_inlines);
+	U32(rec_inlines, loop_last));
 
-static const struct field rec_call_node_fields[] = {
+static STRUCT_TABLE(rec_call_node,
 	U32(rec_call_node, node), U64(rec_call_node, count),
 	U64(rec_call_node, max_ns), U64(rec_call_node, sum_ns),
 	U64(rec_call_node, blocked_ns), U64(rec_call_node, runqueue_ns),
-	U64(rec_call_node, interrupt_ns), U64(rec_call_node, fault_ns),
-};
-LAYOUT(rec_call_node);
+	U64(rec_call_node, interrupt_ns), U64(rec_call_node, fault_ns));
 
-static const struct field rec_host_wait_fields[] = {
+static STRUCT_TABLE(rec_host_wait,
 	U32(rec_host_wait, kind), U64(rec_host_wait, ns),
 	U32(rec_host_wait, pid), TEXT(rec_host_wait, name),
-	TEXT(rec_host_wait, detail), U32(rec_host_wait, tid),
-};
-LAYOUT(rec_host_wait);
+	TEXT(rec_host_wait, detail), U32(rec_host_wait, tid));
 
-static const struct field rec_call_fields[] = {
+static STRUCT_TABLE(rec_call,
 	U32(rec_call, epoch),
 	U32(rec_call, op),
 	U32(rec_call, pid),
@@ -377,18 +311,14 @@ static const struct field rec_call_fields[] = {
 	ARRAY(rec_call, waits, nr_waits, FIELD_STRUCTS, FRAME_MAX_HOST_WAITS, &rec_host_wait_layout),
 	U32(rec_call, handlers),
 	U32(rec_call, handler_signal),
-	STRUCT(rec_call, handler, &rec_code_layout),
-};
-LAYOUT(rec_call);
+	STRUCT(rec_call, handler, &rec_code_layout));
 
-static const struct field rec_frame_fields[] = {
+static STRUCT_TABLE(rec_frame,
 	U32(rec_frame, module),
 	U64(rec_frame, offset),
-	U64(rec_frame, function),
-};
-LAYOUT(rec_frame);
+	U64(rec_frame, function));
 
-static const struct field rec_sleep_fields[] = {
+static STRUCT_TABLE(rec_sleep,
 	I32(rec_sleep, syscall), TEXT(rec_sleep, call),
 	U32(rec_sleep, object), TEXT(rec_sleep, name),
 	U32(rec_sleep, ended_by), U32(rec_sleep, waker_pid),
@@ -397,11 +327,9 @@ static const struct field rec_sleep_fields[] = {
 	U32(rec_sleep, exclusive), U64(rec_sleep, slept_ns),
 	U64(rec_sleep, asked_ns), U64(rec_sleep, slack_ns),
 	U32(rec_sleep, retransmits), TEXT(rec_sleep, doing),
-	TEXT(rec_sleep, about),
-};
-LAYOUT(rec_sleep);
+	TEXT(rec_sleep, about));
 
-static const struct field rec_witness_fields[] = {
+static STRUCT_TABLE(rec_witness,
 	U32(rec_witness, op),
 	U32(rec_witness, tid),
 	U64(rec_witness, at_ns),
@@ -413,11 +341,9 @@ static const struct field rec_witness_fields[] = {
 	U32(rec_witness, node),
 	U32(rec_witness, partial),
 	ARRAY(rec_witness, kernel, nr_kernel, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
-	ARRAY(rec_witness, callers, nr_callers, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
-};
-LAYOUT(rec_witness);
+	ARRAY(rec_witness, callers, nr_callers, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout));
 
-static const struct field rec_fnode_fields[] = {
+static STRUCT_TABLE(rec_fnode,
 	U32(rec_fnode, op),
 	U32(rec_fnode, node),
 	U32(rec_fnode, parent),
@@ -427,7 +353,7 @@ static const struct field rec_fnode_fields[] = {
 	U32(rec_fnode, state),
 	U64(rec_fnode, maxcount),
 	U64(rec_fnode, votes),
-	{.kind = FIELD_NUMBERS, .offset = offsetof(struct rec_fnode, own), .maximum = FNODE_CANDIDATES},
+	NUMBERS(rec_fnode, own, FNODE_CANDIDATES),
 	U64(rec_fnode, decisions),
 	U64(rec_fnode, armed),
 	U64(rec_fnode, records),
@@ -438,26 +364,20 @@ static const struct field rec_fnode_fields[] = {
 	U64(rec_fnode, blocked_ns),
 	U64(rec_fnode, fault_ns),
 	U64(rec_fnode, loop_ns),
-	U64(rec_fnode, repeated_ns),
-};
-LAYOUT(rec_fnode);
+	U64(rec_fnode, repeated_ns));
 
-static const struct field rec_fnode_lost_fields[] = {
+static STRUCT_TABLE(rec_fnode_lost,
 	U32(rec_fnode_lost, epoch),
 	U32(rec_fnode_lost, node),
-	U32(rec_fnode_lost, reason),
-};
-LAYOUT(rec_fnode_lost);
+	U32(rec_fnode_lost, reason));
 
-static const struct field rec_walk_fields[] = {
+static STRUCT_TABLE(rec_walk,
 	U32(rec_walk, maxcount_ppm),
 	U32(rec_walk, max_depth),
 	U32(rec_walk, min_snapshots),
-	U32(rec_walk, stop),
-};
-LAYOUT(rec_walk);
+	U32(rec_walk, stop));
 
-static const struct field rec_thread_snapshot_fields[] = {
+static STRUCT_TABLE(rec_thread_snapshot,
 	U32(rec_thread_snapshot, reason),
 	U32(rec_thread_snapshot, round),
 	U32(rec_thread_snapshot, pid),
@@ -468,7 +388,7 @@ static const struct field rec_thread_snapshot_fields[] = {
 	U32(rec_thread_snapshot, kind),
 	U32(rec_thread_snapshot, state),
 	STRUCT(rec_thread_snapshot, sleep, &rec_sleep_layout),
-	NUMBERS(rec_thread_snapshot, args),
+	NUMBERS(rec_thread_snapshot, args, SAMPLE_ARGS),
 	U32(rec_thread_snapshot, serves),
 	U64(rec_thread_snapshot, asleep_ns),
 	U64(rec_thread_snapshot, open_ns),
@@ -477,11 +397,9 @@ static const struct field rec_thread_snapshot_fields[] = {
 	U32(rec_thread_snapshot, stop),
 	TEXT(rec_thread_snapshot, stop_text),
 	ARRAY(rec_thread_snapshot, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
-	U32(rec_thread_snapshot, awaits),
-};
-LAYOUT(rec_thread_snapshot);
+	U32(rec_thread_snapshot, awaits));
 
-static const struct field rec_thread_fields[] = {
+static STRUCT_TABLE(rec_thread,
 	U32(rec_thread, pid),
 	U32(rec_thread, tid),
 	TEXT(rec_thread, comm),
@@ -489,25 +407,19 @@ static const struct field rec_thread_fields[] = {
 	U64(rec_thread, wall_ns),
 	U64(rec_thread, cpu_ns),
 	U64(rec_thread, runqueue_ns),
-	U32(rec_thread, ended),
-};
-LAYOUT(rec_thread);
+	U32(rec_thread, ended));
 
-static const struct field rec_new_return_fields[] = {
+static STRUCT_TABLE(rec_new_return,
 	U32(rec_new_return, op),
 	U32(rec_new_return, pid),
-	U64(rec_new_return, address),
-};
-LAYOUT(rec_new_return);
+	U64(rec_new_return, address));
 
-static const struct field rec_file_fields[] = {
+static STRUCT_TABLE(rec_file,
 	U32(rec_file, module),
 	I32(rec_file, error),
-	U32(rec_file, debug),
-};
-LAYOUT(rec_file);
+	U32(rec_file, debug));
 
-static const struct field rec_stack_fields[] = {
+static STRUCT_TABLE(rec_stack,
 	U32(rec_stack, op),
 	U32(rec_stack, epoch),
 	U32(rec_stack, pid),
@@ -520,30 +432,22 @@ static const struct field rec_stack_fields[] = {
 	U64(rec_stack, cfa),
 	ARRAY(rec_stack, regs, nr_regs, FIELD_U64S, 32, NULL),
 	ARRAY(rec_stack, words, nr_words, FIELD_U64S, 4096, NULL),
-	ARRAY(rec_stack, kernel, nr_kernel, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
-};
-LAYOUT(rec_stack);
+	ARRAY(rec_stack, kernel, nr_kernel, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout));
 
-static const struct field rec_raw_snapshot_fields[] = {
+static STRUCT_TABLE(rec_raw_snapshot,
 	STRUCT(rec_raw_snapshot, snapshot, &rec_thread_snapshot_layout),
 	ARRAY(rec_raw_snapshot, regs, nr_regs, FIELD_U64S, 32, NULL),
-	ARRAY(rec_raw_snapshot, words, nr_words, FIELD_U64S, 4096, NULL),
-};
-LAYOUT(rec_raw_snapshot);
+	ARRAY(rec_raw_snapshot, words, nr_words, FIELD_U64S, 4096, NULL));
 
-static const struct field rec_bye_fields[] = {
-	I32(rec_bye, error),
-};
-LAYOUT(rec_bye);
+static STRUCT_TABLE(rec_bye,
+	I32(rec_bye, error));
 
-static const struct field rec_phases_fields[] = {
+static STRUCT_TABLE(rec_phases,
 	TEXT(rec_phases, begin),
 	TEXT(rec_phases, end),
 	U64(rec_phases, seen),
 	U64(rec_phases, ns),
-	U32(rec_phases, blind),
-};
-LAYOUT(rec_phases);
+	U32(rec_phases, blind));
 
 // clang-format on
 

@@ -5,111 +5,80 @@
 #include "analysis/session/record_codec.h"
 
 // clang-format off
-#define OP {.kind = FIELD_STRUCT, .offset = offsetof(struct req_arm, op), .nested = &rec_op_layout}
-#define STRUCT(s, f, layout_) \
-	{.kind = FIELD_STRUCT, .offset = offsetof(struct s, f), .nested = layout_}
-#define LAYOUT(s) static STRUCT_TABLE(s)
-
 /* The order is the order on the wire: append, never insert. */
-static const struct field req_phases_fields[] = {
+static STRUCT_TABLE(req_phases,
 	U32(req_phases, begin_op),
 	U32(req_phases, end_op),
 	U32(req_phases, begin_call),
 	U32(req_phases, end_call),
 	TEXT(req_phases, begin),
-	TEXT(req_phases, end),
-};
-LAYOUT(req_phases);
+	TEXT(req_phases, end));
 
-static const struct field req_layers_fields[] = {
-	U32(req_layers, mask),
-};
-LAYOUT(req_layers);
+static STRUCT_TABLE(req_layers,
+	U32(req_layers, mask));
 
-static const struct field req_arm_fields[] = {
+static STRUCT_TABLE(req_arm,
 	U32(req_arm, epoch),
-	OP,
+	STRUCT(req_arm, op, &rec_op_layout),
 	ARRAY(req_arm, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
 	U32(req_arm, drop_exits),
-	U32(req_arm, keep_exits),
-};
-LAYOUT(req_arm);
+	U32(req_arm, keep_exits));
 
-static const struct field req_fnode_fields[] = {
+static STRUCT_TABLE(req_fnode,
 	U32(req_fnode, node),
 	U32(req_fnode, parent),
 	STRUCT(req_fnode, start, &rec_site_layout),
 	STRUCT(req_fnode, end, &rec_site_layout),
-	U64(req_fnode, only_return),
-};
-LAYOUT(req_fnode);
+	U64(req_fnode, only_return));
 
-static const struct field req_descend_fields[] = {
+static STRUCT_TABLE(req_descend,
 	U32(req_descend, epoch),
 	U32(req_descend, op),
 	U64(req_descend, low_ns),
 	U64(req_descend, high_ns),
 	U32(req_descend, stop),
-	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout),
-};
-LAYOUT(req_descend);
+	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout));
 
-static const struct field req_disarm_fields[] = {
+static STRUCT_TABLE(req_disarm,
 	U32(req_disarm, epoch),
-	U32(req_disarm, op),
-};
-LAYOUT(req_disarm);
+	U32(req_disarm, op));
 
-static const struct field req_file_fields[] = {
+static STRUCT_TABLE(req_file,
 	U32(req_file, module),
 	TEXT(req_file, build_id),
-	TEXT(req_file, name),
-};
-LAYOUT(req_file);
+	TEXT(req_file, name));
 
-static const struct field req_learn_fields[] = {
+static STRUCT_TABLE(req_learn,
 	U32(req_learn, op),
 	U32(req_learn, node),
 	U32(req_learn, parent),
 	STRUCT(req_learn, site, &rec_site_layout),
-	STRUCT(req_learn, operand, &rec_operand_layout),
-};
-LAYOUT(req_learn);
+	STRUCT(req_learn, operand, &rec_operand_layout));
 
-static const struct field req_target_fields[] = {
-	U32(req_target, pid),
-};
-LAYOUT(req_target);
+static STRUCT_TABLE(req_target,
+	U32(req_target, pid));
 
-static const struct field req_waits_fields[] = {
+static STRUCT_TABLE(req_waits,
 	U32(req_waits, epoch),
 	U32(req_waits, stop),
 	U64(req_waits, window_ns),
 	U32(req_waits, hops),
-	U32(req_waits, spare),
-};
-LAYOUT(req_waits);
+	U32(req_waits, spare));
 
-static const struct field req_thread_snapshots_fields[] = {
+static STRUCT_TABLE(req_thread_snapshots,
 	U32(req_thread_snapshots, reason),
 	U32(req_thread_snapshots, round),
 	U32(req_thread_snapshots, op),
-	U32(req_thread_snapshots, stop),
-};
-LAYOUT(req_thread_snapshots);
-static const struct field rec_chosen_fields[] = {
+	U32(req_thread_snapshots, stop));
+static STRUCT_TABLE(rec_chosen,
 	U32(rec_chosen, id),
-	U32(rec_chosen, is_process),
-};
-LAYOUT(rec_chosen);
+	U32(rec_chosen, is_process));
 
-static const struct field rec_choice_fields[] = {
+static STRUCT_TABLE(rec_choice,
 	U64(rec_choice, at_ns),
 	U32(rec_choice, threads),
 	U32(rec_choice, chosen_threads),
-	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout),
-};
-LAYOUT(rec_choice);
+	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout));
 // clang-format on
 
 /* The layout of requests without fields. */

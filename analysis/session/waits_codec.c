@@ -5,19 +5,15 @@
 #include "analysis/session/record_codec.h"
 
 // clang-format off
-#define NUMBERS(s, f, n) {.kind = FIELD_NUMBERS, .offset = offsetof(struct s, f), .maximum = n}
-#define LAYOUT(s) static STRUCT_TABLE(s)
 
 /* The order is the order on the wire: append, never insert. */
-static const struct field rec_window_fields[] = {
+static STRUCT_TABLE(rec_window,
 	U64(rec_window, at_ns),
 	U32(rec_window, edge),
 	U32(rec_window, cpu),
-	U32(rec_window, sequence),
-};
-LAYOUT(rec_window);
+	U32(rec_window, sequence));
 
-static const struct field rec_task_fields[] = {
+static STRUCT_TABLE(rec_task,
 	U64(rec_task, at_ns),
 	U64(rec_task, start_ns),
 	U32(rec_task, sequence),
@@ -28,11 +24,9 @@ static const struct field rec_task_fields[] = {
 	U32(rec_task, state),
 	U64(rec_task, parent_start_ns),
 	U32(rec_task, parent_tid),
-	TEXT(rec_task, comm),
-};
-LAYOUT(rec_task);
+	TEXT(rec_task, comm));
 
-static const struct field rec_switch_fields[] = {
+static STRUCT_TABLE(rec_switch,
 	U64(rec_switch, at_ns),
 	U64(rec_switch, prev_start_ns),
 	U64(rec_switch, next_start_ns),
@@ -43,11 +37,9 @@ static const struct field rec_switch_fields[] = {
 	U32(rec_switch, state),
 	U32(rec_switch, kernel_stack),
 	U32(rec_switch, user_stack),
-	U32(rec_switch, irq_ns),
-};
-LAYOUT(rec_switch);
+	U32(rec_switch, irq_ns));
 
-static const struct field rec_asleep_fields[] = {
+static STRUCT_TABLE(rec_asleep,
 	U64(rec_asleep, at_ns),
 	NUMBERS(rec_asleep, args, WAITS_ARGS),
 	U64(rec_asleep, asked_ns),
@@ -56,11 +48,9 @@ static const struct field rec_asleep_fields[] = {
 	U32(rec_asleep, tid),
 	I32(rec_asleep, syscall),
 	U32(rec_asleep, object),
-	U32(rec_asleep, flags),
-};
-LAYOUT(rec_asleep);
+	U32(rec_asleep, flags));
 
-static const struct field rec_waking_fields[] = {
+static STRUCT_TABLE(rec_waking,
 	U64(rec_waking, at_ns),
 	U64(rec_waking, current_start_ns),
 	U64(rec_waking, wakee_start_ns),
@@ -70,11 +60,9 @@ static const struct field rec_waking_fields[] = {
 	U32(rec_waking, cpu),
 	U32(rec_waking, current_tid),
 	U32(rec_waking, wakee_tid),
-	U32(rec_waking, kernel_stack),
-};
-LAYOUT(rec_waking);
+	U32(rec_waking, kernel_stack));
 
-static const struct field rec_life_fields[] = {
+static STRUCT_TABLE(rec_life,
 	U64(rec_life, at_ns),
 	U64(rec_life, start_ns),
 	U64(rec_life, child_start_ns),
@@ -85,11 +73,9 @@ static const struct field rec_life_fields[] = {
 	U32(rec_life, child_tid),
 	U32(rec_life, child_pid),
 	U32(rec_life, flags),
-	TEXT(rec_life, comm),
-};
-LAYOUT(rec_life);
+	TEXT(rec_life, comm));
 
-static const struct field rec_block_fields[] = {
+static STRUCT_TABLE(rec_block,
 	U64(rec_block, at_ns),
 	U64(rec_block, request),
 	U64(rec_block, sector),
@@ -100,11 +86,9 @@ static const struct field rec_block_fields[] = {
 	U32(rec_block, tid),
 	U32(rec_block, device),
 	U32(rec_block, bytes),
-	U32(rec_block, object),
-};
-LAYOUT(rec_block);
+	U32(rec_block, object));
 
-static const struct field rec_packet_fields[] = {
+static STRUCT_TABLE(rec_packet,
 	U64(rec_packet, at_ns),
 	U64(rec_packet, socket),
 	U64(rec_packet, sender_start_ns),
@@ -112,11 +96,9 @@ static const struct field rec_packet_fields[] = {
 	U32(rec_packet, sequence),
 	U32(rec_packet, cpu),
 	U32(rec_packet, sender_tid),
-	U32(rec_packet, object),
-};
-LAYOUT(rec_packet);
+	U32(rec_packet, object));
 
-static const struct field rec_work_fields[] = {
+static STRUCT_TABLE(rec_work,
 	U64(rec_work, at_ns),
 	U64(rec_work, work),
 	U64(rec_work, start_ns),
@@ -125,21 +107,17 @@ static const struct field rec_work_fields[] = {
 	U32(rec_work, sequence),
 	U32(rec_work, cpu),
 	U32(rec_work, tid),
-	U32(rec_work, event),
-};
-LAYOUT(rec_work);
+	U32(rec_work, event));
 
-static const struct field rec_contention_fields[] = {
+static STRUCT_TABLE(rec_contention,
 	U64(rec_contention, at_ns),
 	U64(rec_contention, lock),
 	U32(rec_contention, sequence),
 	U32(rec_contention, cpu),
 	U32(rec_contention, tid),
-	U32(rec_contention, flags),
-};
-LAYOUT(rec_contention);
+	U32(rec_contention, flags));
 
-static const struct field rec_signal_fields[] = {
+static STRUCT_TABLE(rec_signal,
 	U64(rec_signal, at_ns),
 	U64(rec_signal, sender_start_ns),
 	U64(rec_signal, receiver_start_ns),
@@ -148,61 +126,47 @@ static const struct field rec_signal_fields[] = {
 	U32(rec_signal, sender_tid),
 	U32(rec_signal, receiver_tid),
 	U32(rec_signal, signal),
-	U32(rec_signal, code),
-};
-LAYOUT(rec_signal);
+	U32(rec_signal, code));
 
-static const struct field rec_run_sample_fields[] = {
+static STRUCT_TABLE(rec_run_sample,
 	U64(rec_run_sample, at_ns),
 	U32(rec_run_sample, sequence),
 	U32(rec_run_sample, cpu),
 	U32(rec_run_sample, tid),
 	U32(rec_run_sample, kernel_stack),
 	U32(rec_run_sample, user_stack),
-	U32(rec_run_sample, irq_ns),
-};
-LAYOUT(rec_run_sample);
+	U32(rec_run_sample, irq_ns));
 
-static const struct field frame_fields[] = {
+static STRUCT_TABLE(rec_frame,
 	U32(rec_frame, module),
 	U64(rec_frame, offset),
-	U64(rec_frame, function),
-};
-static const struct struct_layout frame_layout = STRUCT_LAYOUT(struct rec_frame, frame_fields);
+	U64(rec_frame, function));
 
-static const struct field rec_trace_fields[] = {
+static STRUCT_TABLE(rec_trace,
 	U32(rec_trace, trace),
 	U32(rec_trace, flags),
 	U32(rec_trace, pid),
 	TEXT(rec_trace, kernel),
-	ARRAY(rec_trace, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &frame_layout),
-};
-LAYOUT(rec_trace);
+	ARRAY(rec_trace, frames, nr_frames, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout));
 
-static const struct field rec_name_fields[] = {
+static STRUCT_TABLE(rec_name,
 	U32(rec_name, kind),
 	U32(rec_name, number),
-	TEXT(rec_name, text),
-};
-LAYOUT(rec_name);
+	TEXT(rec_name, text));
 
-static const struct field rec_object_fields[] = {
+static STRUCT_TABLE(rec_object,
 	U32(rec_object, object),
 	U32(rec_object, kind),
 	U32(rec_object, serves),
-	TEXT(rec_object, name),
-};
-LAYOUT(rec_object);
+	TEXT(rec_object, name));
 
-static const struct field rec_steal_fields[] = {
+static STRUCT_TABLE(rec_steal,
 	U64(rec_steal, at_ns),
 	U64(rec_steal, ns),
 	U32(rec_steal, sequence),
-	U32(rec_steal, cpu),
-};
-LAYOUT(rec_steal);
+	U32(rec_steal, cpu));
 
-static const struct field rec_past_fields[] = {
+static STRUCT_TABLE(rec_past,
 	U64(rec_past, from_ns),
 	U64(rec_past, until_ns),
 	U64(rec_past, start_ns),
@@ -213,18 +177,14 @@ static const struct field rec_past_fields[] = {
 	U32(rec_past, state),
 	U32(rec_past, kernel_stack),
 	U32(rec_past, user_stack),
-	I32(rec_past, syscall),
-};
-LAYOUT(rec_past);
+	I32(rec_past, syscall));
 
-static const struct field rec_raw_trace_fields[] = {
+static STRUCT_TABLE(rec_raw_trace,
 	U32(rec_raw_trace, trace),
 	U32(rec_raw_trace, pid),
 	U32(rec_raw_trace, tid),
 	ARRAY(rec_raw_trace, regs, nr_regs, FIELD_U64S, 32, NULL),
-	ARRAY(rec_raw_trace, words, nr_words, FIELD_U64S, 4096, NULL),
-};
-LAYOUT(rec_raw_trace);
+	ARRAY(rec_raw_trace, words, nr_words, FIELD_U64S, 4096, NULL));
 
 // clang-format on
 
