@@ -46,14 +46,12 @@ void kernel_symbols_free(struct collector *c)
 static void symbol_send(struct collector *c, uint64_t offset, const char *symbol,
 			const char *function)
 {
-	struct record rec = {.type = REC_SYMBOL};
-
-	rec.symbol = (struct rec_symbol){.module = REC_KERNEL_MODULE,
-					 .offset = offset,
-					 .symbol = symbol,
-					 .function = function,
-					 .file = ""};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_SYMBOL,
+					.symbol = {.module = REC_KERNEL_MODULE,
+						   .offset = offset,
+						   .symbol = symbol,
+						   .function = function,
+						   .file = ""}});
 }
 
 /* A frame for the reason why the thread is in the kernel: the system call or a page fault. */

@@ -31,7 +31,6 @@ struct scan {
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
 {
 	struct file_module *mod;
-	struct record rec = {.type = REC_MODULE};
 	struct map_file about;
 
 	for (unsigned int i = c->files.nr_modules; i > 0; i--) {
@@ -58,12 +57,12 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		mod->size = about.size;
 		mod->remote = about.remote;
 	}
-	rec.module = (struct rec_module){.module = c->files.nr_modules,
-					 .dev = m->dev,
-					 .inode = m->inode,
-					 .path = mod->path,
-					 .size = mod->size};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_MODULE,
+					.module = {.module = c->files.nr_modules,
+						   .dev = m->dev,
+						   .inode = m->inode,
+						   .path = mod->path,
+						   .size = mod->size}});
 	return c->files.nr_modules;
 }
 
@@ -101,15 +100,13 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 
 static void mapping_send(struct collector *c, const struct file_mapping *fm, bool gone)
 {
-	struct record rec = {.type = REC_MAPPING};
-
-	rec.mapping = (struct rec_mapping){.pid = (uint32_t)fm->pid,
-					   .module = fm->module,
-					   .start = fm->start,
-					   .end = fm->end,
-					   .offset = fm->offset,
-					   .gone = gone};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_MAPPING,
+					.mapping = {.pid = (uint32_t)fm->pid,
+						    .module = fm->module,
+						    .start = fm->start,
+						    .end = fm->end,
+						    .offset = fm->offset,
+						    .gone = gone}});
 }
 
 /* Find this mapping among those of earlier scans; NULL: it is new. */

@@ -28,21 +28,20 @@ enum {
 static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name,
 		    const char *label, uint32_t nr)
 {
-	struct record rec = {.type = REC_OP};
-
 	c->slots[slot].op = slot;
 	c->slots[slot].layer = layer;
-	rec.op = (struct rec_op){.op = slot,
-				 .layer = layer,
-				 .name = name,
-				 .label = label,
-				 .requested = "",
-				 .module = "",
-				 .placement = layer == LAYER_SYSCALL
-						  ? "system call tracepoints"
-						  : "scheduler, block and lock tracepoints",
-				 .syscall_nr = nr};
-	send_record(c, &rec);
+	send_record(
+	    c, &(struct record){.type = REC_OP,
+				.op = {.op = slot,
+				       .layer = layer,
+				       .name = name,
+				       .label = label,
+				       .requested = "",
+				       .module = "",
+				       .placement = layer == LAYER_SYSCALL
+							? "system call tracepoints"
+							: "scheduler, block and lock tracepoints",
+				       .syscall_nr = nr}});
 }
 
 void syscall_op_name(uint32_t nr, char *out, size_t n)
@@ -217,18 +216,18 @@ static bool hist_ready(struct pt_hist **h)
 static void past_send(struct collector *c, uint32_t slot, uint64_t until)
 {
 	const struct armed_time *t = slot_time(c, slot);
-	struct record rec = {.type = REC_PROFILE};
 
 	if (!t || !t->past_on_ns || t->begin >= until || t->past_on_ns >= until - t->begin)
 		return;
-	rec.profile = (struct rec_profile){
-	    .op = c->slots[slot].op,
-	    .start_ns = t->begin > c->start_ns ? t->begin - c->start_ns : 0,
-	    .end_ns = until - c->start_ns,
-	    .armed_ns = t->past_on_ns,
-	    .correction_ns = kernel_side_control(c->kernel)->correction[slot],
-	};
-	send_record(c, &rec);
+	send_record(c, &(struct record){
+			   .type = REC_PROFILE,
+			   .profile = {
+			       .op = c->slots[slot].op,
+			       .start_ns = t->begin > c->start_ns ? t->begin - c->start_ns : 0,
+			       .end_ns = until - c->start_ns,
+			       .armed_ns = t->past_on_ns,
+			       .correction_ns = kernel_side_control(c->kernel)->correction[slot],
+			   }});
 }
 
 /*
@@ -512,7 +511,6 @@ void slice_end(struct collector *c, bool last)
 	struct armed_clock clock = clock_now(c);
 	const uint64_t now = clock.ns;
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
-	struct record rec = {.type = REC_TICK};
 	struct open_calls *open;
 
 	slots_announce(c);
@@ -530,10 +528,10 @@ void slice_end(struct collector *c, bool last)
 	phases_report(c);
 	cost_send(c, now);
 	loss_send(c);
-	rec.tick = (struct rec_tick){.slice = c->slice.number++,
-				     .start_ns = c->slice.start - c->start_ns,
-				     .end_ns = now - c->start_ns,
-				     .layers = units_layers_of_slice(c)};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_TICK,
+					.tick = {.slice = c->slice.number++,
+						 .start_ns = c->slice.start - c->start_ns,
+						 .end_ns = now - c->start_ns,
+						 .layers = units_layers_of_slice(c)}});
 	c->slice.start = now;
 }

@@ -45,29 +45,26 @@ int send_record(struct collector *c, const struct record *rec)
 
 void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
 {
-	struct record rec = {.type = REC_NOTE};
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rec.note = (struct rec_note){.level = level, .text = text};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_NOTE, .note = {.level = level, .text = text}});
 }
 
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
 {
-	struct record rec = {.type = REC_REFUSED};
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rec.refused =
-	    (struct rec_refused){.epoch = epoch, .op = op, .error = error, .reason = text};
-	send_record(c, &rec);
+	send_record(c, &(struct record){
+			   .type = REC_REFUSED,
+			   .refused = {.epoch = epoch, .op = op, .error = error, .reason = text}});
 }
 
 void send_reader_notes(struct collector *c)
@@ -88,7 +85,6 @@ void send_reader_notes(struct collector *c)
 
 void send_meta(struct collector *c)
 {
-	struct record rec = {.type = REC_META};
 	struct utsname u;
 	char boot[64] = "";
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -99,35 +95,34 @@ void send_meta(struct collector *c)
 	boot[n > 0 ? n : 0] = '\0';
 	boot[strcspn(boot, "\n")] = '\0';
 	uname(&u);
-	rec.meta = (struct rec_meta){
-	    .version = PEAKTOP_VERSION,
-	    .host = u.nodename,
-	    .kernel = u.release,
-	    .boot_id = boot,
-	    .realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
-	    .monotonic_ns = c->start_ns,
-	    .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-	    .interval_ns = c->slice.interval_ns,
-	    .command = c->options->command_line ? c->options->command_line : "",
-	    .resolution = c->options->resolution,
-	    .budget_ppm = c->options->budget_ppm,
-	};
-	send_record(c, &rec);
+	send_record(c, &(struct record){
+			   .type = REC_META,
+			   .meta = {
+			       .version = PEAKTOP_VERSION,
+			       .host = u.nodename,
+			       .kernel = u.release,
+			       .boot_id = boot,
+			       .realtime_ns = clock_ns(CLOCK_REALTIME) - session_ns(c),
+			       .monotonic_ns = c->start_ns,
+			       .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+			       .interval_ns = c->slice.interval_ns,
+			       .command = c->options->command_line ? c->options->command_line : "",
+			       .resolution = c->options->resolution,
+			       .budget_ppm = c->options->budget_ppm,
+			   }});
 }
 
 void send_target(struct collector *c, const struct target *t)
 {
-	struct record rec = {.type = REC_TARGET};
-
-	rec.target = (struct rec_target){.pid = (uint32_t)t->pid,
-					 .ns_pid = (uint32_t)t->ns_pid,
-					 .started_ns = t->started_ns,
-					 .uid = t->uid,
-					 .comm = t->comm,
-					 .exe = t->exe,
-					 .threads = t->threads,
-					 .requested = t->requested};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_TARGET,
+					.target = {.pid = (uint32_t)t->pid,
+						   .ns_pid = (uint32_t)t->ns_pid,
+						   .started_ns = t->started_ns,
+						   .uid = t->uid,
+						   .comm = t->comm,
+						   .exe = t->exe,
+						   .threads = t->threads,
+						   .requested = t->requested}});
 }
 
 void send_blown(struct collector *c, uint32_t op)
@@ -139,13 +134,12 @@ void send_blown(struct collector *c, uint32_t op)
 
 static void send_constant(struct collector *c, const char *name, uint64_t low, uint64_t high)
 {
-	struct record rec = {.type = REC_CONSTANT};
-
 	if (!low)
 		return;
-	rec.constant =
-	    (struct rec_constant){.name = name, .low_ns = low, .high_ns = high, .measured = 1};
-	send_record(c, &rec);
+	send_record(c,
+		    &(struct record){
+			.type = REC_CONSTANT,
+			.constant = {.name = name, .low_ns = low, .high_ns = high, .measured = 1}});
 }
 
 void send_constants(struct collector *c)

@@ -92,7 +92,6 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes)
 {
 	static uint64_t words[SNAPSHOT_STACK / 8];
-	struct record rec = {.type = REC_RAW_SNAPSHOT};
 	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
 
 	memcpy(words, stack ? stack : (const unsigned char *)"", stack ? bytes / 8 * 8 : 0);
@@ -103,12 +102,12 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 	snapshot->comm = comm;
 	snapshot->kernel = kernel;
 	snapshot->stop_text = "";
-	rec.raw_snapshot = (struct rec_raw_snapshot){.snapshot = *snapshot,
-						     .nr_regs = PT_REGS,
-						     .regs = (const uint64_t *)now->regs,
-						     .nr_words = stack ? bytes / 8 : 0,
-						     .words = words};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_RAW_SNAPSHOT,
+					.raw_snapshot = {.snapshot = *snapshot,
+							 .nr_regs = PT_REGS,
+							 .regs = (const uint64_t *)now->regs,
+							 .nr_words = stack ? bytes / 8 : 0,
+							 .words = words}});
 }
 
 /* Send the sleep of a thread that was not sent yet, with its stack. */
@@ -132,21 +131,20 @@ static void thread_report(struct collector *c, struct snapshot_thread *t, uint64
 
 static void thread_times(struct collector *c, struct snapshot_thread *t, bool ended)
 {
-	struct record rec = {.type = REC_THREAD};
 	char comm[PT_COMM + 1];
 
 	if (!t->wall && !ended)
 		return;
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, t->now.comm);
-	rec.thread = (struct rec_thread){.pid = t->now.tgid,
-					 .tid = t->now.tid,
-					 .comm = comm,
-					 .at_ns = snapshots_since_start(c, t->at),
-					 .wall_ns = t->wall,
-					 .cpu_ns = t->cpu,
-					 .runqueue_ns = t->runq,
-					 .ended = ended};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_THREAD,
+					.thread = {.pid = t->now.tgid,
+						   .tid = t->now.tid,
+						   .comm = comm,
+						   .at_ns = snapshots_since_start(c, t->at),
+						   .wall_ns = t->wall,
+						   .cpu_ns = t->cpu,
+						   .runqueue_ns = t->runq,
+						   .ended = ended}});
 	t->wall = t->cpu = t->runq = 0;
 }
 

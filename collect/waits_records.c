@@ -93,147 +93,133 @@ static uint32_t flags_by_name(uint32_t flags, const char *comm)
 
 static void send_task(struct collector *c, const struct pt_waits_task *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_TASK};
 	char comm[PT_COMM + 1];
 
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, r->comm);
 	if (r->flags & TASK_FOLLOWED && r->flags & TASK_RESTRICTED)
 		rights_check(c, r);
-	rec.task = (struct rec_task){.at_ns = since_start(c, r->head.at),
-				     .start_ns = r->start,
-				     .sequence = sequence,
-				     .cpu = r->head.cpu,
-				     .tid = r->tid,
-				     .pid = r->pid,
-				     .flags = flags_by_name(r->flags, comm),
-				     .state = r->state,
-				     .parent_start_ns = r->parent_start,
-				     .parent_tid = r->parent_tid,
-				     .comm = comm};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_TASK,
+					.task = {.at_ns = since_start(c, r->head.at),
+						 .start_ns = r->start,
+						 .sequence = sequence,
+						 .cpu = r->head.cpu,
+						 .tid = r->tid,
+						 .pid = r->pid,
+						 .flags = flags_by_name(r->flags, comm),
+						 .state = r->state,
+						 .parent_start_ns = r->parent_start,
+						 .parent_tid = r->parent_tid,
+						 .comm = comm}});
 }
 
 static void send_life(struct collector *c, const struct pt_waits_life *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_LIFE};
 	char comm[PT_COMM + 1];
 
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, r->comm);
-	rec.life = (struct rec_life){.at_ns = since_start(c, r->head.at),
-				     .start_ns = r->start,
-				     .child_start_ns = r->child_start,
-				     .sequence = sequence,
-				     .cpu = r->head.cpu,
-				     .event = r->event,
-				     .tid = r->tid,
-				     .child_tid = r->child_tid,
-				     .child_pid = r->child_pid,
-				     .flags = r->flags,
-				     .comm = comm};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_LIFE,
+					.life = {.at_ns = since_start(c, r->head.at),
+						 .start_ns = r->start,
+						 .child_start_ns = r->child_start,
+						 .sequence = sequence,
+						 .cpu = r->head.cpu,
+						 .event = r->event,
+						 .tid = r->tid,
+						 .child_tid = r->child_tid,
+						 .child_pid = r->child_pid,
+						 .flags = r->flags,
+						 .comm = comm}});
 }
 
 /* ---- switches and wakings */
 
 static void send_switch(struct collector *c, const struct pt_waits_switch *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_SWITCH};
-
-	rec.switched = (struct rec_switch){.at_ns = since_start(c, r->head.at),
-					   .prev_start_ns = r->prev_start,
-					   .next_start_ns = r->next_start,
-					   .sequence = sequence,
-					   .cpu = r->head.cpu,
-					   .prev_tid = r->prev_tid,
-					   .next_tid = r->next_tid,
-					   .state = r->state,
-					   .kernel_stack = r->kernel_stack,
-					   .user_stack = r->user_stack,
-					   .irq_ns = r->irq_ns};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_SWITCH,
+					.switched = {.at_ns = since_start(c, r->head.at),
+						     .prev_start_ns = r->prev_start,
+						     .next_start_ns = r->next_start,
+						     .sequence = sequence,
+						     .cpu = r->head.cpu,
+						     .prev_tid = r->prev_tid,
+						     .next_tid = r->next_tid,
+						     .state = r->state,
+						     .kernel_stack = r->kernel_stack,
+						     .user_stack = r->user_stack,
+						     .irq_ns = r->irq_ns}});
 }
 
 static void send_sample(struct collector *c, const struct pt_waits_sample *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_RUN_SAMPLE};
-
-	rec.run_sample = (struct rec_run_sample){.at_ns = since_start(c, r->head.at),
-						 .sequence = sequence,
-						 .cpu = r->head.cpu,
-						 .tid = r->tid,
-						 .kernel_stack = r->kernel_stack,
-						 .user_stack = r->user_stack,
-						 .irq_ns = r->irq_ns};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_RUN_SAMPLE,
+					.run_sample = {.at_ns = since_start(c, r->head.at),
+						       .sequence = sequence,
+						       .cpu = r->head.cpu,
+						       .tid = r->tid,
+						       .kernel_stack = r->kernel_stack,
+						       .user_stack = r->user_stack,
+						       .irq_ns = r->irq_ns}});
 }
 
 static void send_asleep(struct collector *c, const struct pt_waits_asleep *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_ASLEEP};
-
-	rec.asleep = (struct rec_asleep){.at_ns = since_start(c, r->head.at),
-					 .args = {r->args[0], r->args[1], r->args[2]},
-					 .asked_ns = r->asked,
-					 .sequence = sequence,
-					 .cpu = r->head.cpu,
-					 .tid = r->tid,
-					 .syscall = r->syscall,
-					 .object = r->object,
-					 .flags = r->flags};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_ASLEEP,
+					.asleep = {.at_ns = since_start(c, r->head.at),
+						   .args = {r->args[0], r->args[1], r->args[2]},
+						   .asked_ns = r->asked,
+						   .sequence = sequence,
+						   .cpu = r->head.cpu,
+						   .tid = r->tid,
+						   .syscall = r->syscall,
+						   .object = r->object,
+						   .flags = r->flags}});
 }
 
 static void send_waking(struct collector *c, const struct pt_waits_waking *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_WAKING};
-
-	rec.waking = (struct rec_waking){.at_ns = since_start(c, r->head.at),
-					 .current_start_ns = r->current_start,
-					 .wakee_start_ns = r->wakee_start,
-					 .brackets = r->brackets,
-					 .cause = r->cause,
-					 .sequence = sequence,
-					 .cpu = r->head.cpu,
-					 .current_tid = r->current_tid,
-					 .wakee_tid = r->wakee_tid,
-					 .kernel_stack = r->kernel_stack};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_WAKING,
+					.waking = {.at_ns = since_start(c, r->head.at),
+						   .current_start_ns = r->current_start,
+						   .wakee_start_ns = r->wakee_start,
+						   .brackets = r->brackets,
+						   .cause = r->cause,
+						   .sequence = sequence,
+						   .cpu = r->head.cpu,
+						   .current_tid = r->current_tid,
+						   .wakee_tid = r->wakee_tid,
+						   .kernel_stack = r->kernel_stack}});
 }
 
 /* ---- requests and work */
 
 static void send_block(struct collector *c, const struct pt_waits_block *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_BLOCK};
-
-	rec.block = (struct rec_block){.at_ns = since_start(c, r->head.at),
-				       .request = r->request,
-				       .sector = r->sector,
-				       .start_ns = r->start,
-				       .sequence = sequence,
-				       .cpu = r->head.cpu,
-				       .event = r->event,
-				       .tid = r->tid,
-				       .device = r->device,
-				       .bytes = r->bytes,
-				       .object = r->object};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_BLOCK,
+					.block = {.at_ns = since_start(c, r->head.at),
+						  .request = r->request,
+						  .sector = r->sector,
+						  .start_ns = r->start,
+						  .sequence = sequence,
+						  .cpu = r->head.cpu,
+						  .event = r->event,
+						  .tid = r->tid,
+						  .device = r->device,
+						  .bytes = r->bytes,
+						  .object = r->object}});
 }
 
 static void send_work(struct collector *c, const struct pt_waits_work *r, uint32_t sequence)
 {
-	struct record rec = {.type = REC_WORK};
-
-	rec.work = (struct rec_work){.at_ns = since_start(c, r->head.at),
-				     .work = r->work,
-				     .start_ns = r->start,
-				     .brackets = r->brackets,
-				     .cause = r->cause,
-				     .sequence = sequence,
-				     .cpu = r->head.cpu,
-				     .tid = r->tid,
-				     .event = r->event};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_WORK,
+					.work = {.at_ns = since_start(c, r->head.at),
+						 .work = r->work,
+						 .start_ns = r->start,
+						 .brackets = r->brackets,
+						 .cause = r->cause,
+						 .sequence = sequence,
+						 .cpu = r->head.cpu,
+						 .tid = r->tid,
+						 .event = r->event}});
 }
 
 /* ---- stacks */
@@ -256,44 +242,41 @@ static uint32_t own_frames(const uint64_t *frames, uint32_t nr)
 
 static void send_stack(struct collector *c, const struct pt_waits_stack *r)
 {
-	struct record rec = {.type = REC_TRACE};
 	char line[KERNEL_LINE];
 	uint32_t nr = r->nr < PT_WAITS_FRAMES ? r->nr : PT_WAITS_FRAMES,
 		 own = own_frames((const uint64_t *)r->frames, nr);
 
 	kernel_names_line((const uint64_t *)r->frames + own, nr - own, line, sizeof(line));
-	rec.trace =
-	    (struct rec_trace){.trace = r->trace,
-			       .flags = TRACE_KERNEL | (nr == PT_WAITS_FRAMES ? TRACE_PARTIAL : 0u),
-			       .kernel = line};
-	send_record(c, &rec);
+	send_record(
+	    c, &(struct record){
+		   .type = REC_TRACE,
+		   .trace = {.trace = r->trace,
+			     .flags = TRACE_KERNEL | (nr == PT_WAITS_FRAMES ? TRACE_PARTIAL : 0u),
+			     .kernel = line}});
 }
 
 static void send_user_stack(struct collector *c, const struct pt_waits_user_stack *r)
 {
 	static uint64_t words[PT_SNAPSHOT_STACK / 8];
-	struct record rec = {.type = REC_RAW_TRACE};
 	uint32_t bytes = r->bytes <= PT_SNAPSHOT_STACK ? r->bytes : 0;
 
 	memcpy(words, r->stack, bytes);
-	rec.raw_trace = (struct rec_raw_trace){.trace = r->trace,
-					       .pid = r->tgid,
-					       .tid = r->tid,
-					       .nr_regs = PT_REGS,
-					       .regs = (const uint64_t *)r->regs,
-					       .nr_words = bytes / 8,
-					       .words = words};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_RAW_TRACE,
+					.raw_trace = {.trace = r->trace,
+						      .pid = r->tgid,
+						      .tid = r->tid,
+						      .nr_regs = PT_REGS,
+						      .regs = (const uint64_t *)r->regs,
+						      .nr_words = bytes / 8,
+						      .words = words}});
 }
 
 /* ---- names and objects */
 
 static void send_name(struct collector *c, uint32_t kind, uint32_t number, const char *text)
 {
-	struct record rec = {.type = REC_NAME};
-
-	rec.name = (struct rec_name){.kind = kind, .number = number, .text = text};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_NAME,
+					.name = {.kind = kind, .number = number, .text = text}});
 }
 
 /* The devices of an interrupt, as its handlers named them. */
@@ -392,17 +375,16 @@ static void send_object(struct collector *c, const struct pt_waits_object *r)
 					.fd = r->fd,
 					.object = r->object};
 	struct rec_sleep s = {.call = "read", .name = ""};
-	struct record rec = {.type = REC_OBJECT};
 	char name[256] = "";
 
 	sleep_object(&sleep, &s, name, sizeof(name));
-	rec.object = (struct rec_object){
-	    .object = r->number,
-	    .kind = object_kind(&s),
-	    .serves = r->object.family && socket_serves(c, r),
-	    .name = s.name,
-	};
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_OBJECT,
+					.object = {
+					    .object = r->number,
+					    .kind = object_kind(&s),
+					    .serves = r->object.family && socket_serves(c, r),
+					    .name = s.name,
+					}});
 }
 
 /* ---- */

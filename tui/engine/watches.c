@@ -13,8 +13,6 @@
  * the run with that exit status. */
 static void refuse(struct front *f, struct watch *w, int status, const char *text)
 {
-	struct record rec = {.type = REC_NOTE};
-
 	w->stage = WATCH_REFUSED;
 	if (phases_option(f, w))
 		front_fail(f, status ? status : EXIT_NO_ANSWER, "%s%s", phases_option(f, w), text);
@@ -22,8 +20,8 @@ static void refuse(struct front *f, struct watch *w, int status, const char *tex
 		front_fail(f, status, "%s", text);
 	else
 		front_message(f, "%s", text);
-	rec.note = (struct rec_note){.level = NOTE_ERROR, .text = text};
-	front_feed(f, &rec);
+	front_feed(f,
+		   &(struct record){.type = REC_NOTE, .note = {.level = NOTE_ERROR, .text = text}});
 }
 
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
@@ -105,8 +103,6 @@ static void watch_free(struct watch *w)
 
 void front_unwatch(struct front *f, uint32_t op)
 {
-	struct record rec = {.type = REQ_DISARM};
-
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		if (f->watches.list[i]->op != op)
 			continue;
@@ -116,8 +112,9 @@ void front_unwatch(struct front *f, uint32_t op)
 				      f->watches.list[i]->text);
 			return;
 		}
-		rec.disarm = (struct req_disarm){.epoch = ++f->watches.next_epoch, .op = op};
-		front_request(f, &rec);
+		front_request(
+		    f, &(struct record){.type = REQ_DISARM,
+					.disarm = {.epoch = ++f->watches.next_epoch, .op = op}});
 		watch_free(f->watches.list[i]);
 		f->watches.list[i] = f->watches.list[--f->watches.nr];
 		return;
