@@ -118,7 +118,6 @@ static int cover_all(struct front *f, const struct options *o)
 	struct output_options oo = {0};
 	const struct rec_meta *meta;
 	json_t *doc, *list = json_array();
-	bool failed = false;
 	int err;
 
 	for (uint32_t m = 1; m <= front_nr_modules(f); m++) {
@@ -131,7 +130,7 @@ static int cover_all(struct front *f, const struct options *o)
 		if (err)
 			fprintf(stderr, "peaktop: %s: %s\n", path, strerror(-err));
 		else if (o->json)
-			json_append(list, module_json(path, &coverage.sums), &failed);
+			json_append(list, module_json(path, &coverage.sums));
 		else
 			module_text(path, &coverage, stdout);
 	}
@@ -140,11 +139,11 @@ static int cover_all(struct front *f, const struct options *o)
 		return output_status(fflush(stdout) ? -errno : 0);
 	}
 	meta = model_meta(front_model(f));
-	doc = output_json_head(front_model(f), "doctor", &oo, &failed);
-	json_put(doc, "kernel", json_string(meta ? meta->kernel : ""), &failed);
-	json_put(doc, "checks", json_array(), &failed);
-	json_put(doc, "coverage", list, &failed);
-	return output_status(json_write(doc, failed, JSON_LINE, stdout));
+	doc = output_json_head(front_model(f), "doctor", &oo);
+	json_put(doc, "kernel", json_string(meta ? meta->kernel : ""));
+	json_put(doc, "checks", json_array());
+	json_put(doc, "coverage", list);
+	return output_status(json_write(doc, JSON_LINE, stdout));
 }
 
 int verb_coverage(struct options *o)

@@ -8,6 +8,13 @@
 #include "analysis/base/buf.h"
 #include "tui/report/sanitise.h"
 
+static bool failed; /* since the last json_write() */
+
+void json_fail(void)
+{
+	failed = true;
+}
+
 json_t *json_text(const char *s, size_t most)
 {
 	json_t *json = NULL;
@@ -25,35 +32,36 @@ static json_t *json_u64(uint64_t v)
 	return json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v));
 }
 
-void json_put(json_t *o, const char *key, json_t *value, bool *failed)
+void json_put(json_t *o, const char *key, json_t *value)
 {
 	if (json_object_set_new(o, key, value))
-		*failed = true;
+		json_fail();
 }
 
-void json_put_u64(json_t *o, const char *key, uint64_t v, bool *failed)
+void json_put_u64(json_t *o, const char *key, uint64_t v)
 {
-	json_put(o, key, json_u64(v), failed);
+	json_put(o, key, json_u64(v));
 }
 
-void json_put_text(json_t *o, const char *key, const char *s, bool *failed)
+void json_put_text(json_t *o, const char *key, const char *s)
 {
 	if (s && s[0])
-		json_put(o, key, json_text(s, JSON_MAX_TEXT), failed);
+		json_put(o, key, json_text(s, JSON_MAX_TEXT));
 }
 
-void json_append(json_t *array, json_t *value, bool *failed)
+void json_append(json_t *array, json_t *value)
 {
 	if (json_array_append_new(array, value))
-		*failed = true;
+		json_fail();
 }
 
-int json_write(json_t *json, bool failed, enum json_end end, FILE *f)
+int json_write(json_t *json, enum json_end end, FILE *f)
 {
 	char *s = failed ? NULL : json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	size_t len = s ? strlen(s) - (end == JSON_OPEN) : 0;
 	int err = 0;
 
+	failed = false;
 	json_decref(json);
 	if (!s)
 		return -ENOMEM;
@@ -62,6 +70,12 @@ int json_write(json_t *json, bool failed, enum json_end end, FILE *f)
 		err = -errno;
 	free(s);
 	return err || end != JSON_LINE ? err : json_write_end(f);
+}
+
+int json_write_text(FILE *f, const char *s)
+{
+	errno = EIO;
+	return fputs(s, f) < 0 ? -errno : 0;
 }
 
 int json_write_end(FILE *f)

@@ -2,10 +2,9 @@
 /*
  * Builds JSON documents and writes them.
  *
- * Each function that adds a value owns this value. If it fails, it sets *failed and the value is
- * missing. jansson rejects NULL, both as the value and as the object: whatever could not be created
- * counts as a failure, too. So a document can be built without a check for each step, and
- * json_write() reports the failure.
+ * Each function that adds a value owns this value. jansson rejects NULL, both as the value and as
+ * the object: whatever could not be created counts as a failure, too. A failure is remembered, and
+ * the next json_write() reports it. So a document can be built without a check for each step.
  */
 #ifndef PEAKTOP_JSON_PUT_H
 #define PEAKTOP_JSON_PUT_H
@@ -26,12 +25,15 @@ enum {
 /* A string of at most `most` bytes of `s`, sanitised. NULL: out of memory. */
 json_t *json_text(const char *s, size_t most);
 
-void json_put(json_t *o, const char *key, json_t *value, bool *failed);
+void json_put(json_t *o, const char *key, json_t *value);
 /* Add an integer; larger values than INT64_MAX become INT64_MAX. */
-void json_put_u64(json_t *o, const char *key, uint64_t v, bool *failed);
+void json_put_u64(json_t *o, const char *key, uint64_t v);
 /* Add a sanitised text; add nothing if it is NULL or "". */
-void json_put_text(json_t *o, const char *key, const char *s, bool *failed);
-void json_append(json_t *array, json_t *value, bool *failed);
+void json_put_text(json_t *o, const char *key, const char *s);
+void json_append(json_t *array, json_t *value);
+
+/* Remember that memory ran out: what stands in the document is not all of it. */
+void json_fail(void);
 
 enum json_end {
 	JSON_NESTED, /* nothing follows */
@@ -39,9 +41,11 @@ enum json_end {
 	JSON_LINE,   /* with a newline; the file is flushed */
 };
 
-/* Write `json` in compact form and free it. Returns 0, -ENOMEM if `failed`, or the negative errno
- * of a failed write. */
-int json_write(json_t *json, bool failed, enum json_end end, FILE *f);
+/* Write `json` in compact form and free it. Returns 0, -ENOMEM if something could not be added
+ * since the last json_write(), or the negative errno of a failed write. */
+int json_write(json_t *json, enum json_end end, FILE *f);
+/* Write what stands between two parts of a document. Returns 0 or a negative errno. */
+int json_write_text(FILE *f, const char *s);
 /* Write a newline and flush. Returns 0 or a negative errno. */
 int json_write_end(FILE *f);
 

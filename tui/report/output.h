@@ -45,16 +45,13 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 
 /*
  * A new jansson object with the fields of every document (peaktop, version, kind, target,
- * elapsed_ns, cost, lost, notes). These functions set *failed if memory runs out.
+ * elapsed_ns, cost, lost, notes). If memory runs out, the next json_write() reports it.
  */
-struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o,
-				bool *failed);
+struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o);
 
 /* An operation or a peak as in these documents, as a new jansson object. */
-struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution,
-				     bool *failed);
-struct json_t *output_json_peak(struct model *m, const struct op *op, const struct peak *p,
-				bool *failed);
+struct json_t *output_json_operation(struct model *m, const struct op *op, unsigned int resolution);
+struct json_t *output_json_peak(struct model *m, const struct op *op, const struct peak *p);
 
 /* Print the heading line with the time of an intermediate state (SIGUSR1). `now_ns`:
  * CLOCK_MONOTONIC. */

@@ -80,7 +80,7 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 
 /* ---- the end of a wait alone, if its chains were not traced */
 
-static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, bool *failed)
+static json_t *wait_frames(const struct descent_driver *d, const struct hop *h)
 {
 	json_t *frames = json_array();
 
@@ -91,16 +91,16 @@ static json_t *wait_frames(const struct descent_driver *d, const struct hop *h, 
 		json_t *o = json_object();
 
 		report_code_name(d, place, at, sizeof(at));
-		json_put(o, "function", json_text(at, NAME_MAX_BYTES), failed);
-		json_put_text(o, "module", driver_module(d, place.module), failed);
-		report_put_line(o, s, failed);
-		json_append(frames, o, failed);
+		json_put(o, "function", json_text(at, NAME_MAX_BYTES));
+		json_put_text(o, "module", driver_module(d, place.module));
+		report_put_line(o, s);
+		json_append(frames, o);
 	}
 	return frames;
 }
 
 /* The layer that ended a wait; NULL if not known. */
-static json_t *ended_by_json(const struct hop *h, bool *failed)
+static json_t *ended_by_json(const struct hop *h)
 {
 	static const char *const states[ENDED_KINDS] = {
 	    [ENDED_REQUEST] = "io",	 [ENDED_TIMER] = "timer",	  [ENDED_TASK] = "run",
@@ -112,19 +112,18 @@ static json_t *ended_by_json(const struct hop *h, bool *failed)
 		return NULL;
 	o = json_object();
 	if (s->ended_by == ENDED_TASK) {
-		json_put_u64(o, "pid", s->waker_pid, failed);
-		json_put_u64(o, "tid", s->waker_tid, failed);
-		json_put_text(o, "comm", h->sleep.waker, failed);
+		json_put_u64(o, "pid", s->waker_pid);
+		json_put_u64(o, "tid", s->waker_tid);
+		json_put_text(o, "comm", h->sleep.waker);
 	}
-	json_put(o, "state", json_string(states[s->ended_by]), failed);
+	json_put(o, "state", json_string(states[s->ended_by]));
 	if (s->ended_by == ENDED_SIGNAL)
-		json_put_text(o, "detail", "a signal", failed);
+		json_put_text(o, "detail", "a signal");
 	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
-		json_put_text(o, "detail", h->sleep.name[0] ? h->sleep.name : h->sleep.waker,
-			      failed);
+		json_put_text(o, "detail", h->sleep.name[0] ? h->sleep.name : h->sleep.waker);
 	else if (s->ended_by != ENDED_TASK)
-		json_put_text(o, "detail", h->sleep.waker, failed);
-	json_put(o, "frames", json_array(), failed);
+		json_put_text(o, "detail", h->sleep.waker);
+	json_put(o, "frames", json_array());
 	return o;
 }
 
@@ -139,30 +138,30 @@ static const char *wait_state(const struct hop *h)
 }
 
 /* A wait: the thread that waited, then the layer that ended the wait. */
-static json_t *hop_json(const struct descend_report *report, const struct hop *h, bool *failed)
+static json_t *hop_json(const struct descend_report *report, const struct hop *h)
 {
 	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
-	       *ended = ended_by_json(h, failed);
+	       *ended = ended_by_json(h);
 	char detail[sizeof(h->texts.call) + sizeof(h->texts.name) + 8];
 
 	snprintf(detail, sizeof(detail), "%s%s%s", h->sleep.call,
 		 h->sleep.call[0] && h->sleep.name[0] ? " on " : "", h->sleep.name);
 	if (h->pid)
-		json_put_u64(layer, "pid", h->pid, failed);
-	json_put_u64(layer, "tid", h->tid, failed);
+		json_put_u64(layer, "pid", h->pid);
+	json_put_u64(layer, "tid", h->tid);
 	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
 		if (model_target(report->model, i)->pid == h->pid)
-			json_put_text(layer, "comm", model_target(report->model, i)->comm, failed);
+			json_put_text(layer, "comm", model_target(report->model, i)->comm);
 	}
-	json_put(layer, "state", json_string(wait_state(h)), failed);
-	json_put_text(layer, "detail", detail, failed);
-	json_put(layer, "frames", wait_frames(report->driver, h, failed), failed);
-	json_append(layers, layer, failed);
+	json_put(layer, "state", json_string(wait_state(h)));
+	json_put_text(layer, "detail", detail);
+	json_put(layer, "frames", wait_frames(report->driver, h));
+	json_append(layers, layer);
 	if (ended)
-		json_append(layers, ended, failed);
-	json_put_u64(o, "ns", h->ns, failed);
-	json_put_u64(o, "count", h->count, failed);
-	json_put(o, "layers", layers, failed);
+		json_append(layers, ended);
+	json_put_u64(o, "ns", h->ns);
+	json_put_u64(o, "count", h->count);
+	json_put(o, "layers", layers);
 	return o;
 }
 
@@ -185,8 +184,7 @@ static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
 }
 
 void report_put_waits(json_t *o, const struct descend_report *report,
-		      const struct descent_result *result, const struct descent_path *p,
-		      bool *failed)
+		      const struct descent_result *result, const struct descent_path *p)
 {
 	const struct hop *hop = driver_wait(report->driver, result, p);
 	struct wait_report r = wait_report_for(report);
@@ -195,22 +193,22 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 	uint32_t largest, i;
 
 	if (path_waits(report, result, p, &chains)) {
-		*failed = true;
+		json_fail();
 		return;
 	}
 	largest = path_waits_largest(&chains);
 	if (largest == chains.nr) {
 		if (hop)
-			json_put(o, "wait", hop_json(report, hop, failed), failed);
+			json_put(o, "wait", hop_json(report, hop));
 		waits_chains_release(&chains);
 		return;
 	}
-	json_put(o, "wait", wait_chain_json(&r, &chains, largest, failed), failed);
+	json_put(o, "wait", wait_chain_json(&r, &chains, largest));
 	list = json_array();
 	i = chains.nr;
 	for (unsigned int k = 0; k < MAX_CHAINS && (i = next_chain(&chains, i)) < chains.nr; k++)
-		json_append(list, wait_chain_json(&r, &chains, i, failed), failed);
-	json_put(o, "waits", list, failed);
+		json_append(list, wait_chain_json(&r, &chains, i));
+	json_put(o, "waits", list);
 	waits_chains_release(&chains);
 }
 

@@ -13,8 +13,7 @@
  * what ended the sleep. Add nothing if the path does not sleep.
  */
 void report_put_waits(json_t *o, const struct descend_report *report,
-		      const struct descent_result *result, const struct descent_path *p,
-		      bool *failed);
+		      const struct descent_result *result, const struct descent_path *p);
 /* Append the chains of a path as a tree; if none were traced, a line about the end of its waits. */
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
@@ -32,7 +31,7 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 /* ---- output_descend_json.c */
 
 /* Add file and line of a place, if known. */
-void report_put_line(json_t *o, const struct driver_symbol *s, bool *failed);
+void report_put_line(json_t *o, const struct driver_symbol *s);
 /* The name of a place in code; without a name, module and offset. */
 void report_code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size);
 

@@ -177,7 +177,7 @@ static bool is_of_calls(enum compare_kind kind)
 	return kind == COMPARE_APPEARED || kind == COMPARE_VANISHED || kind == COMPARE_CALLS;
 }
 
-static json_t *reason_json(const struct compare_reason *reason, bool rates, bool *failed)
+static json_t *reason_json(const struct compare_reason *reason, bool rates)
 {
 	const char *unit = !is_of_calls(reason->kind) ? "share" : rates ? "rate_hz" : "calls";
 	json_t *o = json_object();
@@ -186,94 +186,89 @@ static json_t *reason_json(const struct compare_reason *reason, bool rates, bool
 
 	buf_init(&words, MAX_REASON);
 	compare_reason_words(&words, reason, rates);
-	json_put(o, "kind", json_string(kinds[reason->kind]), failed);
-	json_put_text(o, "text", words.data, failed);
+	json_put(o, "kind", json_string(kinds[reason->kind]));
+	json_put_text(o, "text", words.data);
 	buf_release(&words);
 	if (!is_of_calls(reason->kind) && reason->kind != COMPARE_SHAPE)
-		json_put_u64(o, "mode_ns", reason->mode_ns, failed);
+		json_put_u64(o, "mode_ns", reason->mode_ns);
 	if (reason->kind == COMPARE_PEAK_MOVED)
-		json_put_u64(o, "old_mode_ns", reason->old_mode_ns, failed);
+		json_put_u64(o, "old_mode_ns", reason->old_mode_ns);
 	if (reason->kind == COMPARE_SHAPE) {
-		json_put(o, reason->before < 0 ? "faster" : "slower", json_real(reason->after),
-			 failed);
+		json_put(o, reason->before < 0 ? "faster" : "slower", json_real(reason->after));
 		return o;
 	}
 	snprintf(key, sizeof(key), "%s_before", unit);
-	json_put(o, key, json_real(reason->before), failed);
+	json_put(o, key, json_real(reason->before));
 	snprintf(key, sizeof(key), "%s_after", unit);
-	json_put(o, key, json_real(reason->after), failed);
+	json_put(o, key, json_real(reason->after));
 	return o;
 }
 
-static json_t *side_json(const struct op *op, bool *failed)
+static json_t *side_json(const struct op *op)
 {
 	json_t *o = json_object();
 	char key[32];
 
-	json_put_u64(o, "calls", op->total.calls, failed);
-	json_put_u64(o, "total_ns", op->total.sum_ns, failed);
-	json_put(o, "share_of_calls_seen", json_real(op->share_seen), failed);
+	json_put_u64(o, "calls", op->total.calls);
+	json_put_u64(o, "total_ns", op->total.sum_ns);
+	json_put(o, "share_of_calls_seen", json_real(op->share_seen));
 	for (size_t i = 0; i < OUTPUT_QUANTILES && op->total.calls; i++) {
 		snprintf(key, sizeof(key), "%s_ns", output_quantiles[i].name);
-		json_put_u64(o, key, profile_quantile(&op->total, output_quantiles[i].q), failed);
+		json_put_u64(o, key, profile_quantile(&op->total, output_quantiles[i].q));
 	}
 	return o;
 }
 
-static json_t *operation_json(const struct op *op, const char *verdict, bool *failed)
+static json_t *operation_json(const struct op *op, const char *verdict)
 {
 	json_t *o = json_object();
 
-	json_put(o, "name", json_text(op->name, JSON_MAX_TEXT), failed);
-	json_put(o, "layer", json_string(output_layer(op->layer)), failed);
-	json_put(o, "verdict", json_string(verdict), failed);
+	json_put(o, "name", json_text(op->name, JSON_MAX_TEXT));
+	json_put(o, "layer", json_string(output_layer(op->layer)));
+	json_put(o, "verdict", json_string(verdict));
 	return o;
 }
 
-static json_t *pair_json(const struct diff *d, const struct diff_pair *p, bool *failed)
+static json_t *pair_json(const struct diff *d, const struct diff_pair *p)
 {
 	const struct compare_pair *c = p->compared;
-	json_t *o = operation_json(p->after ? p->after : p->before, verdicts[c->verdict], failed),
+	json_t *o = operation_json(p->after ? p->after : p->before, verdicts[c->verdict]),
 	       *reasons = json_array();
 
 	for (unsigned int i = 0; i < c->nr_reasons; i++)
-		json_append(reasons, reason_json(&c->reason[i], d->result.rates, failed), failed);
-	json_put(o, "reasons", reasons, failed);
+		json_append(reasons, reason_json(&c->reason[i], d->result.rates));
+	json_put(o, "reasons", reasons);
 	if (p->before)
-		json_put(o, "before", side_json(p->before, failed), failed);
+		json_put(o, "before", side_json(p->before));
 	if (p->after)
-		json_put(o, "after", side_json(p->after, failed), failed);
+		json_put(o, "after", side_json(p->after));
 	return o;
 }
 
 /* The first session, with what the head of the document says about the second. */
-static json_t *before_json(const struct diff_report *r, const struct output_options *o,
-			   bool *failed)
+static json_t *before_json(const struct diff_report *r, const struct output_options *o)
 {
-	json_t *head = output_json_head(r->model[0], "diff", o, failed);
+	json_t *head = output_json_head(r->model[0], "diff", o);
 
 	json_object_del(head, "peaktop");
 	json_object_del(head, "version");
 	json_object_del(head, "kind");
-	json_put_text(head, "file", r->file[0], failed);
+	json_put_text(head, "file", r->file[0]);
 	return head;
 }
 
 int output_diff_json(const struct diff_report *r, const struct output_options *o, FILE *f)
 {
 	const struct diff *d = r->diff;
-	bool failed = false;
-	json_t *head = output_json_head(r->model[1], "diff", o, &failed), *list = json_array();
+	json_t *head = output_json_head(r->model[1], "diff", o), *list = json_array();
 
-	json_put_text(head, "file", r->file[1], &failed);
-	json_put(head, "before", before_json(r, o, &failed), &failed);
-	json_put_u64(head, "changed", d->result.nr_changed, &failed);
+	json_put_text(head, "file", r->file[1]);
+	json_put(head, "before", before_json(r, o));
+	json_put_u64(head, "changed", d->result.nr_changed);
 	for (unsigned int i = 0; i < d->result.nr; i++)
-		json_append(list, pair_json(d, &d->pair[i], &failed), &failed);
+		json_append(list, pair_json(d, &d->pair[i]));
 	for (unsigned int i = 0; i < d->nr_omitted; i++)
-		json_append(list,
-			    operation_json(d->omitted[i].op, omissions[d->omitted[i].why], &failed),
-			    &failed);
-	json_put(head, "operations", list, &failed);
-	return json_write(head, failed, JSON_LINE, f);
+		json_append(list, operation_json(d->omitted[i].op, omissions[d->omitted[i].why]));
+	json_put(head, "operations", list);
+	return json_write(head, JSON_LINE, f);
 }

@@ -236,16 +236,16 @@ int output_open_text(const struct open_report *r, const struct output_options *o
 
 /* ---- JSON */
 
-static void put_hex(json_t *o, const char *key, uint64_t v, bool *failed)
+static void put_hex(json_t *o, const char *key, uint64_t v)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, v);
-	json_put(o, key, json_string(text), failed);
+	json_put(o, key, json_string(text));
 }
 
 static json_t *frame_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot,
-			  uint32_t i, bool *failed)
+			  uint32_t i)
 {
 	const struct rec_frame *f = &snapshot->frames[i];
 	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
@@ -257,110 +257,106 @@ static json_t *frame_json(const struct open_report *r, const struct rec_thread_s
 	snprintf(name, sizeof(name), "%s+0x%" PRIx64,
 		 f->module ? driver_module(r->names, f->module) : "",
 		 f->function ? f->function : f->offset);
-	json_put_text(o, "function", s && s->function[0] ? s->function : name, failed);
+	json_put_text(o, "function", s && s->function[0] ? s->function : name);
 	if (s)
-		json_put_text(o, "symbol", s->symbol, failed);
+		json_put_text(o, "symbol", s->symbol);
 	if (f->module)
-		json_put_text(o, "module", driver_module(r->names, f->module), failed);
+		json_put_text(o, "module", driver_module(r->names, f->module));
 	if (at && at->file[0]) {
-		json_put_text(o, "file", at->file, failed);
+		json_put_text(o, "file", at->file);
 		if (at->line)
-			json_put(o, "line", json_integer(at->line), failed);
+			json_put(o, "line", json_integer(at->line));
 	}
-	put_hex(o, "address", f->offset, failed);
+	put_hex(o, "address", f->offset);
 	return o;
 }
 
-static json_t *syscall_json(const struct rec_thread_snapshot *snapshot, bool *failed)
+static json_t *syscall_json(const struct rec_thread_snapshot *snapshot)
 {
 	json_t *o = json_object(), *args = json_array();
 	char text[24];
 
-	json_put_text(o, "name", snapshot->sleep.call, failed);
+	json_put_text(o, "name", snapshot->sleep.call);
 	for (unsigned int i = 0;
 	     i < SAMPLE_ARGS && syscall_arg(snapshot->sleep.call, i).kind != ARG_NONE; i++) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, snapshot->args[i]);
-		json_append(args, json_string(text), failed);
+		json_append(args, json_string(text));
 	}
-	json_put(o, "args", args, failed);
+	json_put(o, "args", args);
 	return o;
 }
 
-static json_t *wait_json(const struct rec_thread_snapshot *snapshot, bool *failed)
+static json_t *wait_json(const struct rec_thread_snapshot *snapshot)
 {
 	json_t *o = json_object();
 	struct cause cause;
 	struct buf text;
 
 	cause_of_sleep(&snapshot->sleep, &cause);
-	json_put(o, "kind", json_string(cause_kind_text(cause.kind)), failed);
-	json_put_text(o, "name", cause.name, failed);
+	json_put(o, "kind", json_string(cause_kind_text(cause.kind)));
+	json_put_text(o, "name", cause.name);
 	if (snapshot->sleep.object == SLEEP_ON_FUTEX)
-		put_hex(o, "lock", snapshot->sleep.lock, failed);
+		put_hex(o, "lock", snapshot->sleep.lock);
 	buf_init(&text, TEXT_MAX);
 	open_report_wait(&text, snapshot);
-	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len), failed);
+	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len));
 	buf_release(&text);
 	return o;
 }
 
-static json_t *thread_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot,
-			   bool *failed)
+static json_t *thread_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot)
 {
 	json_t *o = json_object(), *frames = json_array(), *kernel = json_array();
 	const char state[2] = {(char)snapshot->state, '\0'}, *at = snapshot->kernel;
 
-	json_put(o, "pid", json_integer(snapshot->pid), failed);
-	json_put(o, "tid", json_integer(snapshot->tid), failed);
-	json_put_text(o, "comm", snapshot->comm, failed);
-	json_put(o, "state", json_string(state), failed);
-	json_put(o, "running", json_boolean(snapshot->kind == WITNESS_RUN), failed);
+	json_put(o, "pid", json_integer(snapshot->pid));
+	json_put(o, "tid", json_integer(snapshot->tid));
+	json_put_text(o, "comm", snapshot->comm);
+	json_put(o, "state", json_string(state));
+	json_put(o, "running", json_boolean(snapshot->kind == WITNESS_RUN));
 	if (snapshot->open_ns)
-		json_put(o, "age_ns", json_integer((json_int_t)snapshot->open_ns), failed);
+		json_put(o, "age_ns", json_integer((json_int_t)snapshot->open_ns));
 	if (snapshot->asleep_ns)
-		json_put(o, "asleep_ns", json_integer((json_int_t)snapshot->asleep_ns), failed);
+		json_put(o, "asleep_ns", json_integer((json_int_t)snapshot->asleep_ns));
 	if (snapshot->sleep.syscall >= 0)
-		json_put(o, "syscall", syscall_json(snapshot, failed), failed);
+		json_put(o, "syscall", syscall_json(snapshot));
 	if (snapshot->kind == WITNESS_SLEEP)
-		json_put(o, "wait", wait_json(snapshot, failed), failed);
+		json_put(o, "wait", wait_json(snapshot));
 	for (uint32_t i = 0; i < snapshot->nr_frames; i++)
-		json_append(frames, frame_json(r, snapshot, i, failed), failed);
-	json_put(o, "frames", frames, failed);
+		json_append(frames, frame_json(r, snapshot, i));
+	json_put(o, "frames", frames);
 	if (snapshot->stop)
 		json_put_text(o, "incomplete",
 			      snapshot->stop_text[0] ? snapshot->stop_text
-						     : "the stack could not be read",
-			      failed);
+						     : "the stack could not be read");
 	while (*at) {
 		size_t n = strcspn(at, ";");
 
-		json_append(kernel, json_stringn(at, n), failed);
+		json_append(kernel, json_stringn(at, n));
 		at += n + (at[n] == ';');
 	}
-	json_put(o, "kernel", kernel, failed);
+	json_put(o, "kernel", kernel);
 	return o;
 }
 
 int output_open_json(const struct open_report *r, const struct output_options *opt, FILE *f)
 {
-	bool failed = false;
-	json_t *o = output_json_head(r->model, "descend", opt, &failed), *calls = json_array();
+	json_t *o = output_json_head(r->model, "descend", opt), *calls = json_array();
 	uint32_t frame;
 
-	json_put_text(o, "function", r->what ? r->what : "*", &failed);
-	json_put(o, "status", json_string("open calls"), &failed);
-	json_put(o, "rounds", json_integer(0), &failed);
-	json_put(o, "calls_used", json_integer(0), &failed);
-	json_put(o, "explained", json_real(0), &failed);
-	json_put(o, "paths", json_array(), &failed);
-	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)),
-		 &failed);
+	json_put_text(o, "function", r->what ? r->what : "*");
+	json_put(o, "status", json_string("open calls"));
+	json_put(o, "rounds", json_integer(0));
+	json_put(o, "calls_used", json_integer(0));
+	json_put(o, "explained", json_real(0));
+	json_put(o, "paths", json_array());
+	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)));
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
 		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 
 		if (open_matches(snapshot, &r->ask, &frame))
-			json_append(calls, thread_json(r, snapshot, &failed), &failed);
+			json_append(calls, thread_json(r, snapshot));
 	}
-	json_put(o, "open_calls", calls, &failed);
-	return json_write(o, failed, JSON_LINE, f);
+	json_put(o, "open_calls", calls);
+	return json_write(o, JSON_LINE, f);
 }

@@ -80,7 +80,7 @@ void wait_observed_lines(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o);
 /* The chain that ends at a node. */
 json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *chains,
-			uint32_t node, bool *failed);
+			uint32_t node);
 /* One sentence at a time about what makes the result less than it looks. False: there are no more.
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,

@@ -13,9 +13,9 @@
 enum { NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64, MAX_SIBLINGS = 8 };
 #define TREE_LEAST 0.01 /* smaller fractions of the time are left out of the tree */
 
-static void put_share(json_t *o, const char *key, double v, bool *failed)
+static void put_share(json_t *o, const char *key, double v)
 {
-	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9), failed);
+	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9));
 }
 
 static double share_of(const struct walk_node *n)
@@ -23,74 +23,73 @@ static double share_of(const struct walk_node *n)
 	return n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE];
 }
 
-static void put_line(json_t *o, const struct walk_report *r, struct rec_code c, bool *failed)
+static void put_line(json_t *o, const struct walk_report *r, struct rec_code c)
 {
 	const struct driver_symbol *s =
 	    c.module ? driver_symbol(r->names, c.module, c.offset) : NULL;
 
 	if (!s || !s->file[0])
 		return;
-	json_put_text(o, "file", s->file, failed);
+	json_put_text(o, "file", s->file);
 	if (s->line)
-		json_put(o, "line", json_integer(s->line), failed);
+		json_put(o, "line", json_integer(s->line));
 }
 
-static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n,
-			 bool *failed)
+static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n)
 {
 	const struct driver_symbol *s = NULL;
 	char name[NAME_BYTES];
 	json_t *site;
 
-	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES), failed);
+	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES));
 	if (n->kind == WALK_FUNCTION) {
 		s = driver_symbol(r->names, n->function.module, n->function.offset);
-		json_put_text(o, "module", driver_module(r->names, n->function.module), failed);
+		json_put_text(o, "module", driver_module(r->names, n->function.module));
 	} else if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL) {
-		json_put_text(o, "module", "kernel", failed);
+		json_put_text(o, "module", "kernel");
 	}
 	if (s)
-		json_put_text(o, "symbol", s->symbol, failed);
+		json_put_text(o, "symbol", s->symbol);
 	if (!n->site.module || !n->parent)
 		return;
 	site = json_object();
-	put_line(site, r, n->site, failed);
-	json_put_text(site, "module", driver_module(r->names, n->site.module), failed);
-	json_put(o, "call_site", site, failed);
+	put_line(site, r, n->site);
+	json_put_text(site, "module", driver_module(r->names, n->site.module));
+	json_put(o, "call_site", site);
 }
 
 static json_t *frame_json(const struct walk_report *r, const struct walk_node *n,
-			  const struct walk_path *p, bool *failed)
+			  const struct walk_path *p)
 {
 	json_t *o = json_object();
 	char text[24];
 
-	put_function(o, r, n, failed);
+	put_function(o, r, n);
 	if (n->kind == WALK_FUNCTION) {
-		put_line(o, r, n->function, failed);
+		put_line(o, r, n->function);
 		snprintf(text, sizeof(text), "0x%" PRIx64, n->function.offset);
-		json_put(o, "address", json_string(text), failed);
+		json_put(o, "address", json_string(text));
 	}
-	put_share(o, "share", n->share[p->class], failed);
-	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+	put_share(o, "share", n->share[p->class]);
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
 	if (n->recursive)
-		json_put(o, "recursive", json_true(), failed);
+		json_put(o, "recursive", json_true());
 	return o;
 }
 
-static json_t *cause_json(const struct walk_report *r, const struct walk_path *p, bool *failed)
+static json_t *cause_json(const struct walk_report *r, const struct walk_path *p)
 {
 	json_t *o = json_object();
 	struct buf where;
 
-	json_put(o, "kind", json_string(walk_cause_text(p)), failed);
-	json_put_text(o, "name", p->cause.name, failed);
+	json_put(o, "kind", json_string(walk_cause_text(p)));
+	json_put_text(o, "name", p->cause.name);
 	if (p->cause.detail[0]) {
-		json_put_text(o, "detail", p->cause.detail, failed);
+		json_put_text(o, "detail", p->cause.detail);
 	} else if (p->nr_pcs) {
 		buf_init(&where, TEXT_MAX);
 		if (report_place(&where, r->names, p->pcs[0].place))
-			json_put_text(o, "detail", where.data, failed);
+			json_put_text(o, "detail", where.data);
 		buf_release(&where);
 	}
 	return o;
@@ -106,7 +105,7 @@ static int by_share(const void *a, const void *b)
 
 /* The other callees of the function that calls the last frame. */
 static json_t *siblings_json(const struct walk_report *r, const struct walk_result *result,
-			     const struct walk_path *p, bool *failed)
+			     const struct walk_path *p)
 {
 	uint32_t last = p->frames[p->nr_frames - 1], parent = result->nodes[last].parent;
 	const struct walk_node **list = calloc(result->nr_nodes, sizeof(*list));
@@ -114,7 +113,8 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 	char name[NAME_BYTES];
 	unsigned int nr = 0;
 
-	*failed |= !list;
+	if (!list)
+		json_fail();
 	for (uint32_t i = 1; list && parent && i < result->nr_nodes; i++) {
 		if (result->nodes[i].parent == parent && i != last &&
 		    result->nodes[i].share[p->class] > 0)
@@ -126,41 +126,41 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 		json_t *o = json_object();
 
 		json_put(o, "function",
-			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES), failed);
-		put_share(o, "share", list[i]->share[p->class], failed);
-		json_append(siblings, o, failed);
+			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES));
+		put_share(o, "share", list[i]->share[p->class]);
+		json_append(siblings, o);
 	}
 	free(list);
 	return siblings;
 }
 
 static json_t *path_json(const struct walk_report *r, const struct walk_result *result,
-			 const struct walk_path *p, bool *failed)
+			 const struct walk_path *p)
 {
 	json_t *o = json_object(), *frames = json_array();
 
-	put_share(o, "share", p->share, failed);
-	json_put(o, "time", json_string(walk_class_text(p->class)), failed);
+	put_share(o, "share", p->share);
+	json_put(o, "time", json_string(walk_class_text(p->class)));
 	if (p->unsure)
-		json_put(o, "unsure", json_true(), failed);
-	put_share(o, "share_of_that_time", p->of_class, failed);
-	json_put(o, "cause", cause_json(r, p, failed), failed);
-	json_put(o, "evidence", json_string(evidence_text(p->evidence)), failed);
+		json_put(o, "unsure", json_true());
+	put_share(o, "share_of_that_time", p->of_class);
+	json_put(o, "cause", cause_json(r, p));
+	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
 	for (unsigned int i = 0; i < p->nr_frames; i++)
-		json_append(frames, frame_json(r, &result->nodes[p->frames[i]], p, failed), failed);
-	json_put(o, "frames", frames, failed);
-	json_put(o, "siblings", siblings_json(r, result, p, failed), failed);
+		json_append(frames, frame_json(r, &result->nodes[p->frames[i]], p));
+	json_put(o, "frames", frames);
+	json_put(o, "siblings", siblings_json(r, result, p));
 	return o;
 }
 
 /* The call tree as JSON. Parents come before their children in `result`. Leave out small subtrees
  * that are on no path. */
-static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result,
-			  bool *failed)
+static json_t *ftree_json(const struct walk_report *r, const struct walk_result *result)
 {
 	json_t **children = calloc(result->nr_nodes + 1, sizeof(*children)), *root = NULL;
 
-	*failed |= !children;
+	if (!children)
+		json_fail();
 	for (unsigned int i = 0; children && i < result->nr_nodes; i++) {
 		const struct walk_node *n = &result->nodes[i];
 		json_t *o;
@@ -174,12 +174,12 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 		}
 		o = json_object();
 		children[i] = json_array();
-		put_function(o, r, n, failed);
-		put_share(o, "share", share_of(n), failed);
-		json_put(o, "root_cause", json_boolean(n->followed), failed);
-		json_put(o, "children", children[i], failed);
+		put_function(o, r, n);
+		put_share(o, "share", share_of(n));
+		json_put(o, "root_cause", json_boolean(n->followed));
+		json_put(o, "children", children[i]);
 		if (i)
-			json_append(children[n->parent], o, failed);
+			json_append(children[n->parent], o);
 		else
 			root = o;
 	}
@@ -187,42 +187,41 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 	return root;
 }
 
-static json_t *walk_json(const struct walk_result *result, bool *failed)
+static json_t *walk_json(const struct walk_result *result)
 {
 	json_t *o = json_object();
 
-	json_put(o, "looks", json_integer((json_int_t)result->snapshots), failed);
-	json_put(o, "threads", json_integer(result->threads), failed);
-	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns), failed);
-	put_share(o, "work", result->share[WALK_WORK], failed);
-	put_share(o, "run_queue", result->runqueue, failed);
-	put_share(o, "sleep", result->share[WALK_SLEEP], failed);
-	put_share(o, "idle", result->share[WALK_IDLE], failed);
-	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6), failed);
-	json_put(o, "lead", json_string(walk_class_text(result->lead)), failed);
+	json_put(o, "looks", json_integer((json_int_t)result->snapshots));
+	json_put(o, "threads", json_integer(result->threads));
+	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns));
+	put_share(o, "work", result->share[WALK_WORK]);
+	put_share(o, "run_queue", result->runqueue);
+	put_share(o, "sleep", result->share[WALK_SLEEP]);
+	put_share(o, "idle", result->share[WALK_IDLE]);
+	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6));
+	json_put(o, "lead", json_string(walk_class_text(result->lead)));
 	return o;
 }
 
 /* The functions with the most time of their own, for a flat profile. */
-static json_t *tops_json(const struct walk_report *r, const struct walk_result *result,
-			 bool *failed)
+static json_t *tops_json(const struct walk_report *r, const struct walk_result *result)
 {
 	json_t *list = json_array();
 
 	for (unsigned int i = 0; i < result->nr_tops; i++) {
 		json_t *o = json_object();
 
-		put_function(o, r, &result->nodes[result->tops[i].node], failed);
-		put_share(o, "share_of_work", result->tops[i].of_work, failed);
-		json_append(list, o, failed);
+		put_function(o, r, &result->nodes[result->tops[i].node]);
+		put_share(o, "share_of_work", result->tops[i].of_work);
+		json_append(list, o);
 	}
 	return list;
 }
 
 static json_t *document(const struct walk_report *r, const struct output_options *opt,
-			const struct walk_result *result, bool *failed)
+			const struct walk_result *result)
 {
-	json_t *o = output_json_head(r->model, "descend", opt, failed), *paths = json_array(),
+	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(),
 	       *notes = json_object_get(o, "notes");
 	const struct walk_node *root =
 	    result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
@@ -230,38 +229,36 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	char name[NAME_BYTES], line[NAME_BYTES];
 
 	json_put(o, "function",
-		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES),
-		 failed);
+		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES));
 	if (root && root->kind == WALK_FUNCTION)
-		json_put_text(o, "module", driver_module(r->names, root->function.module), failed);
-	json_put(o, "status", json_string(walk_status(result)), failed);
-	json_put(o, "rounds", json_integer(0), failed);
-	json_put(o, "calls_used", json_integer(0), failed);
-	json_put(o, "walk", walk_json(result, failed), failed);
-	put_share(o, "explained", result->explained, failed);
+		json_put_text(o, "module", driver_module(r->names, root->function.module));
+	json_put(o, "status", json_string(walk_status(result)));
+	json_put(o, "rounds", json_integer(0));
+	json_put(o, "calls_used", json_integer(0));
+	json_put(o, "walk", walk_json(result));
+	put_share(o, "explained", result->explained);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, path_json(r, result, &result->paths[i], failed), failed);
-	json_put(o, "paths", paths, failed);
+		json_append(paths, path_json(r, result, &result->paths[i]));
+	json_put(o, "paths", paths);
 	if (result->nr_tops)
-		json_put(o, "functions", tops_json(r, result, failed), failed);
+		json_put(o, "functions", tops_json(r, result));
 	if (result->nr_nodes)
-		json_put(o, "ftree", ftree_json(r, result, failed), failed);
+		json_put(o, "ftree", ftree_json(r, result));
 	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)
-		json_append(notes, json_text(line, NAME_BYTES), failed);
+		json_append(notes, json_text(line, NAME_BYTES));
 	return o;
 }
 
 int output_walk_json(const struct walk_report *r, const struct output_options *opt, FILE *f)
 {
 	struct walk_result result;
-	bool failed = false;
 	json_t *json;
 	int err = walker_result(r->walker, &result);
 
 	if (err)
 		return err;
-	json = document(r, opt, &result, &failed);
-	err = json_write(json, failed, JSON_LINE, f);
+	json = document(r, opt, &result);
+	err = json_write(json, JSON_LINE, f);
 	walk_result_release(&result);
 	return err;
 }
