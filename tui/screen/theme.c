@@ -4,31 +4,37 @@
 #define NONE .fg = -1, .bg = -1
 #define HEAT(n) ROLE_HEAT_1 + (n)-1
 
+/* The roles that need no colour and look the same in every theme. */
+// clang-format off
+#define COLOURLESS \
+	[ROLE_TEXT] = {NONE}, \
+	[ROLE_TITLE] = {NONE, .bold = true}, \
+	[ROLE_FOCUS] = {NONE, .bold = true, .underline = true}, \
+	[ROLE_STATUS] = {NONE, .reverse = true}, \
+	[ROLE_LIVE] = {NONE, .reverse = true, .bold = true}, \
+	[ROLE_SELECTED] = {NONE, .bold = true}, \
+	[ROLE_KEY] = {NONE, .bold = true}, \
+	[ROLE_MATCH] = {NONE, .bold = true, .underline = true}, \
+	[ROLE_PROMPT] = {NONE, .bold = true}, \
+	[ROLE_POPUP] = {NONE}
+// clang-format on
+
 /*
  * xterm's 256 colours. The colours of the heatmap rise in lightness (53 61 67 73 79 121 191 226),
  * so that they can be read without distinguishing hues.
  */
 static const struct style style_256[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {.fg = 244, .bg = -1},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {.fg = 244, .bg = -1, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {.fg = 16, .bg = 220, .bold = true},
     [ROLE_REPLAY] = {.fg = 16, .bg = 79, .bold = true},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {.fg = 172, .bg = -1, .bold = true},
     [ROLE_ALERT] = {.fg = 231, .bg = 160, .bold = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {.fg = 67, .bg = -1},
     [ROLE_BAR_CHOSEN] = {.fg = 172, .bg = -1},
     [ROLE_PEAK] = {.fg = 244, .bg = -1},
     [ROLE_PEAK_CHOSEN] = {.fg = 172, .bg = -1, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {.fg = 231, .bg = 53, .blank = true},
     [HEAT(2)] = {.fg = 231, .bg = 61, .blank = true},
     [HEAT(3)] = {.fg = 231, .bg = 67, .blank = true},
@@ -44,26 +50,17 @@ static const struct style style_256[ROLE_MAX] = {
  * differ in their shade characters.
  */
 static const struct style style_8[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {NONE},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {NONE, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {.fg = 0, .bg = 3},
     [ROLE_REPLAY] = {.fg = 0, .bg = 6},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {.fg = 3, .bg = -1, .bold = true},
     [ROLE_ALERT] = {.fg = 7, .bg = 1, .bold = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {.fg = 6, .bg = -1},
     [ROLE_BAR_CHOSEN] = {.fg = 3, .bg = -1, .bold = true},
     [ROLE_PEAK] = {NONE},
     [ROLE_PEAK_CHOSEN] = {.fg = 3, .bg = -1, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {.fg = 4, .bg = -1},
     [HEAT(2)] = {.fg = 5, .bg = -1},
     [HEAT(3)] = {.fg = 6, .bg = -1},
@@ -76,26 +73,17 @@ static const struct style style_8[ROLE_MAX] = {
 
 /* The sixteen colours: bright ones instead of bold text. */
 static const struct style style_16[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {.fg = 8, .bg = -1},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {.fg = 8, .bg = -1, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {.fg = 0, .bg = 11},
     [ROLE_REPLAY] = {.fg = 0, .bg = 14},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {.fg = 3, .bg = -1, .bold = true},
     [ROLE_ALERT] = {.fg = 15, .bg = 1, .bold = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {.fg = 6, .bg = -1},
     [ROLE_BAR_CHOSEN] = {.fg = 11, .bg = -1},
     [ROLE_PEAK] = {.fg = 8, .bg = -1},
     [ROLE_PEAK_CHOSEN] = {.fg = 11, .bg = -1, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {.fg = 4, .bg = -1},
     [HEAT(2)] = {.fg = 12, .bg = -1},
     [HEAT(3)] = {.fg = 6, .bg = -1},
@@ -112,26 +100,17 @@ static const struct style style_16[ROLE_MAX] = {
  * ONE 2018): from dark blue through grey to yellow, with rising lightness.
  */
 static const struct style style_blind[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {.fg = 244, .bg = -1},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {.fg = 244, .bg = -1, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {.fg = 231, .bg = 25, .bold = true},
     [ROLE_REPLAY] = {.fg = 16, .bg = 153, .bold = true},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {.fg = 178, .bg = -1, .bold = true},
     [ROLE_ALERT] = {.fg = 16, .bg = 220, .bold = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {.fg = 67, .bg = -1},
     [ROLE_BAR_CHOSEN] = {.fg = 220, .bg = -1},
     [ROLE_PEAK] = {.fg = 244, .bg = -1},
     [ROLE_PEAK_CHOSEN] = {.fg = 220, .bg = -1, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {.fg = -1, .bg = 17, .blank = true},
     [HEAT(2)] = {.fg = -1, .bg = 24, .blank = true},
     [HEAT(3)] = {.fg = -1, .bg = 60, .blank = true},
@@ -144,26 +123,17 @@ static const struct style style_blind[ROLE_MAX] = {
 
 /* The same with eight colours. */
 static const struct style style_blind_8[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {NONE},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {NONE, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {.fg = 7, .bg = 4},
     [ROLE_REPLAY] = {.fg = 0, .bg = 6},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {.fg = 3, .bg = -1, .bold = true},
     [ROLE_ALERT] = {.fg = 0, .bg = 3, .bold = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {.fg = 4, .bg = -1, .bold = true},
     [ROLE_BAR_CHOSEN] = {.fg = 3, .bg = -1, .bold = true},
     [ROLE_PEAK] = {NONE},
     [ROLE_PEAK_CHOSEN] = {.fg = 3, .bg = -1, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {.fg = 4, .bg = -1},
     [HEAT(2)] = {.fg = 4, .bg = -1, .bold = true},
     [HEAT(3)] = {.fg = 6, .bg = -1},
@@ -175,26 +145,17 @@ static const struct style style_blind_8[ROLE_MAX] = {
 };
 
 static const struct style style_mono[ROLE_MAX] = {
-    [ROLE_TEXT] = {NONE},
+    COLOURLESS,
     [ROLE_DIM] = {NONE},
-    [ROLE_TITLE] = {NONE, .bold = true},
     [ROLE_HEADING] = {NONE, .underline = true},
-    [ROLE_FOCUS] = {NONE, .bold = true, .underline = true},
-    [ROLE_STATUS] = {NONE, .reverse = true},
-    [ROLE_LIVE] = {NONE, .reverse = true, .bold = true},
     [ROLE_PAUSED] = {NONE, .reverse = true, .bold = true},
     [ROLE_REPLAY] = {NONE, .reverse = true, .bold = true},
-    [ROLE_SELECTED] = {NONE, .bold = true},
     [ROLE_WARNING] = {NONE, .bold = true},
     [ROLE_ALERT] = {NONE, .bold = true, .reverse = true},
-    [ROLE_KEY] = {NONE, .bold = true},
     [ROLE_BAR] = {NONE},
     [ROLE_BAR_CHOSEN] = {NONE, .bold = true},
     [ROLE_PEAK] = {NONE},
     [ROLE_PEAK_CHOSEN] = {NONE, .bold = true},
-    [ROLE_MATCH] = {NONE, .bold = true, .underline = true},
-    [ROLE_PROMPT] = {NONE, .bold = true},
-    [ROLE_POPUP] = {NONE},
     [HEAT(1)] = {NONE},
     [HEAT(2)] = {NONE, .bold = true},
     [HEAT(3)] = {NONE},
