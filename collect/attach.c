@@ -235,7 +235,7 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 	return 0;
 }
 
-int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
+static int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 {
 	struct perf_event_attr attr;
 	int err;
@@ -258,10 +258,24 @@ int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 	return 0;
 }
 
-void clock_run(struct attachment *a, bool run)
+void clocks_attach(struct clocks *c, int prog, uint32_t cpus, unsigned int hz)
 {
-	if (a->nr)
-		ioctl(a->fd[0], run ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	for (uint32_t cpu = 0; cpu < cpus && cpu < MAX_CLOCKS; cpu++) {
+		if (!attach_clock(&c->clock[c->nr], prog, (int)cpu, hz))
+			c->nr++;
+	}
+}
+
+void clocks_run(const struct clocks *c, bool run)
+{
+	for (uint32_t i = 0; i < c->nr; i++)
+		ioctl(c->clock[i].fd[0], run ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void clocks_release(struct clocks *c)
+{
+	while (c->nr)
+		attachment_release(&c->clock[--c->nr], false);
 }
 
 static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,

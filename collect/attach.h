@@ -43,10 +43,20 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
  */
 int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie);
 
-/* Run `prog` on one CPU `hz` times per second. Returns 0 or a negative errno. */
-int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz);
-/* Let a clock run or stop it. A clock runs from attach_clock() on. */
-void clock_run(struct attachment *a, bool run);
+enum { MAX_CLOCKS = 256 };
+
+/* Sampling timers, at most one per CPU. */
+struct clocks {
+	struct attachment clock[MAX_CLOCKS];
+	uint32_t nr;
+};
+
+/* Run `prog` on each CPU below `cpus` `hz` times per second. A CPU whose timer cannot be attached
+ * is left out. */
+void clocks_attach(struct clocks *c, int prog, uint32_t cpus, unsigned int hz);
+/* Stop the timers or let them run again. They run from clocks_attach() on. */
+void clocks_run(const struct clocks *c, bool run);
+void clocks_release(struct clocks *c);
 
 /*
  * Run `prog` with this cookie at the entry (or, with `at_return`, at the return) of a function of

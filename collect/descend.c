@@ -60,13 +60,6 @@ uint32_t descend_epoch(const struct collector *c)
 	return c->descent ? c->descent->epoch : 0;
 }
 
-static void clocks_release(struct descent_arming *d)
-{
-	for (uint32_t i = 0; i < d->nr_clocks; i++)
-		attachment_release(&d->clocks[i], false);
-	d->nr_clocks = 0;
-}
-
 /* Release the armed set. f0's own probes stay attached. */
 static void set_release(struct collector *c)
 {
@@ -75,7 +68,7 @@ static void set_release(struct collector *c)
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	descend_links_release(d);
 	kernel_side_contexts_clear(c->kernel);
-	clocks_release(d);
+	clocks_release(&d->clocks);
 	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
 		free(d->asleep[i]);
 	for (uint32_t i = 0; i < d->nr_sites; i++) {
@@ -308,16 +301,11 @@ static void interrupts_calibrate(struct collector *c)
 
 /* Start a sampling timer on every CPU. A CPU without a timer is not an error: there only
  * sleeps are recorded. */
-static void clocks_attach(struct collector *c, struct descent_arming *d)
+static void clocks_start(struct collector *c, struct descent_arming *d)
 {
-	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
-
-	for (uint32_t cpu = 0; cpu < cpus && cpu < MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&d->clocks[d->nr_clocks], kernel_side_sample_program(c->kernel),
-				  (int)cpu, SAMPLE_HZ))
-			d->nr_clocks++;
-	}
-	if (d->nr_clocks && !kernel_side_control(c->kernel)->tick_ns)
+	clocks_attach(&d->clocks, kernel_side_sample_program(c->kernel),
+		      kernel_side_control(c->kernel)->nr_cpus, SAMPLE_HZ);
+	if (d->clocks.nr && !kernel_side_control(c->kernel)->tick_ns)
 		interrupts_calibrate(c);
 	d->clocks_run = true;
 	descend_clocks(c);
@@ -331,21 +319,20 @@ void descend_clocks(struct collector *c)
 
 	if (!d || run == d->clocks_run)
 		return;
-	for (uint32_t i = 0; i < d->nr_clocks; i++)
-		clock_run(&d->clocks[i], run);
+	clocks_run(&d->clocks, run);
 	d->clocks_run = run;
 }
 
 void descend_sleep(struct collector *c)
 {
 	if (c->descent)
-		clocks_release(c->descent);
+		clocks_release(&c->descent->clocks);
 }
 
 void descend_wake(struct collector *c)
 {
 	if (c->descent)
-		clocks_attach(c, c->descent);
+		clocks_start(c, c->descent);
 }
 
 void descend_refill(struct collector *c)
@@ -436,7 +423,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	if (err)
 		return err;
 	/* the first call calibrates: do this before the set costs the target time */
-	clocks_attach(c, d);
+	clocks_start(c, d);
 	learn_rebind(c);
 	if (f && f->state == FUNCTION_ON)
 		descend_attach(c, f);

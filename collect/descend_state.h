@@ -7,7 +7,6 @@
 
 enum {
 	MAX_NODE_SITES = 2 * PT_FNODES,
-	MAX_CLOCKS = 256, /* most CPUs that are sampled */
 	MAX_ASLEEP = 256,
 	SAMPLE_HZ = 997,
 	DESCEND_FUSE_HITS =
@@ -47,8 +46,7 @@ struct descent_arming {
 	uint64_t renewed_begun;	 /* calls of f0 at that check */
 	uint64_t window_ns;	 /* cost of hits since that check */
 	bool attach_again;	 /* the set must be attached again, without dead sites */
-	struct attachment clocks[MAX_CLOCKS];
-	uint32_t nr_clocks;
+	struct clocks clocks;
 	bool clocks_run;
 	struct pt_record_stack
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */

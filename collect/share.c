@@ -11,13 +11,11 @@
 
 enum {
 	SHARE_HZ = 97,
-	SHARE_MAX_CLOCKS = 256,
 	SHARE_MIN_CALLS = 50, /* calls needed before a function counts as short */
 };
 
 struct sharing {
-	struct attachment clocks[SHARE_MAX_CLOCKS];
-	uint32_t nr_clocks;
+	struct clocks clocks;
 	uint32_t slot[PT_SHARES];
 	unsigned int nr;
 };
@@ -35,17 +33,6 @@ static bool is_short(const struct function *f, const struct pt_hist *h, uint32_t
 			below += h->count[i];
 	}
 	return calls >= SHARE_MIN_CALLS && below * 2 > calls;
-}
-
-static void clocks_attach(struct collector *c, struct sharing *s)
-{
-	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
-
-	for (uint32_t cpu = 0; cpu < cpus && cpu < SHARE_MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&s->clocks[s->nr_clocks], kernel_side_share_program(c->kernel),
-				  (int)cpu, SHARE_HZ))
-			s->nr_clocks++;
-	}
 }
 
 /* The addresses of the function in the first target that maps its file. */
@@ -78,8 +65,9 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
 		c->sharing = calloc(1, sizeof(*c->sharing));
 	if (!c->sharing || c->sharing->nr == PT_SHARES)
 		return;
-	if (!c->sharing->nr_clocks)
-		clocks_attach(c, c->sharing);
+	if (!c->sharing->clocks.nr)
+		clocks_attach(&c->sharing->clocks, kernel_side_share_program(c->kernel),
+			      control->nr_cpus, SHARE_HZ);
 	control->shares[c->sharing->nr] = share;
 	c->sharing->slot[c->sharing->nr] = slot;
 	/* the tick counters start from 0 again, even if the function was sampled before */
@@ -100,8 +88,7 @@ void share_end(struct collector *c)
 {
 	if (!c->sharing)
 		return;
-	for (uint32_t i = 0; i < c->sharing->nr_clocks; i++)
-		attachment_release(&c->sharing->clocks[i], false);
+	clocks_release(&c->sharing->clocks);
 	for (unsigned int i = 0; i < c->sharing->nr; i++)
 		c->slots[c->sharing->slot[i]].share = 0;
 	free(c->sharing);

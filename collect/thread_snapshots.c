@@ -372,7 +372,7 @@ static void clocks_start(struct collector *c, uint32_t hz)
 	struct pt_control *control = kernel_side_control(c->kernel);
 	struct thread_snapshots *l = c->thread_snapshots;
 
-	if (l->nr_clocks)
+	if (l->clocks.nr)
 		return;
 	l->hz = hz;
 	l->scale = 1;
@@ -380,12 +380,8 @@ static void clocks_start(struct collector *c, uint32_t hz)
 	l->dropped = control->snapshots_dropped;
 	control->snapshots_left = SAMPLES;
 	control->snapshots = 1;
-	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < MAX_CLOCKS; cpu++) {
-		if (!attach_clock(&l->clocks[l->nr_clocks], kernel_side_snapshot_program(c->kernel),
-				  (int)cpu, hz))
-			l->nr_clocks++;
-	}
-	if (!l->nr_clocks)
+	clocks_attach(&l->clocks, kernel_side_snapshot_program(c->kernel), control->nr_cpus, hz);
+	if (!l->clocks.nr)
 		send_note(c, NOTE_WARNING,
 			  "cannot attach the CPU sampling timer: running threads are not sampled, "
 			  "only sleeping ones");
@@ -396,9 +392,7 @@ static void clocks_stop(struct collector *c)
 	struct thread_snapshots *l = c->thread_snapshots;
 
 	kernel_side_control(c->kernel)->snapshots = 0;
-	for (uint32_t i = 0; i < l->nr_clocks; i++)
-		attachment_release(&l->clocks[i], false);
-	l->nr_clocks = 0;
+	clocks_release(&l->clocks);
 }
 
 /* ---- requests and time */

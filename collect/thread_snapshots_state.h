@@ -12,7 +12,6 @@
 enum {
 	MAX_THREADS = 2048,
 	BUCKETS = 4096,
-	MAX_CLOCKS = 256,
 	/*
 	 * most bytes of the stack of a sleeping thread: a wait in libuv has 12 KiB of events on it
 	 */
@@ -43,8 +42,8 @@ struct thread_snapshots {
 	uint64_t open_since;
 	struct pt_task_now running[MAX_RUNNING]; /* running threads that no timer has sampled yet */
 	uint32_t nr_running;
-	struct attachment clocks[MAX_CLOCKS];
-	uint32_t nr_clocks, hz;
+	struct clocks clocks;
+	uint32_t hz;
 	uint64_t next;
 	uint64_t done, dropped; /* counts of samples, as of the last refill */
 	double scale;		/* number of periods that one sample stands for */

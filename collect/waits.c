@@ -48,26 +48,6 @@ static void window_send(struct collector *c, enum window_edge edge, uint32_t cpu
 	send_record(c, &rec);
 }
 
-/* A CPU without a clock is not an error: the runs there have the stacks of the sleeps after them.
- */
-static void clocks_attach(struct collector *c)
-{
-	struct waits_tracing *w = c->waits;
-	uint32_t cpus = kernel_side_control(c->kernel)->nr_cpus;
-
-	for (uint32_t cpu = 0; cpu < cpus && cpu < WAITS_CLOCKS; cpu++) {
-		if (!attach_clock(&w->clocks[w->nr_clocks], kernel_side_run_program(c->kernel),
-				  (int)cpu, SAMPLE_HZ))
-			w->nr_clocks++;
-	}
-}
-
-static void clocks_release(struct waits_tracing *w)
-{
-	while (w->nr_clocks)
-		attachment_release(&w->clocks[--w->nr_clocks], false);
-}
-
 static void allow_stacks(struct collector *c)
 {
 	struct pt_waits_control *control = &kernel_side_control(c->kernel)->waits;
@@ -120,7 +100,10 @@ static void window_open(struct collector *c, uint64_t now)
 			  "cannot list the threads of the targets: %s; waits are "
 			  "seen only of threads that run",
 			  strerror(-err));
-	clocks_attach(c);
+	/* a CPU without a timer is not an error: the runs there have the stacks of the sleeps after
+	 * them */
+	clocks_attach(&w->clocks, kernel_side_run_program(c->kernel),
+		      kernel_side_control(c->kernel)->nr_cpus, SAMPLE_HZ);
 }
 
 static void window_close(struct collector *c, uint64_t now)
@@ -130,7 +113,7 @@ static void window_close(struct collector *c, uint64_t now)
 	uint32_t lost[PT_CPUS];
 	uint64_t lasted = now - w->opened_ns, cost;
 
-	clocks_release(w);
+	clocks_release(&w->clocks);
 	kernel_waits_window(c->kernel, 0);
 	waits_drain(c);
 	w->open = false;

@@ -16,8 +16,6 @@
 
 struct collector;
 
-enum { WAITS_CLOCKS = 256 };
-
 /* The state of the tracing. Private to collect/waits*.c. */
 struct waits_tracing {
 	struct req_waits request;
@@ -29,8 +27,7 @@ struct waits_tracing {
 	uint64_t refill_ns;  /* when user stacks were last allowed */
 	uint64_t objects_ns; /* when sockets were last looked up, and how many since */
 	uint32_t objects;
-	struct attachment clocks[WAITS_CLOCKS]; /* they sample running tasks */
-	uint32_t nr_clocks;
+	struct clocks clocks;	     /* they sample running tasks */
 	uint64_t steal_ns[PT_CPUS];  /* of each CPU, when the window began */
 	bool full;		     /* a note about missing room was sent */
 	uint32_t given[PT_CPUS];     /* records of each CPU in this window */
