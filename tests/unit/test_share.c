@@ -25,19 +25,16 @@ int kernel_side_share_program(const struct kernel_side *k)
 	return -1;
 }
 
-int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
+void clocks_attach(struct clocks *c, int prog, uint32_t cpus, unsigned int hz)
 {
 	(void)prog;
-	(void)cpu;
 	(void)hz;
-	*a = (struct attachment){0};
-	return 0;
+	c->nr = cpus;
 }
 
-void attachment_release(struct attachment *a, bool wait)
+void clocks_release(struct clocks *c)
 {
-	(void)a;
-	(void)wait;
+	c->nr = 0;
 }
 
 /* One that was looked at before, until all clocks were stopped, counts from 0: no difference to
