@@ -22,9 +22,11 @@ struct descent_driver *driver_new(const struct driver_host *host)
 		return NULL;
 	d->descent = descent_new();
 	d->hops = hops_new();
-	if (!d->descent || !d->hops) {
+	d->names = host ? name_requests_new(host) : NULL;
+	if (!d->descent || !d->hops || (host && !d->names)) {
 		descent_free(d->descent);
 		hops_free(d->hops);
+		name_requests_free(d->names);
 		free(d);
 		return NULL;
 	}

@@ -9,8 +9,6 @@
 #include "analysis/base/array.h"
 #include "tui/engine/descent_driver_private.h"
 
-enum { BATCH = 512 };
-
 /* ---- the table ---- */
 
 static size_t place_of(const struct descent_driver *d, uint32_t module, uint64_t offset)
@@ -139,40 +137,11 @@ const char *driver_function(const struct descent_driver *d, const struct descent
 
 /* ---- asking ---- */
 
-static void answer_names(void *ctx, uint64_t tag, const struct parsed *a)
+/* Note a place whose name is needed, unless the stream had it already. */
+static void want(struct descent_driver *d, struct rec_code code)
 {
-	struct descent_driver *d = ctx;
-
-	d->names_asked--;
-	for (uint32_t i = 0; i < a->symbols.nr; i++) {
-		struct record rec = {.type = REC_SYMBOL, .symbol = a->symbols.symbols[i]};
-
-		if (rec.symbol.function && (rec.symbol.function[0] || rec.symbol.line))
-			d->host.feed(d->host.ctx, &rec);
-	}
-}
-
-static void batch_ask(struct descent_driver *d, uint32_t module, const uint64_t *offsets,
-		      uint32_t nr)
-{
-	const struct parser_reply reply = {answer_names, d, 0};
-	struct parse_request req = {
-	    .module = module, .text = "", .nr_offsets = nr, .offsets = offsets};
-
-	if (d->host.ask(d->host.ctx, PARSE_SYMBOLS, &req, &reply))
-		d->names_asked++;
-}
-
-/* Note a place whose name is needed, unless it is known or already requested. */
-static void want(struct descent_driver *d, struct rec_code code, struct rec_code *list,
-		 uint32_t *nr, uint32_t max)
-{
-	/* the records carry the names of kernel functions */
-	if (!code.module || code.module == REC_KERNEL_MODULE || *nr == max ||
-	    lookup(d, code.module, code.offset))
-		return;
-	if (entry_of(d, code.module, code.offset))
-		list[(*nr)++] = code;
+	if (!lookup(d, code.module, code.offset))
+		name_requests_want(d->names, code);
 }
 
 struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost)
@@ -181,11 +150,10 @@ struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost)
 	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
 }
 
-static void want_wait(struct descent_driver *d, const struct hop *h, struct rec_code *list,
-		      uint32_t *nr, uint32_t max)
+static void want_wait(struct descent_driver *d, const struct hop *h)
 {
 	for (uint32_t i = 0; h && i < h->nr_frames; i++)
-		want(d, driver_frame_place(&h->frame[i], i + 1 == h->nr_frames), list, nr, max);
+		want(d, driver_frame_place(&h->frame[i], i + 1 == h->nr_frames));
 }
 
 /* If a fnode's call site calls an import, store the import's name for the site's callee. */
@@ -204,70 +172,42 @@ static void name_import(struct descent_driver *d, const struct descent_fnode *n)
 	d->host.feed(d->host.ctx, &rec);
 }
 
-static void ask_all(struct descent_driver *d, const struct rec_code *list, uint32_t nr)
-{
-	uint64_t offsets[BATCH];
-	bool *done = calloc(nr + 1, sizeof(*done));
-
-	for (uint32_t i = 0; done && i < nr; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t j = i; j < nr && n < BATCH; j++) {
-			if (done[j] || list[j].module != list[i].module)
-				continue;
-			done[j] = true;
-			offsets[n++] = list[j].offset;
-		}
-		if (n)
-			batch_ask(d, list[i].module, offsets, n);
-	}
-	free(done);
-}
-
 bool driver_names(struct descent_driver *d)
 {
 	struct descent_result r;
-	struct rec_code *list;
-	uint32_t nr = 0, max;
 	bool settled;
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	max = 2 * r.nr_nodes +
-	      r.nr_paths * (DESCENT_PCS + DESCENT_BELOW + DESCENT_MAX_WITNESS_FRAMES) +
-	      2 * r.nr_callers * DESCENT_KERNEL;
-	list = calloc(max + 1, sizeof(*list));
-	for (uint32_t i = 0; list && i < r.nr_nodes; i++) {
+	for (uint32_t i = 0; i < r.nr_nodes; i++) {
 		name_import(d, &r.nodes[i]);
-		want(d, r.nodes[i].function, list, &nr, max);
-		want(d, r.nodes[i].site, list, &nr, max);
+		want(d, r.nodes[i].function);
+		want(d, r.nodes[i].site);
 	}
-	for (uint32_t i = 0; list && i < r.nr_paths; i++) {
+	for (uint32_t i = 0; i < r.nr_paths; i++) {
 		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
-			want(d, r.paths[i].pcs[j].place, list, &nr, max);
+			want(d, r.paths[i].pcs[j].place);
 		for (uint32_t j = 0; j < r.paths[i].nr_below; j++)
-			want(d, r.paths[i].below[j].function, list, &nr, max);
-		want_wait(d, hops_find(d->hops, &r, &r.paths[i]), list, &nr, max);
+			want(d, r.paths[i].below[j].function);
+		want_wait(d, hops_find(d->hops, &r, &r.paths[i]));
 	}
-	for (uint32_t i = 0; list && i < r.nr_callers; i++) {
+	for (uint32_t i = 0; i < r.nr_callers; i++) {
 		for (uint32_t j = 0; j < r.callers[i].nr_frames; j++) {
 			const struct rec_frame *f = &r.callers[i].frame[j];
 
-			want(d, (struct rec_code){f->module, f->function}, list, &nr, max);
+			want(d, (struct rec_code){f->module, f->function});
 			/* the call instruction, not the return address */
-			want(d, (struct rec_code){f->module, f->offset - 1}, list, &nr, max);
+			want(d, (struct rec_code){f->module, f->offset - 1});
 		}
 	}
-	if (list)
-		ask_all(d, list, nr);
-	free(list);
 	settled = inlines_ask(d, &r);
 	descent_result_release(&r);
-	return settled && !d->names_asked;
+	return name_requests_send(d->names) && settled;
 }
 
 void names_release(struct descent_driver *d)
 {
+	name_requests_free(d->names);
 	for (size_t i = 0; i < d->nr_symbols; i++)
 		symbol_release(&d->symbols[i]);
 	for (uint32_t i = 0; i < d->nr_modules; i++)

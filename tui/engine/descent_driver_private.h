@@ -13,6 +13,7 @@
 #include "analysis/descent/first_hop.h"
 #include "analysis/latency/profile.h"
 #include "tui/engine/descent_driver.h"
+#include "tui/engine/name_requests.h"
 
 enum {
 	DRIVER_MAX_FUNCTIONS = 4096,
@@ -83,7 +84,7 @@ struct descent_driver {
 
 	struct driver_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
-	unsigned int names_asked; /* requests to the parser that are not answered yet */
+	struct name_requests *names; /* NULL for a replay */
 	struct rec_inlines
 	    *inlines; /* sorted by place; one without calls was requested, and has no answer yet */
 	size_t nr_inlines, cap_inlines;
