@@ -24,6 +24,9 @@
  * array_grow(). */
 int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max);
 
+/* Compare two uint64_t, for qsort() and bsearch(): ascending. */
+int compare_u64(const void *a, const void *b);
+
 /*
  * The first index below `nr` at which `is_below`, an expression of the index `i`, is false; `nr` if
  * there is none. It must be true up to some index and false from there on.

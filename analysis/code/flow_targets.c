@@ -376,13 +376,6 @@ static void collect_flags(struct placer *p, struct flow *f)
 	}
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void sort_targets(struct flow *f)
 {
 	size_t n = 0;

@@ -58,13 +58,6 @@ static const char *source_slot(void *ctx, uint64_t vaddr)
 	return module_slot_symbol(s->module, vaddr);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool source_in_data(void *ctx, uint64_t vaddr)
 {
 	struct module_source *s = ctx;

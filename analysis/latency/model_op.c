@@ -77,11 +77,6 @@ static int need_carry(struct op_state *op, struct weight w)
 	return 0;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* Adds a slice of scaled-up counts to the totals of the run. */
 static void add_to_total(struct profile *total, const struct slice *slice, uint64_t min_ns,
 			 uint64_t max_ns)

@@ -8,11 +8,6 @@ static const uint64_t fraction[PT_RESOLUTION] = {
     1ULL << 63, PT_FRAC_1, PT_FRAC_2, PT_FRAC_3, PT_FRAC_4, PT_FRAC_5, PT_FRAC_6, PT_FRAC_7,
 };
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static bool is_resolution(unsigned int r)
 {
 	return r == 1 || r == 2 || r == 4 || r == 8;

@@ -25,6 +25,12 @@ struct bucket_range {
 	unsigned int low, high;
 };
 
+/* The sum, or UINT64_MAX if it is larger. */
+static inline uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 void profile_init(struct profile *p);
 /* Count one latency. */
 void profile_add(struct profile *p, uint64_t ns);

@@ -32,11 +32,6 @@ void slices_release(struct slices *s)
 	slices_init(s);
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* Gives `slice` a block of its own with the union of the buckets of a and b (b may be NULL). */
 static int slice_fill(struct slices *s, struct slice *slice, const struct slice *a,
 		      const struct slice *b)

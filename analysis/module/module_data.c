@@ -17,13 +17,6 @@ int module_read_data(const struct module *m, uint64_t vaddr, void *out, size_t s
 	return image_read(&m->image, at.off, out, size);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 struct pointers {
 	uint64_t *values;
 	size_t nr, cap;
